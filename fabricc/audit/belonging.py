@@ -14,12 +14,12 @@ _WORDS = frozenset({
     "neighbour", "neighbours", "nv", "out", "output", "run", "running", "set", "sh", "show", "startup", "summary",
     "switches", "system", "table", "txt", "ver", "version", "yaml",
 })  # fmt: skip
-"""Words of a file's name that say what is in it, not of which device it is."""
+"""Words of a file name that describe its content instead of its device."""
 _SPLIT = re.compile(r"([\s_.+,|]+|-(?=[A-Za-z]))")
 
 
 def device_of(path: str) -> str:
-    """The name of the device in a path: of the file without words that say what it holds, else of the folder above."""
+    """Return the device name in a path: from the file without words of content, else from the folder above."""
     if (top := host_files.root(path)) is not None:
         return top.rpartition("/")[2]
     above, _, name = path.rpartition("/")
@@ -28,7 +28,7 @@ def device_of(path: str) -> str:
 
 
 def _bare(stem: str) -> str:
-    """A file's name without words of what it holds, at its beginning and at its end; "" where it has no other."""
+    """Return a file name without words of content at its beginning and end; "" if nothing remains."""
     stem = host_files.NAMED.sub("", stem)
     if not stem or stem in _file_names():
         return ""

@@ -25,7 +25,7 @@ class Boxes:
         self._all: Mapping[tuple[str, ...], str] | None = None
 
     def model(self, products: Iterable[str]) -> str | None:
-        """The model that one of these names is, or whose name the longest is in one of them, word for word."""
+        """Return the model with one of these names, or whose longest name is contained in one, word for word."""
         wanted = [_parts(product) for product in products]
         for names in (lambda: self._names, self._every):
             for product in wanted:
@@ -34,7 +34,7 @@ class Boxes:
         return None
 
     def _every(self) -> Mapping[tuple[str, ...], str]:
-        """Names of all kinds, for which each model is read: titles without the maker, and what systems call the box."""
+        """Return all names of models: titles without the maker, and product names of systems."""
         if self._all is None:
             found: dict[tuple[str, ...], str] = {}
             for name, model in self._models.items():

@@ -49,7 +49,7 @@ _WORDS = (
     (POLICY, re.compile(r"route-map|prefix-list|community-list|policy-statement|access-list", re.IGNORECASE)),
     (BGP, re.compile(r"\bbgp\b|\bneighbor\b|\bpeer", re.IGNORECASE)),
 )  # fmt: skip
-"""Words of a line that nobody knows -> topic, where they tell; else it is of what stands above it."""
+"""Words of an unknown line -> topic, where they show it; other lines belong to the topic of the line above."""
 _NUMBER = re.compile(r"\d+")
 _ADDRESS = re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}(?:/\d+)?\b|\b[0-9a-fA-F:]*::[0-9a-fA-F:]*(?:/\d+)?")
 _LONGEST = 120
@@ -113,7 +113,7 @@ class Coverage:
     frequent: tuple[Line, ...] = ()
 
     def systems(self) -> Iterator[tuple[str, Counts]]:
-        """The sums of each system, and of all (under `""`) where there are several."""
+        """Yield the sums of each system, and of all (under `""`) if there are several."""
         sums: dict[str, Counts] = {}
         for one in self.devices.values():
             for system in (one.system, ""):
@@ -124,7 +124,7 @@ class Coverage:
             yield "", every
 
     def states(self, topic: str) -> Counter[State]:
-        """How many devices are in each state of a topic."""
+        """Return how many devices are in each state of a topic."""
         return Counter(one.topics[topic] for one in self.devices.values())
 
     @property
@@ -134,7 +134,7 @@ class Coverage:
 
 
 class Strange(NamedTuple):
-    """Lines of a kind that nobody knows, of one device or of all: how they are alike, the first, and how many."""
+    """Unknown lines of a kind, of one device or of all: their common form, the first line, and their number."""
 
     alike: str
     file: str
@@ -168,7 +168,7 @@ def understood(
     aside: frozenset[tuple[str, int]],
     statements: int,
 ) -> Understood:
-    """What was understood of a device: its facts, lines that no row knows, which are aside, and all statements."""
+    """Return the coverage of a device: its facts, unknown lines, ignored ones among them, and all statements."""
     topics = _topics_of(system, parts.frame, parts.places)
     unknown = [each for each in left if each[:2] not in aside]
     places: dict[str, list[tuple[int, str]]] = defaultdict(list)
@@ -257,7 +257,7 @@ def _topic_of_words(text: str) -> str:
 
 
 def _refuted(device: Device, wrong: Mapping[str, Collection[int]]) -> set[str]:
-    """Topics in which something is wrong with the device."""
+    """Return topics in which the device has a finding."""
     places = {(file, line) for file, path in device.paths.items() for line in wrong.get(path, ())}
     if not places:
         return set()
@@ -281,5 +281,5 @@ def _topic_of(path: str) -> str:
 
 @lru_cache(1 << 16)
 def _alike(text: str) -> str:
-    """A line with numbers and addresses made alike."""
+    """Return a line with placeholders for numbers and addresses."""
     return _NUMBER.sub("#", _ADDRESS.sub("<address>", text.strip()))[:_LONGEST]

@@ -48,7 +48,7 @@ class Read(NamedTuple):
 
 
 def devices_of(key: str, parts: list[Part]) -> tuple[list[Read], set[str], list[Finding]]:
-    """The devices of one name's texts, the paths that they are in, and what is told of the others."""
+    """Return the devices of one name's texts, their paths, and the findings about the others."""
     findings: list[Finding] = []
     left, found = parts, []
     while (chosen := _chosen(left)) is not None:
@@ -84,9 +84,9 @@ def devices_of(key: str, parts: list[Part]) -> tuple[list[Read], set[str], list[
 
 
 def _chosen(parts: Sequence[Part]) -> tuple[str, dict[str, Part]] | None:
-    """The system and the files of a device: the text that most speaks for its system, and others of that beside it.
+    """Return the system and files of a device: the text with the strongest evidence, and others of its system.
 
-    None where too little speaks for any, or as much for two.
+    None with too little evidence, or with the same evidence for two systems.
     """
     sure = [(weights[0], part) for part in parts if (weights := _weights(part)) and not _tied(weights)]
     if not sure:
@@ -103,7 +103,7 @@ def _chosen(parts: Sequence[Part]) -> tuple[str, dict[str, Part]] | None:
 
 
 def _weights(part: Part) -> list[tuple[int, str]]:
-    """How much speaks for each system, the most first."""
+    """Return the evidence for each system, the strongest first."""
     return sorted(((claim.weight, system) for system, claim in part.claims.items()), reverse=True)
 
 
@@ -120,7 +120,7 @@ def _beside(part: Part, texts: Mapping[str, Part]) -> bool:
 
 
 def _doubt(part: Part) -> str:
-    """Why a text is nobody's."""
+    """Return why a text belongs to no device."""
     weights = _weights(part)
     if weights and _tied(weights):
         return f"it may be of {weights[0][1]} or of {weights[1][1]}"
@@ -128,7 +128,7 @@ def _doubt(part: Part) -> str:
 
 
 def _output(text: str, system: str | None) -> Output | None:
-    """What an output says, as the device's own system reads it, else as any does."""
+    """Return the content of an output as the device's own system reads it, else as any system does."""
     own = systems().get(system or "")
     if own and (output := own.output(text)):
         return output
@@ -144,7 +144,7 @@ def _output(text: str, system: str | None) -> Output | None:
 def _device(
     key: str, system: str, texts: Mapping[str, Part], outputs: Sequence[tuple[Part, Output]]
 ) -> tuple[Read, list[Finding]]:
-    """One device, read."""
+    """Return one device, read."""
     findings: list[Finding] = []
     files = {file: part.text for file, part in texts.items()}
     found = systems().get(system)
@@ -213,6 +213,6 @@ def _of_addresses(frame: Frame) -> list[int]:
 
 
 def statements(text: str, comments: str) -> int:
-    """Lines that are not empty, no comment and more than brackets."""
+    """Count lines that are not empty, no comment and more than brackets."""
     lines = ((line.strip(" \t{}[],;"), times) for line, times in Counter(text.split("\n")).items())
     return sum(times for line, times in lines if line and line[0] not in comments)

@@ -1,4 +1,4 @@
-"""What devices say of their ports, in one pass over their facts, and ports found by any spelling of their names."""
+"""Statements of devices about their ports, collected in one pass, and ports found by any form of their names."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts, Value
 
 Says = dict[str, "Value"]
-"""What is said of a port or a neighbour, by the last word of the path."""
+"""The statements about a port or a neighbor, by the last word of the path."""
 _OWN = frozenset(("ipv4", "ipv6", "description"))
-"""What each port of each device says otherwise; secondary addresses too."""
+"""Statements that differ on each port of each device; secondary addresses too."""
 _LIKE = frozenset(
     ("unnumbered", "enabled", "mtu", "bundle", "alias", "switchport", "access_vlan", "kind", "address_from")
 )
@@ -60,12 +60,12 @@ class Address(NamedTuple):
         return self.value if self.version == 4 else self.value | 1 << 128
 
     def subnet(self, length: int) -> int:
-        """The subnet of a prefix length that it is in, as one number."""
+        """Return the subnet of a prefix length that contains it, as one number."""
         above = (32 if self.version == 4 else 128) - length
         return self.value >> above << above << 9 | length << 1 | (self.version == 6)
 
     def few(self) -> range:
-        """The addresses of its subnet as numbers, of a large one the first."""
+        """Return the addresses of its subnet as numbers; only the first ones of a large subnet."""
         bits = (32 if self.version == 4 else 128) - self.length
         first = self.number >> bits << bits
         return range(first, first + min(1 << bits, 4))
@@ -77,13 +77,13 @@ def of_two(subnet: int) -> bool:
 
 
 class Shape:
-    """What devices that are built alike say alike of their ports; they share it.
+    """Statements about ports that similar devices share.
 
     Attributes:
-        content: port -> what is said of it, but for `_OWN`, packed; `ports`: the same.
-        canonical: port in the one spelling of its system -> as the facts name it; aliases too.
+        content: port -> its statements without `_OWN`, packed; `ports`: the same, unpacked.
+        canonical: canonical port name of its system -> name in the facts; aliases too.
         bundles: bundle -> its members; `unnumbered`: ports that have the addresses of others.
-        parsed: takes a name of the system apart.
+        parsed: parses a name of the system.
     """
 
     __slots__ = (
@@ -115,19 +115,19 @@ class Shape:
         ]
 
     def port(self, name: str) -> str | None:
-        """The port that a name means, as the facts name it; None where the device says nothing of such a port."""
+        """Return the port for a name, as the facts name it; None if the device states nothing about it."""
         found = self.canonical.get(self.parsed(name).port)
         return found if found is not None else self.canonical.get(name.strip().lower())
 
     def base(self, port: str) -> str:
-        """The port that a logical interface is on."""
+        """Return the port below a logical interface."""
         found = self._bases.get(port)
         if found is None:
             found = self._bases[port] = self.canonical.get(self.parsed(port).port, port)
         return found
 
     def kind(self, port: str) -> PortKind:
-        """See `Said.kind`."""
+        """Return the kind of a port; see `Said.kind`."""
         found = self._kinds.get(port)
         if found is None:
             kind = self.ports.get(port, {}).get("kind")
@@ -144,17 +144,16 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a device says of where it stands: all that links and places are found by.
+    """The statements of a device that determine its links and its place.
 
     Attributes:
-        shape: what it shares with devices that are built alike; `own`: the rest of what it says of its ports, and its
-            neighbours, packed.
-        joins: what links are found by: addresses, neighbours by address, descriptions, packed.
+        shape: the part shared with similar devices; `own`: its other statements about ports and neighbors, packed.
+        joins: input of the search for links: addresses, neighbors by address, descriptions, packed.
         unnumbered: neighbours without address, packed; empty where there are none.
         routed: ports that route, with an address, on themselves or above them, or with a neighbour that has none.
-        used: ports that lead somewhere where no link is known: `OUTWARD` to a neighbour, `SERVED` to hosts, or both.
-        heard: what LLDP told.
-        facts: of the device as a whole, those that tell where it stands.
+        used: ports in use without a known link: `OUTWARD` to a neighbor, `SERVED` to hosts, or both.
+        heard: the LLDP neighbors.
+        facts: facts of the whole device that show its place.
     """
 
     shape: Shape
@@ -173,16 +172,16 @@ class Said:
 
     @property
     def neighbours(self) -> Mapping[str, Says]:
-        """BGP neighbour, an address or a port -> of a port what the facts say of it that tells where it is."""
+        """Return BGP neighbor (an address or a port) -> for a port, the facts that show its place."""
         return _opened(self.shape, self.own)[1]
 
     @property
     def ports(self) -> Mapping[str, Says]:
-        """Port as the facts name it -> what they say of it, by the last word of the path."""
+        """Return port as the facts name it -> its statements, by the last word of the path."""
         return _opened(self.shape, self.own)[0]
 
     def joining(self) -> tuple[Sequence[Row], Sequence[Facing], Sequence[Described]]:
-        """Addresses but those of management, neighbours that one port leads to, and descriptions of ports."""
+        """Return addresses except those of management, neighbors behind a single port, and descriptions of ports."""
         found: tuple[Sequence[Row], Sequence[Facing], Sequence[Described]] = value_of(self.joins)
         return found
 
@@ -192,32 +191,32 @@ class Said:
         return found
 
     def port(self, name: str) -> str | None:
-        """The port that a name means, as the facts name it; None where the device says nothing of such a port."""
+        """Return the port for a name, as the facts name it; None if the device states nothing about it."""
         return self.shape.port(name)
 
     def parsed(self, name: str) -> PortName:
-        """A name of its system taken apart."""
+        """Parse a port name of its system."""
         return self.shape.parsed(name)
 
     def base(self, port: str) -> str:
-        """The port that a logical interface is on."""
+        """Return the port below a logical interface."""
         return self.shape.base(port)
 
     def kind(self, port: str) -> PortKind:
-        """What a port is; interfaces that the device says are a bridge, a VLAN or the like are no port."""
+        """Return the kind of a port; interfaces that the device defines as bridge, VLAN or similar are no ports."""
         return self.shape.kind(port)
 
     def addresses(self, port: str) -> Iterator[tuple[str, Address]]:
-        """Its addresses by the last word of their paths, link-local ones and what is none left out."""
+        """Yield its addresses by the last word of their paths, without link-local and invalid ones."""
         return _addresses(self.ports.get(port, {}))
 
     def bundles(self) -> Mapping[str, list[str]]:
-        """Bundle -> its members."""
+        """Return bundle -> its members."""
         return self.shape.bundles
 
 
 def _addresses(says: Says) -> Iterator[tuple[str, Address]]:
-    """See `Said.addresses`."""
+    """Yield addresses; see `Said.addresses`."""
     for leaf, value in says.items():
         if leaf in ("ipv4", "ipv6"):
             address = address_of(str(value))
@@ -244,14 +243,14 @@ def address_of(text: str) -> Address | None:
 
 
 def said(device: Device) -> Said:
-    """What a device says of where it stands."""
+    """Return the statements of a device about its place."""
     return said_by(
         HOST if device.kind is Kind.HOST else device.system, parts_of(device.held), device.neighbours
     )
 
 
 def said_by(system: str, parts: Parts, heard: tuple[Neighbour, ...]) -> Said:
-    """What a device of a system says of where it stands, by its facts."""
+    """Return the statements of a device about its place, from the facts of its system."""
     shape = _shape_of(system, parts.frame)
     own: dict[str, Says] = {}
     for port, stated in parts.own_of_ports():
@@ -289,7 +288,7 @@ def said_by(system: str, parts: Parts, heard: tuple[Neighbour, ...]) -> Said:
 
 
 def _rows(shape: Shape, addresses: Mapping[str, Sequence[tuple[str, Address]]]) -> list[Row]:
-    """The addresses of all ports but those of management."""
+    """Return the addresses of all ports except those of management."""
     found: list[Row] = []
     for port, some in addresses.items():
         if (kind := shape.kind(port)) is not PortKind.MANAGEMENT:
@@ -299,7 +298,7 @@ def _rows(shape: Shape, addresses: Mapping[str, Sequence[tuple[str, Address]]]) 
 
 
 def _facing(rows: Sequence[Row], peers: Mapping[str, Address]) -> list[Facing]:
-    """The neighbours in the subnet of one port alone."""
+    """Return the neighbors in the subnet of exactly one port."""
     near: dict[int, list[str]] = {}
     for subnet, _, base, _, _ in rows:
         near.setdefault(subnet, []).append(base)
@@ -324,7 +323,7 @@ def _names_its_end(shape: Shape, own: Mapping[str, Says], port: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _routed(shape: Shape, addressed: tuple[str, ...], spoken: tuple[str, ...]) -> Shared[str, bool]:
-    """The ports that route, of a device with addresses on some, and neighbours on others."""
+    """Return the ports that route, for a device with addresses on some and neighbors on others."""
     found = {shape.port(each) or each for each in spoken}
     found.update(map(shape.base, (*shape.unnumbered, *addressed)))
     members = [port for bundle, ports in shape.bundles.items() if bundle in found for port in ports]
@@ -338,7 +337,7 @@ def _used(
     peers: frozenset[int],
     facts: Facts,
 ) -> Shared[str, int]:
-    """See `Said.used`; ports that are shut or in a bundle are left out."""
+    """Return used ports, see `Said.used`; ports that are shut or in a bundle are left out."""
     outward = {shape.port(each) for each in spoken}
     found: dict[str, int] = {}
     for port, says in shape.ports.items():
@@ -388,7 +387,7 @@ _shape = lru_cache(maxsize=1 << 12)(Shape)
 
 @lru_cache(maxsize=64)
 def _opened(shape: Shape, own: bytes) -> tuple[Mapping[str, Says], Mapping[str, Says]]:
-    """What is said of each port, and of neighbours."""
+    """Return the statements about each port, and about neighbors."""
     mine, neighbours = value_of(own)
     ports = {port: {**says, **mine[port]} if port in mine else says for port, says in shape.ports.items()}
     return ports, neighbours

@@ -1,7 +1,7 @@
-"""The facts of a device in two parts: its frame, which devices that are built alike share, and what is its own.
+"""The facts of a device in two parts: its frame, which similar devices share, and its own values.
 
-Its own are names of BGP neighbours and addresses in paths, and the values of addresses, descriptions, AS numbers and
-prefix lists. A fabric has a handful of frames: what follows from one alone is worked out once for all of its devices.
+Its own are names of BGP neighbors and addresses in paths, and the values of addresses, descriptions, AS numbers and
+prefix lists. A fabric has a handful of frames: conclusions from a frame alone are computed once for all of its devices.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Cut(NamedTuple):
     tail: str
 
     def filled(self, names: tuple[str, ...]) -> str:
-        """The text."""
+        """Return the text."""
         return f"{self.head}{names[self.name]}{self.tail}"
 
 
@@ -55,12 +55,12 @@ Slot = tuple[str | Cut, int]
 
 
 class Frame:
-    """What devices say alike; equal ones are one object as long as they are remembered.
+    """Facts that devices share; equal frames are one object while cached.
 
     Attributes:
-        paths: of the facts, `#3` for the name of that number; `cuts`: which are so, and what they are made of.
+        paths: of the facts, `#3` for the name of that number; `cuts`: these paths with their parts.
         values: of the facts, None for own ones; `own`: which these are.
-        memo: what was worked out from it, by whoever did.
+        memo: conclusions from it, by function.
     """
 
     def __init__(
@@ -77,12 +77,12 @@ class Frame:
 
 
 class Sorted:
-    """The facts of a frame by what they are about.
+    """The facts of a frame by subject.
 
     Attributes:
-        ports: port -> what is said of it alike; `of_ports`: of those that say something of their own that, in order.
-        sessions: routing instance, number of the neighbour's name, what is said alike, and own.
-        rest: path of every other fact, and which it is.
+        ports: port -> shared statements; `of_ports`: the own statements of ports, in order.
+        sessions: routing instance, number of the neighbor's name, shared and own statements.
+        rest: path of every other fact, and its number.
     """
 
     def __init__(self, frame: Frame) -> None:
@@ -137,25 +137,25 @@ class Parts:
             self.all[at] = value
 
     def paths(self) -> list[str]:
-        """The paths of the facts, in the order in which they were read."""
+        """Return the paths of the facts, in the order in which they were read."""
         paths = list(self.frame.paths)
         for at, cut in self.frame.cuts:
             paths[at] = cut.filled(self.names)
         return paths
 
     def facts(self) -> Facts:
-        """Path -> value."""
+        """Return path -> value."""
         return dict(zip(self.paths(), self.all, strict=True))
 
     def ports(self) -> dict[str, dict[str, Value]]:
-        """Port -> what is said of it, by the rest of the path; nobody may change it, as others share it."""
+        """Return port -> its statements, by the rest of the path; shared, so callers must not change it."""
         ports = dict(self.frame.sorted.ports)
         for port, own in self.own_of_ports():
             ports[port] = ports[port] | dict(own)
         return ports
 
     def own_of_ports(self) -> Iterator[tuple[str, list[tuple[str, Value]]]]:
-        """Ports that say something of their own, and that: rest of the path and value."""
+        """Yield ports with statements of their own, and these: rest of the path and value."""
         names, values = self.names, self.all
         for port, slots in self.frame.sorted.of_ports.items():
             yield (
@@ -164,7 +164,7 @@ class Parts:
             )
 
     def sessions(self) -> dict[tuple[str, str], dict[str, Value]]:
-        """Routing instance ("" for the default one) and neighbour -> what is said, by the rest of the path."""
+        """Return routing instance ("" for the default one) and neighbor -> statements, by the rest of the path."""
         names, values = self.names, self.all
         return {
             (vrf, names[name]): says | {leaf: values[at] for leaf, at in own}
@@ -172,7 +172,7 @@ class Parts:
         }
 
     def rest(self) -> Reading:
-        """What is of no port and no neighbour."""
+        """Return the facts of no port and no neighbor."""
         names, values, places = self.names, self.all, self.places
         rest = [
             (path if isinstance(path, str) else path.filled(names), at) for path, at in self.frame.sorted.rest
@@ -182,7 +182,7 @@ class Parts:
 
 
 def parted(reading: Reading) -> Parts:
-    """The facts of a device in their two parts."""
+    """Split the facts of a device into the two parts."""
     facts, lines = reading.facts, reading.lines
     paths, names = list(facts), dict[str, int]()
     cuts: list[tuple[int, Cut]] = []
@@ -210,7 +210,7 @@ def parted(reading: Reading) -> Parts:
 
 @lru_cache(maxsize=1 << 14)
 def _named(path: str) -> tuple[str, str, str] | None:
-    """What is before the own name in a path, the name, and what is behind; None where there is none."""
+    """Return the text before the own name in a path, the name, and the text after it; None without one."""
     head, found, rest = path.partition(NEIGHBOUR)
     if found:
         name, close, leaf = rest.partition("]/")

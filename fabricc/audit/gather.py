@@ -1,8 +1,8 @@
-"""A folder of what people collect from devices, as the devices: which system, which files, what they say.
+"""Turn a folder of collected files into devices: system, files and facts of each.
 
-Files belong together by the device's name in their path. Each text is taken for what a back end says that it is
-(`back.nos.collected`), never by where it stands, and what nobody knows is told. Devices are read in worker processes,
-which hand back facts, lines and neighbours; texts stay in the folder until somebody asks for one.
+Files belong together by the device name in their path. A back end decides what each text is (`back.nos.collected`),
+never its place; unknown texts are reported. Worker processes read the devices and return facts, lines and neighbors;
+texts stay in the folder until they are needed.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _PIECES = 4000
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What a folder holds.
+    """The content of a folder.
 
     Attributes:
-        devices: by name; `said`: where each says that it stands; `understood`: how much of each was.
-        files: how many files there are; `used`: how many of them say something of a device.
-        findings: files that are no device's, names that stand twice, boxes that the catalog lacks; paths below the
+        devices: by name; `said`: the statements of each about its place; `understood`: the coverage of each.
+        files: number of files; `used`: number of files with statements about a device.
+        findings: files without a device, duplicate names, models that the catalog lacks; paths below the
             folder.
     """
 
@@ -77,7 +77,7 @@ def gather(
     progress: Callable[[str, int, int], None] | None = None,
     packed: bool = False,
 ) -> Gathered:
-    """The devices of a folder, or of a single file; `packed` where thousands are held and each is looked at seldom.
+    """Read the devices of a folder or of a file; `packed` for thousands that are rarely used.
 
     Raises:
         OSError: the folder is not there or must not be read.
@@ -154,7 +154,7 @@ def of_devices(top: Path, names: Sequence[str]) -> list[str]:
 
 
 def _built(top: Path) -> bool:
-    """Whether a folder is a tree that fabricc built."""
+    """Return whether a folder is a tree that fabricc built."""
     try:
         with Folder(top) as folder:
             return manifests.is_ours(folder.read(manifests.NAME, limit=manifests.LIMIT))
@@ -163,7 +163,7 @@ def _built(top: Path) -> bool:
 
 
 def _beside(name: str, trees: Collection[str]) -> bool:
-    """Whether a file is in a tree and not in its folders of devices."""
+    """Return whether a file is in a tree, but outside its folders of devices."""
     ends = [0, *(at + 1 for at, letter in enumerate(name) if letter == "/")]
     return any(name[:end] in trees and name[end:].partition("/")[0] not in _TREE_DEVICES for end in ends)
 
@@ -188,7 +188,7 @@ def _piece(folder: Folder, groups: Sequence[tuple[str, Sequence[str]]], alike: A
 
 
 def _named(read: list[Read]) -> tuple[dict[str, Read], list[Finding]]:
-    """Devices by name; the second of a name has that of its file, and is told."""
+    """Return devices by name; a duplicate takes the name of its file and is reported."""
     named: dict[str, Read] = {}
     findings: list[Finding] = []
     for device in sorted(read, key=_path):
@@ -209,7 +209,7 @@ def _path(device: Read) -> str:
 
 
 def _made(folder: Path, read: Mapping[str, Read], *, packed: bool) -> dict[str, Device]:
-    """The devices with their models of the catalog."""
+    """Return the devices with their models from the catalog."""
     boxes = Boxes(load_catalog(())[0].switches)
     models: dict[tuple[str, ...], str | None] = {}
     made: dict[str, Device] = {}
@@ -226,7 +226,7 @@ def _made(folder: Path, read: Mapping[str, Read], *, packed: bool) -> dict[str, 
 
 
 def _unmatched(devices: Iterable[Device]) -> Iterator[Finding]:
-    """Boxes that the catalog does not have, and switches that do not say which box they are; a finding a kind."""
+    """Report models that the catalog lacks, and switches that do not state their model, once per kind."""
     kinds: dict[tuple[str, str], list[Device]] = {}
     for device in devices:
         if device.kind is Kind.SWITCH and device.model is None:
@@ -250,7 +250,7 @@ def _unmatched(devices: Iterable[Device]) -> Iterator[Finding]:
 
 
 def _names_itself(device: Device) -> tuple[str, int]:
-    """File and line by which a device says its name, else the first that says anything."""
+    """Return file and line of a device's own name, else the first line with a statement."""
     lines = device.reading.lines
     file, line = lines.get("system/hostname") or min(lines.values(), default=("", 1))
     return device.paths.get(file) or min(device.paths.values()), line

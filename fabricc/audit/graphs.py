@@ -27,19 +27,19 @@ class Sets:
     above: dict[Hashable, Hashable] = field(default_factory=dict)
 
     def root(self, item: Hashable) -> Hashable:
-        """What stands for the set of an item."""
+        """Return the representative of an item's set."""
         while (up := self.above.setdefault(item, item)) != item:
             self.above[item] = self.above[up] = self.above.setdefault(up, up)
             item = self.above[item]
         return item
 
     def join(self, one: Hashable, two: Hashable) -> None:
-        """Make the sets of two items one."""
+        """Merge the sets of two items."""
         self.above[self.root(one)] = self.root(two)
 
 
 def parts(graph: Graph) -> list[set[str]]:
-    """The switches that links join."""
+    """Return the sets of switches that links connect."""
     found: list[set[str]] = []
     known: set[str] = set()
     for name in graph:

@@ -1,8 +1,8 @@
-"""Links out of what devices say: LLDP, subnets of two, BGP sessions, descriptions; each only where it names a port.
+"""Derive links from LLDP, subnets of two, BGP sessions and descriptions, each only where it names a port.
 
-Every statement is a claim of one end about where its port leads. A pair of ports that claims agree on is a link, the
-best attested pairs first; a claim about a port whose link is another one is kept with that link. Work grows with what
-is said, not with its square: ports meet in tables by subnet, by address and by name.
+Every statement is a claim of one end about the far end of its port. A pair of ports with matching claims is a link, the
+best attested pairs first. A claim about a port with another link is stored with that link. Work grows linearly: ports
+are found in tables by subnet, by address and by name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _BITS = {evidence: 1 << rank for rank, evidence in enumerate(Evidence)}
 _CLAIM = 1 << len(_BITS)
-"""What of two ports is said is a number: a bit for each kind of evidence, and above these how many claims there are."""
+"""The claims about two ports as a number: a bit for each kind of evidence, and above these the number of claims."""
 _MOST_IN_SUBNET = 8
 """Ends in a subnet for two up to which each two of them may be the link that a wrong address hides."""
 _PIECE = re.compile(r"[A-Za-z0-9]+")
@@ -37,7 +37,7 @@ Pair = tuple[End, End]
 
 
 class _Claim(NamedTuple):
-    """A claim on its way: `at` is what shows it, of which the line is looked up where the claim is told."""
+    """A claim in progress: `at` is its evidence, whose line is looked up when the claim is reported."""
 
     near: End
     far: End
@@ -50,7 +50,7 @@ _Held = tuple[str, str, str, str, int, int]
 
 
 def links_of(devices: Mapping[str, Device], sayings: Mapping[str, Said] | None = None) -> tuple[Link, ...]:
-    """Every link that the devices tell of, in order of its ends; `sayings` is what each says, where that is known."""
+    """Return every link of the devices, ordered by its ends; `sayings` are statements that are already known."""
     told = sayings or {name: said(device) for name, device in devices.items()}
     return tuple(
         Link(*pair, evidence, tuple([_placed(claim, devices) for claim in against]))
@@ -59,7 +59,7 @@ def links_of(devices: Mapping[str, Device], sayings: Mapping[str, Said] | None =
 
 
 def _placed(claim: _Claim, devices: Mapping[str, Device]) -> Claim:
-    """A claim with the line that shows it."""
+    """Return a claim with the line of its evidence."""
     near, far, evidence, at = claim
     if isinstance(at, Neighbour):
         return Claim(near, far, evidence, at.file, at.line)
@@ -75,13 +75,13 @@ def _placed(claim: _Claim, devices: Mapping[str, Device]) -> Claim:
 
 
 class _Joining:
-    """The claims of all devices on their way to links.
+    """The claims of all devices during the search for links.
 
     Attributes:
-        said: pair of ports -> how many claims say that they are a link, and of which kinds; see `_CLAIM`.
-        joined: the claims of pairs that only both ends together tell of.
+        said: pair of ports -> number and kinds of claims for this link; see `_CLAIM`.
+        joined: claims that need both ends together.
         chosen: port -> its link; `lost`: link -> pairs and claims that cannot be true with it.
-        wanted: pairs whose claims are made again, None before.
+        wanted: pairs whose claims are made again; None in the first pass.
     """
 
     def __init__(self, devices: Mapping[str, Said]) -> None:
@@ -107,7 +107,7 @@ class _Joining:
             yield pair, _evidence(self.said[pair] % _CLAIM), against.get(pair, ())
 
     def _tell(self) -> None:
-        """All claims that a device or two ends of a subnet make by themselves."""
+        """Make all claims that a device, or two ends of a subnet, can make alone."""
         subnets: _Subnets = {}
         for name, device in self.devices.items():
             self._lldp(name, device)
@@ -132,14 +132,14 @@ class _Joining:
             self.wanted[pair].append(_Claim(near, far, evidence, at))
 
     def _join(self, pair: Pair, claims: Sequence[_Claim]) -> None:
-        """Take a pair for a link that only both of its ends together tell of."""
+        """Accept a pair as a link that only both of its ends together show."""
         for claim in claims:
             self.said[pair] = (self.said[pair] | _BITS[claim.evidence]) + _CLAIM
         self.joined[pair] += claims
         self._choose([pair])
 
     def _against(self) -> dict[Pair, list[_Claim]]:
-        """Link -> the claims that are not true with it; few pairs lose, and their claims are made again."""
+        """Return link -> the contradicting claims; few pairs lose, and their claims are made again."""
         self.wanted = {
             pair: [] for some in self.lost.values() for pair in some if not isinstance(pair, _Claim)
         }
@@ -154,12 +154,12 @@ class _Joining:
         }  # fmt: skip
 
     def _end(self, device: str, port: str) -> End:
-        """The end of that name, one object wherever it is told of; names of ports are those of many devices."""
+        """Return the end of that name, always the same object; many devices share port names."""
         known = self.ends[device]
         return known.get(port) or known.setdefault(port, End(device, intern(port)))
 
     def _device(self, told: str) -> str | None:
-        """The device that a system name means: as it stands, else without its domain."""
+        """Return the device for a system name: exact match first, else without its domain."""
         lower = told.lower()
         return self.names.get(lower) or self.names.get(lower.partition(".")[0])
 
@@ -182,7 +182,7 @@ class _Joining:
                 self._claim(self._end(name, base), far, Evidence.DESCRIPTION, port)
 
     def _named(self, text: str, own: str) -> End | None:
-        """The device of the folder that a description names, and its port where it names one of those."""
+        """Return the device of the folder that a description names, and the port if it names one."""
         words = text.lower().split()
         for at, word in enumerate(words):
             for start, end, known in self._devices_in(word):
@@ -211,7 +211,7 @@ class _Joining:
                     self._claim(*ends[::-1], Evidence.SUBNET, two)
 
     def _sessions(self, subnets: _Subnets) -> None:
-        """Neighbours whose address one device has on the port that the own port's subnet leads to."""
+        """Claim links by neighbors whose address one device has on the port that the own subnet leads to."""
         owners: dict[int, _Held | None] = {}  # None where several have an address
         for every in subnets.values():
             for held in every if isinstance(every, list) else (every,):
@@ -224,7 +224,7 @@ class _Joining:
                         self._claim(here, far, Evidence.SESSION, remote)
 
     def _choose(self, pairs: Iterable[Pair]) -> None:
-        """Take pairs as links, the best attested first; what is said against a link stays with it."""
+        """Choose pairs as links, the best attested first; claims against a link are stored with it."""
         for pair in sorted(pairs, key=self._order):
             taken = [self.chosen[end] for end in pair if end in self.chosen]
             if taken:
@@ -252,7 +252,7 @@ class _Joining:
                 self._join(_pair(claims[0].near, back[0].near), told)
 
     def _unnumbered(self) -> None:
-        """Join open ports with unnumbered sessions, where AS numbers or descriptions leave one on either side."""
+        """Join open ports with unnumbered sessions, if AS numbers or descriptions leave one on each side."""
         by_asn: dict[int, list[str]] = defaultdict(list)
         for name, device in self.devices.items():
             if isinstance(asn := device.facts.get("bgp/asn"), int):
@@ -339,7 +339,7 @@ def _port_in(shape: Shape, words: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _runs(word: str) -> tuple[tuple[int, int, str], ...]:
-    """The runs of pieces of a word, with where they begin and end; at each place the longest first."""
+    """Return the runs of pieces of a word, with begin and end; the longest first at each place."""
     pieces = [match.span() for match in _PIECE.finditer(word)]
     return tuple([
         (start, end, word[start:end])

@@ -1,7 +1,7 @@
-"""What is found in a folder of configurations: devices with what they say, links between them, places in the fabric.
+"""The result of reading a folder: devices with their facts, links between them, places in the fabric.
 
-Values in, values out: `gather` makes devices of files, `links` joins them, `places` tells their tiers, the rules read
-all of it. Nothing here is decided by a plan; what is not said is None, never a guess.
+Values in, values out: `gather` makes devices of files, `links` joins them, `places` finds their tiers, the rules read
+everything. No plan decides anything here; a missing statement is None, never a guess.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Kind(StrEnum):
 
 
 class Neighbour(NamedTuple):
-    """What LLDP told on one port."""
+    """An LLDP announcement on one port."""
 
     port: str
     device: str
@@ -45,13 +45,13 @@ class Device:
     """One device of the folder.
 
     Attributes:
-        name: what it calls itself, else what its files are called; unique in the folder.
+        name: its own name, else that of its files; unique in the folder.
         system: name of its NOS, `host` of a host.
         files: name as the back end calls it -> text; `paths`: the same name -> path below the folder, for findings.
-        held: what its files say; packed where thousands are held at once.
-        box: the product as the device names it, "" where nothing tells; `model`: its entry in the catalog.
-        release: of the NOS, "" where nothing tells.
-        neighbours: what LLDP told.
+        held: the facts of its files; packed where thousands are in memory.
+        box: the product name on the device, "" if unknown; `model`: its entry in the catalog.
+        release: of the NOS, "" if unknown.
+        neighbours: its LLDP neighbors.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Device:
 
     @property
     def contents(self) -> Contents:
-        """What its files say."""
+        """Return the content of its files."""
         return unpacked(self.held) if isinstance(self.held, Held) else self.held
 
     @property
@@ -77,7 +77,7 @@ class Device:
 
     @property
     def aside(self) -> frozenset[tuple[str, int]]:
-        """File and line of those among the unknown ones that say nothing about forwarding or losslessness."""
+        """Return file and line of unknown lines without effect on forwarding or losslessness."""
         return self.contents.aside
 
 
@@ -98,7 +98,7 @@ class Evidence(StrEnum):
 
 
 class Claim(NamedTuple):
-    """What one evidence says of where a port leads; `far.port` is "" where it names the device alone."""
+    """The statement of one evidence about the far end of a port; `far.port` is "" if it only names the device."""
 
     near: End
     far: End
@@ -109,12 +109,12 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link between two ports, `a` before `b`; `evidence` in order of strength, one at least.
+    """A link between two ports, `a` before `b`; `evidence` in order of strength, at least one.
 
-    The far end may be a device that the folder does not hold: then its device is what the near end calls it.
+    The far end may be a device that the folder does not hold: then its device is the name that the near end uses.
 
     Attributes:
-        against: what else was said of either port, and cannot be true with this link.
+        against: other statements about either port that contradict this link.
     """
 
     a: End
@@ -139,7 +139,7 @@ class Tier(StrEnum):
 
 
 class Place(NamedTuple):
-    """Where a device stands; None where nothing tells.
+    """The place of a device; None if unknown.
 
     Attributes:
         unit: number of the set of ToRs with common hosts, counted in order of names.

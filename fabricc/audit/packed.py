@@ -1,4 +1,4 @@
-"""What the files of a device say, in a few kB: thousands are looked at more than once, and held meanwhile."""
+"""The facts of a device packed into a few kB: thousands are kept in memory and used more than once."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _QUICK = 1
 
 
 class Contents(NamedTuple):
-    """What the files of a device say.
+    """The content of the files of a device.
 
     Attributes:
-        aside: file and line of unknown lines that say nothing about forwarding or losslessness.
+        aside: file and line of unknown lines without effect on forwarding or losslessness.
     """
 
     reading: Reading
@@ -30,20 +30,20 @@ class Contents(NamedTuple):
 
 
 class Held(NamedTuple):
-    """Contents as few bytes: frame and places are the same for devices that are built alike."""
+    """Packed contents: frame and places are shared by similar devices."""
 
     frame: bytes
     places: bytes
     own: bytes
 
     def shared(self, alike: dict[bytes, bytes]) -> Held:
-        """The same, its frame and places one object with equal ones among `alike`."""
+        """Return the same with a frame and places that are one object with equal ones in `alike`."""
         frame, places, own = self
         return Held(alike.setdefault(frame, frame), alike.setdefault(places, places), own)
 
 
 def packed(contents: Contents, parts: Parts) -> Held:
-    """Contents as few bytes, with their facts in parts; lines are kept of facts alone."""
+    """Pack contents, with their facts in two parts; only the lines of facts are kept."""
     frame = parts.frame
     if _BYTES not in frame.memo:
         frame.memo[_BYTES] = few_bytes((frame.paths, frame.cuts, frame.values))
@@ -52,7 +52,7 @@ def packed(contents: Contents, parts: Parts) -> Held:
 
 
 def opened(held: Held) -> Contents:
-    """The contents that `packed` made these bytes of."""
+    """Unpack the contents that `packed` packed."""
     names, values, unknown, aside = value_of(held.own)
     places = _opened_places(held.places)
     facts = Parts(_frame(held.frame), names, values, places).facts()
@@ -71,7 +71,7 @@ def value_of(content: bytes) -> Any:
 
 
 class Shared(dict[K, V]):
-    """A table that alike devices share, also where it arrives from workers; nobody may change it."""
+    """A table that similar devices share, also after it arrives from workers; callers must not change it."""
 
     __slots__ = ("_content",)
 
@@ -98,7 +98,7 @@ def _frame(content: bytes) -> Frame:
 
 
 def parts_of(held: Contents | Held) -> Parts:
-    """The facts in their two parts: what alike devices share, and what is a device's own."""
+    """Return the facts in two parts: those that similar devices share, and a device's own."""
     return _parts(held) if isinstance(held, Held) else parted(held.reading)
 
 

@@ -68,7 +68,7 @@ def _units(
     hosts: Mapping[str, Iterable[tuple[str, str]]],
     links: Iterable[Link],
 ) -> dict[str, int]:
-    """ToR -> its unit: of ToRs with common hosts, in the folder or only named by LLDP or descriptions."""
+    """Return ToR -> its unit: ToRs with common hosts, in the folder or named by LLDP or descriptions."""
     serving: dict[str, set[str]] = defaultdict(set)
     for host, ends in hosts.items():
         serving[host] |= {tor for _, tor in ends if tor in tors}
@@ -94,7 +94,7 @@ def _units(
 
 
 def _told(device: Said, devices: Mapping[str, Device]) -> set[str]:
-    """Names of hosts, as the descriptions of open ports begin with them: a word with a number that is no device's."""
+    """Return host names at the start of open ports' descriptions: words with a number that name no device."""
     found = set()
     for port, _, _, text in device.joining()[2]:
         first, _, rest = text.partition(" ")
@@ -109,7 +109,7 @@ def _told(device: Said, devices: Mapping[str, Device]) -> set[str]:
 
 
 def _numbered(names: Collection[str], group: Callable[[str], T]) -> dict[str, int]:
-    """Names -> number of their group, groups counted from 0 in order of names."""
+    """Return names -> number of their group, groups counted from 0 in order of names."""
     numbers: dict[T, int] = {}
     return {name: numbers.setdefault(group(name), len(numbers)) for name in sorted(names, key=in_order)}
 
@@ -117,7 +117,7 @@ def _numbered(names: Collection[str], group: Callable[[str], T]) -> dict[str, in
 def _planes(
     graph: Graph, tiers: Mapping[str, Tier], hosts: Mapping[str, list[tuple[str, str]]]
 ) -> dict[str, int]:
-    """Switch -> its plane: parts of the graph that hosts alone join, in the order of the hosts' ports."""
+    """Return switch -> its plane: parts of the graph that only hosts join, in the order of the hosts' ports."""
     part = {name: first for each in parts(graph) for first in (min(each, key=in_order),) for name in each}
     joined = Sets()
     foremost: dict[str, int] = {}
@@ -138,7 +138,7 @@ def _planes(
 
 
 def _pods(graph: Graph, tiers: Mapping[str, Tier], units: Mapping[str, int]) -> dict[str, int]:
-    """ToR or spine -> its pod, where cores join pods."""
+    """Return ToR or spine -> its pod, if cores join pods."""
     if Tier.CORE not in tiers.values():
         return {}
     inside = {name for name, tier in tiers.items() if tier in (Tier.TOR, Tier.SPINE)}
@@ -154,7 +154,7 @@ def _pods(graph: Graph, tiers: Mapping[str, Tier], units: Mapping[str, int]) -> 
 def _rails(
     hosts: Mapping[str, list[tuple[str, str]]], tors: Collection[str], planes: Mapping[str, int]
 ) -> dict[str, int]:
-    """ToR -> the NIC that it serves of each of its hosts, where it serves no other."""
+    """Return ToR -> the NIC of each host that it serves, if it serves no other."""
     served: dict[str, set[int]] = defaultdict(set)
     several: set[str] = set()
     for ends in hosts.values():

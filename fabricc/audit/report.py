@@ -32,7 +32,7 @@ _TIERS = {Tier.TOR: "ToR", Tier.SPINE: "spine", Tier.CORE: "core", Tier.HOST: "h
 
 
 def parts(audit: Audit) -> Iterator[Part]:
-    """What is shown beside the findings: what the folder holds, and how much of it was understood."""
+    """Yield the tables that are shown with the findings: the content of the folder, and its coverage."""
     yield Line(f"{audit.folder}: {holds(audit)}", "bold")
     if not audit.devices:
         return
@@ -54,7 +54,7 @@ def parts(audit: Audit) -> Iterator[Part]:
 
 
 def holds(audit: Audit) -> str:
-    """What the folder holds, in a line."""
+    """Return the content of the folder in one line."""
     tiers = Counter(place.tier for place in audit.found.places.values())
     of = ", ".join(plural(tiers[tier], word) for tier, word in _TIERS.items() if tiers[tier])
     words = [plural(audit.switches, "switch"), plural(len(audit.devices) - audit.switches, "host")]
@@ -63,7 +63,7 @@ def holds(audit: Audit) -> str:
 
 
 def systems(audit: Audit) -> Iterator[tuple[str, ...]]:
-    """A row for each system and for all: devices, statements, and of these the understood, aside and unknown ones."""
+    """Yield a row for each system and for all: devices, and understood, ignored and unknown statements."""
     for system, of in audit.coverage.systems():
         known = f"{of.understood:,} ({of.percent:.1f} %)"
         yield (
@@ -77,7 +77,7 @@ def systems(audit: Audit) -> Iterator[tuple[str, ...]]:
 
 
 def topics(audit: Audit) -> Iterator[tuple[str, ...]]:
-    """A row for each topic: how many devices are in each state."""
+    """Yield a row for each topic: how many devices are in each state."""
     for topic in TOPICS:
         counts = audit.coverage.states(topic)
         if counts[State.SILENT] < len(audit.devices):
@@ -89,19 +89,19 @@ ACCOUNT = ("rules, by topic", "asked of", "in part of", "findings", "mostly for"
 
 
 def rules(audit: Audit) -> Iterator[tuple[str, ...]]:
-    """A row for each topic: of how many switches rules about it were asked, and of how many one could not be."""
+    """Yield a row for each topic: on how many switches its rules ran, and on how many one could not."""
     for one in audit.accounts:
         yield one.topic, f"{one.asked:,}", f"{one.open:,}", f"{one.findings:,}", one.why
 
 
 def lines(audit: Audit, most: int | None = None) -> Iterator[tuple[str, ...]]:
-    """A row for each kind of line that is not understood."""
+    """Yield a row for each kind of line that is not understood."""
     for one in audit.coverage.frequent[:most]:
         yield f"{one.times:,}", f"{one.devices:,}", one.text, f"{one.file}:{one.line}"
 
 
 def verdict(audit: Audit) -> str:
-    """The whole in a line."""
+    """Return the result in one line."""
     told = severity_summary(audit.every)
     if told != severity_summary(audit.diagnostics):
         told += " in all"
@@ -158,7 +158,7 @@ _quoted = lru_cache(maxsize=1 << 14)(partial(json.dumps, ensure_ascii=False))
 
 
 def _link(link: Link) -> str:
-    """A link as JSON; of a large fabric most of the text is links."""
+    """Return a link as JSON; in a large fabric most of the text is links."""
     evidence = ",\n        ".join(map(_quoted, link.evidence))
     return _LINK.format(*map(_quoted, (*link.a, *link.b)), evidence)
 

@@ -1,4 +1,4 @@
-"""The audit of a folder: devices, the links and places that they tell, what is wrong, and how much was understood."""
+"""The audit of a folder: devices, their links and places, the findings, and the coverage."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 
 class Audit:
-    """What an audit came to.
+    """The result of an audit.
 
     Attributes:
-        folder: as it was named.
+        folder: as given.
         found: devices, links and places.
-        findings: everything that is told, files below the folder, in order of codes and places.
-        coverage: how much was understood.
-        accounts: what the rules about each topic were asked; `asked`: how far each invariant was answered.
-        files: how many files the folder holds; `used`: how many of them say something of a device.
+        findings: all findings, with files below the folder, in order of codes and places.
+        coverage: the coverage.
+        accounts: the results of the rules by topic; `asked`: the progress of each invariant.
+        files: number of files in the folder; `used`: number of files with statements about a device.
     """
 
     def __init__(
@@ -95,12 +95,12 @@ class Audit:
 def audit(
     folder: Path, *, jobs: int | None = None, progress: Callable[[str, int, int], None] | None = None
 ) -> Audit:
-    """Read a folder of what people collected, and tell what is wrong with the fabric; nothing is written.
+    """Read a folder of collected files and return findings about the fabric; write nothing.
 
     Args:
         folder: of configurations and outputs; or one file.
         jobs: worker processes; None for one per CPU.
-        progress: called with what is done, how many of it, and of how many.
+        progress: called with the phase, the number done and the total.
 
     Raises:
         OSError: the folder is not there or must not be read.

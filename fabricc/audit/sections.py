@@ -23,7 +23,7 @@ _SIGNS = ("\x1b", "\r", "\x08", "--More--")
 _COMMANDS = ("show", "sh ", "nv config", "lldpc", "vtysh", "cat ", "ibdev2netdev", "mlnx_qos", "cma_roce_tos")
 """One of these is in whatever `_PROMPT` matches."""
 _SILENT = ("mlnx_qos", "cma_roce_tos")
-"""Commands whose output does not say of which port it is: they stay above it."""
+"""Commands whose output does not name its port: they stay above it."""
 _BINARY = 4096
 
 
@@ -46,7 +46,7 @@ def text_of(content: bytes) -> str | None:
 
 
 def sections(text: str) -> tuple[Section, ...]:
-    """The outputs of a file that shows their commands; else the file as one."""
+    """Return the outputs of a file that shows their commands; else the file as one."""
     return tuple(each for each in _sections(text) if each.text.strip()) or (Section(1, text),)
 
 

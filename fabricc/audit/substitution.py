@@ -1,10 +1,10 @@
-"""Configurations that are alike but for coordinates: one is read, what the others say follows by substitution.
+"""Configurations that differ only in coordinates: one is read, the facts of the others follow by substitution.
 
-Coordinates are what a device has of its own: addresses, AS numbers, its name, descriptions. Readers take them as they
-come, and that is not taken on trust: a text is read twice more with letters in place of its coordinates, in ascending
-and in descending order, and all that comes of it must be the same but for these. Then a text that is the same byte for
-byte but for coordinates, equal where those are and nowhere else, says what the first one says with its own in their
-places. A text that is not so is read.
+Coordinates are a device's own values: addresses, AS numbers, its name, descriptions. Readers do not interpret them, and
+this is verified: a text is read twice more with letters for its coordinates, in ascending and in descending order, and
+the results must differ in these only. Then another text that equals the first byte for byte except for coordinates,
+equal where those are equal and nowhere else, has the same facts with its own coordinates in their places. Any other
+text is read.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LABELS = [re.compile(rf"[A-Za-z][\w./:-]*(?: [\w./:-]+){{{more}}}", re.ASCII) f
 """Names and descriptions, by how many words follow the first."""
 _DIGIT = re.compile(r"\d", re.ASCII)
 _BEFORE, _BEHIND = (re.compile(each, re.ASCII) for each in (r"[\w./:-]", r"[\w.:-]"))
-"""What stands beside no coordinate; an address may have the length of its prefix behind it."""
+"""Characters that never occur next to a coordinate; an address may have its prefix length after it."""
 _ADDRESS = re.compile(
     f"(?<!{_BEFORE.pattern})(?:{_FOUR.pattern}|{_SIX.pattern})(?!{_BEHIND.pattern})", re.ASCII
 )
@@ -72,19 +72,19 @@ class _Blank(NamedTuple):
     letters: list[int]
 
     def filled(self, own: Sequence[str]) -> list[str]:
-        """The texts with coordinates in place of letters, by their numbers."""
+        """Return the texts with coordinates in place of letters, by their numbers."""
         pieces = self.pieces.copy()
         pieces[1::2] = [own[letter] for letter in self.letters]
         return "".join(pieces).split("\n")
 
 
 class _Own(NamedTuple):
-    """What a device says of its own, as it follows from its coordinates.
+    """The own facts of a device as a function of its coordinates.
 
     Attributes:
-        texts: its name, how its first comments call it, its own names in paths, and own values that are text.
+        texts: its name, that in its first comments, its own names in paths, and own values that are text.
         values: all own values, None for those; `places`: of those; `numbers`: place and letter of AS numbers.
-        left: what is packed behind own names and values, the same for all that are alike.
+        left: packed data after own names and values, the same for all similar devices.
     """
 
     texts: _Blank
@@ -94,7 +94,7 @@ class _Own(NamedTuple):
     left: list[Any]
 
     def filled(self, own: Sequence[str]) -> tuple[str, str, tuple[str, ...], tuple[Any, ...]]:
-        """The name, that of the comments, own names and own values."""
+        """Return the name, that of the comments, own names and own values."""
         name, called, *texts = self.texts.filled(own)
         values, names = self.values.copy(), len(texts) - len(self.places)
         for at, text in zip(self.places, texts[names:], strict=True):
@@ -128,7 +128,7 @@ class _Pattern:
     words: frozenset[str]
 
     def own(self, path: str, text: str) -> list[str] | None:
-        """The coordinates of a text, by letter; None for one that is not alike."""
+        """Return the coordinates of a text, by letter; None for a text of another form."""
         if path != self.path:
             return None
         at, found = 0, []
@@ -145,7 +145,7 @@ class _Pattern:
         return own if self.words.isdisjoint(own) and all(map(_plain, self.kinds, own)) else None
 
     def lettered(self, letters: Sequence[str]) -> str:
-        """The text with letters in place of coordinates."""
+        """Return the text with letters in place of coordinates."""
         found = zip(
             [piece for piece, _, _ in self.steps], [letters[each] for each in self.letters], strict=True
         )
@@ -166,7 +166,7 @@ class Alike:
     lines: Counter[tuple[str, int]] = field(default_factory=Counter)
 
     def read(self, key: str, path: str, text: str) -> Read | None:
-        """The device of a file by substitution; None where it is to be read."""
+        """Return the device of a file by substitution; None if it must be read."""
         below = _below(path, key)
         for at, (pattern, follows) in enumerate(self.proved):
             if (own := pattern.own(below, text)) is not None:
@@ -181,7 +181,7 @@ class Alike:
         return None
 
     def learn(self, path: str, text: str, read: Read) -> None:
-        """Take note of a device that was read from this file alone."""
+        """Record a device that was read from this file alone."""
         outline = read.system, text.count("\n")
         self.lines[outline] += 1
         if 1 < self.lines[outline] <= _TRIED and not _LETTER.search(text):
@@ -194,7 +194,7 @@ def _below(path: str, key: str) -> str:
 
 
 def _device(read: Read, follows: _Own, key: str, path: str, own: Sequence[str]) -> Read:
-    """A device like one that was read, with coordinates of its own."""
+    """Return a device like one that was read, with its own coordinates."""
     name, called, names, values = follows.filled(own)
     alike = parts_of(read.held)
     parts = Parts(alike.frame, names, values, alike.places)
@@ -206,7 +206,7 @@ def _device(read: Read, follows: _Own, key: str, path: str, own: Sequence[str]) 
 
 
 def _coordinates(text: str, read: Read) -> list[_Coordinate]:
-    """What a text has of its device's own, in order: addresses wherever they are, the rest where facts are stated."""
+    """Return the device's own values in a text, in order: addresses anywhere, the rest where facts are stated."""
     found = [_Coordinate(*each.span(), _SIX if ":" in each[0] else _FOUR) for each in _ADDRESS.finditer(text)]
     ends = [-1, *(each.start() for each in re.finditer("\n", text)), len(text)]
     parts = parts_of(read.held)
@@ -227,7 +227,7 @@ def _coordinates(text: str, read: Read) -> list[_Coordinate]:
 
 
 def _alone(text: str, value: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Where a value stands between two places of a text, with no letter or digit beside it."""
+    """Yield places of a value between two places of a text, without a letter or digit next to it."""
     while value and (start := text.find(value, start, end)) >= 0:
         behind = start + len(value)
         if not _BEFORE.match(text, start - 1, start) and not _BEHIND.match(text, behind):
@@ -236,14 +236,14 @@ def _alone(text: str, value: str, start: int, end: int) -> Iterator[tuple[int, i
 
 
 def _plain(kind: re.Pattern[str], own: str) -> bool:
-    """Whether a coordinate is what every reader takes for nothing but one of its kind."""
+    """Return whether every reader takes a coordinate only for one of its kind."""
     if kind is _FOUR or kind is _SIX:
         return _ordinary(own)
     return kind is _ASN or bool(_DIGIT.search(own))
 
 
 def _ordinary(address: str) -> bool:
-    """Whether an address is one of unicast as everybody writes it, neither of this host nor of this link."""
+    """Return whether an address is unicast in canonical form, and neither of this host nor of this link."""
     six = ":" in address
     family = AF_INET6 if six else AF_INET
     try:
@@ -259,7 +259,7 @@ _SIXES = frozenset((*range(0x20, 0x40), 0xFC, 0xFD))
 
 
 def _pattern(path: str, text: str, read: Read, coordinates: Sequence[_Coordinate]) -> _Pattern:
-    """The pattern of a text with these coordinates."""
+    """Return the pattern of a text with these coordinates."""
     starts = [0, *(each.end for each in coordinates)]
     pieces = [text[start : each.start] for start, each in zip(starts, coordinates, strict=False)]
     last = text[starts[-1] :]
@@ -277,9 +277,9 @@ def _pattern(path: str, text: str, read: Read, coordinates: Sequence[_Coordinate
 
 
 def _proved(pattern: _Pattern) -> list[tuple[_Pattern, _Own]]:
-    """A pattern with what follows from its coordinates; none where more follows than they themselves.
+    """Return a pattern with the own facts of its device; empty if more than the coordinates follows from them.
 
-    What is in facts that are nobody's own is no coordinate: alike devices have it alike.
+    Facts that are not own are no coordinates: similar devices share them.
     """
     for _ in range(_ROUNDS):
         up, down = (_with(pattern, _letters(pattern.kinds, down=down)) for down in (False, True))
@@ -296,10 +296,10 @@ def _proved(pattern: _Pattern) -> list[tuple[_Pattern, _Own]]:
 
 
 class _Lettered(NamedTuple):
-    """What came of a text with letters.
+    """The result of reading a text with letters.
 
     Attributes:
-        alike: what is not a device's own; `fixed`: the letters in it.
+        alike: the shared part; `fixed`: the letters in it.
         follows: the rest.
     """
 
@@ -309,7 +309,7 @@ class _Lettered(NamedTuple):
 
 
 def _letters(kinds: Sequence[re.Pattern[str]], *, down: bool) -> list[str]:
-    """A letter of each kind, ascending or descending."""
+    """Return a letter of each kind, ascending or descending."""
     found = [_letter(kind, number) for number, kind in enumerate(kinds)]
     if down:
         of: dict[re.Pattern[str], list[str]] = {}
@@ -329,7 +329,7 @@ def _letter(kind: re.Pattern[str], number: int) -> str:
 
 
 def _with(pattern: _Pattern, letters: Sequence[str]) -> _Lettered | None:
-    """What comes of a text with letters; None where it is not a device without findings."""
+    """Return the result of a text with letters; None if it is not a device without findings."""
     if len(letters) > _MOST:
         return None
     ((path, _),) = pattern.read.places.values()
@@ -347,13 +347,13 @@ def _with(pattern: _Pattern, letters: Sequence[str]) -> _Lettered | None:
 
 
 def _alike(read: Read) -> tuple[Any, ...]:
-    """All that is not a device's own."""
+    """Return the shared part of a device."""
     called = read.identity._replace(name="")
     return read.held.frame, read.held.places, read.system, set(read.places), read.understood, called
 
 
 def _follows(read: Read, numbers: dict[str, int]) -> _Own | None:
-    """What is a device's own, by the numbers of letters; None where it is no line each."""
+    """Return the own part of a device by the numbers of letters; None if it is not one line each."""
     names, values, *left = value_of(read.held.own)
     places = [at for at, value in enumerate(values) if isinstance(value, str)]
     texts = [read.name, read.identity.name, *names, *[values[at] for at in places]]
@@ -370,7 +370,7 @@ def _follows(read: Read, numbers: dict[str, int]) -> _Own | None:
 
 
 def _is(read: Read, lettered: _Lettered, own: Sequence[str]) -> bool:
-    """Whether a text with its own coordinates in place of letters says what was read of it."""
+    """Return whether a text with its own coordinates in place of letters gives the facts that were read."""
     names, values, *left = value_of(read.held.own)
     name, *rest = lettered.follows.filled(own)
     told = [name.replace(_KEY, read.key), *rest, lettered.follows.left]

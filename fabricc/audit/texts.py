@@ -36,9 +36,9 @@ class Part(NamedTuple):
 
 
 class Texts(Mapping[str, str]):
-    """The texts of a device by the names of its back end, read when asked for; "" where a file went away.
+    """The texts of a device by the names of its back end, read on use; "" if a file disappeared.
 
-    Only the text that was asked for last stays in memory, of all devices together.
+    Only the last used text of all devices stays in memory.
     """
 
     __slots__ = ("_folder", "_places")
@@ -71,7 +71,7 @@ class Texts(Mapping[str, str]):
 
 @cache
 def systems() -> Mapping[str, Collected]:
-    """Of each system whose back end says so, what is known of collected texts."""
+    """Return the knowledge about collected texts for each system whose back end has it."""
     found = {name: getattr(back_ends.load(name), "found", None) for name in back_ends.names()}
     return {name: one for name, one in found.items() if one is not None}
 
@@ -114,7 +114,7 @@ def _claims(path: str, text: str) -> dict[str, Claim]:
 
 
 def unknown(path: str, why: str) -> Finding:
-    """That nobody knows what a file is."""
+    """Report a file that no back end recognizes."""
     remedy = "Give running configurations as devices print them, or take the file out of the folder."
     return Finding(
         "FAB9501", f"{path} is not recognised: {why}", path, 1, "unknown", Severity.WARNING, remedy

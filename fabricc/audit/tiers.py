@@ -1,6 +1,6 @@
-"""Tiers by the graph of links: switches that serve hosts, and the others by their distance from these.
+"""Find tiers in the graph of links: switches that serve hosts, and the others by their distance from these.
 
-A name is asked only where a switch could as well be the one as the other.
+A name decides only where a switch could be in either tier.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FEW = 4
 def tiers_of(
     devices: Mapping[str, Device], told: Mapping[str, Said], links: Iterable[Link]
 ) -> tuple[Graph, dict[str, Tier]]:
-    """The graph of the switches, and the tier of each; `told`: what each says of where it stands."""
+    """Return the graph of the switches, and the tier of each; `told`: their statements about their place."""
     graph, hung = _graph(told, links)
     tiers = _tiers(graph, _signs(devices, told, links), _Policies(devices, told, links))
     return graph, tiers | dict.fromkeys(hung, Tier.OTHER)
@@ -63,9 +63,9 @@ class _Signs:
 
 
 def _graph(told: Mapping[str, Said], links: Iterable[Link]) -> tuple[Graph, set[str]]:
-    """Which switches have links, but those between two that share bundles; and the bridges that hang on routers.
+    """Return the links between switches, without those that share bundles, and the bridges attached to routers.
 
-    Where links are routed these alone make tiers.
+    Where links are routed, only these make tiers.
     """
     pairs = {name: pair_of(device) for name, device in told.items()}
 
@@ -91,7 +91,7 @@ def _graph(told: Mapping[str, Said], links: Iterable[Link]) -> tuple[Graph, set[
 
 
 def pair_of(device: Said) -> tuple[object, object] | None:
-    """What two switches that share bundles say alike."""
+    """Return the statements that two switches with common bundles share."""
     facts = device.facts
     if not any(path in facts for path in ("mlag/domain", "mlag/peer_link", "mlag/mac")):
         return None
@@ -101,7 +101,7 @@ def pair_of(device: Said) -> tuple[object, object] | None:
 def _signs(
     devices: Mapping[str, Device], told: Mapping[str, Said], links: Iterable[Link]
 ) -> dict[str, _Signs]:
-    """What each switch shows of standing below."""
+    """Return the signs of each switch for a low tier."""
     taken: dict[str, set[str]] = defaultdict(set)
     hosts: dict[str, int] = defaultdict(int)
     for link in links:
@@ -129,7 +129,7 @@ def _signs_of(device: Said, taken: Collection[str], hosts: int) -> _Signs:
 
 
 class _Policies:
-    """What switches take from and send to each other, by the names of their policies; looked at where tiers ask."""
+    """Import and export policies of switches by far end, by name; used where tiers need them."""
 
     def __init__(
         self, devices: Mapping[str, Device], told: Mapping[str, Said], links: Iterable[Link]
@@ -154,7 +154,7 @@ class _Policies:
         }
 
     def of(self, switch: str) -> Mapping[str, set[object]]:
-        """Far end -> the policies of the sessions with it."""
+        """Return far end -> the policies of the sessions with it."""
         if switch not in self._known:
             found: dict[str, set[object]] = defaultdict(set)
             device, facts = self._told[switch], self._devices[switch].reading.facts
@@ -209,7 +209,7 @@ def _tiers(graph: Graph, signs: Mapping[str, _Signs], policies: _Policies) -> di
 
 
 def _tors(graph: Graph, signs: Mapping[str, _Signs]) -> set[str]:
-    """Switches that serve hosts; where few ports look so and most links lead to such switches it is a spine."""
+    """Return switches that serve hosts; one with few such ports and mostly links to such switches is a spine."""
     tors = {name for name, sign in signs.items() if sign.hosts}
     shown = bool(tors)
     likely = [name for name, sign in signs.items() if not sign.hosts and sign.served]
@@ -251,7 +251,7 @@ def _lower_side(graph: Graph, part: set[str], signs: Mapping[str, _Signs]) -> se
 
 
 def _distances(graph: Graph, tors: Iterable[str]) -> dict[str, int]:
-    """Links from the nearest ToR."""
+    """Return the number of links from the nearest ToR."""
     distance = dict.fromkeys(tors, 0)
     queue = list(distance)
     for name in queue:
@@ -263,7 +263,7 @@ def _distances(graph: Graph, tors: Iterable[str]) -> dict[str, int]:
 
 
 def _beside(graph: Graph, tors: set[str], spines: set[str]) -> set[str]:
-    """Of switches with links to ToRs those that have few of the ToRs that a spine has: routers beside the fabric."""
+    """Return switches linked to ToRs that have few of the ToRs of a spine: routers next to the fabric."""
     degree = {name: len(graph[name] & tors) for name in spines}
     most: dict[str, int] = defaultdict(int)
     for name in spines:

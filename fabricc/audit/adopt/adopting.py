@@ -1,4 +1,4 @@
-"""From a fabric that was found to a spec: infer, compile, compare with what devices state, settle, tell the rest."""
+"""From a found fabric to a spec: infer, compile, compare with the devices' statements, settle, report the rest."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class Adopted:
 
 
 def adopted(found: Found, name: str, folder: Path) -> Adopted:
-    """The spec that builds what was found, as far as there is one; drafts are compiled in `folder`.
+    """Return the spec that builds the found fabric, as far as there is one; drafts are compiled in `folder`.
 
-    Network by network: each is adopted with those before it as they are by then. A further one whose spec cannot be
+    Networks are adopted one after another, each together with those before it. A further network whose spec cannot be
     built is left out.
     """
     parts = networks_of(found)
@@ -102,7 +102,7 @@ def adopted(found: Found, name: str, folder: Path) -> Adopted:
 def _held(
     found: Found, sites: Iterable[Site], whole: Draft, compiled: Compiled, assumed: Iterable[str]
 ) -> Adopted:
-    """The draft of all networks, held against what all devices state."""
+    """Return the draft of all networks, compared with the statements of all devices."""
     differences: dict[str, list[Mismatch]] = {}
     moved: list[Moved] = []
     unheld: dict[str, None] = {}
@@ -118,7 +118,7 @@ def _held(
 
 
 def _told(code: str, *, hosts: bool) -> str:
-    """What an acceptance stands for, in words."""
+    """Return in words what an acceptance stands for."""
     if code == ENDS and not hosts:
         return (
             "Links to hosts have subnets that no word of the spec says, and no file tells the hosts' ends. ToRs keep "
@@ -128,7 +128,7 @@ def _told(code: str, *, hosts: bool) -> str:
 
 
 def _assumed(site: Site, choice: Choice) -> Iterator[str]:
-    """What was taken for granted, in words."""
+    """Yield the assumptions in words."""
     for tier, key in KEYS.items():
         if key in choice.models and not any(device.model for device in site.sides.tiers[tier]):
             yield f"No output names the model of {key}: {choice.models[key]} has their ports, and comes closest."
@@ -137,7 +137,7 @@ def _assumed(site: Site, choice: Choice) -> Iterator[str]:
 
 
 def _unheld(found: Found, files: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    """Files that a build writes and the folder has of no switch of the system."""
+    """Yield files that a build writes and the folder lacks for every switch of the system."""
     unheld: dict[str, set[str]] = {}
     for name, texts in files.items():
         device = found.devices[name]

@@ -1,4 +1,4 @@
-"""What files do not say outright: models, releases, hosts, cables, shares; of each what comes closest is taken."""
+"""Choose values that files do not state: models, releases, hosts, cables, shares; the closest result wins."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Choosing:
         self.known: dict[str, tuple[float, ...]] = {}
 
     def chosen(self) -> tuple[Draft, Compiled]:
-        """The draft that comes closest, and what it becomes."""
+        """Return the draft that comes closest, and its compiled form."""
         self._choose()
         compiled = self._accepting(self.choice)
         if compiled.sound and not self.site.network and any(misplaced(compiled, self.order)):
@@ -81,7 +81,7 @@ class Choosing:
         return self._accepting(self.choice)
 
     def _first(self) -> Choice:
-        """What is likeliest before anything is tried."""
+        """Return the likeliest choice before any trial."""
         chosen: dict[str, str] = {}
         systems: dict[str, str] = {}
         for tier, key in KEYS.items():
@@ -97,7 +97,7 @@ class Choosing:
         return Choice(chosen, systems, {name: names[0] for name, names in likely.items()})
 
     def _hosts(self, chosen: Mapping[str, str]) -> dict[str, list[str]]:
-        """Group of hosts -> the models that they can be, the likeliest first."""
+        """Return group of hosts -> possible models, the likeliest first."""
         if self.site.network:
             alone = [group for group in self.order.groups if not group.home]
             return {group.name: models.guest_models(self._needs(group)) for group in alone}
@@ -114,16 +114,16 @@ class Choosing:
         return {group.name: [models.generic_name(number)] for number, group in enumerate(groups)}
 
     def _needs(self, group: Group) -> Mapping[str, tuple[int, int]]:
-        """Ports that hosts of a group have in further networks."""
+        """Return the ports that hosts of a group have in further networks."""
         return self.site.needs.get(group.hosts[0].name, {})
 
     def _usual(self) -> words.Usual:
-        """What the spec says of this network where it says nothing."""
+        """Return the default words of the spec for this network."""
         around = self.site.around
         return words.usual(self.site.number, around.words) if around else words.Usual()
 
     def _gbps(self, group: Group) -> int | None:
-        """The speed of the ports of a group's hosts."""
+        """Return the speed of the ports of a group's hosts."""
         first = group.hosts[0].cables[0]
         usual = self.sides.of_ports("speed_gbps", self.sides.tiers[Tier.TOR])
         facts = self.found.devices[first.peer].reading.facts
@@ -131,14 +131,14 @@ class Choosing:
         return own if isinstance(own, int) else None
 
     def _whole(self, group: Group, chosen: Mapping[str, str]) -> int | None:
-        """The speed that a port of a group's hosts has where its cage is not divided."""
+        """Return the speed of an undivided port of a group's hosts."""
         first = group.hosts[0].cables[0]
         return models.whole_gbps(
             self.found.devices[first.peer].system, chosen[KEYS[Tier.TOR]], first.peer_port
         )
 
     def draft(self, choice: Choice) -> Draft:
-        """The draft of a choice, without tables."""
+        """Return the draft of a choice, without tables."""
         made: dict[str, Any] = {} if self.site.network else {"cluster": self.name}
         made |= {"catalog": [*self.more]} if self.more else {}
         made |= shape(self.site, choice) | self.settings
@@ -154,7 +154,7 @@ class Choosing:
         return Draft(made, more=self.more, accept=tuple(self.accept))
 
     def _choose(self) -> None:
-        """Take, of each thing that the files do not say, what comes closest to them; in rounds, until nothing does."""
+        """Choose the closest value of each thing that the files do not state, in rounds until nothing improves."""
         kinds = [
             kind
             for kind, there in (("host", True), ("spine", self.order.spines), ("core", self.order.cores))
@@ -178,7 +178,7 @@ class Choosing:
                 return
 
     def _fast(self, link: dict[str, Any], choice: Choice) -> dict[str, Any]:
-        """A link with the speed of its port; the highest of the model's where the system states none."""
+        """Return a link with the speed of its port; the highest of the model if the system states none."""
         if link["speed_gbps"] is not None:
             return link
         name = next(name for name, computed in self.names.items() if computed == link["at"])
@@ -187,7 +187,7 @@ class Choosing:
         return {**link, "speed_gbps": max((max(use.speeds) for use in uses), default=_USUAL_GBPS)}
 
     def _choose_outward(self) -> None:
-        """Ports that are kept free for ways out, and their cables, once a draft tells what switches are called."""
+        """Choose ports reserved for external links, and their cables, once a draft shows the names of switches."""
         if not self.exits or not self.names:
             return
         names = {key: self.order.tier(tier) for tier, key in KEYS.items()}
@@ -210,7 +210,7 @@ class Choosing:
             self._best([each for each in options if not self._distance(each)[0]], lambda each: each)
 
     def _name(self, compiled: Compiled) -> None:
-        """Learn what the spec calls the switches, without tables: what leads out names them."""
+        """Read the names of switches in the spec without tables; external links use them."""
         self.names = {
             name: computed_name(compiled.fabric, at) for at, name in matched(compiled, self.order).items()
         }
@@ -237,7 +237,7 @@ class Choosing:
             self._choose_groups()
 
     def _ports(self) -> list[str]:
-        """What models of hosts may call the ports of this network."""
+        """Return the port names that models of hosts may use for this network."""
         around = self.site.around.words["gpus"] if self.site.around else {}
         named = [around, *around.get("groups", ())]
         home = next((group for group in self.order.groups if group.home), self.order.groups[0])
@@ -272,14 +272,14 @@ class Choosing:
         self._step(kind, of)
 
     def _step(self, kind: str, of: Callable[[int], Choice]) -> None:
-        """A length from where it is to what is closest around it."""
+        """Move a length to the closest value around it."""
         for step in _STEPS:
             now = (self.choice.cables or {}).get(kind, {}).get("length_m", self.usual.get(kind))
             if now is not None:
                 self._best([length for length in (now - step, now + step) if length > 0], of)
 
     def _marking(self) -> list[dict[str, int]]:
-        """Thresholds that all ports have alike, as the spec's words."""
+        """Return the thresholds that all ports share, in words of the spec."""
         devices = self.sides.tiers[Tier.TOR] + self.sides.tiers[Tier.SPINE]
         values = [
             self.sides.of_ports(f"queue[{number}]/{leaf}", devices)
@@ -299,7 +299,7 @@ class Choosing:
         ]
 
     def _lengths(self, kind: str) -> list[dict[str, int]]:
-        """Lengths that the ports of such cables state, hosts' first; without any the default one."""
+        """Return the lengths that the ports of such cables state, those of hosts first; the default without any."""
         lower = Tier.SPINE if kind == "core" else Tier.TOR
         up = {"host": Tier.HOST, "spine": Tier.SPINE, "core": Tier.CORE}[kind]
         stated: dict[Value | None, None] = {}
@@ -316,7 +316,7 @@ class Choosing:
         return [{"length_m": each} for each in stated if isinstance(each, int)] or [{}]
 
     def _of(self, part: str, key: str) -> Callable[[Any], Choice]:
-        """The choice with another entry of one of its mappings."""
+        """Return the function that replaces an entry in one of the mappings of the choice."""
 
         def of(value: Any) -> Choice:
             changed: Any = {part: {**(getattr(self.choice, part) or {}), key: value}}
@@ -325,7 +325,7 @@ class Choosing:
         return of
 
     def _best(self, options: Iterable[Any], choice: Callable[[Any], Choice]) -> None:
-        """Try each option, and keep the one that comes closest; none where what is there is as close."""
+        """Try each option and keep the closest one; keep the present one if it is as close."""
         best = self._distance(self.choice)
         for option in options:
             if best[:2] == (0, 0):
@@ -349,7 +349,7 @@ class Choosing:
         return self.known[key]
 
     def _accepting(self, choice: Choice) -> Compiled:
-        """A choice compiled, with what its systems cannot express accepted where nothing else is wrong."""
+        """Compile a choice; accept what its systems cannot express if nothing else is wrong."""
         self.accept = []
         compiled = self.site.compiled(self.draft(choice))
         for _ in range(_ROUNDS):

@@ -20,7 +20,7 @@ _LEVELS = ((26, "rdma"), (34, "storage"))
 
 
 def priorities(sides: Sides) -> Words:
-    """Classes by their code points, PFC and scheduling; hosts say it where switches do not."""
+    """Infer classes from code points, PFC and scheduling; hosts provide them if switches do not."""
     devices = [*sides.tors, *sides.hosts]
     speaking = next((d for d in devices if any(map(_DSCP.fullmatch, d.reading.lines))), None)
     if speaking is None:
@@ -50,7 +50,7 @@ def priorities(sides: Sides) -> Words:
 
 
 def weights(sides: Sides, classes: Words) -> Words | None:
-    """The classes with the shares that their queues have, where these come to 100."""
+    """Return the classes with the shares of their queues, if these sum to 100."""
     shares = {}
     for name, words in classes.items():
         points = words.get("dscp", 0)
@@ -66,7 +66,7 @@ def weights(sides: Sides, classes: Words) -> Words | None:
 
 
 def congestion(sides: Sides) -> Words:
-    """How queues are kept short, by what the first ToR says."""
+    """Infer congestion control from the first ToR."""
     tors = sides.tors[:1]
     marked = any(_MARKED.fullmatch(path) for device in tors for path in device.reading.facts)
     words: Words = {"profile": "pfc-only"} if _numbers(sides.of_ports("pfc", tors)) and not marked else {}

@@ -23,10 +23,10 @@ FEWEST = 3
 
 
 class Reach(Enum):
-    """How far edits go beyond the lines that matter.
+    """The reach of edits beyond the lines that matter.
 
-    ALIKE: patterns may take away built lines like them that are not found; NONE: they may not; BLOCK: they may, and
-    every differing line of a block counts in which one matters.
+    ALIKE: patterns may also remove similar built lines that are not found; NONE: they may not; BLOCK: they may, and
+        every differing line of a block with a line that matters counts.
     """
 
     ALIKE = "alike"
@@ -68,7 +68,7 @@ class Sides:
 
 
 def edits(sides: Sides) -> list[Edit]:
-    """The edits that make of the built file one with the lines that matter of the found one."""
+    """Return the edits that turn the built file into one with the lines of the found file that matter."""
     built, found = outline(sides.built), outline(sides.found)
     removed = list(_removed(built.children, found.children, sides, (), False))
     if calling := _calling(built, {edit.lines[0] for edit in removed if not edit.path}):
@@ -82,7 +82,7 @@ def edits(sides: Sides) -> list[Edit]:
 
 
 def _calling(top: Node, gone: Collection[str]) -> set[int]:
-    """The lines that call by name what is defined in blocks that are taken away whole, such as `qos profile LOSSY`."""
+    """Return the lines that refer to definitions in completely removed blocks, such as `qos profile LOSSY`."""
     names = {node.text.split()[-1] for node in top.children if node.text in gone and node.children}
     return {
         child.line for node in top.children for child in node.children if child.text.split()[-1] in names
@@ -106,7 +106,7 @@ def _touched(node: Node | None, lines: Collection[int]) -> bool:
 def _removed(
     built: Iterable[Node], found: Sequence[Node], sides: Sides, path: tuple[str, ...], every: bool
 ) -> Iterator[Edit]:
-    """Lines that are built and not found, as long as they state what the found file does not."""
+    """Yield built lines that are not found, if they state something that the found file does not."""
     there = _counterparts(found)
     for node in built:
         other = there.get(node.text)
@@ -124,9 +124,9 @@ def _removed(
 def _added(
     built: Sequence[Node], found: Iterable[Node], sides: Sides, path: tuple[str, ...], every: bool
 ) -> Iterator[Edit]:
-    """Lines that are found and not built, as long as they state what the built file does not.
+    """Yield found lines that are not built, if they state something that the built file does not.
 
-    Lines about one thing stand together: beside a wanted line those with the same two first words are wanted too.
+    Lines about one thing stay together: lines with the same first two words as a needed line are added too.
     """
     found = list(found)
     there = _counterparts(built)
@@ -153,7 +153,7 @@ def _head(node: Node) -> str:
 
 
 def _kept(node: Node, sides: Sides, depth: int = 0) -> Iterator[str]:
-    """A line and those below it, without what is aside or looks like a secret."""
+    """Yield a line and those below it, without ignored lines and lines that look like a secret."""
     if node.line in sides.barred:
         return
     if holds_secret(node.text) or (node.line in sides.aside and not _touched(node, sides.found_lines)):
@@ -166,7 +166,7 @@ def _kept(node: Node, sides: Sides, depth: int = 0) -> Iterator[str]:
 
 
 def _shortened(removed: Sequence[Edit], built: Node, staying: Node) -> Iterator[Edit]:
-    """Removed lines with `*` for words with numbers, where no line like that stays."""
+    """Yield removed lines with `*` for words with numbers, if no remaining line matches."""
     blocks: dict[tuple[str, ...], list[Edit]] = defaultdict(list)
     for edit in removed:
         blocks[edit.path].append(edit)
@@ -187,7 +187,7 @@ def _children(top: Node, path: Sequence[str]) -> list[Node]:
 
 
 def _pattern(text: str, staying: Collection[str]) -> str:
-    """The line with as many of its numbered words as `*` as match nothing that stays."""
+    """Return the line with `*` for as many of its words with numbers as possible without matching a remaining line."""
     words = text.split(" ")
     for at, word in enumerate(words[1:], 1):
         if _NUMBERED.fullmatch(word):
@@ -198,12 +198,12 @@ def _pattern(text: str, staying: Collection[str]) -> str:
 
 
 def _shape(pattern: str) -> re.Pattern[str]:
-    """What a line of an overlay is like; `*` stands for anything but spaces."""
+    """Return the expression of an overlay line; `*` stands for anything but spaces."""
     return re.compile(r"\S*".join(map(re.escape, pattern.split("*"))))
 
 
 def _alike(found: Sequence[Edit], built: Node, staying: Node) -> list[Edit]:
-    """The edits, with a pattern for blocks side by side (ports, above all) that have one in common."""
+    """Return the edits, with a pattern for sibling blocks (mostly ports) that share one."""
     heads: dict[Edit, list[str]] = defaultdict(list)
     for edit in found:
         if edit.path and (pattern := _ports(edit.path[0])):
@@ -224,13 +224,13 @@ def _within(edit: Edit, head: str) -> Edit:
 
 
 def _ports(head: str) -> str:
-    """A first line with `*` for the number that it ends with; "" for one without."""
+    """Return a first line with `*` for its final number; "" without a number."""
     match = _PORT.fullmatch(head)
     return f"{match[1]}*{match[2]}" if match else ""
 
 
 def _fits(edit: Edit, heads: Collection[str], built: Node, staying: Node) -> bool:
-    """Whether a pattern of first lines speaks of those blocks alone, or takes away nothing that stays in others."""
+    """Return whether a pattern of first lines matches only those blocks, or removes nothing that stays in others."""
     shape = _shape(edit.path[0])
     others = [
         node.text
@@ -248,7 +248,7 @@ def _fits(edit: Edit, heads: Collection[str], built: Node, staying: Node) -> boo
 
 
 def printed(some: Iterable[Edit]) -> str:
-    """Edits as the text of an overlay: each below the blocks that it is in."""
+    """Return edits as the text of an overlay, each below its blocks."""
     tree: dict[str, object] = {}
     for edit in some:
         block = tree
@@ -268,7 +268,7 @@ def _lines(tree: Mapping[str, object], depth: int) -> Iterator[str]:
 
 
 def generalised(every: Mapping[str, list[Edit]], tops: Mapping[str, Sequence[str]]) -> dict[str, list[Edit]]:
-    """The edits of several devices, with `router bgp *` where blocks that each has one of are called differently.
+    """Return the edits of several devices, with `router bgp *` for a single block whose name differs per device.
 
     Args:
         every: device -> its edits.
@@ -289,7 +289,7 @@ def generalised(every: Mapping[str, list[Edit]], tops: Mapping[str, Sequence[str
 
 
 def _single(head: str, tops: Sequence[str]) -> str:
-    """A first line with `*` for the number that it ends with, where one block alone is like that; else ""."""
+    """Return a first line with `*` for its final number if only one block matches; else ""."""
     words = head.split(" ")
     if len(words) == 1 or not _NUMBERED.fullmatch(words[-1]) or head.endswith(":"):
         return ""

@@ -1,7 +1,7 @@
-"""Hosts by what they are: groups as a spec has them, each in units of its own or beside another on its ToRs.
+"""Group hosts as a spec does: each group in its own units, or sharing the ToRs of another group.
 
-Hosts are of one kind where they have as many ports of the same speeds, in the same segment, and files that say the same
-of system, GPUs and class. Nothing else of a file decides, so that hosts that were touched by hand stay with the others.
+Hosts are of one kind if they have the same number of ports of the same speeds in the same segment, and their files
+state the same system, GPUs and class. Nothing else in a file counts, so hosts with manual changes stay with the others.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class FoundHost:
 
     Attributes:
         cables: its ports in order, each with ToR and port there.
-        assumed: nothing told of it but the ports that are kept for it; `told`: descriptions did.
+        assumed: known only by ports reserved for it; `told`: known by descriptions.
     """
 
     name: str
@@ -65,11 +65,11 @@ class FoundHost:
 
 @dataclass(frozen=True, slots=True)
 class FoundUnit:
-    """ToRs with common hosts, by plane in the order of their spines' ports; hosts in that of the first ToR's ports.
+    """ToRs with common hosts, by plane in the order of their spines' ports; hosts by the first ToR's ports.
 
     Attributes:
         kind: of its own hosts; `NOBODY` of a unit of border leaves.
-        guests: kind -> hosts beside its own, in the order of their slots.
+        guests: kind -> hosts of other groups, in the order of their slots.
     """
 
     pod: int
@@ -85,7 +85,7 @@ class FoundUnit:
 
     @property
     def everybody(self) -> tuple[FoundHost, ...]:
-        """Its own hosts, then those beside them."""
+        """Return its own hosts, then those of other groups."""
         return (*self.hosts, *(host for guests in self.guests.values() for host in guests))
 
 
@@ -126,7 +126,7 @@ def kinds_of(found: Found, hosts: Iterable[FoundHost], homes: Mapping[str, str])
 
 
 def _told(found: Found, host: FoundHost, facts: Mapping[str, Value]) -> tuple[object, ...]:
-    """What makes a host one of a kind."""
+    """Return the properties that decide the kind of a host."""
     ports = []
     for cable in host.cables:
         tor = found.devices[cable.peer].reading.facts
@@ -143,7 +143,7 @@ def _told(found: Found, host: FoundHost, facts: Mapping[str, Value]) -> tuple[ob
 def unit_of(
     pod: int, tors: Mapping[int, tuple[str, ...]], hosts: Sequence[FoundHost], kinds: Kinds
 ) -> FoundUnit:
-    """ToRs with their hosts: those on the first ports are the unit's own, in slots by port, others beside them."""
+    """Return the unit of some ToRs: hosts on the first ports are its own, in slots by port; others share the ToRs."""
     names = [name for each in tors.values() for name in each]
     by_kind: dict[int, list[FoundHost]] = defaultdict(list)
     for host in sorted(hosts, key=lambda each: _seat(each, names)):
@@ -160,20 +160,20 @@ def _first(host: FoundHost) -> tuple[object, ...]:
 
 
 def _seat(host: FoundHost, names: Sequence[str]) -> tuple[object, ...]:
-    """The first of its ports on the ToRs of its unit."""
+    """Return the first of its ports on the ToRs of its unit."""
     ports = [(names.index(cable.peer), natural_key(cable.peer_port)) for cable in host.cables]
     return min(port for _, port in ports), min(ports)
 
 
 def _filled(hosts: Sequence[FoundHost], names: Sequence[str]) -> list[FoundHost]:
-    """A unit's own hosts in the order of slots: set after set of its ToRs."""
+    """Return a unit's own hosts in the order of slots: one set of ToRs after another."""
     if all(len(host.tors) == len(names) for host in hosts):
         return list(hosts)
     return sorted(hosts, key=lambda host: (min(map(names.index, host.tors)), _seat(host, names)))
 
 
 def _dealt(hosts: Sequence[FoundHost], names: Sequence[str]) -> list[FoundHost]:
-    """Hosts beside others in the order of slots: one on each set of ToRs in turn."""
+    """Return hosts of other groups in the order of slots: one on each set of ToRs in turn."""
     seated: dict[int, list[FoundHost]] = defaultdict(list)
     for host in hosts:
         seated[min(map(names.index, host.tors))].append(host)
@@ -219,9 +219,9 @@ class Group(NamedTuple):
     """A group of hosts.
 
     Attributes:
-        name: that a spec may call it; `home`: whether another network has these hosts, under that name.
-        units: number of each unit that has some of them -> these, in the order of their slots.
-        beside: name of the group whose units those are, "" where they are its own.
+        name: its name in a spec; `home`: whether another network has these hosts under that name.
+        units: number of a unit -> its hosts of this group, in the order of their slots.
+        beside: name of the group that owns the units, "" for its own.
         gpus: whether they have GPUs.
     """
 
@@ -259,7 +259,7 @@ def _named(
     places: Mapping[tuple[int, int], Mapping[int, tuple[FoundHost, ...]]],
     kinds: Kinds,
 ) -> dict[tuple[int, int], str]:
-    """A name for each group: the one that it has, else the word that its hosts' names alone have, else a usual one."""
+    """Return a name for each group: its own, else the unique word in the names of its hosts, else a default."""
     stems = {
         key: {stem for hosts in places[key].values() for host in hosts for stem in _stems(host.name)}
         for key in keys
@@ -281,5 +281,5 @@ def _numbered(stem: str) -> Iterator[str]:
 
 
 def _stems(name: str) -> list[str]:
-    """The last word of a name that a number follows."""
+    """Return the last word of a name that a number follows."""
     return _STEM.findall(name)[-1:]

@@ -1,4 +1,4 @@
-"""Habits of the house: how it describes ports and sessions, what it says of unused ports, its limits of BGP."""
+"""Conventions of a site: descriptions of ports and sessions, statements about unused ports, BGP limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _USUAL = {"fabric": "{peer} {peer_port}", "host": "{peer} {peer_port}", "session
 
 
 def accustomed(site: Site, draft: Draft, compiled: Compiled) -> Step:
-    """A sound draft with the words that say what most switches say alike, and a build would say otherwise."""
+    """Add the conventions that most switches share and a build would not produce to a sound draft."""
     switches = [
         (each, site.found.devices[each.name].reading.facts)
         for each in compiled.switches()
@@ -43,7 +43,7 @@ def accustomed(site: Site, draft: Draft, compiled: Compiled) -> Step:
 
 
 def _routing(switches: list[tuple[Switch, Facts]]) -> dict[str, int]:
-    """Limits that all switches state alike, where they are others than planned."""
+    """Return the limits that all switches share, if they differ from the planned ones."""
     paths = {(each.bgp.maximum_paths, facts.get("bgp/maximum_paths")) for each, facts in switches}
     limits = set()
     for each, facts in switches:
@@ -61,7 +61,7 @@ def _routing(switches: list[tuple[Switch, Facts]]) -> dict[str, int]:
 
 
 def _descriptions(switches: list[tuple[Switch, Facts]]) -> dict[str, str]:
-    """The words of most descriptions of a kind, where they are others than the usual ones."""
+    """Return the text of most descriptions of a kind, if it differs from the default."""
     counted: dict[str, Counter[str]] = {kind: Counter() for kind in _USUAL}
     for switch, facts in switches:
         ports = {port.name: port for port in switch.ports if port.peer}
@@ -82,7 +82,7 @@ def _descriptions(switches: list[tuple[Switch, Facts]]) -> dict[str, str]:
 
 
 def _words(said: object, switch: Switch, port: Port) -> str:
-    """A description with placeholders for the names of both ends; "" for none that could be a habit."""
+    """Return a description with placeholders for the names of both ends; "" if it cannot be a convention."""
     if (
         not isinstance(said, str)
         or not _FITTING.fullmatch(said)
@@ -98,7 +98,7 @@ def _words(said: object, switch: Switch, port: Port) -> str:
 
 
 def _unused(switches: list[tuple[Switch, Facts]]) -> str | None:
-    """`silent` where no switch says anything of a port that nothing is cabled to."""
+    """Return `silent` if no switch states anything about unconnected ports."""
     said = {
         f"interface[{port.name}]/{leaf}" in facts
         for switch, facts in switches

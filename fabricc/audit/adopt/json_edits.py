@@ -1,4 +1,4 @@
-"""What has to be taken out of a built JSON file and put into it, key by key, as overlays say it."""
+"""Compute the removals and additions between a built and a found JSON file, key by key, as overlays express them."""
 
 from __future__ import annotations
 
@@ -85,17 +85,17 @@ def json_edits(sides: Sides) -> list[Edit]:
 
 
 def _touched(matter: Iterable[Path]) -> set[Path]:
-    """Paths, and those of the objects that they are in."""
+    """Return the paths, and those of the objects that contain them."""
     return {path[:end] for path in matter for end in range(1, len(path) + 1)}
 
 
 def _inside(path: Path, other: Mapping[Path, _Key]) -> bool:
-    """Whether the object that a key is in is on the other side as well."""
+    """Return whether the object of a key exists on the other side too."""
     return not path[:-1] or (path[:-1] in other and isinstance(other[path[:-1]].value, dict))
 
 
 def _keys(value: Mapping[str, Any]) -> dict[Path, _Key]:
-    """Path of every key -> its line and value, as `laid_out` has them."""
+    """Return path of every key -> its line and value, in the layout of `laid_out`."""
     found: dict[Path, _Key] = {}
 
     def walk(below: Mapping[str, Any], path: Path, line: int) -> int:
@@ -113,26 +113,26 @@ def _keys(value: Mapping[str, Any]) -> dict[Path, _Key]:
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """Whether nothing is to be edited at a key itself: equal values, or objects, whose keys are looked at."""
+    """Return whether a key itself needs no edit: equal values, or objects whose keys are compared."""
     return (isinstance(one, dict) and isinstance(other, dict)) or (type(one) is type(other) and one == other)
 
 
 def _items(mine: Any, other: Any) -> list[Any] | None:
-    """Of two lists what one has alone; None for anything else."""
+    """Return the items that only one of two lists has; None for anything else."""
     if isinstance(mine, list) and isinstance(other, list):
         return [item for item in mine if item not in other]
     return None
 
 
 def _harmless(items: list[Any], key: _Key, sides: Sides) -> list[Any]:
-    """Return the items of a list that stand in no barred line."""
+    """Return the items of a list that are in no barred line."""
     every = key.value if isinstance(key.value, list) else []
     barred = [item for at, item in enumerate(every, key.line + 1) if at in sides.barred]
     return [item for item in items if item not in barred]
 
 
 def _kept(name: str, key: _Key, sides: Sides) -> Any:
-    """What is put in of a key, without what is aside or looks like a secret; None for nothing."""
+    """Return the value to add for a key, without ignored parts and secrets; None for nothing."""
     if not isinstance(key.value, dict) or not key.value:
         out = key.line in sides.barred or (key.line in sides.aside and key.line not in sides.found_lines)
         return None if out or holds_secret(f'"{name}": {json.dumps(key.value)}') else key.value
@@ -143,7 +143,7 @@ def _kept(name: str, key: _Key, sides: Sides) -> Any:
 
 
 def _patterned(edits: Iterable[Edit], built: Mapping[str, Any]) -> list[Edit]:
-    """The edits, with `*` for the number in the keys of a table whose rows have one in common."""
+    """Return the edits, with `*` for the number in the keys of a table whose rows share an edit."""
     rows: dict[Edit, list[str]] = defaultdict(list)
     every = list(edits)
     for each in every:
@@ -164,7 +164,7 @@ def _starred(edit: Edit) -> Edit:
 
 
 def _rows(built: Mapping[str, Any], path: Path) -> set[str]:
-    """The rows of a table that a pattern speaks of."""
+    """Return the rows of a table that a pattern matches."""
     shape = starred(path[1], ".")
     return {row for row in built.get(path[0], {}) if shape.fullmatch(row)}
 

@@ -32,7 +32,7 @@ class Use(NamedTuple):
 
 
 class Lab(NamedTuple):
-    """How virtual switches of a system call their ports, from which number on, and what their model says beside."""
+    """The port names of virtual switches of a system, the first number, and further settings of their model."""
 
     pattern: str
     first: int
@@ -49,13 +49,13 @@ _LABS = {
 
 @cache
 def catalog() -> Catalog:
-    """The catalog that comes with fabricc."""
+    """Return the catalog that comes with fabricc."""
     return load_catalog((), ())[0]
 
 
 @cache
 def panel(system: str, model: str) -> Mapping[str, tuple[Use, ...]]:
-    """Every name that a port of a model of the catalog can have -> what it means."""
+    """Return every name that a port of a catalog model can have -> its meaning."""
     return panel_of(system, catalog().switches[model])
 
 
@@ -99,7 +99,7 @@ def switch_models(devices: Iterable[Device]) -> list[str]:
 
 
 def _strange(system: str, model: str, ports: Mapping[str, Value | None]) -> tuple[int, int]:
-    """What of a switch's ports a model cannot be: names and speeds that it has not, cages that were not told of."""
+    """Count the ports of a switch that a model cannot have: unknown names and speeds, cages not mentioned."""
     known = panel(system, model)
     children = Counter(
         use.cage for port in ports for use in {use.cage: use for use in known.get(port, ())}.values()
@@ -152,14 +152,14 @@ def ports_named(names: Iterable[str], network: str, needs: Needs) -> list[str]:
 
 
 def _wired(group: Group) -> tuple[int, int]:
-    """NICs and ports that most hosts of a group have."""
+    """Return the NICs and ports that most hosts of a group have."""
     return Counter((host.nics, len(host.cables)) for host in group.hosts).most_common(1)[0][0]
 
 
 def _serves(model: HostModel, needs: Needs, *, own: bool = False) -> bool:
-    """Whether a host has the ports that it needs for further networks, whatever the model calls them.
+    """Return whether a host has the ports that it needs for further networks, whatever the model calls them.
 
-    `own`: its own ports are for one of the networks for which it names none.
+    `own`: its own ports belong to one of the networks for which it names none.
     """
     unnamed = [need for network, need in needs.items() if network not in model.networks]
     if own and (model.rails * model.ports_per_nic, model.port_gbps) in unnamed:

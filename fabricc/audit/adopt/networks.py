@@ -1,7 +1,7 @@
-"""A folder of several networks as one Found for each: the switches that links join, and the hosts' files for these.
+"""Split a folder of several networks into one Found for each: the switches that links join, and the hosts' files.
 
-Which network a port of a host is of, the host's files say (`hosts.network_of`). Planes are no networks: their ports are
-of one network, and have its name.
+The files of a host determine the network of each port (`hosts.network_of`). Planes are not networks: their ports are in
+one network, and have its name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RAILS = ""
 
 
 def networks_of(found: Found) -> dict[str, Found]:
-    """Name of a network -> its devices, links and places; that of the rails first. All is one where none is told."""
+    """Return name of a network -> its devices, links and places; the rails first. One network without evidence."""
     parts = _parts(found)
     told: dict[int, Counter[str]] = defaultdict(Counter)
     for link in found.links:
@@ -46,7 +46,7 @@ def networks_of(found: Found) -> dict[str, Found]:
 
 
 def _parts(found: Found) -> dict[str, int]:
-    """Switch -> the number of its part of the graph, which links between switches make."""
+    """Return switch -> the number of its connected part of the graph of switches."""
     switches = [name for name, device in found.devices.items() if device.kind is Kind.SWITCH]
     joined: dict[str, list[str]] = {name: [] for name in switches}
     for link in found.links:

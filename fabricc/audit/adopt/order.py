@@ -46,7 +46,7 @@ class Order:
     assumed: tuple[str, ...] = ()
 
     def tier(self, tier: Tier) -> list[str]:
-        """The switches of a tier."""
+        """Return the switches of a tier."""
         if tier is Tier.TOR:
             return [name for unit in self.units for name in unit.names]
         of: Iterable[tuple[str, ...]] = (self.spines if tier is Tier.SPINE else self.cores).values()
@@ -101,7 +101,7 @@ def _cables(found: Found) -> dict[str, tuple[Cable, ...]]:
 
 
 def _grouped(found: Found, tier: Tier) -> dict[int, list[str]]:
-    """Plane -> switches of a tier, in order of names."""
+    """Return plane -> switches of a tier, in order of names."""
     groups: dict[int, list[str]] = defaultdict(list)
     for name in sorted(found.places, key=natural_key):
         if found.places[name].tier is tier:
@@ -112,7 +112,7 @@ def _grouped(found: Found, tier: Tier) -> dict[int, list[str]]:
 def _pods(
     found: Found, cables: Mapping[str, tuple[Cable, ...]], cores: Mapping[int, list[str]]
 ) -> dict[int | None, int]:
-    """Number of a pod -> the one that it gets: pods in the order of a core's ports."""
+    """Return number of a pod -> its new number: pods in the order of a core's ports."""
     pods: dict[int | None, int] = {}
     for names in cores.values():
         for name in names:
@@ -124,7 +124,7 @@ def _pods(
 def _seats(
     found: Found, cables: Mapping[str, tuple[Cable, ...]], tors: Iterable[str]
 ) -> dict[str, tuple[object, ...]]:
-    """ToR -> where it comes among those of its plane: the first of its ports at the spines."""
+    """Return ToR -> its position among those of its plane: the first of its ports at the spines."""
     seats: dict[str, tuple[object, ...]] = {}
     for name in tors:
         above = [
@@ -137,7 +137,7 @@ def _seats(
 def _planes(
     found: Found, cables: Mapping[str, tuple[Cable, ...]], hosts: Mapping[str, list[FoundHost]]
 ) -> dict[str, int]:
-    """ToR -> its plane; where cores join planes by rail, the parts of each pod are these, in the order of NICs."""
+    """Return ToR -> its plane; if cores join planes by rail, the parts of each pod, in the order of NICs."""
     tors = [name for name, place in found.places.items() if place.tier is Tier.TOR]
     planes = {name: found.places[name].plane or 0 for name in tors}
     if not any(place.tier is Tier.CORE for place in found.places.values()):
@@ -188,7 +188,7 @@ def _spines(
     cables: Mapping[str, tuple[Cable, ...]],
     units: Iterable[FoundUnit],
 ) -> dict[tuple[int, int], tuple[str, ...]]:
-    """Spines of each pod and plane in the order of a ToR's uplinks; those that no ToR of the first unit has, last."""
+    """Return the spines of each pod and plane in the order of a ToR's uplinks; those unknown to the first unit last."""
     spines: dict[tuple[int, int], dict[str, None]] = defaultdict(dict)
     for unit in units:
         for plane, tors in unit.tors.items():
@@ -205,7 +205,7 @@ def _cores(
     cores: Mapping[int, list[str]],
     spines: Mapping[tuple[int, int], tuple[str, ...]],
 ) -> dict[int, tuple[str, ...]]:
-    """Cores of each plane in the order of the spines' uplinks."""
+    """Return the cores of each plane in the order of the spines' uplinks."""
     ordered: dict[int, dict[str, None]] = {plane: {} for plane in cores}
     for names in spines.values():
         for name in names:
@@ -218,7 +218,7 @@ def _cores(
 def _hosts(
     found: Found, cables: Mapping[str, tuple[Cable, ...]], tors: Iterable[str]
 ) -> tuple[dict[str, list[FoundHost]], list[str]]:
-    """ToR -> its hosts; where the folder holds none, as descriptions tell them, else one for each open port."""
+    """Return ToR -> its hosts; without any in the folder, those of descriptions, else one per open port."""
     hosts: dict[str, list[FoundHost]] = defaultdict(list)
     known = [name for name, device in found.devices.items() if device.kind is Kind.HOST and name in cables]
     if known:
@@ -256,7 +256,7 @@ def _hosts(
 
 
 def _open(device: Said, cables: Iterable[Cable]) -> list[tuple[str, str]]:
-    """The ports of a ToR that hosts could be on, with their descriptions, in order."""
+    """Return the ports of a ToR that may lead to hosts, with their descriptions, in order."""
     taken = {cable.port for cable in cables}
     found = []
     for port, says in device.ports.items():

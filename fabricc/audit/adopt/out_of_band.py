@@ -25,7 +25,7 @@ class _Subnet(NamedTuple):
 
 
 def several(found: Found, order: Order) -> list[dict[str, Any]]:
-    """The networks, where switches are in more than one; ToRs in the order of units, then spines and cores."""
+    """Return the networks if switches are in more than one; ToRs in the order of units, then spines and cores."""
     tors = _of_units(found, order)
     above = [(tier, _of(found, order.tier(tier))) for tier in (Tier.SPINE, Tier.CORE)]
     every = {each.network for each in tors} | {each.network for _, some in above for each in some}
@@ -54,7 +54,7 @@ def _of_units(found: Found, order: Order) -> list[_Subnet]:
 
 
 def _of(found: Found, names: Sequence[str]) -> list[_Subnet]:
-    """The subnets of some switches."""
+    """Return the subnets of some switches."""
     subnets: dict[_Subnet, None] = {}
     for name in names:
         facts = found.devices[name].reading.facts

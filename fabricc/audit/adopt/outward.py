@@ -89,7 +89,7 @@ def _peers(facts: Facts) -> dict[str, int]:
 
 
 def _hops(facts: Facts) -> dict[str, list[str]]:
-    """Next hop of static routes -> what leads there."""
+    """Return next hop of static routes -> their prefixes."""
     hops: dict[str, list[str]] = defaultdict(list)
     for path, value in facts.items():
         if match := _ROUTE.fullmatch(path):
@@ -100,7 +100,7 @@ def _hops(facts: Facts) -> dict[str, list[str]]:
 
 
 def _within(local: Mapping[int, str], remotes: Iterable[str]) -> dict[int, str]:
-    """IP version -> the address among some that is in the subnet of a port."""
+    """Return IP version -> the given address that is in the subnet of a port."""
     found: dict[int, str] = {}
     for remote in remotes:
         try:
@@ -113,9 +113,9 @@ def _within(local: Mapping[int, str], remotes: Iterable[str]) -> dict[int, str]:
 
 
 def parties(found: Found, exits: Iterable[Exit], switch_mtu: int) -> dict[str, dict[str, Any]]:
-    """The section `external`; switches by the names that they have.
+    """Return the section `external`; switches under their present names.
 
-    Ways out with one AS number and policy are one party, and those with the same static routes.
+    External links with one AS number and policy are one party, and so are those with the same static routes.
     """
     grouped: dict[tuple[object, ...], list[Exit]] = defaultdict(list)
     for way in exits:
@@ -131,7 +131,7 @@ def parties(found: Found, exits: Iterable[Exit], switch_mtu: int) -> dict[str, d
 
 
 def _accepted(found: Found, switches: Iterable[str]) -> dict[str, int]:
-    """Prefix that leads outside -> its place among all of them, as lists of our own making have them."""
+    """Return external prefix -> its place among all, as in lists of our own making."""
     places: dict[str, int] = {}
     for switch in switches:
         for path, value in found.devices[switch].reading.facts.items():
@@ -141,7 +141,7 @@ def _accepted(found: Found, switches: Iterable[str]) -> dict[str, int]:
 
 
 def _taken(found: Found, way: Exit) -> tuple[str, ...]:
-    """The prefixes that lead to a party: by its static routes, or as the policy of its sessions has them."""
+    """Return the prefixes of a party: from its static routes, or from the policy of its sessions."""
     if way.asn is None:
         return way.prefixes
     name = f"ACCEPT-{way.policy.removeprefix(_FROM)}"
@@ -152,7 +152,7 @@ def _taken(found: Found, way: Exit) -> tuple[str, ...]:
 
 
 def _name(found: Found, way: Exit, taken: list[str]) -> str:
-    """A name: of the policy of our own making, else by AS number or far end; static ones in the order of the lists."""
+    """Return a name: from a policy of our own making, else AS number or far end; static ones by list order."""
     if way.policy.startswith(_FROM):
         name = way.policy.removeprefix(_FROM).lower()
     elif way.asn is not None:
@@ -167,7 +167,7 @@ def _name(found: Found, way: Exit, taken: list[str]) -> str:
 
 
 def _description(found: Found, way: Exit) -> tuple[str, str]:
-    """The device at the far end and its port, as descriptions name them."""
+    """Return the device at the far end and its port, from descriptions."""
     facts = found.devices[way.switch].reading.facts
     first, _, rest = str(facts.get(f"interface[{way.port}]/description", "")).partition(" ")
     port = rest.split(" ")[0] if rest else ""
@@ -220,7 +220,7 @@ def _link(found: Found, way: Exit) -> dict[str, Any]:
 
 
 def renamed(external: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
-    """The section with other names of switches; links at switches without one are left out."""
+    """Return the section with other names of switches; links at unnamed switches are left out."""
     parted = {}
     for party, words in external.items():
         links = [{**link, "at": names[link["at"]]} for link in words["links"] if link["at"] in names]

@@ -56,10 +56,10 @@ class Overlaid(NamedTuple):
 
 
 def overlaid(site: Site, draft: Draft, compiled: Compiled) -> Overlaid:
-    """A sound draft with overlays on the switches that come closer by them.
+    """Return a sound draft with overlays on the switches that come closer by them.
 
-    Invariants that the result breaks are accepted: it runs so. Where the proof of a build fails otherwise, the overlays
-    are set aside.
+    Invariants that the result breaks are accepted, because the fabric runs this way. If the proof of a build fails
+    otherwise, the overlays are dropped.
     """
     files = built(compiled, site.found)
     plain = Overlaid(draft, compiled, mismatches(files, site.found))
@@ -88,14 +88,14 @@ def overlaid(site: Site, draft: Draft, compiled: Compiled) -> Overlaid:
 
 
 def _accepting(draft: Draft, codes: Iterable[str], ends: str = REASON) -> Draft:
-    """The draft with breaches of invariants accepted; `ends`: why ends of links disagree."""
+    """Return the draft with breaches of invariants accepted; `ends`: why ends of links disagree."""
     new = sorted({*codes} - {each["code"] for each in draft.accept})
     reasons = ({"code": code, "reason": ends if code == ENDS else REASON} for code in new)
     return replace(draft, accept=[*draft.accept, *reasons])
 
 
 def _closest(device: Device, built_files: Texts) -> Files:
-    """File -> the edits by which a device's built files state what it states: as few as suffice."""
+    """Return file -> the fewest edits after which a device's built files state the found facts."""
     device, built_files = _laid_out(device, built_files)
     read = back_ends.load(device.system).read
     best: tuple[int, Files] = (len(compare(read(built_files).facts, device.reading)), {})
@@ -124,7 +124,7 @@ def _laid_out(device: Device, built_files: Texts) -> tuple[Device, Texts]:
 
 
 def _edits(device: Device, built_files: Texts, reach: Reach) -> Files:
-    """The edits of each text file that has any."""
+    """Return the edits of each text file that has any."""
     reading = back_ends.load(device.system).read(built_files)
     wrong = compare(reading.facts, device.reading)
     built_lines: dict[str, set[int]] = defaultdict(set)
@@ -150,7 +150,7 @@ def _edits(device: Device, built_files: Texts, reach: Reach) -> Files:
 
 
 def _left(device: Device, built_files: Texts, found: Files) -> int | None:
-    """How many facts still differ with the edits; None where they do not fit the files."""
+    """Return how many facts still differ after the edits; None if the edits do not fit the files."""
     files = dict(built_files)
     try:
         for removes in (True, False):
@@ -165,13 +165,13 @@ def _left(device: Device, built_files: Texts, found: Files) -> int | None:
 def entries(
     wanted: Mapping[str, Files], switches: Mapping[str, Switch], files: Mapping[str, Texts], before: str = ""
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """The spec's `overlays` and their files: what all switches of a system have in common, a tier, single ones.
+    """Return the spec's `overlays` and their files: for all switches of a system, for a tier, for single ones.
 
     Args:
         wanted: switch -> file -> edits.
-        switches: all that have files.
+        switches: all with files.
         files: theirs, as built without overlays.
-        before: what names of overlays begin with.
+        before: prefix of the names of overlays.
     """
     words: list[dict[str, Any]] = []
     more: dict[str, str] = {}
@@ -197,14 +197,14 @@ def entries(
 
 
 def _text(file: str, some: Sequence[Edit]) -> str:
-    """Edits of a file as the text of an overlay."""
+    """Return the edits of a file as the text of an overlay."""
     return printed_json(some) if file.endswith(".json") else printed(some)
 
 
 def _shares(
     every: Files, switches: Mapping[str, Switch], removes: bool
 ) -> Iterator[tuple[str, dict[str, Any], list[Edit]]]:
-    """Who has edits in common, in a word, as keys of an entry, and the edits; whoever has them alone last."""
+    """Yield the owners of shared edits as a word and as keys of an entry, with the edits; single owners last."""
     owners: dict[Edit, set[str]] = defaultdict(set)
     for name, some in every.items():
         for edit in some:

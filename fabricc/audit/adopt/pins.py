@@ -1,4 +1,4 @@
-"""Strides read back from the numbers that a fabric has, for its lock: how far apart neighbouring coordinates are."""
+"""Infer strides for the lock from the numbers of a fabric: the distance of neighboring coordinates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ABOVE = {Tier.TOR: Tier.SPINE, Tier.SPINE: Tier.CORE}
 
 
 def strides(compiled: Compiled, found: Found, order: Order) -> dict[str, int]:
-    """Pins of the lock, of those strides that the loopbacks, links and blocks of hosts show to be others."""
+    """Return pins of the lock for strides that differ by the loopbacks, links and blocks of hosts."""
     fabric = compiled.fabric
     facts = {at: found.devices[name].reading.facts for at, name in matched(compiled, order).items()}
     first = fabric.addresses.loopbacks4.first
@@ -54,7 +54,7 @@ def _of_two(number: int) -> bool:
 
 
 def _cages(compiled: Compiled, found: Found, order: Order) -> dict[str, int]:
-    """How many cages there are before the uplinks, or behind these before other links, where all of a tier agree."""
+    """Return the number of cages before the uplinks, or between these and other links, if a tier agrees."""
     shown = {}
     for tier, above in _ABOVE.items():
         if (plan := compiled.fabric.tiers.get(TierName(tier.value))) is None:
@@ -77,7 +77,7 @@ def _cages(compiled: Compiled, found: Found, order: Order) -> dict[str, int]:
 
 
 def _step(pairs: Iterable[tuple[int, int]]) -> int | None:
-    """By how much a number grows with a coordinate, if it does so evenly."""
+    """Return the increment of a number per coordinate, if it is constant."""
     ordered = sorted(set(pairs))
     steps = {(two[1] - one[1]) / (two[0] - one[0]) for one, two in pairwise(ordered) if two[0] != one[0]}
     step = steps.pop() if len(steps) == 1 else 0

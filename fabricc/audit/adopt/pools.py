@@ -27,7 +27,7 @@ EVERY: Words = {"addressing": {"family": "dual"}, "spines": {}}
 _SPARE = ("10.192.0.0/10", "10.128.0.0/10", "10.64.0.0/10", "100.64.0.0/10")
 """Pools in the place of usual ones that overlap what is there."""
 _SHARED = IPv4Network("100.64.0.0/10")
-"""Addresses that fabrics may use beside private ones (RFC 6598)."""
+"""The shared address space, which fabrics may use in addition to private addresses (RFC 6598)."""
 _WIDE = 30
 """The other length that subnets of links between switches may have."""
 _BLOCKS, _MOST_NETWORKS = 7, 64
@@ -42,7 +42,7 @@ def number_of(sides: Sides, taken: Collection[int]) -> int:
 
 
 def addressing(sides: Sides, pools: Mapping[str, str]) -> Words:
-    """Families, and the pools: the usual ones where they hold what is there."""
+    """Infer families and pools: the default pools if they contain the addresses."""
     words: Words = {}
     networks = networks_of(sides)
     six = "hosts6" in networks or "links6" in networks
@@ -68,7 +68,7 @@ def addressing(sides: Sides, pools: Mapping[str, str]) -> Words:
 
 
 def _pool(key: str, stated: str | None, inside: list[Network], usual: str, rivals: list[Network]) -> str:
-    """A pool: as filters state it, or the usual one, or the largest that holds what is there and nothing of others."""
+    """Return a pool: that of filters, the default one, or the largest that contains these addresses and no others."""
     if stated is not None:
         return stated
     if _free(ip_network(usual), rivals) and all(_within(each, ip_network(usual)) for each in inside):
@@ -80,7 +80,7 @@ def _pool(key: str, stated: str | None, inside: list[Network], usual: str, rival
 
 
 def _free(network: Network, others: Iterable[Network]) -> bool:
-    """Whether a network has nothing of others."""
+    """Return whether a network contains no foreign address."""
     return not any(network.version == each.version and network.overlaps(each) for each in others)
 
 
@@ -89,7 +89,7 @@ def _within(one: Network, other: Network) -> bool:
 
 
 def _widened(network: Network, others: list[Network]) -> str:
-    """The largest private block that begins where a network does and holds nothing of the others."""
+    """Return the largest private block at the start of a network that contains no foreign address."""
     while (above := network.supernet()).network_address == network.network_address and (
         above.is_private or _within(above, _SHARED)
     ):
@@ -100,7 +100,7 @@ def _widened(network: Network, others: list[Network]) -> str:
 
 
 def covering(networks: Iterable[Network]) -> Network:
-    """The smallest block that holds them all."""
+    """Return the smallest block that contains all networks."""
     some = list(networks)
     last = max(int(each.broadcast_address) for each in some)
     block = min(some, key=lambda each: int(each.network_address))
@@ -133,7 +133,7 @@ def networks_of(sides: Sides) -> dict[str, list[Network]]:
 
 
 def _stated(sides: Sides, key: str) -> str | None:
-    """The pool that filters of our own making name."""
+    """Return the pool that filters of our own making name."""
     kinds = {"loopbacks": 0} if _segmented(sides) else {"hosts": 0, "loopbacks": 1}
     number = kinds.get(key.removesuffix("6"))
     if number is None:
@@ -144,5 +144,5 @@ def _stated(sides: Sides, key: str) -> str | None:
 
 
 def _segmented(sides: Sides) -> bool:
-    """Whether hosts are in segments, whose addresses are no part of the pools."""
+    """Return whether hosts are in segments, whose addresses are not part of the pools."""
     return any(path.startswith("evpn/segment[") for tor in sides.tors[:1] for path in tor.reading.facts)

@@ -17,7 +17,7 @@ _NO_WORD = "no word of a spec says it, and no overlay of the spec keeps it"
 
 
 def reason(device: Device, mismatch: Mismatch) -> str:
-    """The reason for a mismatch."""
+    """Return the reason for a mismatch."""
     path = mismatch.path
     if mismatch.planned is None:
         return _NO_WORD if mismatch.line else "no word of a spec says it, and no line states it alone"

@@ -1,4 +1,4 @@
-"""An adoption for people and programs: a text that is kept beside the spec, the same as JSON, a terminal's lines."""
+"""The report of an adoption: a text for the spec's folder, the same as JSON, and lines for a terminal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEXT, JSON = "adoption.txt", "adoption.json"
 
 
 def parts(adoption: Adoption) -> Iterator[Part]:
-    """What is shown beside the findings."""
+    """Yield the tables that are shown with the findings."""
     adopted, found, drafts = adoption.adopted, adoption.found, adoption.adopted.draft.every()
     yield Line(
         f"{adoption.folder}: {plural(len(found.devices), 'device')}, {plural(len(found.links), 'link')}",
@@ -40,7 +40,7 @@ def parts(adoption: Adoption) -> Iterator[Part]:
 
 
 def verdict(adoption: Adoption) -> str:
-    """What it came to, in a line."""
+    """Return the result in one line."""
     adopted = adoption.adopted
     if not adopted.compiled.sound:
         return "The spec that fits best cannot be built as it stands; the findings say what is in the way."
@@ -52,7 +52,7 @@ def verdict(adoption: Adoption) -> str:
 
 
 def as_text(adoption: Adoption) -> str:
-    """The report: what was assumed, and what a build would do otherwise, over devices that are alike."""
+    """Return the report: assumptions, and differences of a build, merged over devices of the same kind."""
     adopted = adoption.adopted
     lines = [f"# What `fabricc adopt` made of {adoption.folder}", "", verdict(adoption), ""]
     if adopted.assumed:

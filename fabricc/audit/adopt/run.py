@@ -40,14 +40,14 @@ _NAME = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """A folder that was adopted.
+    """An adopted folder.
 
     Attributes:
-        folder: as it was named.
-        found: what it holds.
-        adopted: the spec, and where its build differs.
-        files: file -> text of what is to be written, but for the report.
-        findings: what is told, files below the folder.
+        folder: as given.
+        found: its content.
+        adopted: the spec, and the differences of its build.
+        files: file -> text to write, without the report.
+        findings: the findings, with files below the folder.
     """
 
     folder: Path
@@ -72,10 +72,10 @@ def adopt(
     """Read a folder of configurations and infer the spec that builds them; nothing is written.
 
     Args:
-        folder: of what people collected, as `audit` takes it.
-        name: of the cluster; by default after the folder.
+        folder: folder of collected files, as for `audit`.
+        name: of the cluster; by default that of the folder.
         jobs: worker processes; None for one per CPU.
-        progress: called with what is done, how many of it, and of how many.
+        progress: called with the phase, the number done and the total.
 
     Raises:
         OSError: the folder is not there or must not be read.
@@ -112,7 +112,7 @@ def _cluster(folder: Path) -> str:
 
 
 def _fabric_wanted(found: Found, folder: Path) -> None:
-    """FAB9700 where there is nothing that a spec could say."""
+    """Raise FAB9700 if a spec could describe nothing of the folder."""
     tors = [name for name, place in found.places.items() if place.tier is Tier.TOR]
     if tors:
         return
@@ -121,10 +121,10 @@ def _fabric_wanted(found: Found, folder: Path) -> None:
 
 
 def write(adoption: Adoption, target: Path, reports: Mapping[str, str]) -> list[str]:
-    """Write the spec and what belongs to it, and the reports, into a folder; nothing that is there is written over.
+    """Write the spec with its files, and the reports, into a folder; existing files are not overwritten.
 
     Raises:
-        FindingsError: FAB9701, something is there already.
+        FindingsError: FAB9701, a file exists already.
         EmitError: a file cannot be written.
     """
     files = {**adoption.files, **reports}
@@ -173,7 +173,7 @@ def _findings(found: Found, adopted: Adopted) -> Iterator[Finding]:
 
 
 def _commands(device: Device) -> Iterator[Finding]:
-    """FAB6055: lines by which the switch runs a command or reads another file, which no overlay takes over."""
+    """Report FAB6055 for lines that run a command or read another file, which no overlay takes over."""
     lines = sorted(command_lines(back_ends.load(device.system), device.files))
     if lines:
         file, line = lines[0]
@@ -196,7 +196,7 @@ def _left(found: Found, name: str) -> Finding:
 
 
 def _difference(device: Device, mismatch: Mismatch) -> Finding:
-    """A fact that a build would change, take away or add, with the reason."""
+    """Report a fact that a build would change, remove or add, with the reason."""
     path, planned, found, file, line = mismatch
     if found is None:
         code, message = "FAB9707", f"{device.name}: a build adds {path} = {planned}"
@@ -223,10 +223,10 @@ def diagnostics_of(adoption: Adoption, *, every: bool = False) -> list[Diagnosti
 
 
 def texts(diagnostics: Iterable[Diagnostic], folder: Path) -> dict[str, str]:
-    """The files that findings are in, for snippets."""
+    """Return the files of findings, for snippets."""
     return tree_texts(diagnostics, _top(folder))
 
 
 def _top(folder: Path) -> Path:
-    """The folder that files of findings are below; of a single file the one that it is in."""
+    """Return the folder that contains the files of findings; for a single file its folder."""
     return folder if folder.is_dir() else folder.parent

@@ -27,7 +27,7 @@ _ROOM = ("hosts_per_unit", "hosts_per_rack")
 
 
 def seated(site: Site, draft: Draft, compiled: Compiled) -> tuple[Draft, Compiled]:
-    """A sound draft with hosts by name and a lock with their slots and units, where some are empty between others."""
+    """Return a sound draft with hosts by name, and a lock with slots and units if some between them are empty."""
     order = site.order
     units = range(len(order.units))
     if site.network or any(g.beside for g in order.groups) or any(not unit.hosts for unit in order.units):
@@ -72,7 +72,7 @@ class _Seats:
         return None
 
     def slots(self, index: int, group: Group, unit: int) -> dict[str, int]:
-        """Host of a group in a unit -> its slot, where its number is known."""
+        """Return host of a group in a unit -> its slot, if its number is known."""
         attached, names = self.fabric.attachments[index], self.site.order.units[unit].names
         alike = self.site.order.units[0].names
         found = {}
@@ -94,7 +94,7 @@ class _Seats:
 
 
 def _roomy(words: Words, seats: _Seats) -> Words:
-    """The section `gpus` with room for the last of the slots that hosts are in."""
+    """Return the section `gpus` with room for the last used slot of hosts."""
     groups = seats.site.order.groups
 
     def widened(section: Words, group: Group) -> Words:
@@ -107,7 +107,7 @@ def _roomy(words: Words, seats: _Seats) -> Words:
 
 
 def _coordinates(site: Site, compiled: Compiled) -> Sequence[int]:
-    """The coordinate of each unit by the ports that spines keep for it; none where they do not tell of all."""
+    """Return the coordinate of each unit from the reserved ports of spines; empty if these do not show all."""
     fabric, shape = compiled.fabric, compiled.fabric.shape
     spines = {name: at for at, name in matched(compiled, site.order).items() if at.tier is TierName.SPINE}
     down = {}
@@ -128,7 +128,7 @@ def _coordinates(site: Site, compiled: Compiled) -> Sequence[int]:
 
 
 def _places(site: Site, compiled: Compiled, coordinates: Sequence[int]) -> list[str]:
-    """The lines of a lock that tell places: units by key, hosts by name."""
+    """Return the lines of a lock that state places: units by key, hosts by name."""
     seats, lines = _Seats(site, compiled), []
     for index, group in enumerate(site.order.groups):
         section = compiled.spec.gpus.groups[index]

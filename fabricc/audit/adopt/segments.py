@@ -21,7 +21,7 @@ _VNI_BASE, _ANYCAST_MAC, _VRFS = 10_000, "00:00:5e:00:01:01", {"tenants": {"vlan
 
 
 def evpn(found: Found, order: Order) -> dict[str, Any]:
-    """The section, of the segments of the first ToR, as every ToR has them; empty where there are none."""
+    """Return the section for the segments of the first ToR if every ToR has them; empty without segments."""
     facts = found.devices[order.tier(Tier.TOR)[0]].reading.facts
     segments, vrfs = _keyed(_SEGMENT, facts), _keyed(_VRF, facts)
     segments = {vlan: said for vlan, said in segments.items() if {"vni", "ipv4"} <= said.keys()}
@@ -50,7 +50,7 @@ def evpn(found: Found, order: Order) -> dict[str, Any]:
 
 
 def _keyed(form: re.Pattern[str], facts: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
-    """What facts of one form say of each thing."""
+    """Return thing -> the facts of one form about it."""
     found: dict[str, dict[str, Value]] = {}
     for path, value in facts.items():
         if match := form.fullmatch(path):
@@ -67,7 +67,7 @@ def _subnet(gateway: Value) -> str:
 
 
 def _members(found: Found, order: Order) -> dict[int, list[str]]:
-    """VLAN -> the groups whose hosts are in it."""
+    """Return VLAN -> the groups whose hosts are in it."""
     members: dict[int, list[str]] = {}
     for group in order.groups:
         cable = group.hosts[0].cables[0]

@@ -34,14 +34,14 @@ Step = tuple["Draft", "Compiled"]
 
 
 def settled(site: Site, draft: Draft, compiled: Compiled) -> Step:
-    """A sound draft with everything that pins, names, tables and overrides can settle."""
+    """Return a sound draft with everything that pins, names, tables and overrides can settle."""
     for step in (seated, _pinned, _named, _given, accustomed, _overridden):
         draft, compiled = step(site, draft, compiled)
     return draft, compiled
 
 
 def _pinned(site: Site, draft: Draft, compiled: Compiled) -> Step:
-    """Strides of the numbers that are there, and the first ASN, where they make more numbers the computed ones."""
+    """Set strides and the first ASN as found, if more numbers then equal the computed ones."""
     best = _rows(site, compiled)
     shown = pins.strides(compiled, site.found, site.order)
     plain = {pin: value for pin, value in shown.items() if not pin.endswith("_cage")}
@@ -57,7 +57,7 @@ def _pinned(site: Site, draft: Draft, compiled: Compiled) -> Step:
 
 
 def _bases(site: Site, draft: Draft, compiled: Compiled) -> Iterator[Draft]:
-    """The draft with the base that the first ToR's ASN would have as it is numbered."""
+    """Yield the draft with the base that follows from the first ToR's ASN."""
     at, name = next(iter(matched(compiled, site.order).items()))
     asn = site.found.devices[name].reading.facts.get("bgp/asn")
     if isinstance(asn, int):
@@ -67,7 +67,7 @@ def _bases(site: Site, draft: Draft, compiled: Compiled) -> Iterator[Draft]:
 
 
 def _rows(site: Site, compiled: Compiled) -> int:
-    """How much is otherwise than computed: cells of tables, and ports."""
+    """Return the number of values that differ from the computed ones: table cells and ports."""
     rows = (
         *tables.device_rows(compiled, site.found, site.order),
         *tables.link_rows(compiled, site.found, site.order),
@@ -76,7 +76,7 @@ def _rows(site: Site, compiled: Compiled) -> int:
 
 
 def _named(site: Site, draft: Draft, compiled: Compiled) -> Step:
-    """Hosts by their names, where the computed ones are others."""
+    """Set the names of hosts if they differ from the computed ones."""
     if [host.name for host in compiled.hosts()] == [host.name for host in site.order.hosts]:
         return draft, compiled
     words = dict(draft.words)
@@ -90,7 +90,7 @@ def _named(site: Site, draft: Draft, compiled: Compiled) -> Step:
 
 
 def _given(site: Site, draft: Draft, compiled: Compiled) -> Step:
-    """Names, numbers and addresses by tables, where the closed form has others."""
+    """Set names, numbers and addresses by tables where they differ from the closed form."""
     rows = tables.device_rows(compiled, site.found, site.order)
     for without in _WITHOUT if rows else ():
         some = [{key: cell for key, cell in row.items() if key not in without} for row in rows]
@@ -111,7 +111,7 @@ def _given(site: Site, draft: Draft, compiled: Compiled) -> Step:
 
 
 def _called(words: Mapping[str, Any], given: Mapping[str, str]) -> Mapping[str, Any]:
-    """The words with the names that switches are given, where ways out name them."""
+    """Return the words with the new names of switches where external links use them."""
     if "external" not in words:
         return words
     at = {link["at"] for party in words["external"].values() for link in party["links"]}
@@ -119,7 +119,7 @@ def _called(words: Mapping[str, Any], given: Mapping[str, str]) -> Mapping[str, 
 
 
 def _overridden(site: Site, draft: Draft, compiled: Compiled) -> Step:
-    """What single switches do otherwise, as overrides."""
+    """Set the deviations of single switches as overrides."""
     hosts = {device.name: device for device in site.sides.hosts}
     changes = {
         switch.name: change
@@ -134,7 +134,7 @@ def _overridden(site: Site, draft: Draft, compiled: Compiled) -> Step:
 
 
 def _changes(planned: Switch, device: Device, hosts: Mapping[str, Device]) -> dict[str, Any]:
-    """What a switch does otherwise than its tier: it is drained, ports are shut, cables to hosts have other lengths."""
+    """Return the deviations of a switch from its tier: drained, ports shut, other lengths of cables to hosts."""
     facts = device.reading.facts
     ports: dict[str, dict[str, Any]] = {}
     for port in planned.ports:

@@ -1,4 +1,4 @@
-"""The part of a spec that says how many of everything there are, and what they are cabled to."""
+"""The part of a spec that states the numbers of everything and its cabling."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ KEYS = {Tier.TOR: "tors", Tier.SPINE: "spines", Tier.CORE: "cores"}
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the files do not say outright, and trials decide.
+    """Values that the files do not state and trials decide.
 
     Attributes:
         models, systems: section of the spec -> model, and system with its release.
         hosts: group of hosts -> model; `os`: their system; `classes`: the class that RDMA of a group uses.
-        room: group of hosts -> how many a unit has room for, where more than there are.
-        ports: what host models call the ports of a further network.
-        ratio: of ToRs whose groups have unlike numbers of uplinks.
-        reserved: section of the spec -> ports that its switches keep free; `media`: of links to an outside party.
+        room: group of hosts -> room of a unit, where larger than its number of hosts.
+        ports: name of the ports of a further network in host models.
+        ratio: of ToRs whose groups have different numbers of uplinks.
+        reserved: section of the spec -> ports that its switches reserve; `media`: of links to an outside party.
         cables: kind of cable -> medium and length.
-        ecn: marking thresholds that are said instead of computed; `priorities`: classes with their shares.
+        ecn: marking thresholds that are stated instead of computed; `priorities`: classes with their shares.
     """
 
     models: Mapping[str, str]
@@ -58,7 +58,7 @@ class Choice:
 
 
 def shape(site: Site, choice: Choice) -> Words:
-    """The words for hosts and switches."""
+    """Return the words for hosts and switches."""
     found, order = site.found, site.order
     words: Words = _of_network(site, choice) if site.network else {"gpus": _gpus(order, choice)}
     by_rail, by_port = _planes(order)
@@ -81,7 +81,7 @@ def shape(site: Site, choice: Choice) -> Words:
 
 
 def _planes(order: Order) -> tuple[int, int]:
-    """Planes by rail, and by port of a NIC."""
+    """Return the numbers of planes by rail and by NIC port."""
     every = {plane for unit in order.units for plane in unit.tors}
     plane = {tor: plane for unit in order.units for plane, tors in unit.tors.items() for tor in tors}
     host = leading(order).hosts[0]
@@ -91,7 +91,7 @@ def _planes(order: Order) -> tuple[int, int]:
 
 
 def leading(order: Order) -> Group:
-    """The group that decides how units are wired: the first with GPUs, else the first."""
+    """Return the group that decides how units are wired: the first with GPUs, else the first."""
     return next((group for group in order.groups if group.gpus and not group.beside), order.groups[0])
 
 
@@ -105,7 +105,7 @@ def _gpus(order: Order, choice: Choice) -> Words:
 
 
 def _of_network(site: Site, choice: Choice) -> Words:
-    """What a further network says of hosts: those of the rails are there, in units of theirs or of its own."""
+    """Return the words of a further network about hosts: those of the rails are known, in their units or its own."""
     order, rails = site.order, site.rails
     assert rails is not None
     wired = wiring(order)
@@ -122,7 +122,7 @@ def _of_network(site: Site, choice: Choice) -> Words:
 
 
 def _joining(order: Order, group: Group, choice: Choice) -> Words:
-    """A group of hosts of further networks alone; without model and hosts where another network states it."""
+    """Return a group of hosts on further networks only; without model and hosts if another network states it."""
     if not group.home:
         return group_words(order, group, choice, racks=False)
     known = replace(choice, hosts={**choice.hosts, group.name: ""})
@@ -155,7 +155,7 @@ def group_words(order: Order, group: Group, choice: Choice, *, racks: bool = Tru
 
 
 def wiring(order: Order) -> Words:
-    """How hosts are wired to the ToRs of a unit."""
+    """Return the wiring of hosts to the ToRs of a unit."""
     host = leading(order).hosts[0]
     tors = len(host.tors)
     per_tor = max(1, round(len(host.cables) / tors))
@@ -171,7 +171,7 @@ def wiring(order: Order) -> Words:
 
 
 def sharing(order: Order, group: Group) -> Words:
-    """How many rails of a group that does not lead share a ToR, where that does not follow."""
+    """Return the rails per ToR of a group other than the leading one, if it does not follow."""
     lead, host = leading(order), group.hosts[0]
     if group == lead:
         return {}
@@ -184,7 +184,7 @@ def sharing(order: Order, group: Group) -> Words:
 
 
 def hosts_words(order: Order, group: Group, *, named: bool = False, racks: bool = True) -> Words:
-    """Hosts of a group; listed by their names where asked, or where racks hold unlike numbers of them."""
+    """Return the hosts of a group; listed by name if requested, or if racks have different numbers of hosts."""
     hosts = [host.name for host in group.hosts]
     racks = racks and wiring(order).get("wiring") == "rack"
     most = max(map(len, group.units.values()))
@@ -205,7 +205,7 @@ def hosts_words(order: Order, group: Group, *, named: bool = False, racks: bool 
 
 
 def _most(group: Group) -> int:
-    """The most hosts of a group that there are behind one set of ToRs."""
+    """Return the largest number of hosts of a group behind one set of ToRs."""
     return max(Counter(tor for host in group.hosts for tor in host.tors).values())
 
 
@@ -224,14 +224,14 @@ def named_hosts(order: Order, section: Words) -> Words:
 
 
 def rooms(order: Order, group: Group) -> list[int]:
-    """How many hosts of a group a unit may have room for, other than as many as there are, the likeliest first."""
+    """Return possible sizes of a unit for a group other than its present size, the likeliest first."""
     words = hosts_words(order, group)
     most = next(words[key] for key in ("hosts_per_unit", "hosts_per_rack") if key in words)
     return sorted((most + more for more in _MORE), key=lambda room: (-(room & -room), room))
 
 
 def ratios(found: Found, order: Order) -> list[float]:
-    """Ratios that give ToRs of the groups their uplinks, where these are not alike."""
+    """Return ratios that result in the uplinks of the ToRs, if these differ between groups."""
     sums: dict[str, tuple[int, int]] = {}
     served = {name for group in order.groups for host in group.hosts for name in host.tors}
     for name in order.tier(Tier.TOR):
@@ -305,7 +305,7 @@ def ports_of(order: Order, uplinks: Mapping[str, Collection[str]]) -> dict[str, 
 
 
 def _border(found: Found, order: Order) -> Words:
-    """Border leaves in each plane, and their links to each spine."""
+    """Return the border leaves of each plane, and their links to each spine."""
     leaves: Counter[int] = Counter()
     links = set()
     for unit in order.units:

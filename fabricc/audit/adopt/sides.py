@@ -32,7 +32,7 @@ class Sides:
         self.hosts = [device for device in found.devices.values() if device.kind is Kind.HOST]
 
     def most(self, path: str, devices: Iterable[Device] | None = None) -> Value | None:
-        """What most devices that state a fact state; of all switches, where no devices are given."""
+        """Return the most common value of a fact on some devices, or on all switches."""
         stated = [each.reading.facts.get(path) for each in (self.switches if devices is None else devices)]
         return _commonest(value for value in stated if value is not None)
 

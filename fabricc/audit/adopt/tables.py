@@ -67,9 +67,9 @@ def _numbers(switch: Switch, facts: Facts, blocks: tuple[str, str]) -> Row:
 
 
 def blocks_of(found: Found, order: Order) -> dict[str, tuple[str, str]]:
-    """ToR -> its blocks of hosts: those that it announces, else the smallest of one length that hold its links.
+    """Return ToR -> its blocks of hosts: the announced ones, else the smallest of one length around its links.
 
-    Of several it is the one that the links to a unit's own hosts are in; blocks of hosts beside them are computed.
+    Of several, the one with the links of a unit's own hosts; blocks of hosts from other groups are computed.
     """
     own = {host.name for unit in order.units for host in unit.hosts}
     blocks: dict[str, list[str]] = {name: ["", ""] for name in order.tier(Tier.TOR)}
@@ -131,18 +131,18 @@ def link_rows(compiled: Compiled, found: Found, order: Order) -> list[Row]:
 
 
 def _alike(address: str, planned: str) -> bool:
-    """Whether an address is in a subnet as long as the planned one."""
+    """Return whether an address is in a subnet of the planned length."""
     return address.partition("/")[2] == planned.partition("/")[2]
 
 
 def _other(address: str) -> str:
-    """The other address of a link of two."""
+    """Return the other address of a link with two addresses."""
     held = ip_interface(address)
     return next((str(each) for each in held.network.hosts() if each != held.ip), "")
 
 
 def misplaced(compiled: Compiled, order: Order) -> Iterator[Moved]:
-    """Links that are on other ports than planned."""
+    """Yield links that are on other ports than planned."""
     fabric = compiled.fabric
     names = matched(compiled, order)
     real = {fabric.name(at): name for at, name in names.items()}

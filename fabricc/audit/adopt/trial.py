@@ -58,13 +58,13 @@ _LOCK = f"version {VERSION}\n"
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What is written beside each other: the spec's words, the tables of identities, own models, overlays, the lock.
+    """The files of a trial: the spec's words, the tables of identities, own models, overlays, the lock.
 
     Attributes:
         words: of the spec, or of the section of a further network.
         more: file -> text, of overlays and catalog files that the words name.
         lock: the lock's text, with that of all networks; "" for none.
-        accept: what systems cannot say, and is accepted.
+        accept: accepted gaps of systems.
         networks: name of a further network -> its draft.
     """
 
@@ -77,11 +77,11 @@ class Draft:
     networks: Mapping[str, Draft] = field(default_factory=dict)
 
     def every(self) -> list[Draft]:
-        """This one, and those of further networks."""
+        """Return this draft and those of further networks."""
         return [self, *self.networks.values()]
 
     def files(self) -> dict[str, str]:
-        """File -> text."""
+        """Return file -> text."""
         words, files = self._section("")
         sections = {name: each._section(f"{name}-") for name, each in self.networks.items()}
         if sections:
@@ -98,7 +98,7 @@ class Draft:
         }
 
     def _section(self, before: str) -> tuple[dict[str, Any], dict[str, str]]:
-        """The words with the tables that they name, and these tables and other files."""
+        """Return the words with the tables that they name, and these tables and other files."""
         tables = {"devices": (before + DEVICES, self.devices), "links": (before + LINKS, self.links)}
         given = {key: name for key, (name, rows) in tables.items() if rows}
         words = dict(self.words) | ({"identities": given} if given else {})
@@ -128,7 +128,7 @@ class Site:
     needs: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
 
     def whole(self, draft: Draft) -> Draft:
-        """The draft of this network with those before it."""
+        """Return the draft of this network with those before it."""
         if self.around is None:
             return draft
         networks = {**self.around.networks, self.network: replace(draft, lock="")}
@@ -136,7 +136,7 @@ class Site:
         return replace(self.around, networks=networks, lock=lock)
 
     def compiled(self, draft: Draft) -> Compiled:
-        """This network of its draft, compiled, with all that was found of the whole."""
+        """Return this network of its draft, compiled, with the findings of the whole."""
         whole = compiled_of(self.whole(draft), self.folder)
         if not self.network:
             return whole
@@ -181,12 +181,12 @@ def compiled_of(draft: Draft, folder: Path) -> Compiled:
 
 
 def errors(compiled: Compiled) -> list[str]:
-    """Codes of what keeps a spec from being built."""
+    """Return the codes of errors that prevent a build."""
     return [found.code for found in compiled.diagnostics if found.severity is Severity.ERROR]
 
 
 def matched(compiled: Compiled, order: Order) -> dict[SwitchId, str]:
-    """Coordinates -> the switch that is there, as far as the plan has as many as were found."""
+    """Return coordinates -> the existing switch, as far as plan and folder have the same number."""
     fabric = compiled.fabric
     tors: dict[tuple[int, int], list[SwitchId]] = {}
     above: dict[tuple[Tier, int, int], list[SwitchId]] = {}
@@ -222,7 +222,7 @@ def planned_facts(device: Switch | Host) -> Facts:
 
 
 def built(compiled: Compiled, found: Found) -> dict[str, dict[str, str]]:
-    """Device of a network -> the files that the build gives it, a host those for this network."""
+    """Return device of a network -> its built files; for a host those of this network."""
     planned: list[Switch | Host] = [*compiled.switches(), *compiled.hosts()]
     return {
         each.name: compiled.files(each) if isinstance(each, Switch) else host_files.render(each)
@@ -232,7 +232,7 @@ def built(compiled: Compiled, found: Found) -> dict[str, dict[str, str]]:
 
 
 def mismatches(files: Mapping[str, Mapping[str, str]], found: Found) -> dict[str, list[Mismatch]]:
-    """Device -> where what its built files and what it states differ, in files that the folder has of it."""
+    """Return device -> differences between its built files and its facts, in files that the folder has."""
     told = {}
     for name, texts in files.items():
         device = found.devices[name]
@@ -253,11 +253,11 @@ def _alike(planned: Switch | Host, device: Device) -> bool:
 def distance(
     compiled: Compiled, found: Found, order: Order, special: Collection[str] = ()
 ) -> tuple[int, float]:
-    """How far a trial is from what was found: errors, then facts that differ on one device of each kind.
+    """Return the distance of a trial from the found fabric: errors, then differing facts on one device per kind.
 
     `special`: switches that are not like the others of their kind.
 
-    A number counts the less the closer it is, so that thresholds show in which direction a length is to be changed.
+    A closer number counts less, so that thresholds show the direction in which to change a length.
     """
     if compiled.planned is None or not compiled.sound:
         codes = errors(compiled)

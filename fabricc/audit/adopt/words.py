@@ -40,7 +40,7 @@ _OUT_OF_BAND = (
 
 
 class Usual(NamedTuple):
-    """What a spec says where it says nothing.
+    """The defaults of a spec.
 
     Attributes:
         pools: key of `addressing` -> pool; `out_of_band`: the management network.
@@ -53,7 +53,7 @@ class Usual(NamedTuple):
 
 
 def usual(number: int, rails: Mapping[str, Any]) -> Usual:
-    """What is said of a further network with a number where its section says nothing, beside the words of the rails."""
+    """Return the defaults of a further network with a number, in addition to the words of the rails."""
     free = free_numbers(number, EVERY)
     pools = {key: value for (section, key), value in free.items() if section == "addressing"}
     services = {key: value for key, value in rails.get("management", {}).items() if key not in ADDRESSES}
@@ -61,7 +61,7 @@ def usual(number: int, rails: Mapping[str, Any]) -> Usual:
 
 
 def settings(sides: Sides, found: Found, order: Order, usual: Usual) -> Words:
-    """Everything of a spec but the shape: what does not depend on how switches and hosts are cabled."""
+    """Return all settings of a spec except the shape: those that do not depend on cabling."""
     words: Words = {
         "evpn": evpn(found, order),
         "priorities": priorities(sides),
@@ -76,7 +76,7 @@ def settings(sides: Sides, found: Found, order: Order, usual: Usual) -> Words:
 
 
 def routing(sides: Sides, found: Found, order: Order) -> Words:
-    """BGP: ASNs, timers, BFD."""
+    """Return BGP settings: ASNs, timers, BFD."""
     words: Words = {}
     asns = {name: device.reading.facts.get("bgp/asn") for name, device in found.devices.items()}
     own = [asn for device in sides.switches if isinstance(asn := asns[device.name], int)]
@@ -113,7 +113,7 @@ def _load_balancing(sides: Sides) -> Words:
 
 
 def management(sides: Sides, usual: Usual, networks: list[Words]) -> Words:
-    """The out-of-band network and the services on it."""
+    """Return the out-of-band network and its services."""
     addresses = sides.management_addresses()
     counted = Counter(str(ip_interface(each).network) for each in addresses if "/" in each)
     if counted:

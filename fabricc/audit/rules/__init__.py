@@ -1,4 +1,4 @@
-"""Everything that can be said of a fabric of others from its facts alone: no plan, no spec, nothing assumed unsaid."""
+"""Rules for foreign fabrics: they use facts only, without a plan, a spec or unstated assumptions."""
 
 from fabricc.audit.rules.proved import Asked
 from fabricc.audit.rules.whole import Examined, asked, examine, findings

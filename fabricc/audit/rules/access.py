@@ -30,7 +30,7 @@ _LOCAL = ("127.0.0.1", "::1")
 
 
 def access_findings(sheet: Sheet) -> Iterator[Finding]:
-    """Report access for everyone, logins without a password or encryption, and management that is not kept apart."""
+    """Report access for everyone, logins without a password or encryption, and management that is not separated."""
     yield from _open_access(sheet)
     yield from _unsafe_logins(sheet)
     yield from _not_isolated(sheet)

@@ -1,4 +1,4 @@
-"""What the rules were asked and what they came to, by topic: so that silence means something."""
+"""Account of the rules by topic: where they ran and what they found, so that no finding means something."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ _CODES = {
 
 
 class Account(NamedTuple):
-    """What came of the rules about one topic.
+    """The results of the rules about one topic.
 
     Attributes:
         rules: titles of the invariants.
-        asked: switches on which one of them was answered, well or not; `open`: those on which one was not, mostly for
+        asked: switches on which one of them has an answer, good or bad; `open`: those without one, mostly because of
             `why`.
-        findings: how many there are on the topic, those that compare devices too.
+        findings: number of findings on the topic, including comparisons of devices.
     """
 
     topic: str
@@ -59,7 +59,7 @@ class Account(NamedTuple):
 
 
 def accounts(answers: Mapping[Answers, int], told: Iterable[Finding]) -> list[Account]:
-    """An account of each topic that some switch answers, or could, or of which something is told."""
+    """Return an account of each topic that applies to a switch or has a finding."""
     findings = Counter(_CODES.get(each.code) for each in told)
     found = []
     for topic, numbers in _RULES.items():

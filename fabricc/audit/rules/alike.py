@@ -1,9 +1,9 @@
-"""What nearly all devices that are alike say, and which of them say something else.
+"""Find the values that nearly all similar devices share, and the devices with other values.
 
-Devices of one tier, system and model are alike, and of their ports those that lead to one kind of device.
-Each device casts one vote per statement: what most of its ports of a kind say. Where nearly all devices vote alike, a
-port or device that says something else, or nothing, is told; where devices differ by design there is no such majority,
-and nothing is said.
+Devices of one tier, system and model are similar; so are their ports that lead to one kind of device. Each device has
+one vote per statement: the value on most of its ports of a kind. If nearly all devices vote for a value, a port or
+device with another value, or with none, is reported. If devices differ by design there is no such majority, and nothing
+is reported.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
 
 LEAST = 5
-"""Peers that have to agree before one that does not is told; of four, three suffice."""
+"""Peers that must agree before a deviation is reported; of four, three suffice."""
 _ODD = 20
-"""One in so many may say otherwise, and is told."""
+"""At most one in this many may deviate and be reported."""
 _FEW = 4
 """Fewer devices than this are no majority among themselves."""
 _DEVICE = (
@@ -52,15 +52,15 @@ _CABLE = 2
 Kind = tuple[str, Tier, str]
 Role = tuple[str, ...]
 Votes = tuple[tuple[Role, int, tuple[tuple[str, "Value", int], ...]], ...]
-"""Kind of port or session, how many of it, and of what at least half of them say: word of the path, value, how many."""
+"""Kind of port or session, its number, and the values of at least half: word of the path, value, how many."""
 
 
 class Said(NamedTuple):
-    """What a device votes.
+    """The votes of a device.
 
     Attributes:
-        device: path -> value of what is said of the whole device.
-        roles: what its ports and sessions say.
+        device: path -> value of facts of the whole device.
+        roles: votes of its ports and sessions.
     """
 
     kind: Kind
@@ -70,13 +70,13 @@ class Said(NamedTuple):
 
 @dataclass(slots=True)
 class Ballot:
-    """Votes of all devices; those that vote alike are one entry, so memory does not grow with their number."""
+    """The votes of all devices; equal votes are one entry, so memory does not grow with the number of devices."""
 
     votes: dict[Kind, dict[Said, list[str]]] = field(default_factory=dict)
     mixed: set[str] = field(default_factory=set)
 
     def add(self, name: str, said: Said, *, mixed: bool) -> None:
-        """Take in what a device votes; `mixed` as of `vote`."""
+        """Add the votes of a device; `mixed` as from `vote`."""
         if mixed:
             self.mixed.add(name)
         self.votes.setdefault(said.kind, {}).setdefault(said, []).append(name)
@@ -118,7 +118,7 @@ _OF_ALL = (
 
 
 def kind_of(sheet: Sheet) -> Kind:
-    """Devices of one kind are alike."""
+    """Return the kind of a device; devices of one kind are comparable."""
     return sheet.device.system, sheet.place.tier, sheet.device.model or sheet.device.box
 
 
@@ -154,7 +154,7 @@ def session_roles(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> dict[Rol
 
 
 def vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> tuple[Said, bool]:
-    """What a device says, own values left out; and whether few of its ports or sessions differ from the rest."""
+    """Return the votes of a device without its own values, and whether few of its ports or sessions deviate."""
     device = tuple(
         (path, value)
         for path, value in sheet.rest.items()
@@ -166,7 +166,7 @@ def vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> tuple[Said, bool]
 
 
 def _vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> tuple[Votes, bool]:
-    """What its ports and sessions say."""
+    """Return the votes of its ports and sessions."""
     every = {
         role: [port_says(sheet, port, role) for port in ports] for role, ports in roles_of(sheet).items()
     }
@@ -181,12 +181,12 @@ def _vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> tuple[Votes, boo
 
 
 def session_says(sheet: Sheet, key: tuple[str, str]) -> dict[str, Value]:
-    """What is said of a session that is compared."""
+    """Return the statements about a session that are compared."""
     return {leaf: v for leaf, v in sheet.sessions[key].items() if leaf in _SESSION}
 
 
 def port_says(sheet: Sheet, port: str, role: Role) -> dict[str, Value]:
-    """What a port says that is compared; of one that leads to nobody known only what makes it lossless."""
+    """Return the statements about a port that are compared; for an unknown far end only those about losslessness."""
     compared = _lossless if role[1:2] in (("bridged",), ("routed",)) else _compared
     return {leaf: v for leaf, v in sheet.ports.get(port, {}).items() if compared(leaf)}
 
@@ -202,7 +202,7 @@ def _compared(leaf: str) -> bool:
 
 
 def _counts(says: list[dict[str, Value]]) -> dict[str, Counter[Value]]:
-    """Of each leaf how many say what."""
+    """Return for each leaf how many ports have each value."""
     counts: dict[str, Counter[Value]] = {}
     for each, times in Counter(tuple(each.items()) for each in says).items():
         for leaf, value in each:
@@ -211,13 +211,13 @@ def _counts(says: list[dict[str, Value]]) -> dict[str, Counter[Value]]:
 
 
 def _odd_one_out(values: Counter[Value], number: int) -> bool:
-    """Whether of so many ports or sessions few say something else than nearly all, or nothing, or alone something."""
+    """Return whether only a few ports or sessions have another value than nearly all, none, or as the only ones one."""
     most = values.most_common(1)[0][1]
     return most < number and overwhelming(max(most, number - values.total()), number)
 
 
 def _most(number: int, counts: Mapping[str, Counter[Value]]) -> tuple[tuple[str, Value, int], ...]:
-    """Of each leaf what most say, and how many do."""
+    """Return for each leaf the most common value and how many have it."""
     found = []
     for leaf, values in counts.items():
         value, times = values.most_common(1)[0]
@@ -227,15 +227,15 @@ def _most(number: int, counts: Mapping[str, Counter[Value]]) -> tuple[tuple[str,
 
 
 def overwhelming(most: int, every: int) -> bool:
-    """Whether what `most` of `every` say counts as what all are meant to say."""
+    """Return whether `most` of `every` is enough to expect the value everywhere."""
     odd = every - most
     return (most >= LEAST and odd <= max(1, every // _ODD)) or (every == 4 and most == 3)
 
 
 def odd_devices(ballot: Ballot) -> dict[str, list[Expected]]:
-    """Devices that have something to be told, and what is expected of their kind.
+    """Return devices with deviations, and the expected values of their kind.
 
-    That is those of their tier; where a tier has few, and they differ, those of all tiers say which of them is odd.
+    The kind is that of their tier; if a tier has few devices and they differ, all tiers decide which is odd.
     """
     found: dict[str, list[Expected]] = {}
     few: list[dict[Said, list[str]]] = []
@@ -267,7 +267,7 @@ def odd_devices(ballot: Ballot) -> dict[str, list[Expected]]:
 
 
 def _disputed(expected: Expected, mates: Iterable[tuple[Said, list[str]]]) -> Expected:
-    """Of what all tiers expect, that on which the few of one tier do not agree among themselves."""
+    """Return the values expected by all tiers on which the few devices of one tier disagree."""
     device = [dict(said.device) for said, _ in mates]
     ports = [{leaf: v for *_, leaves in said.roles for leaf, v, _ in leaves} for said, _ in mates]
     return expected._replace(
@@ -280,11 +280,11 @@ def _disputed(expected: Expected, mates: Iterable[tuple[Said, list[str]]]) -> Ex
 
 
 class Expected(NamedTuple):
-    """What nearly all devices of a kind say.
+    """The values that nearly all devices of a kind share.
 
     Attributes:
-        device: path -> value, and how many say it.
-        roles: kind of port or session -> word of the path -> value, and who says it.
+        device: path -> value, and how many have it.
+        roles: kind of port or session -> word of the path -> value, and the devices that have it.
     """
 
     kind: Kind
@@ -300,7 +300,9 @@ def _expected(kind: Kind, votes: Mapping[Said, list[str]]) -> Expected:
     holders: Counter[Role] = Counter()
     members: Counter[Role] = Counter()  # ports or sessions of all holders
     leaves: dict[tuple[Role, str], Counter[Value]] = {}
-    alike: Counter[tuple[Role, str]] = Counter()  # of the members those that say what most of their device do
+    alike: Counter[tuple[Role, str]] = (
+        Counter()
+    )  # of the members: those with the value of most of their device
     for said, names in votes.items():
         for path, value in said.device:
             paths.setdefault(path, Counter())[value] += len(names)
@@ -346,12 +348,12 @@ def _uncabled(role: Role) -> Role:
 
 
 def _forbidden(path: str) -> bool:
-    """Whether it counts when one device says what no other speaks of: where the rest is a default."""
+    """Return whether a statement that no other device makes counts: the others have a default there."""
     return path.startswith(("qos/", "watchdog/", "pool/", "bgp/m", "trimming/", "load_balancing/"))
 
 
 def peers(number: int, kind: Kind) -> str:
-    """So many devices of a kind, in words."""
+    """Return a number of devices of a kind, in words."""
     return f"{number:,} {_MANY.get(kind[1], 'switches')}"
 
 

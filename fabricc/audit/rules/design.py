@@ -1,4 +1,4 @@
-"""What a port is said to lead to beside its link, and what designs of others mean for lossless traffic: notes."""
+"""Notes: statements that contradict a port's link, and consequences of foreign designs for lossless traffic."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class Designs:
     switches: int = 0
 
     def add(self, name: str, shown: Iterable[tuple[str, str]]) -> None:
-        """Take a switch in, by the designs that it shows."""
+        """Add a switch by the designs that it shows."""
         self.switches += 1
         for design, path in shown:
             self.counts[design] += 1
             self.first.setdefault(design, Witness(name, path))
 
     def notes(self, devices: Mapping[str, Device]) -> Iterator[Finding]:
-        """What each design means, once for the folder."""
+        """Report the consequence of each design once per folder."""
         for design, _, means in _DESIGNS:
             if times := self.counts[design]:
                 device, path = self.first[design]
@@ -80,7 +80,7 @@ def designs_of(sheet: Sheet) -> tuple[tuple[str, str], ...]:
 
 
 def unlinked(devices: Mapping[str, Device], links: Iterable[Link]) -> Iterator[Finding]:
-    """That nothing shows a link of some switches, where there are several: no end, tier or path is compared there."""
+    """Report that some of several switches have no known link: no end, tier or path is compared there."""
     linked = {end.device for link in links for end in (link.a, link.b)}
     switches = [device for device in devices.values() if device.kind is Kind.SWITCH]
     alone = [device for device in switches if device.name not in linked]
@@ -96,7 +96,7 @@ def unlinked(devices: Mapping[str, Device], links: Iterable[Link]) -> Iterator[F
 
 
 def lossy(devices: Mapping[str, Device]) -> Iterator[Finding]:
-    """That no switch of the folder says that it has PFC, so that nothing here is lossless."""
+    """Report that no switch of the folder has PFC, so that nothing here is lossless."""
     switches = [device for device in devices.values() if device.kind is Kind.SWITCH]
     if switches:
         message = (
@@ -110,7 +110,7 @@ def lossy(devices: Mapping[str, Device]) -> Iterator[Finding]:
 def ratios(
     switches: Iterable[SwitchDigest], tiers: Mapping[str, Tier], devices: Mapping[str, Device]
 ) -> Iterator[Finding]:
-    """What each tier has going down and up, where the speed of every link is known."""
+    """Report the capacity down and up of each tier, if the speed of every link is known."""
     kinds: dict[tuple[Tier, int, int], list[str]] = {}
     for each in switches:
         if each.load.up and each.load.down:
@@ -123,7 +123,7 @@ def ratios(
 
 
 def said_otherwise(link: Link, devices: Mapping[str, Device]) -> Iterator[Finding]:
-    """What descriptions and LLDP say of a link's ports that cannot be true with it."""
+    """Report descriptions and LLDP statements that contradict a link."""
     shown = link.evidence[0].value
     for claim in link.against:
         if claim.evidence not in (Evidence.DESCRIPTION, Evidence.LLDP) or claim.near.device not in devices:

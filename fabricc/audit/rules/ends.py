@@ -1,7 +1,7 @@
-"""Both ends of every link against each other: speed, MTU, error correction, PFC, marking, addresses, VLANs, bundles.
+"""Compare both ends of every link: speed, MTU, error correction, PFC, marking, addresses, VLANs, bundles.
 
-Each end is reduced to a few values by whoever reads its device. Where two ends differ, the one that says what fewer of
-its kind say is the one that is told.
+The worker that reads a device reduces each end to a few values. If two ends differ, the end with the rarer value is
+reported.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ _REMEDY = "Set both ends of the link alike."
 
 
 class EndSaid(NamedTuple):
-    """What one end of a link says; None, or nothing, where it does not say.
+    """The values of one end of a link; None, or empty, if it does not state them.
 
     Attributes:
-        pfc: priorities with PFC, `none` where the device speaks of quality of service and of none here.
-        marked: queues with ECN among those that PFC can stop; `bundle`: whether it is a member of one.
+        pfc: priorities with PFC, `none` if the device configures quality of service but not here.
+        marked: queues with ECN among those that PFC can stop; `bundle`: the bundle that it is a member of.
         addresses: with prefix lengths, those of the bundle where it is in one.
     """
 
@@ -80,7 +80,7 @@ _WARNINGS = frozenset(("trust", "autoneg", "marked", "vlans", "access_vlan"))
 
 
 class Ends(NamedTuple):
-    """What the ends of a device's links say, by port; `addresses` of those that have some."""
+    """The values of the ends of a device's links, by port; `addresses` of those that have some."""
 
     said: Mapping[str, EndSaid]
     addresses: Mapping[str, tuple[str, ...]]
@@ -108,7 +108,7 @@ def _end(sheet: Sheet, port: str, tells: bool, bundles: bool) -> EndSaid:
         return sheet.of(port, leaf)
 
     def bridged(leaf: str) -> Value | None:
-        """What the bundle of a member says: its own lines count only while there is no bundle."""
+        """Return the value of a member's bundle: its own lines count only without a bundle."""
         carrier = sheet.carrier(port) if bundles else port
         return said(leaf) if carrier == port else sheet.ports.get(carrier, {}).get(leaf)
 
@@ -141,7 +141,7 @@ def queue_of(sheet: Sheet, priority: int) -> int:
 
 
 def marks(sheet: Sheet, port: str, queue: int) -> bool:
-    """Whether a queue of a port marks packets, whatever the threshold is stated in."""
+    """Return whether a queue of a port marks packets, in whatever unit the threshold is stated."""
     says = sheet.ports.get(sheet.base(port), {})
     return any(f"queue[{queue}]/{leaf}" in says for leaf in _MARKS) or "ecn_delay_us" in says
 
@@ -151,12 +151,12 @@ _MARKS = ("ecn_min_bytes", "ecn_max_bytes", "ecn_min_fill_percent", "ecn")
 
 @dataclass(slots=True)
 class Votes:
-    """How often ends of one kind say what."""
+    """Counts of values on ends of one kind."""
 
     counts: Counter[tuple[Tier, Tier, str, object]] = field(default_factory=Counter)
 
     def add(self, tier: Tier, fars: Mapping[str, Far], ends: Ends) -> None:
-        """Count what the ends of a device say that stands in a tier."""
+        """Count the values of the ends of a device of a tier."""
         kinds = Counter((fars[port].tier, end) for port, end in ends.said.items())
         for (far, end), times in kinds.items():
             for name in COMPARED:
@@ -164,7 +164,7 @@ class Votes:
                     self.counts[tier, far, name, value] += times
 
     def of(self, tiers: tuple[Tier, Tier], name: str, value: object) -> int:
-        """How many ends between these tiers say so."""
+        """Return how many ends between these tiers have the value."""
         return self.counts[*tiers, name, value]
 
 
@@ -178,7 +178,7 @@ class Side(NamedTuple):
     tiers: tuple[Tier, Tier]
 
     def path(self, leaf: str) -> str:
-        """Path of a fact of the port."""
+        """Return the path of a fact of the port."""
         return f"{PORT}{self.end.port}]/{leaf}"
 
 
@@ -203,7 +203,7 @@ def end_findings(a: Side, b: Side, votes: Votes) -> Iterator[Finding]:
 
 
 def _odd(a: Side, b: Side, name: str, votes: Votes) -> tuple[Side, Side]:
-    """The end that says what fewer say, first; where as many say the one as the other, the one that has nothing."""
+    """Return the end with the rarer value first; if both are as common, the end without a value."""
     mine = votes.of(a.tiers, name, getattr(a.said, name))
     other = votes.of(b.tiers, name, getattr(b.said, name))
     nothing = other == mine and getattr(b.said, name) == "none"
@@ -230,7 +230,7 @@ def _differ(odd: Side, right: Side, name: str) -> Finding:
 
 
 def _spelled(side: Side, leaf: str) -> tuple[str, ...]:
-    """Paths under which a fact of a port may stand: its own, that of the port below it, that of its bundle."""
+    """Return paths of a fact of a port: its own, that of the port below it, that of its bundle."""
     facts = side.device.reading.facts
     base = side.end.port.rpartition(".")[0]
     bundle = facts.get(f"{PORT}{base or side.end.port}]/bundle", "")
@@ -254,7 +254,7 @@ def _host_sends_less(a: Side, b: Side) -> bool:
 
 
 def _subnets(a: Side, b: Side) -> Iterator[Finding]:
-    """The addresses of both ends are different ones of one subnet."""
+    """Report ends whose addresses are not two different ones of one subnet."""
     if len(a.addresses) == len(b.addresses) == 1 and sibling(a.addresses[0]):
         its, _, length = b.addresses[0].partition("/")
         if its == sibling(a.addresses[0]) and a.addresses[0].endswith(f"/{length}"):
@@ -297,7 +297,7 @@ def _of_version(texts: Iterable[str], version: int) -> list[IPv4Interface | IPv6
 def side(
     end: End, far: End, devices: Mapping[str, Device], ends: Mapping[str, Ends], tiers: Mapping[str, Tier]
 ) -> Side | None:
-    """One end of a link, None where the folder does not hold its device."""
+    """Return one end of a link; None if the folder lacks its device."""
     if end.device not in ends or end.port not in ends[end.device].said:
         return None
     of = ends[end.device]

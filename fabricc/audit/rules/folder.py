@@ -48,12 +48,12 @@ class Outer(NamedTuple):
 
 
 class Stated(NamedTuple):
-    """What one switch states that is compared with others.
+    """The facts of one switch that are compared with others.
 
     Attributes:
         routes: prefix, next hops and path of each static route of the default routing instance.
-        prefixes: what it puts into BGP: aggregates and networks.
-        services: paths of services that it has; `beside`: of what a complete configuration states beside them.
+        prefixes: prefixes that it originates in BGP: aggregates and networks.
+        services: paths of its services; `beside`: paths of further statements of a complete configuration.
         seed: path and value of its hash seed.
         loops: path by which it accepts its own AS number from switches above it; "" for none.
         outer: its sessions with other AS numbers.
@@ -71,7 +71,7 @@ class Stated(NamedTuple):
 
 
 def stated(sheet: Sheet, sessions: Sessions) -> Stated:
-    """Return what a switch states that is compared with others."""
+    """Return the facts of a switch that are compared with others."""
     routes, prefixes, services = [], [], []
     seed: tuple[str, object] | None = None
     for path, value in sheet.rest.items():
@@ -117,7 +117,7 @@ def folder_findings(
 
 
 def _origins(switches: Mapping[str, Stated]) -> dict[Block, set[str]]:
-    """Return each prefix that switches put into BGP, longer than a pool and shorter than an address -> which do."""
+    """Return originated prefixes, longer than a pool and shorter than an address -> the originating switches."""
     origins: dict[Block, set[str]] = {}
     for name, says in switches.items():
         for text in says.prefixes:
@@ -175,7 +175,7 @@ def _hops(via: str) -> list[str]:
 
 
 def _reaches(meeting: Meeting, hop: str, owners: set[str]) -> bool:
-    """Whether a next hop is an address of one of these switches, or of nobody in the folder."""
+    """Return whether a next hop is an address of one of these switches, or of no device in the folder."""
     having = meeting.owners.get(hop, ())
     return not having or any(name in owners for name in having)
 
@@ -216,14 +216,14 @@ def _has_known_peer(meeting: Meeting, name: str) -> bool:
 
 
 def _takes(policy: Policy | None, imports: str, prefix: Block) -> bool:
-    """Whether a route map accepts a prefix that another switch announces."""
+    """Return whether a route map accepts a prefix that another switch announces."""
     if policy is None or imports not in policy.maps:
         return False
     return policy.apply(imports, Route(prefix, False, frozenset())) is not None
 
 
 def _unknown(meeting: Meeting, name: str, key: Key) -> bool:
-    """Whether no device of the folder has the address of a neighbor, and no link leads to one of them."""
+    """Return whether no device of the folder has the address of a neighbor, and no link leads to one of them."""
     try:
         ip_address(key[1])
     except ValueError:
@@ -282,7 +282,7 @@ def _neighbors(found: Found) -> dict[str, set[str]]:
 
 
 def _services(found: Found, switches: Mapping[str, Stated]) -> Iterator[Finding]:
-    """Report a service that most switches have and some lack, or that none has beside others that are configured."""
+    """Report a service that most switches have and some lack, or that none has although others are configured."""
     counts = Counter(path for says in switches.values() for path in says.services)
     for path, service in SERVICES.items():
         lacking = [name for name, says in switches.items() if path not in says.services]
@@ -301,5 +301,5 @@ def _services(found: Found, switches: Mapping[str, Stated]) -> Iterator[Finding]
 
 
 def _tended(says: Stated, path: str) -> bool:
-    """Whether a switch states what a complete configuration states beside a service."""
+    """Return whether a switch states what a complete configuration states with a service."""
     return path != ACCESS and (bool(says.beside) or (bool(says.services) and path in _FIRST))

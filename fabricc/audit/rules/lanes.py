@@ -22,7 +22,7 @@ def shared_lanes(sheet: Sheet) -> Iterator[Finding]:
         lanes = says.get("lanes")
         for lane in (
             lanes.replace(" ", "").split(",") if isinstance(lanes, str) else ()
-        ):  # a number says how many, not which
+        ):  # a count does not identify the lanes
             owner = owners.setdefault(lane, port)
             if owner != port:
                 message = f"{port} of {sheet.name} has lane {lane}, which {owner} has too"

@@ -1,4 +1,4 @@
-"""What makes a class lossless on one device, without any plan: PFC, marking, watchdog, map, and what is beside them."""
+"""Check what makes a class lossless on one device, without any plan: PFC, marking, watchdog, map, other pauses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OFF = ("off", "none", "false", "0")
 
 
 def port_findings(sheet: Sheet) -> Iterator[Finding]:
-    """PFC without watchdog or marking, pauses for all traffic beside it, priorities that nothing is mapped to."""
+    """Report PFC without watchdog or marking, pauses for all traffic next to PFC, and priorities without a mapping."""
     if sheet.once(port_findings, lambda: any(True for _ in _port_findings(sheet))):
         yield from _port_findings(sheet)
 
@@ -78,7 +78,7 @@ def _fill_levels(sheet: Sheet, lossless: dict[str, tuple[int, ...]]) -> Iterator
 
 
 def _unused(sheet: Sheet, lossless: dict[str, tuple[int, ...]]) -> Iterator[Finding]:
-    """Priorities with PFC into which no code point leads."""
+    """Report priorities with PFC that no code point leads to."""
     classes = classes_of(sheet)
     if not classes:
         return
@@ -99,7 +99,7 @@ def _unused(sheet: Sheet, lossless: dict[str, tuple[int, ...]]) -> Iterator[Find
 
 
 def classes_of(sheet: Sheet) -> dict[int, int]:
-    """Code point -> traffic class, as far as the files say."""
+    """Return code point -> traffic class, as far as the files state it."""
     return sheet.once(classes_of, lambda: _classes_of(sheet))
 
 
@@ -109,7 +109,7 @@ def _classes_of(sheet: Sheet) -> dict[int, int]:
 
 
 def group_of(sheet: Sheet, traffic_class: int) -> int:
-    """Priority group of a class; its own number where the files do not say."""
+    """Return the priority group of a class; its own number if the files do not state it."""
     stated = as_int(sheet.rest.get(f"qos/traffic_class[{traffic_class}]/priority_group"))
     return traffic_class if stated is None else stated
 
@@ -153,7 +153,7 @@ def rdma_findings(sheet: Sheet, dscp: int, said_by: str) -> Iterator[Finding]:
 
 
 def protected(sheet: Sheet) -> frozenset[int] | None:
-    """Code points that PFC protects on every port of the device that has any; None where none has."""
+    """Return the code points that PFC protects on every port of the device with PFC; None without such ports."""
     return sheet.once(protected, lambda: _protected(sheet))
 
 

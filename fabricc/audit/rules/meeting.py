@@ -1,7 +1,7 @@
-"""Both ends of every BGP session against each other.
+"""Compare both ends of every BGP session.
 
-An end is found by who has the address that the other names; a session with an address that no device of the folder has
-is one with somebody else, and nothing is said of it.
+The other end is the owner of the named address. A session with an address that no device of the folder has leads
+outside, and nothing is reported about it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Meeting:
     alone: set[bytes] = field(default_factory=set)
 
     def meet(self) -> None:
-        """Find out who has which address, and whose accords meet."""
+        """Find the owner of each address, and sessions whose digests match."""
         for name, each in self.sessions.items():
             alone = (name,)
             for address in each.addresses:
@@ -65,7 +65,7 @@ class Meeting:
             self.alone.symmetric_difference_update(each.accords.values())
 
     def doubtful(self) -> Iterator[Peer]:
-        """The ends of sessions of which nothing says that both agree, but for those that are shut."""
+        """Yield the ends of sessions without evidence that both agree, except those that are shut."""
         for name in sorted(self.sessions):
             each = self.sessions[name]
             if self.alone or self.shared or len(each.accords) < len(each.said):
@@ -74,36 +74,36 @@ class Meeting:
                         yield Peer(name, key)
 
     def _agreed(self, sessions: Sessions, key: Key) -> bool:
-        """Whether the one device that has the neighbour's address says the same of a session with the own one."""
+        """Return whether the only owner of the neighbor's address states the same about the session."""
         accord = sessions.accords.get(key)
         if accord is None or accord in self.alone:
             return False
         return not self.shared or not (key[1] in self.shared or opposite(key[1]) in self.shared)
 
     def said(self, peer: Peer) -> Said:
-        """What an end says."""
+        """Return the statements of an end."""
         return self.sessions[peer.device].said[peer.key]
 
     def near(self, peer: Peer) -> str:
-        """The port of an end's device that leads to the other, "" where none does."""
+        """Return the port of an end's device that leads to the other end, "" without one."""
         return self.sessions[peer.device].near[peer.key]
 
     def settled(self, device: str, vrf: str) -> bool:
-        """Whether a device agrees with some neighbour in a routing instance."""
+        """Return whether a device agrees with some neighbor in a routing instance."""
         each = self.sessions[device]
         return any(key[0] == vrf and self._agreed(each, key) for key in each.accords)
 
     def detects(self, device: str) -> bool:
-        """Whether a device runs BFD on some session."""
+        """Return whether a device runs BFD on some session."""
         return any(said.bfd == "true" for said in self.sessions[device].said.values())
 
     def far(self, device: str, port: str) -> End | None:
-        """The other end of a port's link where the folder holds it."""
+        """Return the other end of a port's link if the folder has it."""
         far = self.fars[device].get(port)
         return far.end if far is not None and far.known else None
 
     def other(self, peer: Peer) -> Peer | str | None:
-        """The other end; the device that has it without naming the session; None where nobody has it."""
+        """Return the other end; the owning device if it does not name the session; None without an owner."""
         vrf, neighbour = peer.key
         if far := self.far(peer.device, neighbour):  # unnumbered
             device, port = far
@@ -119,7 +119,7 @@ class Meeting:
         return ends[0] if ends else devices[0] if len(devices) == 1 else None
 
     def _end(self, peer: Peer, device: str) -> Peer | str:
-        """The other end on the device that has the address; the device where it has none."""
+        """Return the other end on the device that has the address; the device if it has none."""
         vrf, neighbour = peer.key
         mine, near = self.sessions[peer.device].addresses, self.near(peer)
         first = opposite(neighbour)
@@ -144,7 +144,7 @@ class Meeting:
         return None
 
     def taken(self, device: str, by: str) -> bool:
-        """Whether a device takes sessions from another one's addresses without naming them."""
+        """Return whether a device accepts sessions from another one's addresses without naming them."""
         ranges = self.sessions[device].listens
         return any(_within(address, each) for each in ranges for address in self.sessions[by].addresses)
 
@@ -178,7 +178,7 @@ def session_findings(meeting: Meeting, devices: Mapping[str, Device]) -> Iterato
             yield from _nobody(meeting, peer, devices)
     guilty = {
         at for at, times in disagree.items() if times > 1 and at not in agree and not meeting.settled(*at)
-    }  # its own number is wrong, not what each neighbour says of it
+    }  # its own number is wrong, not the statement of each neighbor
     for device, vrf in sorted(guilty):
         yield _own_number(devices[device], vrf, disagree[device, vrf])
     told_of: set[frozenset[Peer]] = set()
@@ -192,7 +192,7 @@ def session_findings(meeting: Meeting, devices: Mapping[str, Device]) -> Iterato
 
 
 def _expects(remote: Value | None, asn: int | None, own: int | None) -> bool:
-    """Whether the AS number that one end names is that of the other."""
+    """Return whether the AS number that one end expects is that of the other."""
     if remote is None or asn is None:
         return True
     if remote in ("internal", "external"):
@@ -237,7 +237,7 @@ def _one_sided(meeting: Meeting, peer: Peer, other: str, devices: Mapping[str, D
 
 
 def _nobody(meeting: Meeting, peer: Peer, devices: Mapping[str, Device]) -> Iterator[Finding]:
-    """A neighbour in the subnet of a link whose other end is here and has another address."""
+    """Report a neighbor in the subnet of a link whose other end is in the folder with another address."""
     near = meeting.near(peer)
     far = meeting.far(peer.device, near)
     if not far or far[0] not in meeting.sessions or peer.key[1] == near or peer.key[1] in meeting.owners:
@@ -255,7 +255,7 @@ def _nobody(meeting: Meeting, peer: Peer, devices: Mapping[str, Device]) -> Iter
 
 
 def _unlike(mine: Said, its: Said) -> list[str]:
-    """What two ends of a session state differently; nothing more of one that the other end has shut."""
+    """Return statements of two ends of a session that differ; nothing more if the other end has shut it."""
     if not its.enabled:
         return ["enabled"]
     unlike = {
@@ -271,7 +271,7 @@ def _unlike(mine: Said, its: Said) -> list[str]:
 def _differences(
     meeting: Meeting, peer: Peer, other: Peer, unlike: list[str], devices: Mapping[str, Device]
 ) -> Iterator[Finding]:
-    """What two ends of a session state differently, told at the end that is to change."""
+    """Report the differences of two ends of a session at the end that must change."""
 
     def finding(one: Peer, leaves: tuple[str, ...], what: str, group: str, severity: Severity) -> Finding:
         paths = [path for leaf in leaves for path in (session_path(one.key, leaf), f"bgp/{leaf}")]

@@ -38,7 +38,7 @@ _RUN = re.compile(r"[\w.-]+")
 
 
 def undefined(sheet: Sheet) -> Iterator[Finding]:
-    """Each such name once, at the first line that uses it; a name that stands elsewhere too may be defined there."""
+    """Report each undefined name once, at its first use; a name that occurs elsewhere too may be defined there."""
     if not sheet.once(undefined, lambda: bool(_undefined(sheet))):
         return
     found = _undefined(sheet)
@@ -55,7 +55,7 @@ def undefined(sheet: Sheet) -> Iterator[Finding]:
 
 
 def _undefined(sheet: Sheet) -> list[tuple[str, str, list[str]]]:
-    """Kind and name of what is used and has no facts, and the paths that use it."""
+    """Return kind and name of used names without facts, and the paths that use them."""
     defined: dict[str, set[str]] = {kind: set() for kind in _KINDS}
     uses: dict[tuple[str, str], list[str]] = {}
 
@@ -110,7 +110,7 @@ def _lines_with(text: str, names: Collection[str], file: str) -> tuple[str, dict
 
 
 def _elsewhere(sheet: Sheet, having: Iterable[int], paths: list[str], file: str) -> bool:
-    """Return whether a name is in lines of a file that are not those of its uses: it may be defined there."""
+    """Return whether a name occurs in lines of a file other than those of its uses: it may be defined there."""
     places, left = sheet.device.reading.lines, {*having}
     for line in sorted({places[path][1] for path in paths if path in places and places[path][0] == file}):
         near = [each for each in range(line - _AWAY, line + _AWAY + 1) if each in left]

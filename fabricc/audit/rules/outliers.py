@@ -1,4 +1,4 @@
-"""Outliers: what one device or port says otherwise than nearly all that are like it, as `alike` has it."""
+"""Find devices and ports whose values differ from those of nearly all similar ones; see `alike`."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 UNLIKE = "FAB9610"
 _WITH_PFC = ("watchdog", "headroom/", "queue[", "ecn_", "trust", "qos_setting[")
-"""What a port without PFC often lacks as well: one thing to tell, not many."""
+"""Settings that a port without PFC usually lacks too; reported once."""
 _ENDS = tuple(tier.value for tier in Tier)
 
 
 def outliers(
     sheet: Sheet, near: Mapping[tuple[str, str], str], expected: Expected, peer: Device
 ) -> Iterator[Finding]:
-    """What a device says otherwise than is expected, and its ports otherwise than each other; `peer` is as expected."""
+    """Report values of a device that differ from the expected ones, and of its ports; `peer` is a typical device."""
     absent = _absent(sheet, expected)
     for head, paths in absent.items():
         if expected.kind[1] is not Tier.OTHER:
@@ -69,7 +69,7 @@ def outliers(
 
 
 def _absent(sheet: Sheet, expected: Expected) -> dict[str, list[str]]:
-    """Topics of which the device says nothing at all, and what of each others say: one thing to tell, not many."""
+    """Return topics that the device lacks completely, with the values of others; each is reported once."""
     missing: dict[str, list[str]] = {}
     for path, (value, _) in expected.device.items():
         if value is not None and path not in sheet.rest and not path.startswith(MAPS):
@@ -114,7 +114,7 @@ def _several(
     paths: Mapping[str, str],
     peer: Device,
 ) -> Iterator[Finding]:
-    """Ports or sessions of one kind on one device: each leaf on which some are not as the others, here or elsewhere."""
+    """Report leaves on which some ports or sessions of one kind on a device differ, from here or from elsewhere."""
     wanted: dict[str, tuple[Value | None, str]] = {**expected.roles.get(role, {})}
     counts: dict[str, Counter[Value | None]] = {}
     for each in says.values():
@@ -150,7 +150,7 @@ def _several(
 def _said_by(
     device: Device, peer: Device, leaf: str, paths: Mapping[str, str], role: Role
 ) -> tuple[Device, str] | None:
-    """By which fact this device says the same of another port, or a peer of any."""
+    """Return the fact by which this device states the same about another port, or a peer about any."""
     for each in paths.values():
         if each + leaf in device.reading.lines:
             return device, each + leaf

@@ -32,7 +32,7 @@ _SWITCHES = (Tier.TOR, Tier.SPINE, Tier.CORE)
 
 
 def protection_findings(sheet: Sheet) -> Iterator[Finding]:
-    """Report ports without PFC beside lossless ones, ports that do not classify, and buffers that drop."""
+    """Report ports without PFC next to lossless ones, ports that do not classify, and buffers that drop."""
     if sheet.once(protection_findings, lambda: any(True for _ in _protection_findings(sheet))):
         yield from _protection_findings(sheet)
 
@@ -68,7 +68,7 @@ def _prepared(says: Mapping[str, Value]) -> bool:
 
 
 def _used(says: Mapping[str, Value]) -> bool:
-    """Whether a port has an address or bridges."""
+    """Return whether a port has an address or bridges."""
     return any(leaf in says for leaf in _IN_USE)
 
 
@@ -118,7 +118,7 @@ def _unclassified(sheet: Sheet, lossless: dict[str, tuple[int, ...]]) -> Iterato
 
 
 def _tagged(sheet: Sheet, port: str) -> bool:
-    """Whether frames of a port carry a priority in their VLAN tag."""
+    """Return whether frames of a port carry a priority in their VLAN tag."""
     return sheet.of(port, "switchport") == "trunk" or "." in port
 
 

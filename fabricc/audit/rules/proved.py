@@ -1,8 +1,8 @@
-"""The invariants of a lossless fabric, asked of a fabric that nobody here planned, as far as what was read answers.
+"""Prove the invariants of a lossless fabric on a fabric without a plan, as far as its facts allow.
 
-They are the rules of `proof.invariants`, on a switch made of what was found. A rule that needs a plan is not asked; one
-that what was read does not answer is counted as unproved. What is an error in a fabric that was planned so may be a
-design here: each rule has its own gravity.
+The rules are those of `proof.invariants`, on a switch built from facts. A rule that needs a plan does not run; a rule
+that the facts do not answer counts as unproved. An error of a planned fabric may be a design here: each rule has its
+own severity.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ _GRAVITY = {
 """Rules of which a breach can be a design; those of the others are what they are in a fabric that was planned."""
 _FLOODING = 11
 _HELP = {RULES[_FLOODING].code: "Route the ports, or leave PFC off where frames are bridged."}
-"""Remedies of rules that say something else of one switch alone than of a fabric that was planned."""
+"""Remedies of rules that differ for a single switch and for a planned fabric."""
 _DIFFERS = re.compile(r" says of .* another \S+ than ")
 _ASSUMED = "; the device does not state the length of the cable, {} m are assumed"
 
 
 class Asked(NamedTuple):
-    """How far a rule was answered: on how many switches it was proved or broken, not answered, and not asked."""
+    """The progress of a rule: on how many switches it was proved or broken, not answered, and not applicable."""
 
     number: int
     code: str
@@ -108,7 +108,7 @@ class Proved(NamedTuple):
 
 
 def proved(sheet: Sheet, sessions: Sessions, models: Models, cnp: int | None) -> Proved:
-    """Ask the rules of one switch."""
+    """Run the rules on one switch."""
     known = models.of(sheet.device.model, sheet.device.system)
     seen = waist.seen_of(sheet, known, cnp)
     _join(seen, sheet, sessions)
@@ -152,7 +152,7 @@ class Proof:
     lossless: bool = False
 
     def add(self, device: Device, found: Proved) -> None:
-        """Take a switch in."""
+        """Add a switch."""
         for file, path in device.paths.items():
             self.files[f"{device.name}/{file}"] = path
         self.answers[found.answers] += 1
@@ -163,7 +163,7 @@ class Proof:
             self.switches.append(found.digest)
 
     def findings(self) -> Iterator[Finding]:
-        """What is wrong with the whole."""
+        """Yield the findings about the whole."""
         switches = sorted(self.switches, key=lambda each: each.name)
         for each in self._of_whole(switches):
             yield _graver(each._replace(file=self.files.get(each.file, each.file)))
@@ -182,7 +182,7 @@ class Proof:
         yield from clos.timeouts(switches, (0, "", "", 0))
 
     def asked(self) -> list[Asked]:
-        """How far each rule was answered."""
+        """Return the progress of each rule."""
         return [self._asked(number) for number in RULES]
 
     def _asked(self, number: int) -> Asked:
@@ -199,7 +199,7 @@ class Proof:
 
 
 def _join(seen: SwitchView, sheet: Sheet, sessions: Sessions) -> None:
-    """Sessions over subnets of any size lead where their ports do, those of a bundle where its members do."""
+    """Connect sessions over subnets of any size like their ports, and those of a bundle like its members."""
     by_port = {link.port.name: link for link in seen.links}
     for link in seen.links:
         bundle = sheet.ports.get(link.port.name, {}).get("bundle")
@@ -227,7 +227,7 @@ def _breaches(
         yield each
     for each in address_breaches(seen):
         if each.path != "management/isolated":
-            yield each  # how management is kept apart says nothing of lossless traffic
+            yield each  # separation of management does not affect lossless traffic
     yield from contract_breaches(contracts)
 
 
@@ -237,12 +237,12 @@ def _of_ports(seen: SwitchView, sheet: Sheet) -> Iterator[Breach]:
     flooding = []
     for each in port_breaches(seen):
         if each.number == 19 or (each.number == 1 and not placed):
-            continue  # both ends and the peers tell of the MTU; lanes are those of a known model
+            continue  # both ends and the peers cover the MTU; lanes are checked for known models
         if each.number != _FLOODING:
             yield each
         elif _bridges(
             sheet, each.path
-        ):  # else it is said of a bundle's member elsewhere, or in no file that is here
+        ):  # otherwise it is stated on a bundle's member, or in a file that is missing
             flooding.append(each)
     if flooding:
         ports = join_words([_port_in(each.path) for each in flooding], 2)
@@ -250,7 +250,7 @@ def _of_ports(seen: SwitchView, sheet: Sheet) -> Iterator[Breach]:
         yield flooding[0]._replace(message=text, warning=True)
     for each in lossless_breaches(seen):
         if each.number == 18 and each.path.endswith("watchdog"):
-            continue  # told of all ports at once, also where nothing is said
+            continue  # reported once for all ports, also without any statement
         yield _assumed(each, sheet)
 
 
@@ -260,7 +260,7 @@ def _bridges(sheet: Sheet, path: str) -> bool:
 
 
 def _addressed(sheet: Sheet, each: Breach) -> bool:
-    """Whether a port without a session of a family has an address of that family, and is no member of a bundle."""
+    """Return whether a port without a session of a family has an address of that family and is in no bundle."""
     says = sheet.ports.get(_port_in(each.path), {})
     return (
         "bundle" not in says
@@ -274,9 +274,9 @@ def _port_in(path: str) -> str:
 
 
 def _assumed(each: Breach, sheet: Sheet) -> Breach:
-    """Says so where a breach of headroom hangs on an assumed length, and takes it for less certain.
+    """Note that a breach of headroom depends on an assumed length, and lower its certainty.
 
-    So is the worst case that marking has to come before: every lossless queue of the switch full at once.
+    The same applies to the worst case for marking: every lossless queue of the switch full at once.
     """
     if each.number == 17 and each.path.endswith("/ecn_max_bytes"):
         return each._replace(warning=True)
@@ -293,7 +293,7 @@ def _graver(each: Finding) -> Finding:
 
 
 def _routed(seen: SwitchView) -> str:
-    """Why announcements of a switch cannot be followed; "" where they can."""
+    """Return why announcements of a switch cannot be followed; "" if they can."""
     facts = seen.facts
     between = [link for link in seen.links if link.enabled and between_switches(link)]
     if not between:
@@ -313,7 +313,7 @@ def _routed(seen: SwitchView) -> str:
 def _answers(
     seen: SwitchView, sheet: Sheet, sessions: Sessions, model: SwitchModel, cnp: int | None, routed: str
 ) -> dict[int, Answer]:
-    """Which rules were answered on a switch."""
+    """Return number of a rule -> its answer on a switch."""
     yes, away = Answer(True), Answer(None)
     lossless = any(priorities(says.get("pfc")) for says in sheet.ports.values())
     kinds = [kind for kind, _ in seen.kinds() if kind.pfc]

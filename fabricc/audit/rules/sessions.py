@@ -1,4 +1,4 @@
-"""What a device says of its BGP sessions, wherever they lead: on a link, between loopbacks, unnumbered."""
+"""The BGP sessions of a device, wherever they lead: on a link, between loopbacks, unnumbered."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _OPEN = 512
 Key = tuple[str, str]
 _LISTEN = "bgp/listen["
 _ONE_HOP = ("ttl_security_hops", "maximum_hops")
-"""What of a session says that packets may come from few hops away only."""
+"""Statements of a session that limit the number of hops of its packets."""
 
 
 class Said(NamedTuple):
-    """What one end of a session says; those that say the same are one object.
+    """The statements of one end of a session; equal ones are one object.
 
     Attributes:
-        asn: its own AS number as the other end sees it; None where it says none.
+        asn: its own AS number as the other end sees it; None without one.
         remote: that of the other end: a number, `internal` or `external`.
     """
 
@@ -51,11 +51,12 @@ class Sessions:
     """The sessions of a device.
 
     Attributes:
-        said: routing instance and neighbour -> what is said.
-        near: the same -> port that leads there, "" where none does.
-        listens: ranges from which neighbours are taken without being named.
+        said: routing instance and neighbor -> statements.
+        near: the same -> port that leads there, "" without one.
+        listens: ranges from which unnamed neighbors are accepted.
         speaks: whether it runs BGP; `addresses`: all that it has.
-        accords: of sessions over a subnet of two, what the other end has to say alike, as a digest; see `_accord`.
+        accords: of sessions over a subnet of two, a digest of the statements that the other end must match; see
+            `_accord`.
     """
 
     speaks: bool
@@ -67,7 +68,7 @@ class Sessions:
 
 
 def sessions_of(sheet: Sheet) -> Sessions:
-    """The sessions of a device; those that say the same are one object."""
+    """Return the sessions of a device; sessions with equal statements are one object."""
     facts, alike = sheet.rest, dict[Said, Said]()
     if not sheet.sessions and "bgp/asn" not in facts:
         speaks = any(path.endswith("]/bgp/asn") for path in sheet.rest)
@@ -102,12 +103,12 @@ def sessions_of(sheet: Sheet) -> Sessions:
 
 
 def opposite(neighbour: str) -> str:
-    """The address beside a neighbour's in a subnet of two; "" where the neighbour is no address."""
+    """Return the other address of a neighbor's subnet of two; "" if the neighbor is no address."""
     return sibling(f"{neighbour}/127" if ":" in neighbour else f"{neighbour}/31")
 
 
 def _accord(vrf: str, own: str, neighbour: str, said: Said) -> bytes:
-    """What two ends say alike when nothing is wrong between them, in 16 bytes; none where more has to be asked."""
+    """Return the matching statements of two ends of a sound session in 16 bytes; empty if more must be compared."""
     asn, remote = said.asn, said.remote
     if not said.enabled or asn is None or not isinstance(remote, int):
         return b""
@@ -117,7 +118,7 @@ def _accord(vrf: str, own: str, neighbour: str, said: Said) -> bytes:
 
 
 def _process(facts: Mapping[str, Value], scope: str, leaf: str) -> Value | None:
-    """What is said of the BGP process of a routing instance, else of the default one."""
+    """Return a statement about the BGP process of a routing instance, else of the default one."""
     value = facts.get(f"{scope}bgp/{leaf}")
     return facts.get(f"bgp/{leaf}") if value is None else value
 
@@ -132,7 +133,7 @@ def _own(sheet: Sheet) -> Iterator[str]:
 
 
 def _reached(sheet: Sheet) -> tuple[dict[str, str], list[tuple[IPv4Network | IPv6Network, str]]]:
-    """Port by the address at its other end, and ports by their subnets where these are larger."""
+    """Return port by the address at its other end, and ports by their larger subnets."""
     subnets = []
     exact: dict[str, str] = {port: port for port in sheet.ports}
     for port, texts in sheet.addresses.items():
@@ -162,7 +163,7 @@ class Held(Mapping[str, Sessions]):
         self._packed: dict[str, bytes] = {}
 
     def add(self, name: str, content: bytes) -> None:
-        """Take in what `packed` made of a device's."""
+        """Add the packed sessions of a device."""
         self._packed[name] = content
 
     def __getitem__(self, name: str) -> Sessions:
@@ -179,7 +180,7 @@ class Held(Mapping[str, Sessions]):
 
 
 def packed(sessions: Sessions) -> bytes:
-    """The sessions of a device as few bytes."""
+    """Pack the sessions of a device."""
     return few_bytes(sessions)
 
 

@@ -1,4 +1,4 @@
-"""What one device says, sorted for the rules: its ports, its sessions, and where each statement stands."""
+"""The facts of one device sorted for the rules: its ports, its sessions, and the place of each statement."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Far(NamedTuple):
-    """The other end of a link of a device: `known` tells whether the folder holds that device."""
+    """The other end of a link of a device: `known` if the folder has that device."""
 
     end: End
     tier: Tier
@@ -42,14 +42,14 @@ class Sheet:
     """One device.
 
     Attributes:
-        ports: port -> what is said of it, by the rest of the path.
-        sessions: routing instance ("" for the default one) and neighbour -> what is said, likewise.
+        ports: port -> its facts, by the rest of the path.
+        sessions: routing instance ("" for the default one) and neighbor -> its facts, likewise.
         addresses: port -> its addresses with prefix lengths.
-        rest: facts that are of no port and no session; `lines`: file and line of each.
-        chains: what `chain` has found.
+        rest: facts of no port and no session; `lines`: file and line of each.
+        chains: results of `chain`.
         fars: port -> other end of its link.
-        parsed: takes names of ports of the device's system apart.
-        shared: what was worked out of what it says alike with others whose ports lead to the same tiers; see `once`.
+        parsed: parses port names of the device's system.
+        shared: results from facts shared with devices whose ports lead to the same tiers; see `once`.
     """
 
     device: Device
@@ -70,16 +70,16 @@ class Sheet:
         return self.device.name
 
     def base(self, port: str) -> str:
-        """The port that a logical interface is on, as far as the device speaks of it."""
+        """Return the port below a logical interface, as far as the device mentions it."""
         below = port.rpartition(".")[0]
         return below if below in self.ports else port
 
     def carrier(self, port: str) -> str:
-        """The interface that has the addresses of a port: the bundle that it is a member of, or the port."""
+        """Return the interface with the addresses of a port: its bundle, or the port."""
         return self.chain(port)[-1]
 
     def chain(self, port: str) -> tuple[str, ...]:
-        """A port, what it is on, and the bundle that this is a member of, each once."""
+        """Return a port, the port below it, and its bundle, each once."""
         if port not in self.chains:
             base = self.base(port)
             bundle = self._bundle(base)
@@ -94,14 +94,14 @@ class Sheet:
         return next((each for each in self.ports if self.parsed(each).port == wanted), "")
 
     def of(self, port: str, leaf: str) -> Value | None:
-        """What is said of a port itself, or of what it is on or in."""
+        """Return a fact of a port, of the port below it, or of its bundle."""
         for each in self.chain(port):
             if (value := self.ports.get(each, {}).get(leaf)) is not None:
                 return value
         return None
 
     def open_ports(self) -> Iterator[str]:
-        """Ports that are up and in use, of which nobody tells where they lead: hosts are often not in the folder."""
+        """Yield ports that are up and in use without a known far end: hosts are often not in the folder."""
         for port, says in self.ports.items():
             if port in self.fars or says.get("enabled") == "false" or "kind" in says:
                 continue
@@ -110,7 +110,7 @@ class Sheet:
                 yield port
 
     def once(self, what: Hashable, worked_out: Callable[[], T]) -> T:
-        """What follows of nothing of the device's own, and of its links only of their tiers: once for all alike."""
+        """Return a result that needs no own facts of the device, and only tiers of its links: computed once for all."""
         if what not in self.shared:
             self.shared[what] = worked_out()
         found: T = self.shared[what]
@@ -177,14 +177,14 @@ def scope_of(vrf: str) -> str:
 
 
 def place_of(device: Device, *paths: str, like: str = "", word: str = "") -> tuple[str, int]:
-    """File below the folder, and line, of the first of these facts that is there, or of what stands nearest to one.
+    """Return file below the folder and line of the first of these facts that exists, or of the closest statement.
 
     Args:
         device: whose files.
-        paths: of facts, the one that is meant first.
-        like: the line by which another device states the fact that is missing here: one that begins likewise and says
-            something else, or nothing that is understood, is what takes its place.
-        word: what stands in the line that is meant, where that is one of several that make the fact.
+        paths: of facts, the exact one first.
+        like: the line by which another device states the missing fact: a line with the same beginning and another or
+            unknown meaning takes its place.
+        word: a word of the exact line, if several lines make the fact.
     """
     found = _nearest(device, paths)
     if found is None:
@@ -223,10 +223,10 @@ def _nearest(device: Device, paths: Iterable[str]) -> tuple[str, int] | None:
 
 
 def beside(device: Device, path: str, other: Device, wanted: str) -> str:
-    """Of the facts of a port or session of `other` that are stated nearest to one, the first that this one has too.
+    """Return the fact of a port or session of `other` closest to a fact that this device has too.
 
     Args:
-        device: whose fact is looked for.
+        device: the device whose fact is searched.
         path: where facts of the port or session begin.
         other: a device of the same system, or the same.
         wanted: the fact of a port or session there.
@@ -257,12 +257,12 @@ def _line(device: Device, file: str, line: int) -> str:
 
 @lru_cache(maxsize=2)
 def _lines(text: str) -> list[str]:
-    """Return the lines of a text; many findings of one device ask for those of the same text."""
+    """Return the lines of a text; cached, because a device has many findings."""
     return text.split("\n")
 
 
 def _instead(device: Device, file: str, line: int, like: str, leaf: str) -> tuple[str, int] | None:
-    """A line near to a place, or one that no row knows, which begins as `like` does and says the same of no other."""
+    """Return a line near a place, or an unknown one, that begins like `like` and states the same of nothing else."""
     wanted = _beginning(like)
     if not wanted:
         return None
@@ -277,7 +277,7 @@ def _instead(device: Device, file: str, line: int, like: str, leaf: str) -> tupl
 
 
 def _beginning(text: str) -> tuple[str, ...]:
-    """What a line begins with, without its value: all words but the last, at most two."""
+    """Return the beginning of a line without its value: all words but the last, at most two."""
     words = text.split()
     return tuple(words[: min(2, max(1, len(words) - 1))])
 
@@ -294,6 +294,6 @@ def told(
     like: str = "",
     word: str = "",
 ) -> Finding:
-    """A finding at the first of the paths that the device states, its file below the folder; see `place_of`."""
+    """Return a finding at the first of the paths that the device states, its file below the folder; see `place_of`."""
     wanted = (paths,) if isinstance(paths, str) else tuple(paths)
     return Finding(code, message, *place_of(device, *wanted, like=like, word=word), group, severity, remedy)

@@ -90,7 +90,7 @@ def owned_by(sheet: Sheet) -> Owned:
 def repeated(
     owned: Mapping[str, Owned], devices: Mapping[str, Device], groups: Mapping[str, str]
 ) -> Iterator[Finding]:
-    """What several have, told at each; a note between devices of two `groups`, between which no link is known."""
+    """Report a value that several devices have, at each; a note between two `groups` without a known link."""
     seen: set[str] = set()
     twice: set[str] = set()
     for has in owned.values():
@@ -144,7 +144,7 @@ def _identities(
 
 
 def _gravity(one: Owned, other: Owned, path: str) -> Severity:
-    """How grave it is: identifiers have to differ within an AS (RFC 6286), and a loopback may be one of several."""
+    """Return the severity: identifiers must differ within an AS (RFC 6286), a loopback may be one of several."""
     if path == "bgp/router_id":
         return (
             Severity.ERROR if one.asn == other.asn or one.identities == other.identities else Severity.WARNING
@@ -154,7 +154,7 @@ def _gravity(one: Owned, other: Owned, path: str) -> Severity:
 
 
 def _numbers(owned: Mapping[str, Owned], devices: Mapping[str, Device]) -> Iterator[Finding]:
-    """An AS number that two ToRs have where nine of ten have one of their own: each drops the other's routes."""
+    """Report an AS number of two ToRs if nine of ten have their own: each drops the other's routes."""
     tors = {
         n: has.asn for n, has in sorted(owned.items()) if has.tier is Tier.TOR and has.asn and not has.pair
     }

@@ -1,7 +1,7 @@
-"""A switch of others as the waist states one, made of what it says and of what its links lead to.
+"""Build a planned-style switch from the facts of a foreign one and from the far ends of its links.
 
-So the invariants can be asked of it that are asked of a planned one. What nobody says is left out where a rule can do
-without, and assumed where it cannot: the length of a cable.
+The invariants for planned switches can then run on it. Unknown values are left out if a rule does not need them, and
+assumed if it does: the length of a cable.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Models:
     known: dict[tuple[str | None, str], Known] = field(default_factory=dict)
 
     def of(self, name: str | None, system: str) -> Known:
-        """The catalog's model under a system; one that nothing contradicts where none is known."""
+        """Return the catalog's model under a system; a permissive one if unknown."""
         if (name, system) not in self.known:
             self.known[name, system] = self._find(name, system)
         return self.known[name, system]
@@ -82,7 +82,7 @@ class Models:
 
 
 def direction_of(sheet: Sheet, port: str) -> Direction | None:
-    """Where a port leads; None beside, to a device of the same tier or of none that is known."""
+    """Return the direction of a port; None for a device of the same tier or of an unknown one."""
     far = sheet.fars[port].tier
     if far is Tier.HOST:
         return Direction.HOST
@@ -93,7 +93,7 @@ def direction_of(sheet: Sheet, port: str) -> Direction | None:
 
 
 def seen_of(sheet: Sheet, known: Known, cnp: int | None) -> SwitchView:
-    """The switch and what it says, sorted for the rules; ports of alike devices are worked out once."""
+    """Return the switch with its facts sorted for the rules; ports of similar devices are computed once."""
     alike = sheet.once((view, cnp), lambda: view(switch_of(sheet, known, cnp), sheet.device.reading).links)
     ports = [_with_peer(sheet, link.port) for link in alike]
     seen = SwitchView(_switch(sheet, known, tuple(ports), cnp), Reading(sheet.rest, sheet.lines))

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 _FEWEST = 16
-"""Devices that a worker looks at before it tells; what they say alike is sent once."""
+"""Devices that a worker reads before it returns results; shared statements are sent once."""
 _PIECES = 4000
 
 Item = TypeVar("Item")
@@ -59,19 +59,19 @@ class Examined(NamedTuple):
 
 
 def findings(found: Found) -> list[Finding]:
-    """What is wrong with a fabric, in order of files and lines; files are named as below the folder."""
+    """Return the findings about a fabric in order of files and lines; files are below the folder."""
     return examine(found).findings
 
 
 def asked(found: Found) -> list[Asked]:
-    """How far each invariant was answered: on how many switches proved, unproved, and not applicable."""
+    """Return the progress of each invariant: on how many switches proved, unproved, and not applicable."""
     return examine(found).asked
 
 
 def examine(
     found: Found, *, jobs: int = 1, progress: Callable[[str, int, int], None] | None = None
 ) -> Examined:
-    """Look at every device once, hosts first, then at what several say together, then at what is odd again.
+    """Examine every device once, hosts first, then compare devices, then examine the odd ones again.
 
     Args:
         found: the folder.
@@ -118,14 +118,14 @@ _MANY = {Kind.HOST: "hosts", Kind.SWITCH: "switches"}
 
 
 class Digest(NamedTuple):
-    """What a device is reduced to by whoever looks at it.
+    """The summary of a device made by the worker that read it.
 
     Attributes:
-        findings: what is wrong with it alone.
-        safe: code points that PFC protects on every port that has any; None where none has.
+        findings: findings about it alone.
+        safe: code points that PFC protects on every port with PFC; None without such ports.
         vote, mixed: see `alike.vote`.
-        designs: those that it shows; `points`: whose code point a host says, and which.
-        stated: what of a switch is compared with others.
+        designs: designs that it shows; `points`: the code points that a host states, by purpose.
+        stated: facts of a switch that are compared with others.
     """
 
     findings: list[Finding]
@@ -169,7 +169,7 @@ _POINTS = (*_RDMA, "qos/cnp_dscp")
 
 
 def _each(jobs: int, items: Sequence[Item], work: Callable[[Item], Result]) -> Iterator[Result]:
-    """What becomes of each item, in their order."""
+    """Yield the result of each item, in their order."""
     size = max(_FEWEST, -(-len(items) // _PIECES))
     pieces = [items[at : at + size] for at in range(0, len(items), size)]
     done: dict[int, list[Result]] = {}
@@ -183,13 +183,13 @@ def _each(jobs: int, items: Sequence[Item], work: Callable[[Item], Result]) -> I
 
 @dataclass(slots=True)
 class Digests:
-    """What rules about several devices need of each.
+    """Input of rules about several devices.
 
     Attributes:
         protected: code point -> switches that protect it on every port with PFC; `lossless`: those with PFC at all.
-        rdma, cnp: code points that hosts use for it -> how often they say so.
+        rdma, cnp: code points that hosts use for it -> how many do.
         like: one object for all that have addresses at the same paths.
-        stated: switch -> what of it is compared with others.
+        stated: switch -> facts that are compared with others.
     """
 
     proof: Proof = field(default_factory=Proof)
@@ -207,7 +207,7 @@ class Digests:
     stated: dict[str, Stated] = field(default_factory=dict)
 
     def add(self, device: Device, place: Place, fars: Mapping[str, Far], digest: Digest) -> None:
-        """Take a device in, hosts before switches."""
+        """Add a device, hosts before switches."""
         name = device.name
         self.ends[name] = digest.ends
         self.votes.add(place.tier, fars, digest.ends)
@@ -296,7 +296,7 @@ def groups_of(found: Found) -> dict[str, str]:
 
 
 def rdma_dscp(digests: Digests) -> tuple[int, str] | None:
-    """RDMA's code point and who says so: the hosts, else the switches by majority, 26 where they have it."""
+    """Return RDMA's code point and its source: the hosts, else the switches by majority, 26 if they have it."""
     if digests.rdma:
         dscp, times = digests.rdma.most_common(1)[0]
         return dscp, f"as hosts say in {times:,} places"
@@ -310,7 +310,7 @@ def rdma_dscp(digests: Digests) -> tuple[int, str] | None:
 
 
 def _few(told: Iterable[Finding]) -> list[Finding]:
-    """Each once, in order of files and lines; an outlier only where nothing else speaks of the line."""
+    """Return each once, in order of files and lines; an outlier only if no other finding has its line."""
     seen: dict[tuple[str, str, int, str], Finding] = {}
     known: set[tuple[str, int]] = set()
     for each in told:
