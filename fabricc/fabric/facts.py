@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Management, Port, Switch
     from fabricc.fabric.paths import Alike, PortPaths
     from fabricc.fabric.qos import PortProfile, SwitchQos
-    from fabricc.fabric.routing import Bgp, Clause, LoadBalancing, RouteMap
+    from fabricc.fabric.routing import Bgp, Clause, LoadBalancing, PrefixRule, RouteMap
 
 Value = str | int
 Facts = dict[str, Value]
@@ -341,10 +341,7 @@ def _bgp_facts(facts: Facts, bgp: Bgp) -> None:
         facts[prefix + "families"] = carried[session.transport]
     for prefix_list in bgp.prefix_lists:
         for index, rule in enumerate(prefix_list.rules):
-            text = rule.prefix
-            text += f" ge {rule.ge}" if rule.ge is not None else ""
-            text += f" le {rule.le}" if rule.le is not None else ""
-            facts[f"prefix_list[{prefix_list.name}]/{index}"] = text
+            facts[f"prefix_list[{prefix_list.name}]/{index}"] = format_prefix_rule(rule)
     for community_list in bgp.community_lists:
         facts[f"community_list[{community_list.name}]"] = community_list.community
     for route_map in bgp.route_maps:
@@ -354,6 +351,13 @@ def _bgp_facts(facts: Facts, bgp: Bgp) -> None:
 def _route_map_facts(facts: Facts, route_map: RouteMap) -> None:
     for clause in route_map.clauses:
         facts[f"route_map[{route_map.name}]/{clause.sequence}"] = clause_text(clause)
+
+
+def format_prefix_rule(rule: PrefixRule) -> str:
+    """Return an entry of a prefix list as facts have it: `10.0.0.0/8 ge 28 le 28`."""
+    text = rule.prefix
+    text += f" ge {rule.ge}" if rule.ge is not None else ""
+    return text + (f" le {rule.le}" if rule.le is not None else "")
 
 
 def clause_text(clause: Clause) -> str:

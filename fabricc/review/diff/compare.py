@@ -215,7 +215,7 @@ class _Builder:
     def __init__(self, base: DeviceView, head: DeviceView, layouts: Layouts) -> None:
         self.base, self.head = base, head
         self.layouts = layouts
-        self.sides = Sides(base.facts, head.facts)
+        self.sides = Sides(base.facts, head.facts, head.pools)
         self.counts: Counter[Statement] = Counter()
         self.examples: dict[Statement, tuple[str, str]] = {}
         self.impact = Impact.NONE

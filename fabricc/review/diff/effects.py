@@ -40,10 +40,15 @@ _OFF = ("false", "off", "disabled")
 
 
 class Sides(NamedTuple):
-    """The facts of the device before and after."""
+    """The facts of the device before and after.
+
+    Attributes:
+        pools: entries of the fabric's prefix lists that the newer spec plans; none where there is no plan.
+    """
 
     before: Facts
     after: Facts
+    pools: frozenset[str] = frozenset()
 
 
 class Prefixes(NamedTuple):
@@ -126,6 +131,9 @@ def direction(
 def _of_entry(subject: str, before: Value | None, after: Value | None, sides: Sides) -> str:
     """An entry of a prefix list: `-` and `less` for prefixes that it matches no longer."""
     name = (_KEY.match(subject) or [subject, subject])[1]
+    old = None if before is None else _prefixes(str(before))
+    if old is not None and _is_gone(old, sides):
+        return "+"
     if after is None:
         return "leak" if str(before).startswith("deny ") else "-"
     new = _prefixes(str(after))
@@ -135,16 +143,23 @@ def _of_entry(subject: str, before: Value | None, after: Value | None, sides: Si
         return "less"
     if name.startswith(_FROM_OUTSIDE) and any(new.covers(own) for own in _own(sides.before)):
         return "leak"
+    planned = name.startswith(_BEYOND) or str(after) in sides.pools
     if before is None:
         known = any(path.startswith(f"prefix_list[{name}]/") for path in sides.before)
-        return "+" if not known or name.startswith(_BEYOND) else "leak"
-    old = _prefixes(str(before))
-    if old is None or not old.permits or old.network != new.network:
+        return "+" if not known or planned else "leak"
+    if old is None or not old.permits or not new.covers_addresses(old):
         return "-"
-    wider = new.longest >= old.longest and new.shortest <= old.shortest
-    if not wider:
+    if new.longest < old.longest or new.shortest > old.shortest:
         return "-"
-    return "+" if name.startswith(_BEYOND) else "leak"
+    return "+" if planned else "leak"
+
+
+def _is_gone(entry: Prefixes, sides: Sides) -> bool:
+    """Whether an entry is about a loopback that the device has no longer."""
+    before, after = (
+        {str(value) for path, value in facts.items() if path.startswith("loopback/")} for facts in sides[:2]
+    )
+    return str(entry.network) in before - after
 
 
 def _of_clause(before: str, after: str, sides: Sides) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import format_boolean
+from fabricc.fabric.facts import format_boolean, format_prefix_rule
 from fabricc.fabric.model import Direction
 from fabricc.fabric.qos import unsent_code_points
 
@@ -59,6 +59,7 @@ class DeviceView:
         classes: the traffic classes of the fabric; none where they are not known.
         unsent: code points that nobody sends.
         unread: lines of its configuration that the reader does not know, of devices whose text was read.
+        pools: entries of the fabric's prefix lists that the spec plans for it.
     """
 
     name: str
@@ -74,6 +75,7 @@ class DeviceView:
     classes: tuple[TrafficClass, ...] = ()
     unsent: frozenset[int] = frozenset()
     unread: tuple[str, ...] = ()
+    pools: frozenset[str] = frozenset()
 
     @property
     def layout(self) -> dict[str, str]:
@@ -147,8 +149,14 @@ def switch_view(
     ports = numbered_ports(cables, {port.name: number for number, port in enumerate(switch.ports)})
     return DeviceView(
         switch.name, switch.tier.value, switch.nos, platform, switch.model.name, facts, ports, sessions, rail_gpus,
-        others, switch.qos.classes, unsent_code_points(switch.qos.classes),
+        others, switch.qos.classes, unsent_code_points(switch.qos.classes), pools=_planned_pools(switch),
     )  # fmt: skip
+
+
+def _planned_pools(switch: Switch) -> frozenset[str]:
+    """The entries of the prefix lists of the whole fabric."""
+    lists = (each for each in switch.bgp.prefix_lists if each.name.startswith("FABRIC-"))
+    return frozenset(format_prefix_rule(rule) for each in lists for rule in each.rules)
 
 
 def host_view(host: Host, planned: Facts, rail_gpus: Fraction) -> DeviceView:

@@ -335,14 +335,10 @@ def test_asns_of_tors_that_carry_half_of_a_rail_have_no_order_that_keeps_more(tm
             ("zone", "zone"),
             ["links-1", "links-2", "tors-1", "tors-2", "wanted"],
         ),
-        pytest.param(
+        (
             {},
             ("priorities:", "addressing: {loopbacks: 10.128.0.0/11}\npriorities:"),
             ["pools", "devices-1", "devices-2", "wanted"],
-            marks=pytest.mark.xfail(
-                strict=True,
-                reason="a step that only adds a pool is rated with 32 GPUs since prefix lists count",
-            ),
         ),
     ],
 )

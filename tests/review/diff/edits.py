@@ -184,6 +184,13 @@ ROUTING: dict[str, dict[str, Edit]] = {
         "junos": lines((r"(route-filter-list FABRIC-V4 \{\n\s+)\S+", r"\g<1>203.0.113.0/24")),
         "cumulus": lines((r"(FABRIC-V4:\n\s+rule:\n\s+'10':\n\s+action: permit\n\s+match:\n\s+)\S+:", r"\g<1>203.0.113.0/24:")),
     },
+    "accepted prefixes widened": {
+        **routed((r"(prefix-list FABRIC-V4 seq \d+ permit) \S+", r"\1 0.0.0.0/0")),
+        "eos": lines((r"(ip prefix-list FABRIC-V4\n   seq 10 permit) \S+", r"\1 0.0.0.0/0")),
+        "nxos": lines((r"(prefix-list FABRIC-V4 seq \d+ permit) \S+", r"\1 0.0.0.0/0")),
+        "junos": lines((r"(route-filter-list FABRIC-V4 \{\n\s+)\S+", r"\g<1>0.0.0.0/0")),
+        "cumulus": lines((r"(FABRIC-V4:\n\s+rule:\n\s+'10':\n\s+action: permit\n\s+match:\n\s+)\S+:", r"\g<1>0.0.0.0/0:")),
+    },
     "export denied": {
         **routed((r"^route-map TO-(UP|DOWN)STREAM permit", r"route-map TO-\1STREAM deny")),
         "eos": lines((r"^route-map TO-(UP|DOWN)STREAM permit", r"route-map TO-\1STREAM deny")),

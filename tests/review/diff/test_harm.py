@@ -67,7 +67,7 @@ SAME = {
     )},
     **{kind: ACCESS[kind] for kind in ("another key", "another TACACS+ server")},
     **{kind: ROUTING[kind] for kind in (
-        "own prefixes replaced", "export denied", "import denied", "static route gone",
+        "own prefixes replaced", "accepted prefixes widened", "export denied", "import denied", "static route gone",
         "static route to nowhere", "discard of hosts", "no BFD", "a prefix limit of one",
     )},
 }  # fmt: skip
