@@ -226,7 +226,7 @@ def test_sessions_of_others_are_as_they_were(tmp_path: Path) -> None:
         channel.recv(65536)
         replied(channel, b"<data>" + b"<a/>" * 1_100_000 + b"</data>")
 
-    with netconf(tmp_path, lambda _: None) as driver:
+    with netconf(tmp_path, lambda channel: channel.recv(65536)) as driver:
         driver.open()
     folder = tmp_path / "others"
     folder.mkdir()
