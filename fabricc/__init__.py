@@ -9,13 +9,13 @@ from fabricc.version import __version__
 
 if TYPE_CHECKING:
     from fabricc.audit.gather import Gathered
-    from fabricc.audit.model import Device
     from fabricc.audit.run import Audit
     from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
     from fabricc.compiler.compiled import Compiled, compile_spec
     from fabricc.compiler.planned import CompileError
     from fabricc.compiler.result import BuildResult
     from fabricc.fabric.model import Host, Switch
+    from fabricc.facts.device import Device
     from fabricc.interface import audit_folder, build, check, diff, explain, read_folder
     from fabricc.review.diff.model import Review
     from fabricc.review.explain.answer import Answer
@@ -50,7 +50,7 @@ __all__ = [
 
 _HOMES = {
     "audit.gather": ("Gathered",),
-    "audit.model": ("Device",),
+    "facts.device": ("Device",),
     "audit.run": ("Audit",),
     "base.diagnostics": ("Diagnostic", "FindingsError", "Position", "Severity"),
     "compiler.compiled": ("Compiled", "compile_spec"),

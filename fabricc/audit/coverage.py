@@ -12,22 +12,32 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.frame import KEPT
-from fabricc.audit.model import HOST, Kind
-from fabricc.audit.packed import parts_of
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
+from fabricc.facts.device import HOST, Kind
+from fabricc.facts.frame import KEPT
+from fabricc.facts.packed import parts_of
+from fabricc.rules.topics import (
+    ADDRESSES,
+    BGP,
+    BUFFERS,
+    CLASSIFICATION,
+    ECN,
+    HOSTS,
+    INTERFACES,
+    OTHER,
+    PFC,
+    POLICY,
+    TOPICS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.audit.frame import Frame, Parts, Places
-    from fabricc.audit.model import Device
+    from fabricc.facts.device import Device
+    from fabricc.facts.frame import Frame, Parts, Places
     from fabricc.proof import Finding
 
-INTERFACES, ADDRESSES, BGP, POLICY, PFC, ECN, BUFFERS, CLASSIFICATION, HOSTS, OTHER = TOPICS = (
-    "interfaces", "addresses", "BGP", "policy", "PFC", "ECN", "buffers", "classification", "hosts", "other",
-)  # fmt: skip
 _PATHS = tuple((topic, re.compile(pattern)) for topic, pattern in (
     (PFC, r"interface\[.*/(pfc|watchdog|flow_control)|watchdog/|qos/pfc_priority|qos/traffic_class\[.*/priority_group"),
     (ECN, r".*ecn"),

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.coverage import Understood, understood
 from fabricc.audit.ends import Said, address_of, said_by
-from fabricc.audit.frame import KEPT, parted
-from fabricc.audit.model import Neighbour
-from fabricc.audit.packed import Contents, Held, packed
 from fabricc.audit.texts import LEAST, systems, unknown
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
@@ -20,13 +17,16 @@ from fabricc.back.nos import getters, lldpd
 from fabricc.back.nos.collected import Identity, Output
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.facts import Reading
+from fabricc.facts.device import Neighbour
+from fabricc.facts.frame import KEPT, parted
+from fabricc.facts.packed import Contents, Held, packed
 from fabricc.proof import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.audit.frame import Frame, Parts
     from fabricc.audit.texts import Part
+    from fabricc.facts.frame import Frame, Parts
 
 
 _ADDRESSES = ("/ipv4", "/ipv6", "management/address", "bgp/router_id")

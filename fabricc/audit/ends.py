@@ -7,20 +7,20 @@ import socket
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.audit.frame import NEIGHBOUR, SECONDARY, VRF
-from fabricc.audit.model import HOST, Kind
-from fabricc.audit.packed import Shared, few_bytes, parts_of, value_of
 from fabricc.back.nos.ports import PLAIN, PortKind, parser
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
+from fabricc.facts.device import HOST, Kind
+from fabricc.facts.frame import NEIGHBOUR, SECONDARY, VRF
+from fabricc.facts.packed import Shared, few_bytes, parts_of, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.audit.frame import Frame, Parts
-    from fabricc.audit.model import Device, Neighbour
     from fabricc.back.nos.ports import PortName
     from fabricc.fabric.facts import Facts, Value
+    from fabricc.facts.device import Device, Neighbour
+    from fabricc.facts.frame import Frame, Parts
 
 Says = dict[str, "Value"]
 """The statements about a port or a neighbor, by the last word of the path."""

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.audit.belonging import device_of
 from fabricc.audit.boxes import Boxes
 from fabricc.audit.device import devices_of
-from fabricc.audit.model import HOST, Device, Kind
-from fabricc.audit.packed import opened
 from fabricc.audit.substitution import Alike
 from fabricc.audit.texts import Texts, parts_in, systems, texts_of
 from fabricc.base.diagnostics import Severity
@@ -26,6 +24,8 @@ from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.workers import spread_work
+from fabricc.facts.device import HOST, Device, Kind
+from fabricc.facts.packed import opened
 from fabricc.proof import Finding
 from fabricc.proof.tree import reject_pending, trees_around
 from fabricc.tree import manifest as manifests

@@ -15,15 +15,16 @@ from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.ends import of_two, said
-from fabricc.audit.model import Claim, End, Evidence, Link, Neighbour
+from fabricc.audit.model import Claim, Evidence, Link
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.numbers import is_number
+from fabricc.facts.device import End, Neighbour
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fabricc.audit.ends import Described, Said, Shape
-    from fabricc.audit.model import Device
+    from fabricc.facts.device import Device
 
 _BITS = {evidence: 1 << rank for rank, evidence in enumerate(Evidence)}
 _CLAIM = 1 << len(_BITS)

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.audit.ends import said
 from fabricc.audit.graphs import Sets, in_order, parts
-from fabricc.audit.model import Kind, Place, Tier
 from fabricc.audit.tiers import pair_of, tiers_of
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.numbers import is_number
 from fabricc.base.order import natural_key
+from fabricc.facts.device import Kind, Place, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 
     from fabricc.audit.ends import Said
     from fabricc.audit.graphs import Graph
-    from fabricc.audit.model import Device, Link
+    from fabricc.audit.model import Link
+    from fabricc.facts.device import Device
 
 T = TypeVar("T", bound="Hashable")
 

@@ -8,13 +8,14 @@ from collections import Counter
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from fabricc.audit.coverage import TOPICS, State
-from fabricc.audit.model import Tier
+from fabricc.audit.coverage import State
 from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.diagnostics.text import severity_summary
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_rendered
 from fabricc.base.foreign.screen import Line, Table
+from fabricc.facts.device import Tier
+from fabricc.rules.topics import TOPICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

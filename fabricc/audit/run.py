@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.audit.coverage import coverage_of
 from fabricc.audit.gather import gather
 from fabricc.audit.links import links_of
-from fabricc.audit.model import Found, Kind
+from fabricc.audit.model import Found
 from fabricc.audit.places import places_of
 from fabricc.audit.rules import examine
 from fabricc.base.diagnostics import Diagnostic, Position
@@ -16,6 +16,7 @@ from fabricc.base.garbage import no_collection
 from fabricc.compiler.grouped import Grouped
 from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.result import exit_status
+from fabricc.facts.device import Kind
 from fabricc.proof.tree import read_consistently, trees_around
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.audit.gather import Gathered
-    from fabricc.audit.model import Device
     from fabricc.audit.rules import Examined
+    from fabricc.facts.device import Device
 
 
 class Audit:

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.device import Read, devices_of
 from fabricc.audit.ends import said_by
-from fabricc.audit.frame import Parts
-from fabricc.audit.packed import few_bytes, parts_of, value_of
 from fabricc.audit.texts import parts_in
 from fabricc.base.values import dataclass
+from fabricc.facts.frame import Parts
+from fabricc.facts.packed import few_bytes, parts_of, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from fabricc.audit.model import HOST
 from fabricc.audit.sections import sections, text_of
 from fabricc.back import nos as back_ends
 from fabricc.back.hosts import found as host_files
 from fabricc.back.nos.collected import Claim
 from fabricc.base.diagnostics import Severity
 from fabricc.base.foreign.files import Folder
+from fabricc.facts.device import HOST
 from fabricc.proof import Finding
 
 if TYPE_CHECKING:

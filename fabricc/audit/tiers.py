@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 
 from fabricc.audit.ends import OUTWARD, SERVED
 from fabricc.audit.graphs import Sets, in_order, parts
-from fabricc.audit.model import Tier
 from fabricc.base.values import dataclass
+from fabricc.facts.device import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from fabricc.audit.ends import Said
     from fabricc.audit.graphs import Graph
-    from fabricc.audit.model import Device, Link
+    from fabricc.audit.model import Link
+    from fabricc.facts.device import Device
 
 _UPPER = re.compile(r"core|super|agg|ssp", re.IGNORECASE)
 _LOWER = re.compile(r"leaf|tor|access|rack|border", re.IGNORECASE)

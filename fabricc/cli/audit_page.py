@@ -6,12 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.audit import report
-from fabricc.audit.coverage import TOPICS, State
+from fabricc.audit.coverage import State
 from fabricc.base.diagnostics import Severity, worst_severity
 from fabricc.base.diagnostics.codes import TITLES
 from fabricc.base.diagnostics.wording import plural
 from fabricc.review.report.page import rendered
 from fabricc.review.report.values import Figure, Page, Section, Table
+from fabricc.rules.topics import TOPICS
 from fabricc.version import __version__
 
 if TYPE_CHECKING:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from fabricc import compile_spec
 from fabricc.audit.links import links_of
-from fabricc.audit.model import Device, End, Found, Kind
-from fabricc.audit.packed import Contents
+from fabricc.audit.model import Found
 from fabricc.audit.places import places_of
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.model import Direction
+from fabricc.facts.device import Device, End, Kind
+from fabricc.facts.packed import Contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

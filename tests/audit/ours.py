@@ -7,13 +7,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.audit.links import links_of
-from fabricc.audit.model import Device, End, Evidence, Found, Kind, Link, Place, Tier
-from fabricc.audit.packed import Contents
+from fabricc.audit.model import Evidence, Found, Link
 from fabricc.audit.places import places_of
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.model import Direction
+from fabricc.facts.device import Device, End, Kind, Place, Tier
+from fabricc.facts.packed import Contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

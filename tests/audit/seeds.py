@@ -13,15 +13,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.model import End, Tier
 from fabricc.audit.rules import findings
 from fabricc.base.diagnostics import Severity
+from fabricc.facts.device import End, Tier
 from tests.audit import ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from fabricc.audit.model import Device, Found
+    from fabricc.audit.model import Found
+    from fabricc.facts.device import Device
     from fabricc.proof.compare import Finding
 
 Edit = tuple[str, str]

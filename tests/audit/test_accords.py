@@ -7,8 +7,8 @@ from itertools import combinations
 
 import pytest
 
-from fabricc.audit.rules import sessions
 from fabricc.audit.rules.meeting import Meeting
+from fabricc.rules import sessions
 from tests.audit.test_rules import device, told
 
 NAMES = range(5)

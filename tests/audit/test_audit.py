@@ -12,10 +12,10 @@ import pytest
 
 from fabricc.audit import audit
 from fabricc.audit.coverage import TOPICS, State, topic_of, understood
-from fabricc.audit.frame import parted
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.facts import Reading
+from fabricc.facts.frame import parted
 from tests.audit.test_gather import CORPORA, MODELS, SPEC, folder_of
 from tests.cli.conftest import fabricc as fabricc
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.audit.frame import parted
 from fabricc.back import nos as back_ends
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.shape import TierName
+from fabricc.facts.frame import parted
 from tests.audit import ours
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fabricc.audit.frame import Parts
+    from fabricc.facts.frame import Parts
 
 
 def _tors(tmp_path: Path) -> tuple[list[Reading], list[Parts]]:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.audit.gather import device_of, gather
-from fabricc.audit.model import Kind
 from fabricc.audit.sections import sections, text_of
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
+from fabricc.facts.device import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from fabricc.audit.links import links_of
-from fabricc.audit.model import End, Evidence, Neighbour
+from fabricc.audit.model import Evidence
+from fabricc.facts.device import End, Neighbour
 from tests.audit.fabrics import PARTS, anonymous, cables, collected, device, inventory, without
 
 INVENTORIES = (

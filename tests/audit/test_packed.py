@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.audit.frame import parted
-from fabricc.audit.packed import Contents, packed, unpacked
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
+from fabricc.facts.frame import parted
+from fabricc.facts.packed import Contents, packed, unpacked
 from tests.audit import ours
 
 if TYPE_CHECKING:

@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.audit.links import links_of
-from fabricc.audit.model import Device, Found, Kind
-from fabricc.audit.packed import Contents
+from fabricc.audit.model import Found
 from fabricc.audit.places import places_of
 from fabricc.audit.rules import findings
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.facts import Reading
+from fabricc.facts.device import Device, Kind
+from fabricc.facts.packed import Contents
 from tests.audit import ours
 
 if TYPE_CHECKING:

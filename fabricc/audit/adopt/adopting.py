@@ -14,9 +14,9 @@ from fabricc.audit.adopt.settling import settled
 from fabricc.audit.adopt.shape import KEYS, rail_name
 from fabricc.audit.adopt.sides import Sides
 from fabricc.audit.adopt.trial import Site, built, compiled_of, errors, mismatches
-from fabricc.audit.model import Kind
 from fabricc.base.diagnostics.codes import TITLES
 from fabricc.base.values import dataclass
+from fabricc.facts.device import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -12,10 +12,10 @@ from fabricc.audit.adopt.outward import exits_of, parties, renamed
 from fabricc.audit.adopt.shape import KEYS, Choice, ratios, reserved_ports, rooms, shape
 from fabricc.audit.adopt.tables import misplaced
 from fabricc.audit.adopt.trial import CATALOG, SWITCHES, Draft, distance, errors, matched
-from fabricc.audit.model import Tier
 from fabricc.back import nos as back_ends
 from fabricc.base.values import replace
 from fabricc.fabric.naming import computed_name
+from fabricc.facts.device import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

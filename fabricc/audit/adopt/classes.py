@@ -10,8 +10,8 @@ from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
     from fabricc.audit.adopt.sides import Sides, Words
-    from fabricc.audit.model import Device
     from fabricc.fabric.facts import Value
+    from fabricc.facts.device import Device
 
 _DSCP = re.compile(r"qos/dscp\[(\d{1,9})\]/(?:traffic_class|priority)")
 _MARKED = re.compile(r"interface\[[^\]]*\]/queue\[[^\]]*\]/ecn_.*")

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fabricc.audit.adopt.groups import Group
-    from fabricc.audit.model import Device
     from fabricc.catalog.model import Catalog, HostModel, HostPorts, SwitchModel
     from fabricc.fabric.facts import Value
+    from fabricc.facts.device import Device
 
 
 class Use(NamedTuple):

@@ -10,17 +10,18 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from fabricc.audit.device import without_no_addresses
-from fabricc.audit.model import Found, Kind
-from fabricc.audit.packed import Contents
+from fabricc.audit.model import Found
 from fabricc.audit.places import places_of
 from fabricc.back import hosts as host_files
 from fabricc.base.order import natural_key
 from fabricc.base.values import replace
+from fabricc.facts.device import Kind
+from fabricc.facts.packed import Contents
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from fabricc.audit.model import Device, End
+    from fabricc.facts.device import Device, End
 
 RAILS = ""
 """What the network that the top level of a spec describes is called here."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from fabricc.audit.adopt.groups import Cable, FoundHost, groups_of, kinds_of, unit_of, with_sets
 from fabricc.audit.adopt.outward import exits_of
 from fabricc.audit.ends import said
-from fabricc.audit.model import Kind, Tier
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
+from fabricc.facts.device import Kind, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

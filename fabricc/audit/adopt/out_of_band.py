@@ -6,7 +6,7 @@ from ipaddress import IPv4Network, ip_interface
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.audit.model import Tier
+from fabricc.facts.device import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

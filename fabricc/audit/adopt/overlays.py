@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fabricc.audit.adopt.edits import Reach, Sides, edits, generalised, printed
 from fabricc.audit.adopt.json_edits import json_edits, laid_out, printed_json
 from fabricc.audit.adopt.trial import built, mismatches
-from fabricc.audit.packed import Contents
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.commands import command_lines
 from fabricc.back.nos.overlay import OverlayError, merged
@@ -16,6 +15,7 @@ from fabricc.back.nos.overlay_text import outline
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import replace
 from fabricc.fabric.model import Overlay
+from fabricc.facts.packed import Contents
 from fabricc.proof.compare import compare
 from fabricc.proof.invariants.rules import CODES
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from fabricc.audit.adopt.edits import Edit
     from fabricc.audit.adopt.trial import Draft, Site
-    from fabricc.audit.model import Device
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.model import Switch
+    from fabricc.facts.device import Device
     from fabricc.proof.compare import Mismatch
 
     Texts = Mapping[str, str]

@@ -10,9 +10,9 @@ from fabricc.audit.adopt.models import panel_of
 from fabricc.audit.adopt.shape import ports_of, uplinks_first
 from fabricc.audit.adopt.tables import blocks_of
 from fabricc.audit.adopt.trial import matched
-from fabricc.audit.model import Tier
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
+from fabricc.facts.device import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

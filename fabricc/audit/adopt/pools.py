@@ -7,7 +7,7 @@ from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_interface
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from fabricc.audit.model import Kind
+from fabricc.facts.device import Kind
 from fabricc.front.spec.networks import free_numbers
 
 if TYPE_CHECKING:

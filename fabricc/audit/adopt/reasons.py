@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.audit.model import Kind
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
+from fabricc.facts.device import Kind
 
 if TYPE_CHECKING:
-    from fabricc.audit.model import Device
+    from fabricc.facts.device import Device
     from fabricc.proof.compare import Mismatch
 
 _POLICY = ("route_map[", "prefix_list[", "community_list[")

@@ -13,7 +13,7 @@ from fabricc.audit.adopt.reasons import reason
 from fabricc.audit.adopt.trial import LOCK
 from fabricc.audit.gather import gather
 from fabricc.audit.links import links_of
-from fabricc.audit.model import Found, Kind, Tier
+from fabricc.audit.model import Found
 from fabricc.audit.places import places_of
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.commands import command_lines
@@ -22,6 +22,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass
 from fabricc.compiler.grouped import Grouped
 from fabricc.compiler.quoting import tree_texts
+from fabricc.facts.device import Kind, Tier
 from fabricc.proof.compare import Finding
 from fabricc.proof.tree import read_consistently, trees_around
 from fabricc.tree.file import make_folder, write_file
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fabricc.audit.adopt.adopting import Adopted
-    from fabricc.audit.model import Device
     from fabricc.base.diagnostics import Diagnostic
+    from fabricc.facts.device import Device
     from fabricc.proof.compare import Mismatch
 
 _KEYS = re.compile(r"\[[^\]]*\]")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from fabricc.audit.adopt.models import panel_of
 from fabricc.audit.adopt.shape import named_hosts
 from fabricc.audit.adopt.trial import homes_of, matched
-from fabricc.audit.model import Tier
 from fabricc.base.values import replace
 from fabricc.fabric import links
 from fabricc.fabric.shape import TierName
+from fabricc.facts.device import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

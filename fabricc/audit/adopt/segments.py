@@ -6,7 +6,7 @@ import re
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING, Any
 
-from fabricc.audit.model import Tier
+from fabricc.facts.device import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

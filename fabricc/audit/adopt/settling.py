@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.audit.adopt.trial import Draft, Site
-    from fabricc.audit.model import Device
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.model import Switch
+    from fabricc.facts.device import Device
 
 _DRAINED = "add_community 65535:0"
 

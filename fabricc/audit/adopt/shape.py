@@ -8,9 +8,9 @@ from math import gcd
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt.groups import NOBODY
-from fabricc.audit.model import Tier
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass, replace
+from fabricc.facts.device import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

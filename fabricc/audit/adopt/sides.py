@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from fabricc.audit.model import Kind, Tier
+from fabricc.facts.device import Kind, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fabricc.audit.adopt.order import Order
-    from fabricc.audit.model import Device, Found
+    from fabricc.audit.model import Found
     from fabricc.fabric.facts import Value
+    from fabricc.facts.device import Device
 
 Words = dict[str, Any]
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.adopt.pools import Network, covering
 from fabricc.audit.adopt.trial import matched
-from fabricc.audit.model import Tier
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import computed_name
+from fabricc.facts.device import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

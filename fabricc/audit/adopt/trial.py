@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from fabricc.audit.model import Kind, Tier
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
@@ -19,6 +18,7 @@ from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.model import Switch
 from fabricc.fabric.shape import HostId
+from fabricc.facts.device import Kind, Tier
 from fabricc.front.spec.lock import VERSION
 from fabricc.proof.compare import compare
 from fabricc.tree.file import make_folder, write_file
@@ -30,12 +30,13 @@ if TYPE_CHECKING:
     from fabricc.audit.adopt.groups import FoundHost
     from fabricc.audit.adopt.order import Order
     from fabricc.audit.adopt.sides import Sides
-    from fabricc.audit.model import Device, Found
+    from fabricc.audit.model import Found
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Host
     from fabricc.fabric.shape import SwitchId
+    from fabricc.facts.device import Device
     from fabricc.proof.compare import Mismatch
 
 SPEC, LOCK, DEVICES, LINKS, CATALOG = "cluster.yaml", "fabricc.lock", "devices.csv", "links.csv", "hosts.yaml"

@@ -12,8 +12,8 @@ from fabricc.audit.adopt.classes import congestion, priorities
 from fabricc.audit.adopt.out_of_band import several
 from fabricc.audit.adopt.pools import EVERY, POOLS, addressing, networks_of
 from fabricc.audit.adopt.segments import evpn
-from fabricc.audit.model import Tier
 from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.facts.device import Tier
 from fabricc.front.spec.networks import ADDRESSES, free_numbers
 
 if TYPE_CHECKING:
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from fabricc.audit.adopt.order import Order
     from fabricc.audit.adopt.sides import Sides, Words
-    from fabricc.audit.model import Device, Found
+    from fabricc.audit.model import Found
     from fabricc.fabric.facts import Value
+    from fabricc.facts.device import Device
 
 _KEY = re.compile(r"user\[([^\]]+)\]/ssh_key")
 _USUAL_MTU, USUAL_SWITCH_MTU = 9000, 9100

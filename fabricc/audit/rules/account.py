@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.coverage import (
+from fabricc.proof.invariants.rules import RULES as INVARIANTS
+from fabricc.rules.registry import RULES
+from fabricc.rules.topics import (
     ADDRESSES,
     BGP,
     BUFFERS,
@@ -16,7 +18,6 @@ from fabricc.audit.coverage import (
     PFC,
     POLICY,
 )
-from fabricc.proof.invariants.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,19 +25,16 @@ if TYPE_CHECKING:
     from fabricc.audit.rules.proved import Answers
     from fabricc.proof.compare import Finding
 
-_RULES = {
+_INVARIANTS = {
     INTERFACES: (1, 2, 19), ADDRESSES: (6,), BGP: (7, 8, 9), POLICY: (10, 11, 20), PFC: (13, 18), ECN: (17,),
     BUFFERS: (15, 16), CLASSIFICATION: (12, 14), OTHER: (22,),
 }  # fmt: skip
 """Topic -> invariants about it; those that only a plan answers are of none."""
 _CODES = {
-    **{RULES[number].code: topic for topic, numbers in _RULES.items() for number in numbers},
+    **{INVARIANTS[number].code: topic for topic, numbers in _INVARIANTS.items() for number in numbers},
+    **{rule.code: rule.topic for rule in RULES},
     "FAB9600": INTERFACES, "FAB9601": BGP, "FAB9602": ADDRESSES, "FAB9603": INTERFACES, "FAB9604": ADDRESSES,
-    "FAB9605": POLICY, "FAB9606": PFC, "FAB9607": CLASSIFICATION, "FAB9608": PFC, "FAB9609": INTERFACES,
-    "FAB9610": OTHER, "FAB9611": OTHER, "FAB9511": OTHER, "FAB9621": OTHER, "FAB9060": OTHER, "FAB9061": INTERFACES,
-    "FAB9660": POLICY, "FAB9662": INTERFACES, "FAB9663": POLICY, "FAB9664": POLICY, "FAB9665": BGP, "FAB9666": PFC,
-    "FAB9667": CLASSIFICATION, "FAB9668": BUFFERS, "FAB9669": INTERFACES, "FAB9670": OTHER, "FAB9671": OTHER,
-    "FAB9672": OTHER, "FAB9674": OTHER,
+    "FAB9609": INTERFACES, "FAB9610": OTHER, "FAB9611": OTHER, "FAB9511": OTHER, "FAB9621": OTHER,
 }  # fmt: skip
 
 
@@ -62,7 +60,7 @@ def accounts(answers: Mapping[Answers, int], told: Iterable[Finding]) -> list[Ac
     """Return an account of each topic that applies to a switch or has a finding."""
     findings = Counter(_CODES.get(each.code) for each in told)
     found = []
-    for topic, numbers in _RULES.items():
+    for topic, numbers in _INVARIANTS.items():
         asked = left = 0
         whys: Counter[str] = Counter()
         for every, times in answers.items():
@@ -72,6 +70,6 @@ def accounts(answers: Mapping[Answers, int], told: Iterable[Finding]) -> list[Ac
             whys.update({answer.why: times for answer in some if answer.proved is False})
         why = next((why for why, _ in whys.most_common(1)), "")
         if asked or left or findings[topic]:
-            titles = tuple(RULES[number].title for number in numbers)
+            titles = tuple(INVARIANTS[number].title for number in numbers)
             found.append(Account(topic, titles, asked, left, findings[topic], why))
     return found

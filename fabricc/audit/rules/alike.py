@@ -13,14 +13,14 @@ from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.model import Tier
 from fabricc.base.values import dataclass
+from fabricc.facts.device import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fabricc.audit.rules.sheet import Sheet
     from fabricc.fabric.facts import Value
+    from fabricc.facts.statement import Statement
 
 LEAST = 5
 """Peers that must agree before a deviation is reported; of four, three suffice."""
@@ -117,34 +117,36 @@ _OF_ALL = (
 )
 
 
-def kind_of(sheet: Sheet) -> Kind:
+def kind_of(statement: Statement) -> Kind:
     """Return the kind of a device; devices of one kind are comparable."""
-    return sheet.device.system, sheet.place.tier, sheet.device.model or sheet.device.box
+    return statement.device.system, statement.place.tier, statement.device.model or statement.device.box
 
 
-def roles_of(sheet: Sheet) -> dict[Role, list[str]]:
+def roles_of(statement: Statement) -> dict[Role, list[str]]:
     """Kind of port -> the ports of that kind; those that are shut, or in no use that is stated, are of none."""
     roles: dict[Role, list[str]] = {}
-    for port in sheet.open_ports():
-        says = sheet.ports[port]
+    for port in statement.open_ports():
+        says = statement.ports[port]
         use, cable = "bridged" if "switchport" in says else "routed", str(says.get("headroom/cable_m", ""))
         roles.setdefault(("port", use, cable, str(says.get("speed_gbps", ""))), []).append(port)
-    for port in sheet.fars:
-        says = sheet.ports.get(port, {})
+    for port in statement.fars:
+        says = statement.ports.get(port, {})
         if says.get("enabled") != "false":
-            far, cable = sheet.fars[port].tier, str(says.get("headroom/cable_m", ""))
+            far, cable = statement.fars[port].tier, str(says.get("headroom/cable_m", ""))
             speed = str(says.get("speed_gbps", "")) if far is Tier.HOST else ""  # hosts differ by design
             roles.setdefault(("port", far.value, cable, speed), []).append(port)
     return roles
 
 
-def session_roles(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> dict[Role, list[tuple[str, str]]]:
+def session_roles(
+    statement: Statement, near: Mapping[tuple[str, str], str]
+) -> dict[Role, list[tuple[str, str]]]:
     """Kind of session -> the sessions of that kind: by what the port leads to; elsewhere by the group."""
     roles: dict[Role, list[tuple[str, str]]] = {}
-    for key, says in sheet.sessions.items():
+    for key, says in statement.sessions.items():
         if "remote_asn" not in says and "remote_kind" not in says:
             continue
-        far = sheet.fars.get(near.get(key, ""))
+        far = statement.fars.get(near.get(key, ""))
         family = "ipv6" if ":" in key[1] else "ipv4"
         if far is None and "group" not in says:
             continue
@@ -153,25 +155,26 @@ def session_roles(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> dict[Rol
     return roles
 
 
-def vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> tuple[Said, bool]:
+def vote(statement: Statement, near: Mapping[tuple[str, str], str]) -> tuple[Said, bool]:
     """Return the votes of a device without its own values, and whether few of its ports or sessions deviate."""
     device = tuple(
         (path, value)
-        for path, value in sheet.rest.items()
+        for path, value in statement.rest.items()
         if path.startswith(_DEVICE) and (not path.startswith(MAPS) or path.count("/") < _DETAIL)
     )
-    leading = tuple([(near.get(key), ":" in key[1]) for key in sheet.sessions])
-    roles, mixed = sheet.once((vote, leading), lambda: _vote(sheet, near))
-    return Said(kind_of(sheet), device, roles), mixed
+    leading = tuple([(near.get(key), ":" in key[1]) for key in statement.sessions])
+    roles, mixed = statement.once((vote, leading), lambda: _vote(statement, near))
+    return Said(kind_of(statement), device, roles), mixed
 
 
-def _vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> tuple[Votes, bool]:
+def _vote(statement: Statement, near: Mapping[tuple[str, str], str]) -> tuple[Votes, bool]:
     """Return the votes of its ports and sessions."""
     every = {
-        role: [port_says(sheet, port, role) for port in ports] for role, ports in roles_of(sheet).items()
+        role: [port_says(statement, port, role) for port in ports]
+        for role, ports in roles_of(statement).items()
     }
-    for role, keys in session_roles(sheet, near).items():
-        every[role] = [session_says(sheet, key) for key in keys]
+    for role, keys in session_roles(statement, near).items():
+        every[role] = [session_says(statement, key) for key in keys]
     counted = {role: (len(says), _counts(says)) for role, says in every.items()}
     roles = tuple((role, number, _most(number, counts)) for role, (number, counts) in counted.items())
     mixed = any(
@@ -180,15 +183,15 @@ def _vote(sheet: Sheet, near: Mapping[tuple[str, str], str]) -> tuple[Votes, boo
     return roles, mixed
 
 
-def session_says(sheet: Sheet, key: tuple[str, str]) -> dict[str, Value]:
+def session_says(statement: Statement, key: tuple[str, str]) -> dict[str, Value]:
     """Return the statements about a session that are compared."""
-    return {leaf: v for leaf, v in sheet.sessions[key].items() if leaf in _SESSION}
+    return {leaf: v for leaf, v in statement.sessions[key].items() if leaf in _SESSION}
 
 
-def port_says(sheet: Sheet, port: str, role: Role) -> dict[str, Value]:
+def port_says(statement: Statement, port: str, role: Role) -> dict[str, Value]:
     """Return the statements about a port that are compared; for an unknown far end only those about losslessness."""
     compared = _lossless if role[1:2] in (("bridged",), ("routed",)) else _compared
-    return {leaf: v for leaf, v in sheet.ports.get(port, {}).items() if compared(leaf)}
+    return {leaf: v for leaf, v in statement.ports.get(port, {}).items() if compared(leaf)}
 
 
 @lru_cache(maxsize=1 << 12)

@@ -7,19 +7,21 @@ from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.frame import PORT
-from fabricc.audit.model import Evidence, Kind, Tier
-from fabricc.audit.rules.sheet import told
+from fabricc.audit.model import Evidence
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass
+from fabricc.facts.device import Kind, Tier
+from fabricc.facts.frame import PORT
 from fabricc.proof.compare import Finding
+from fabricc.rules.findings import finding_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.audit.model import Device, Link
-    from fabricc.audit.rules.sheet import Sheet
+    from fabricc.audit.model import Link
+    from fabricc.facts.device import Device
+    from fabricc.facts.statement import Statement
     from fabricc.proof.invariants.digest import SwitchDigest
 
 LEADS, MEANS, UNLINKED, LOSSY = "FAB9609", "FAB9611", "FAB9511", "FAB9621"
@@ -66,14 +68,14 @@ class Designs:
             if times := self.counts[design]:
                 device, path = self.first[design]
                 message = f"{design} on {times:,} of {plural(self.switches, 'switch')}: {means}"
-                yield told(MEANS, devices[device], path, message, f"design {design}", Severity.NOTE)
+                yield finding_at(MEANS, devices[device], path, message, f"design {design}", Severity.NOTE)
 
 
-def designs_of(sheet: Sheet) -> tuple[tuple[str, str], ...]:
+def designs_of(statement: Statement) -> tuple[tuple[str, str], ...]:
     """The designs that a switch shows, and the first path that shows each."""
     found = []
     for design, prefixes, _ in _DESIGNS:
-        path = next((path for path in sheet.rest if path.startswith(prefixes)), None)
+        path = next((path for path in statement.rest if path.startswith(prefixes)), None)
         if path is not None:
             found.append((design, path))
     return tuple(found)
@@ -119,7 +121,9 @@ def ratios(
         ratio = float(Fraction(down, up))
         who = f"{len(names):,} {_TIERS.get(tier, 'switches')}, such as {names[0]},"
         message = f"{who} have {down:,} Gb/s down and {up:,} Gb/s up: {ratio:.3g}:1"
-        yield told(MEANS, devices[names[0]], "bgp/asn", message, f"oversubscription {tier}", Severity.NOTE)
+        yield finding_at(
+            MEANS, devices[names[0]], "bgp/asn", message, f"oversubscription {tier}", Severity.NOTE
+        )
 
 
 def said_otherwise(link: Link, devices: Mapping[str, Device]) -> Iterator[Finding]:
@@ -144,4 +148,4 @@ def said_otherwise(link: Link, devices: Mapping[str, Device]) -> Iterator[Findin
             yield Finding(LEADS, message, *place, "said otherwise", Severity.WARNING, remedy)
         else:
             path = f"{PORT}{claim.near.port}]/description"
-            yield told(LEADS, device, path, message, "said otherwise", Severity.WARNING, remedy)
+            yield finding_at(LEADS, device, path, message, "said otherwise", Severity.WARNING, remedy)

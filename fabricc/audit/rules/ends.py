@@ -11,21 +11,22 @@ from dataclasses import field
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.frame import PORT
-from fabricc.audit.model import Kind, Tier
-from fabricc.audit.packed import Shared
-from fabricc.audit.rules.sheet import beside, line_of, told
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
+from fabricc.facts.device import Kind, Tier
+from fabricc.facts.frame import PORT
+from fabricc.facts.packed import Shared
 from fabricc.proof.invariants.view import priorities, sibling
+from fabricc.rules.classes import marks, queue_of
+from fabricc.rules.findings import beside, finding_at, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from ipaddress import IPv4Interface, IPv6Interface
 
-    from fabricc.audit.model import Device, End
-    from fabricc.audit.rules.sheet import Far, Sheet
     from fabricc.fabric.facts import Value
+    from fabricc.facts.device import Device, End
+    from fabricc.facts.statement import Far, Statement
     from fabricc.proof.compare import Finding
 
 DIFFER, ADDRESSES, BRIDGED = "FAB9600", "FAB9602", "FAB9603"
@@ -86,38 +87,38 @@ class Ends(NamedTuple):
     addresses: Mapping[str, tuple[str, ...]]
 
 
-def ends_of(sheet: Sheet) -> Ends:
+def ends_of(statement: Statement) -> Ends:
     """The ends of a device's links; those that are equal are one object."""
     addresses: dict[str, tuple[str, ...]] = {}
-    for port in sheet.fars:
-        if texts := sheet.addresses.get(sheet.carrier(port)):
+    for port in statement.fars:
+        if texts := statement.addresses.get(statement.carrier(port)):
             addresses[port] = tuple(texts)
-    return Ends(sheet.once(ends_of, lambda: _said(sheet)), addresses)
+    return Ends(statement.once(ends_of, lambda: _said(statement)), addresses)
 
 
-def _said(sheet: Sheet) -> Shared[str, EndSaid]:
+def _said(statement: Statement) -> Shared[str, EndSaid]:
     alike: dict[EndSaid, EndSaid] = {}
-    tells = sheet.tells_quality
-    bundles = any("bundle" in says for says in sheet.ports.values())
-    said = {port: _end(sheet, port, tells, bundles) for port in sheet.fars}
+    tells = statement.tells_quality
+    bundles = any("bundle" in says for says in statement.ports.values())
+    said = {port: _end(statement, port, tells, bundles) for port in statement.fars}
     return Shared({port: alike.setdefault(end, end) for port, end in said.items()})
 
 
-def _end(sheet: Sheet, port: str, tells: bool, bundles: bool) -> EndSaid:
+def _end(statement: Statement, port: str, tells: bool, bundles: bool) -> EndSaid:
     def said(leaf: str) -> Value | None:
-        return sheet.of(port, leaf)
+        return statement.of(port, leaf)
 
     def bridged(leaf: str) -> Value | None:
         """Return the value of a member's bundle: its own lines count only without a bundle."""
-        carrier = sheet.carrier(port) if bundles else port
-        return said(leaf) if carrier == port else sheet.ports.get(carrier, {}).get(leaf)
+        carrier = statement.carrier(port) if bundles else port
+        return said(leaf) if carrier == port else statement.ports.get(carrier, {}).get(leaf)
 
     pfc = said("pfc")
     lossless = priorities(pfc)
-    queues = [queue_of(sheet, each) for each in lossless]
-    marked = [queue for queue in queues if marks(sheet, port, queue)]
+    queues = [queue_of(statement, each) for each in lossless]
+    marked = [queue for queue in queues if marks(statement, port, queue)]
     member = None if not bundles else "a member" if said("bundle") is not None else "no member"
-    host = sheet.device.kind is Kind.HOST
+    host = statement.device.kind is Kind.HOST
     return EndSaid(
         said("mtu"), said("speed_gbps"), said("fec"), said("autoneg"),
         (str(pfc) if lossless else "none") if pfc is not None or tells else None,
@@ -130,23 +131,6 @@ def _end(sheet: Sheet, port: str, tells: bool, bundles: bool) -> EndSaid:
 def _in_order(vlans: Value | None) -> Value | None:
     """A list of VLANs in the order of its text, so that two lists of the same VLANs are equal."""
     return ",".join(sorted(str(vlans).split(","))) if isinstance(vlans, str) else vlans
-
-
-def queue_of(sheet: Sheet, priority: int) -> int:
-    """The queue that a pause for a priority stops."""
-    for path in (f"qos/pfc_priority[{priority}]/queue", f"qos/traffic_class[{priority}]/queue"):
-        if isinstance(queue := sheet.rest.get(path), int):
-            return queue
-    return priority
-
-
-def marks(sheet: Sheet, port: str, queue: int) -> bool:
-    """Return whether a queue of a port marks packets, in whatever unit the threshold is stated."""
-    says = sheet.ports.get(sheet.base(port), {})
-    return any(f"queue[{queue}]/{leaf}" in says for leaf in _MARKS) or "ecn_delay_us" in says
-
-
-_MARKS = ("ecn_min_bytes", "ecn_max_bytes", "ecn_min_fill_percent", "ecn")
 
 
 @dataclass(slots=True)
@@ -226,7 +210,7 @@ def _differ(odd: Side, right: Side, name: str) -> Finding:
     if like and odd.device.system == right.device.system:
         said = next(path for path in other_paths if line_of(right.device, path))
         paths = (*_spelled(odd, leaf), beside(odd.device, odd.path(""), right.device, said))
-    return told(code, odd.device, paths, message, f"link {name}", severity, _REMEDY, like=like)
+    return finding_at(code, odd.device, paths, message, f"link {name}", severity, _REMEDY, like=like)
 
 
 def _spelled(side: Side, leaf: str) -> tuple[str, ...]:
@@ -243,7 +227,7 @@ def _half_shut(shut: Side, other: Side) -> Finding:
         f"{other.end.port}) is not: the capacity is missing"
     )
     remedy = "Enable the port, or shut the other end as well."
-    return told(DIFFER, shut.device, shut.path("enabled"), message, "link shut", Severity.NOTE, remedy)
+    return finding_at(DIFFER, shut.device, shut.path("enabled"), message, "link shut", Severity.NOTE, remedy)
 
 
 def _host_sends_less(a: Side, b: Side) -> bool:
@@ -278,8 +262,12 @@ def _subnets(a: Side, b: Side) -> Iterator[Finding]:
         leaf = f"ipv{version}"
         message = f"{where}: {what}"
         remedy = "Give both ends of the link addresses of one subnet."
-        yield told(ADDRESSES, a.device, _spelled(a, leaf), message, "link addresses", Severity.ERROR, remedy)
-        yield told(ADDRESSES, b.device, _spelled(b, leaf), message, "link addresses", Severity.ERROR, remedy)
+        yield finding_at(
+            ADDRESSES, a.device, _spelled(a, leaf), message, "link addresses", Severity.ERROR, remedy
+        )
+        yield finding_at(
+            ADDRESSES, b.device, _spelled(b, leaf), message, "link addresses", Severity.ERROR, remedy
+        )
 
 
 def _of_version(texts: Iterable[str], version: int) -> list[IPv4Interface | IPv6Interface]:

@@ -11,19 +11,20 @@ from dataclasses import field
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.rules.sessions import opposite
-from fabricc.audit.rules.sheet import scope_of, session_path, told
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
+from fabricc.facts.statement import scope_of, session_path
+from fabricc.rules.findings import finding_at
+from fabricc.rules.sessions import opposite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.audit.model import Device, End
-    from fabricc.audit.rules.sessions import Key, Said, Sessions
-    from fabricc.audit.rules.sheet import Far
     from fabricc.fabric.facts import Value
+    from fabricc.facts.device import Device, End
+    from fabricc.facts.statement import Far
     from fabricc.proof.compare import Finding
+    from fabricc.rules.sessions import Key, Said, Sessions
 
 SESSION = "FAB9601"
 
@@ -209,7 +210,7 @@ def _wrong_number(meeting: Meeting, peer: Peer, other: Peer, devices: Mapping[st
     named, has = meeting.said(peer).remote, meeting.said(other).asn
     message = f"{_called(peer)} is to have AS {named}, {other.device} has AS {has}: no session comes up"
     at = [session_path(peer.key, leaf) for leaf in ("remote_asn", "remote_kind")]
-    return told(
+    return finding_at(
         SESSION, devices[peer.device], at, message, "session AS", remedy="Name the AS number of the far end."
     )
 
@@ -218,7 +219,9 @@ def _own_number(device: Device, vrf: str, times: int) -> Finding:
     asn = device.reading.facts.get(f"{scope_of(vrf)}bgp/asn", device.reading.facts.get("bgp/asn"))
     message = f"{device.name} has AS {asn}, and its {times} neighbours all name another: no session comes up"
     paths = (f"{scope_of(vrf)}bgp/asn", "bgp/asn")
-    return told(SESSION, device, paths, message, "session AS", remedy="Give it the AS number that they name.")
+    return finding_at(
+        SESSION, device, paths, message, "session AS", remedy="Give it the AS number that they name."
+    )
 
 
 def _one_sided(meeting: Meeting, peer: Peer, other: str, devices: Mapping[str, Device]) -> Iterator[Finding]:
@@ -233,7 +236,7 @@ def _one_sided(meeting: Meeting, peer: Peer, other: str, devices: Mapping[str, D
     joined = meeting.groups[other] == meeting.groups[peer.device]
     # Where nothing joins them, a device that is not here may have the address.
     severity = Severity.ERROR if joined else Severity.NOTE
-    yield told(SESSION, devices[other], paths, message, "session one end", severity, remedy)
+    yield finding_at(SESSION, devices[other], paths, message, "session one end", severity, remedy)
 
 
 def _nobody(meeting: Meeting, peer: Peer, devices: Mapping[str, Device]) -> Iterator[Finding]:
@@ -249,7 +252,7 @@ def _nobody(meeting: Meeting, peer: Peer, devices: Mapping[str, Device]) -> Iter
         return
     message = f"{_called(peer)} is on the link to {far[0]}, whose end ({far[1]}) has {address}"
     at = session_path(peer.key, "remote_asn")
-    yield told(
+    yield finding_at(
         SESSION, devices[peer.device], at, message, "session address", remedy="Name the far end's address."
     )
 
@@ -276,7 +279,7 @@ def _differences(
     def finding(one: Peer, leaves: tuple[str, ...], what: str, group: str, severity: Severity) -> Finding:
         paths = [path for leaf in leaves for path in (session_path(one.key, leaf), f"bgp/{leaf}")]
         message = f"{_called(one)}: {what}"
-        return told(SESSION, devices[one.device], paths, message, f"session {group}", severity, _ALIKE)
+        return finding_at(SESSION, devices[one.device], paths, message, f"session {group}", severity, _ALIKE)
 
     mine, its = meeting.said(peer), meeting.said(other)
     if "enabled" in unlike:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.frame import PORT
-from fabricc.audit.model import Tier
 from fabricc.audit.rules.alike import (
     BETWEEN,
     LEAST,
@@ -19,17 +17,20 @@ from fabricc.audit.rules.alike import (
     session_roles,
     session_says,
 )
-from fabricc.audit.rules.sheet import beside, line_of, session_path, told
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
+from fabricc.facts.device import Tier
+from fabricc.facts.frame import PORT
+from fabricc.facts.statement import session_path
+from fabricc.rules.findings import beside, finding_at, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.audit.model import Device
     from fabricc.audit.rules.alike import Expected, Role
-    from fabricc.audit.rules.sheet import Sheet
     from fabricc.fabric.facts import Value
+    from fabricc.facts.device import Device
+    from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
 
 UNLIKE = "FAB9610"
@@ -39,44 +40,46 @@ _ENDS = tuple(tier.value for tier in Tier)
 
 
 def outliers(
-    sheet: Sheet, near: Mapping[tuple[str, str], str], expected: Expected, peer: Device
+    statement: Statement, near: Mapping[tuple[str, str], str], expected: Expected, peer: Device
 ) -> Iterator[Finding]:
     """Report values of a device that differ from the expected ones, and of its ports; `peer` is a typical device."""
-    absent = _absent(sheet, expected)
+    absent = _absent(statement, expected)
     for head, paths in absent.items():
         if expected.kind[1] is not Tier.OTHER:
             who = peers(max(expected.device[path][1] for path in paths), expected.kind)
             what = f"{_words(head)} ({len(paths)} statements)"
-            yield _told(sheet, Where(paths[:1], ""), what, None, "something", who)
+            yield _told(statement, Where(paths[:1], ""), what, None, "something", who)
     alone = {path for paths in absent.values() for path in paths}
     for path, (value, times) in expected.device.items():
-        mine = sheet.rest.get(path)
-        if mine != value and path not in alone and not _whole_map(sheet, path):
+        mine = statement.rest.get(path)
+        if mine != value and path not in alone and not _whole_map(statement, path):
             where = Where([path], line_of(peer, path) if mine is None else "", _odd_word(mine, value))
-            yield _told(sheet, where, _words(path), mine, value, peers(times, expected.kind))
-    ports, sessions = roles_of(sheet), session_roles(sheet, near)
+            yield _told(statement, where, _words(path), mine, value, peers(times, expected.kind))
+    ports, sessions = roles_of(statement), session_roles(statement, near)
     if BETWEEN in expected.roles:
         ports = {BETWEEN: [port for role, each in ports.items() if role[1] in SWITCHES for port in each]}
         sessions = {}
     for role, names in ports.items():
-        says = {port: port_says(sheet, port, role) for port in names}
-        yield from _several(sheet, expected, role, says, {port: f"{PORT}{port}]/" for port in names}, peer)
-    for role, keys in sessions.items():
-        says = {key[1]: session_says(sheet, key) for key in keys}
+        says = {port: port_says(statement, port, role) for port in names}
         yield from _several(
-            sheet, expected, role, says, {key[1]: session_path(key, "") for key in keys}, peer
+            statement, expected, role, says, {port: f"{PORT}{port}]/" for port in names}, peer
+        )
+    for role, keys in sessions.items():
+        says = {key[1]: session_says(statement, key) for key in keys}
+        yield from _several(
+            statement, expected, role, says, {key[1]: session_path(key, "") for key in keys}, peer
         )
 
 
-def _absent(sheet: Sheet, expected: Expected) -> dict[str, list[str]]:
+def _absent(statement: Statement, expected: Expected) -> dict[str, list[str]]:
     """Return topics that the device lacks completely, with the values of others; each is reported once."""
     missing: dict[str, list[str]] = {}
     for path, (value, _) in expected.device.items():
-        if value is not None and path not in sheet.rest and not path.startswith(MAPS):
+        if value is not None and path not in statement.rest and not path.startswith(MAPS):
             missing.setdefault(_topic(path), []).append(path)
     if not missing:
         return {}
-    said = {_topic(path) for path in sheet.rest}
+    said = {_topic(path) for path in statement.rest}
     return {head: paths for head, paths in missing.items() if len(paths) > 1 and head not in said}
 
 
@@ -84,12 +87,12 @@ def _topic(path: str) -> str:
     return path.partition("[")[0].rpartition("/")[0] if "[" not in path else path.partition("[")[0]
 
 
-def _whole_map(sheet: Sheet, path: str) -> bool:
+def _whole_map(statement: Statement, path: str) -> bool:
     """Whether a path is of a map or list that the device has nothing of: a design of its own, and no slip."""
     if not path.startswith(MAPS):
         return False
     start = path[: path.index("]") + 1]
-    return not any(known.startswith(start) for known in sheet.rest)
+    return not any(known.startswith(start) for known in statement.rest)
 
 
 class Where(NamedTuple):
@@ -107,7 +110,7 @@ def _odd_word(mine: Value | None, value: Value | None) -> str:
 
 
 def _several(
-    sheet: Sheet,
+    statement: Statement,
     expected: Expected,
     role: Role,
     says: Mapping[str, Mapping[str, Value]],
@@ -140,11 +143,11 @@ def _several(
         for mine, names in odd.items():
             start = paths[names[0]]
             where = Where([start + leaf], "")
-            if mine is None and (said := _said_by(sheet.device, peer, leaf, paths, role)):
+            if mine is None and (said := _said_by(statement.device, peer, leaf, paths, role)):
                 device, path = said
-                near = beside(sheet.device, start, device, path)
+                near = beside(statement.device, start, device, path)
                 where = Where([start + leaf, near], line_of(device, path))
-            yield _told(sheet, where, f"{join_words(names, 2)}: {_words(leaf)}", mine, right, who)
+            yield _told(statement, where, f"{join_words(names, 2)}: {_words(leaf)}", mine, right, who)
 
 
 def _said_by(
@@ -161,13 +164,15 @@ def _said_by(
 
 
 def _told(
-    sheet: Sheet, where: Where, what: str, mine: Value | None, value: Value | None, who: str
+    statement: Statement, where: Where, what: str, mine: Value | None, value: Value | None, who: str
 ) -> Finding:
     here = "nothing here" if mine is None else f"{_shown(mine)} here"
     there = "nothing" if value is None else _shown(value)
-    message, group = f"{sheet.name} {what}: {here}, {there} on {who}", f"unlike {sheet.name}"
+    message, group = f"{statement.name} {what}: {here}, {there} on {who}", f"unlike {statement.name}"
     remedy, (paths, like, word) = "Set it as its peers have it, or say there why it differs.", where
-    return told(UNLIKE, sheet.device, paths, message, group, Severity.WARNING, remedy, like=like, word=word)
+    return finding_at(
+        UNLIKE, statement.device, paths, message, group, Severity.WARNING, remedy, like=like, word=word
+    )
 
 
 def _shown(value: Value) -> str:

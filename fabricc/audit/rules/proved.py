@@ -12,14 +12,12 @@ from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.model import Tier
 from fabricc.audit.rules import waist
-from fabricc.audit.rules.lossless import classes_of
-from fabricc.audit.rules.sheet import place_of
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.model import Direction
+from fabricc.facts.device import Tier
 from fabricc.proof.invariants import clos
 from fabricc.proof.invariants.contract import contract_breaches, switch_contracts
 from fabricc.proof.invariants.lossless import lossless_breaches
@@ -32,20 +30,22 @@ from fabricc.proof.invariants.sessions import session_breaches
 from fabricc.proof.invariants.survey import digest_of
 from fabricc.proof.invariants.transit import kinds_of, routing_findings
 from fabricc.proof.invariants.view import between_switches, priorities
+from fabricc.rules.classes import classes_of
+from fabricc.rules.findings import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.audit.model import Device
-    from fabricc.audit.rules.sessions import Sessions
-    from fabricc.audit.rules.sheet import Sheet
     from fabricc.audit.rules.waist import Models
     from fabricc.catalog.model import SwitchModel
+    from fabricc.facts.device import Device
+    from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.digest import SwitchDigest
     from fabricc.proof.invariants.policy import Policy
     from fabricc.proof.invariants.rules import Breach
     from fabricc.proof.invariants.view import SwitchView
+    from fabricc.rules.sessions import Sessions
 
 NEEDS_PLAN = {
     3: "how many devices there are to be is said by a plan",
@@ -92,7 +92,7 @@ class Proved(NamedTuple):
     """One switch as it was proved.
 
     Attributes:
-        findings: what is wrong with it alone.
+        findings: findings about it alone.
         answers: whether each rule was answered.
         lossless: whether a port of it has PFC.
         digest, policy: for the rules of the whole, of a switch that stands in a tier; `unfollowed`: why its routes
@@ -107,28 +107,28 @@ class Proved(NamedTuple):
     unfollowed: str = ""
 
 
-def proved(sheet: Sheet, sessions: Sessions, models: Models, cnp: int | None) -> Proved:
+def proved(statement: Statement, sessions: Sessions, models: Models, cnp: int | None) -> Proved:
     """Run the rules on one switch."""
-    known = models.of(sheet.device.model, sheet.device.system)
-    seen = waist.seen_of(sheet, known, cnp)
-    _join(seen, sheet, sessions)
-    name = sheet.name
-    contracts = sheet.once((switch_contracts, cnp), lambda: switch_contracts(seen))
+    known = models.of(statement.device.model, statement.device.system)
+    seen = waist.seen_of(statement, known, cnp)
+    _join(seen, statement, sessions)
+    name = statement.name
+    contracts = statement.once((switch_contracts, cnp), lambda: switch_contracts(seen))
     told = findings_of(
-        _breaches(seen, sheet, contracts, cnp), name, lambda path: place_of(sheet.device, path)
+        _breaches(seen, statement, contracts, cnp), name, lambda path: place_of(statement.device, path)
     )
     findings = [_graver(each)._replace(help=_HELP.get(each.code, each.help)) for each in told]
     routed = _routed(seen)
     has = bool(sessions.addresses), bool(sessions.said), bool(seen.evpn)
-    answers = sheet.once(
+    answers = statement.once(
         (_answers, cnp, routed, has),
-        lambda: tuple(_answers(seen, sheet, sessions, known.model, cnp, routed).items()),
+        lambda: tuple(_answers(seen, statement, sessions, known.model, cnp, routed).items()),
     )
     lossless = any(kind.pfc for kind, _ in seen.kinds())
-    if sheet.place.tier not in (Tier.TOR, Tier.SPINE, Tier.CORE) or not seen.links:
+    if statement.place.tier not in (Tier.TOR, Tier.SPINE, Tier.CORE) or not seen.links:
         return Proved(findings, answers, lossless)
     seen.aggregates += [
-        path[len("bgp/network[") : -1] for path in sheet.rest if path.startswith("bgp/network[")
+        path[len("bgp/network[") : -1] for path in statement.rest if path.startswith("bgp/network[")
     ]
     policy = policy_of(seen, f"{name}/{seen.place('bgp/asn')[0]}")
     return Proved(findings, answers, lossless, digest_of(seen, policy.key, contracts, name), policy, routed)
@@ -198,11 +198,11 @@ class Proof:
         return Asked(number, rule.code, rule.title, counts[True], counts[False], counts[None], why)
 
 
-def _join(seen: SwitchView, sheet: Sheet, sessions: Sessions) -> None:
+def _join(seen: SwitchView, statement: Statement, sessions: Sessions) -> None:
     """Connect sessions over subnets of any size like their ports, and those of a bundle like its members."""
     by_port = {link.port.name: link for link in seen.links}
     for link in seen.links:
-        bundle = sheet.ports.get(link.port.name, {}).get("bundle")
+        bundle = statement.ports.get(link.port.name, {}).get("bundle")
         if bundle is not None:
             by_port.setdefault(str(bundle), link)
     for (vrf, neighbour), port in sessions.near.items():
@@ -211,16 +211,20 @@ def _join(seen: SwitchView, sheet: Sheet, sessions: Sessions) -> None:
 
 
 def _breaches(
-    seen: SwitchView, sheet: Sheet, contracts: dict[bytes, str], cnp: int | None
+    seen: SwitchView, statement: Statement, contracts: dict[bytes, str], cnp: int | None
 ) -> Iterator[Breach]:
-    yield from sheet.once(
-        (_breaches, cnp), lambda: tuple(_of_ports(replace(seen, reading=sheet.device.reading), sheet))
+    yield from statement.once(
+        (_breaches, cnp), lambda: tuple(_of_ports(replace(seen, reading=statement.device.reading), statement))
     )
-    igp = any(path.startswith(("ospf[", "isis[")) for path in sheet.rest)
+    igp = any(path.startswith(("ospf[", "isis[")) for path in statement.rest)
     for each in session_breaches(seen):
         if each.number == 7 and each.path != "bgp/asn":
             continue  # iBGP is a design
-        if each.number == 9 and each.path.endswith("/description") and (igp or not _addressed(sheet, each)):
+        if (
+            each.number == 9
+            and each.path.endswith("/description")
+            and (igp or not _addressed(statement, each))
+        ):
             continue  # the link may be of another protocol, or of none
         if each.number == 9 and each.path == "bgp/multipath_relax" and each.path not in seen.facts:
             continue  # the default is the system's
@@ -231,7 +235,7 @@ def _breaches(
     yield from contract_breaches(contracts)
 
 
-def _of_ports(seen: SwitchView, sheet: Sheet) -> Iterator[Breach]:
+def _of_ports(seen: SwitchView, statement: Statement) -> Iterator[Breach]:
     """Breaches that hang on nothing of the switch's own."""
     placed = all(link.port.cage for link in seen.links)
     flooding = []
@@ -241,7 +245,7 @@ def _of_ports(seen: SwitchView, sheet: Sheet) -> Iterator[Breach]:
         if each.number != _FLOODING:
             yield each
         elif _bridges(
-            sheet, each.path
+            statement, each.path
         ):  # otherwise it is stated on a bundle's member, or in a file that is missing
             flooding.append(each)
     if flooding:
@@ -251,17 +255,17 @@ def _of_ports(seen: SwitchView, sheet: Sheet) -> Iterator[Breach]:
     for each in lossless_breaches(seen):
         if each.number == 18 and each.path.endswith("watchdog"):
             continue  # reported once for all ports, also without any statement
-        yield _assumed(each, sheet)
+        yield _assumed(each, statement)
 
 
-def _bridges(sheet: Sheet, path: str) -> bool:
-    says = sheet.ports.get(_port_in(path), {})
+def _bridges(statement: Statement, path: str) -> bool:
+    says = statement.ports.get(_port_in(path), {})
     return "switchport" in says and "bundle" not in says
 
 
-def _addressed(sheet: Sheet, each: Breach) -> bool:
+def _addressed(statement: Statement, each: Breach) -> bool:
     """Return whether a port without a session of a family has an address of that family and is in no bundle."""
-    says = sheet.ports.get(_port_in(each.path), {})
+    says = statement.ports.get(_port_in(each.path), {})
     return (
         "bundle" not in says
         and "vrf" not in says
@@ -273,7 +277,7 @@ def _port_in(path: str) -> str:
     return path.partition("[")[2].partition("]/")[0]
 
 
-def _assumed(each: Breach, sheet: Sheet) -> Breach:
+def _assumed(each: Breach, statement: Statement) -> Breach:
     """Note that a breach of headroom depends on an assumed length, and lower its certainty.
 
     The same applies to the worst case for marking: every lossless queue of the switch full at once.
@@ -281,9 +285,11 @@ def _assumed(each: Breach, sheet: Sheet) -> Breach:
     if each.number == 17 and each.path.endswith("/ecn_max_bytes"):
         return each._replace(warning=True)
     port = _port_in(each.path)
-    if each.number != 15 or port not in sheet.ports or sheet.of(port, "headroom/cable_m"):
+    if each.number != 15 or port not in statement.ports or statement.of(port, "headroom/cable_m"):
         return each
-    return each._replace(message=each.message + _ASSUMED.format(waist.cable_of(sheet, port)), warning=True)
+    return each._replace(
+        message=each.message + _ASSUMED.format(waist.cable_of(statement, port)), warning=True
+    )
 
 
 def _graver(each: Finding) -> Finding:
@@ -311,14 +317,19 @@ def _routed(seen: SwitchView) -> str:
 
 
 def _answers(
-    seen: SwitchView, sheet: Sheet, sessions: Sessions, model: SwitchModel, cnp: int | None, routed: str
+    seen: SwitchView,
+    statement: Statement,
+    sessions: Sessions,
+    model: SwitchModel,
+    cnp: int | None,
+    routed: str,
 ) -> dict[int, Answer]:
     """Return number of a rule -> its answer on a switch."""
     yes, away = Answer(True), Answer(None)
-    lossless = any(priorities(says.get("pfc")) for says in sheet.ports.values())
+    lossless = any(priorities(says.get("pfc")) for says in statement.ports.values())
     kinds = [kind for kind, _ in seen.kinds() if kind.pfc]
     known = model is not waist.UNKNOWN
-    classes = classes_of(sheet)
+    classes = classes_of(statement)
     links = bool(seen.links)
     unknown_links = Answer(False, "no link of it is known")
     no_pfc = Answer(None, "no port has PFC")
@@ -353,7 +364,7 @@ def _answers(
     mtus = links and all(link.mtu is not None for link in seen.links)
     answers[19] = yes if mtus else Answer(False, "not every link states its MTU") if links else unknown_links
     answers[20] = yes
-    segments = any(path.startswith(("evpn/segment[", "vxlan/")) for path in sheet.rest)
+    segments = any(path.startswith(("evpn/segment[", "vxlan/")) for path in statement.rest)
     answers[22] = (
         yes
         if seen.evpn

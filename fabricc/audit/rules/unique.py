@@ -6,18 +6,18 @@ from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from fabricc.audit.frame import PORT
-from fabricc.audit.model import Kind, Tier
-from fabricc.audit.rules.sheet import told
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
+from fabricc.facts.device import Kind, Tier
+from fabricc.facts.frame import PORT
+from fabricc.rules.findings import finding_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.audit.model import Device
-    from fabricc.audit.rules.sheet import Sheet
+    from fabricc.facts.device import Device
+    from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
 
 TWICE = "FAB9604"
@@ -51,26 +51,26 @@ class Owned:
     management: str = ""
 
 
-def owned_by(sheet: Sheet) -> Owned:
+def owned_by(statement: Statement) -> Owned:
     """What a device has; addresses that switches share by design left out."""
-    facts = sheet.rest
-    pair = any(path.startswith("mlag/") for path in sheet.rest)
+    facts = statement.rest
+    pair = any(path.startswith("mlag/") for path in statement.rest)
     asn = facts.get("bgp/asn")
-    owned = Owned(sheet.place.tier, pair, asn if isinstance(asn, int) else None)
+    owned = Owned(statement.place.tier, pair, asn if isinstance(asn, int) else None)
     shared = {str(facts.get(path, "")) for path in ("vxlan/source", "vxlan/source_mlag", "evpn/source")} - {
         ""
     }
     addresses: dict[str, str] = {}
-    for port, texts in sheet.addresses.items():
-        says = sheet.ports[port]
+    for port, texts in statement.addresses.items():
+        says = statement.ports[port]
         if port in shared or port == facts.get("mlag/local") or says.get("enabled") == "false":
             continue
         vrf = str(says.get("vrf", ""))
-        kind = sheet.parsed(sheet.parsed(port).port).kind
+        kind = statement.parsed(statement.parsed(port).port).kind
         bridged = "kind" in says or kind is PortKind.VIRTUAL
         for text in () if bridged else texts:
             address, _, length = text.partition("/")
-            if length in _ALONE and sheet.device.kind is Kind.SWITCH:
+            if length in _ALONE and statement.device.kind is Kind.SWITCH:
                 continue  # a loopback: several may have one, for VTEPs, rendezvous points and services
             if address in shared or text.lower().startswith(_LOCAL + _HOST):
                 continue
@@ -108,7 +108,7 @@ def repeated(
                         f"{one} {_place_words(at)} has {key.rpartition(' ')[2]}, which is also that of {two} "
                         f"{_place_words(its)}"
                     )
-                    yield told(TWICE, devices[one], at, message, "address twice", severity, _REMEDY)
+                    yield finding_at(TWICE, devices[one], at, message, "address twice", severity, _REMEDY)
     for path, words in _IDENTITIES.items():
         yield from _identities(owned, devices, groups, path, words)
     yield from _numbers(owned, devices)
@@ -140,7 +140,7 @@ def _identities(
             message = f"{name} has the {words} {value}, which is also that of {others[0]}{more}"
             severity = _gravity(owned[name], owned[others[0]], path) if near else Severity.NOTE
             paths = (path, f"{owned[name].management}ipv4")
-            yield told(TWICE, devices[name], paths, message, f"{words} twice", severity, _REMEDY)
+            yield finding_at(TWICE, devices[name], paths, message, f"{words} twice", severity, _REMEDY)
 
 
 def _gravity(one: Owned, other: Owned, path: str) -> Severity:
@@ -166,6 +166,6 @@ def _numbers(owned: Mapping[str, Owned], devices: Mapping[str, Device]) -> Itera
         if counts[asn] > 1:
             other = next(each for each, number in tors.items() if number == asn and each != name)
             message = f"{name} has AS {asn}, which is also that of {other}: each drops the other's routes"
-            yield told(
+            yield finding_at(
                 TWICE, devices[name], "bgp/asn", message, "AS twice", remedy="Give each ToR an AS of its own."
             )

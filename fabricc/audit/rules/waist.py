@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.model import End, Tier
-from fabricc.audit.rules.lossless import classes_of, group_of, priority_group
 from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.model import AnnexFigures, Buffers, Pools, SwitchModel
@@ -19,13 +17,15 @@ from fabricc.fabric.model import Direction, Management, Peer, Port, Switch
 from fabricc.fabric.qos import SwitchQos, TrafficClass
 from fabricc.fabric.routing import OPTIONS, Bgp
 from fabricc.fabric.shape import TierName
+from fabricc.facts.device import End, Tier
 from fabricc.proof.invariants.view import SwitchView, as_int, lead, priorities, sort_facts, view
+from fabricc.rules.classes import classes_of, group_of, priority_group
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.audit.rules.sheet import Sheet
     from fabricc.catalog.model import Catalog
+    from fabricc.facts.statement import Statement
 
 HOST_M, SWITCH_M = 5, 40
 """Cable lengths that are assumed where the device states none, metres: to hosts, between switches."""
@@ -81,27 +81,29 @@ class Models:
         return Known(model, cages)
 
 
-def direction_of(sheet: Sheet, port: str) -> Direction | None:
+def direction_of(statement: Statement, port: str) -> Direction | None:
     """Return the direction of a port; None for a device of the same tier or of an unknown one."""
-    far = sheet.fars[port].tier
+    far = statement.fars[port].tier
     if far is Tier.HOST:
         return Direction.HOST
-    here, there = _HEIGHT.get(sheet.place.tier), _HEIGHT.get(far)
+    here, there = _HEIGHT.get(statement.place.tier), _HEIGHT.get(far)
     if here is None or there is None or here == there:
         return None
     return Direction.UP if there > here else Direction.DOWN
 
 
-def seen_of(sheet: Sheet, known: Known, cnp: int | None) -> SwitchView:
+def seen_of(statement: Statement, known: Known, cnp: int | None) -> SwitchView:
     """Return the switch with its facts sorted for the rules; ports of similar devices are computed once."""
-    alike = sheet.once((view, cnp), lambda: view(switch_of(sheet, known, cnp), sheet.device.reading).links)
-    ports = [_with_peer(sheet, link.port) for link in alike]
-    seen = SwitchView(_switch(sheet, known, tuple(ports), cnp), Reading(sheet.rest, sheet.lines))
-    sort_facts(seen, sheet.rest.items())
-    seen.neighbours = {name: dict(says) for (vrf, name), says in sheet.sessions.items() if not vrf}
+    alike = statement.once(
+        (view, cnp), lambda: view(switch_of(statement, known, cnp), statement.device.reading).links
+    )
+    ports = [_with_peer(statement, link.port) for link in alike]
+    seen = SwitchView(_switch(statement, known, tuple(ports), cnp), Reading(statement.rest, statement.lines))
+    sort_facts(seen, statement.rest.items())
+    seen.neighbours = {name: dict(says) for (vrf, name), says in statement.sessions.items() if not vrf}
     links = []
     for port, link in zip(ports, alike, strict=True):
-        says = sheet.ports.get(port.name, {})
+        says = statement.ports.get(port.name, {})
         ipv4, ipv6 = says.get("ipv4"), says.get("ipv6")
         links.append(
             link._replace(
@@ -114,65 +116,65 @@ def seen_of(sheet: Sheet, known: Known, cnp: int | None) -> SwitchView:
     return seen
 
 
-def switch_of(sheet: Sheet, known: Known, cnp: int | None) -> Switch:
+def switch_of(statement: Statement, known: Known, cnp: int | None) -> Switch:
     """The switch, with the ports that lead to a higher or lower device, and lossless ones that lead to nobody here."""
     ports = tuple(
-        _port(sheet, name, direction, known.cages)
-        for name in sheet.fars
-        if (direction := direction_of(sheet, name)) is not None
+        _port(statement, name, direction, known.cages)
+        for name in statement.fars
+        if (direction := direction_of(statement, name)) is not None
     ) + tuple(
-        _port(sheet, name, Direction.HOST, known.cages)
-        for name in sheet.open_ports()
-        if "pfc" in sheet.ports[name]
+        _port(statement, name, Direction.HOST, known.cages)
+        for name in statement.open_ports()
+        if "pfc" in statement.ports[name]
     )
-    return _switch(sheet, known, ports, cnp)
+    return _switch(statement, known, ports, cnp)
 
 
-def _switch(sheet: Sheet, known: Known, ports: tuple[Port, ...], cnp: int | None) -> Switch:
-    place, device = sheet.place, sheet.device
+def _switch(statement: Statement, known: Known, ports: tuple[Port, ...], cnp: int | None) -> Switch:
+    place, device = statement.place, statement.device
     return Switch(
-        name=sheet.name, cluster="", tier=_NAMES.get(place.tier, TierName.TOR), plane=place.plane or 0,
+        name=statement.name, cluster="", tier=_NAMES.get(place.tier, TierName.TOR), plane=place.plane or 0,
         pod=place.pod, unit=place.unit, model=known.model, nos=device.system, release=device.release, loopback4=None,
         loopback6=None, drained=False, management=_MANAGEMENT, ports=ports, bgp=_NO_BGP,
-        qos=SwitchQos(sheet.once((classes_found, cnp), lambda: classes_found(sheet, cnp)), (), None, None),
+        qos=SwitchQos(statement.once((classes_found, cnp), lambda: classes_found(statement, cnp)), (), None, None),
     )  # fmt: skip
 
 
 def _port(
-    sheet: Sheet,
+    statement: Statement,
     name: str,
     direction: Direction,
     cages: Mapping[str, Mapping[int, tuple[int, int, int, int]]],
 ) -> Port:
-    speed = as_int(sheet.of(name, "speed_gbps"))
-    uses = cages.get(sheet.base(name), {})
+    speed = as_int(statement.of(name, "speed_gbps"))
+    uses = cages.get(statement.base(name), {})
     if speed is None and len(uses) == 1:
         speed = next(iter(uses))
     cage, child, children, lanes = uses.get(speed or 0, (0, 1, 1, 1))
-    mtu = as_int(sheet.of(name, "mtu"))
+    mtu = as_int(statement.of(name, "mtu"))
     return Port(
         name=name, cage=cage, child=child, children=children, lanes=lanes, speed_gbps=speed or 0,
-        direction=direction, enabled=sheet.of(name, "enabled") != "false", mtu=mtu or 0,
-        peer=_peer(sheet, name), cable_m=cable_of(sheet, name),
+        direction=direction, enabled=statement.of(name, "enabled") != "false", mtu=mtu or 0,
+        peer=_peer(statement, name), cable_m=cable_of(statement, name),
     )  # fmt: skip
 
 
-def _peer(sheet: Sheet, port: str) -> Peer:
-    far = sheet.fars[port].end if port in sheet.fars else End("", port)
+def _peer(statement: Statement, port: str) -> Peer:
+    far = statement.fars[port].end if port in statement.fars else End("", port)
     return Peer(far.device, far.port)
 
 
-def _with_peer(sheet: Sheet, port: Port) -> Port:
+def _with_peer(statement: Statement, port: Port) -> Port:
     return Port(
         port.name, port.cage, port.child, port.children, port.lanes, port.speed_gbps, port.direction, port.enabled,
-        port.mtu, _peer(sheet, port.name), port.cable_m,
+        port.mtu, _peer(statement, port.name), port.cable_m,
     )  # fmt: skip
 
 
-def cable_of(sheet: Sheet, port: str) -> int:
+def cable_of(statement: Statement, port: str) -> int:
     """Length of the cable: what its headroom is stated for, else what is assumed."""
-    stated = as_int(sheet.of(port, "headroom/cable_m"))
-    between = port in sheet.fars and sheet.fars[port].tier is not Tier.HOST
+    stated = as_int(statement.of(port, "headroom/cable_m"))
+    between = port in statement.fars and statement.fars[port].tier is not Tier.HOST
     return stated or (SWITCH_M if between else HOST_M)
 
 
@@ -191,16 +193,16 @@ def cages_of(model: SwitchModel, system: str) -> dict[str, dict[int, tuple[int, 
     return found
 
 
-def classes_found(sheet: Sheet, cnp: int | None) -> tuple[TrafficClass, ...]:
+def classes_found(statement: Statement, cnp: int | None) -> tuple[TrafficClass, ...]:
     """Traffic classes by what code points lead to; those with PFC on some port are lossless."""
     points: dict[int, list[int]] = {}
-    for dscp, each in classes_of(sheet).items():
+    for dscp, each in classes_of(statement).items():
         points.setdefault(each, []).append(dscp)
-    paused = sorted({p for says in sheet.ports.values() for p in priorities(says.get("pfc"))})
-    by_group = {priority_group(sheet, each): each for each in paused}
+    paused = sorted({p for says in statement.ports.values() for p in priorities(says.get("pfc"))})
+    by_group = {priority_group(statement, each): each for each in paused}
     classes = []
     for each, dscps in sorted(points.items()):
-        priority = by_group.get(group_of(sheet, each))
+        priority = by_group.get(group_of(statement, each))
         carries = cnp in dscps
         classes.append(
             TrafficClass(

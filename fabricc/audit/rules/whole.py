@@ -7,39 +7,40 @@ from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from fabricc.audit.model import Kind
-from fabricc.audit.rules import alike, design, ends, folder, lossless, names, sessions, unique
-from fabricc.audit.rules.access import access_findings
+from fabricc.audit.model import fars_of, neighbors_of
+from fabricc.audit.rules import alike, design, ends, unique
 from fabricc.audit.rules.account import Account, accounts
 from fabricc.audit.rules.alike import Ballot
 from fabricc.audit.rules.design import Designs
 from fabricc.audit.rules.ends import Ends, Votes
-from fabricc.audit.rules.filters import filter_findings
-from fabricc.audit.rules.lanes import shared_lanes
 from fabricc.audit.rules.meeting import Meeting, session_findings
 from fabricc.audit.rules.outliers import UNLIKE, outliers
-from fabricc.audit.rules.protection import protection_findings
 from fabricc.audit.rules.proved import Asked, Proof
 from fabricc.audit.rules.proved import proved as prove
-from fabricc.audit.rules.routing import session_rules
-from fabricc.audit.rules.sheet import NOWHERE, fars_of, sheet
-from fabricc.audit.rules.unread import unread
 from fabricc.audit.rules.waist import CNP_DSCP, Models
 from fabricc.base.garbage import no_collection
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.workers import spread_work
+from fabricc.facts.device import Kind
+from fabricc.facts.statement import NOWHERE, read_statement
+from fabricc.rules import lossless, sessions
+from fabricc.rules.findings import finding_at
+from fabricc.rules.registry import fabric_findings, switch_findings
+from fabricc.rules.rule import Switches
+from fabricc.rules.summary import summarize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.audit.model import Device, Found, Place, Tier
+    from fabricc.audit.model import Found
     from fabricc.audit.rules.alike import Expected
-    from fabricc.audit.rules.folder import Stated
     from fabricc.audit.rules.proved import Proved
-    from fabricc.audit.rules.sheet import Far, Sheet
     from fabricc.audit.rules.unique import Owned
+    from fabricc.facts.device import Device, Place, Tier
+    from fabricc.facts.statement import Far, Statement
     from fabricc.proof.compare import Finding
+    from fabricc.rules.summary import Summary
 
 
 _FEWEST = 16
@@ -121,11 +122,11 @@ class Digest(NamedTuple):
     """The summary of a device made by the worker that read it.
 
     Attributes:
-        findings: findings about it alone.
+        findings: what is wrong with it alone.
         safe: code points that PFC protects on every port with PFC; None without such ports.
         vote, mixed: see `alike.vote`.
         designs: designs that it shows; `points`: the code points that a host states, by purpose.
-        stated: facts of a switch that are compared with others.
+        summary: what of a switch is compared with others.
     """
 
     findings: list[Finding]
@@ -138,13 +139,13 @@ class Digest(NamedTuple):
     designs: tuple[tuple[str, str], ...] = ()
     points: tuple[tuple[str, int], ...] = ()
     proved: Proved | None = None
-    stated: Stated | None = None
+    summary: Summary | None = None
 
 
 def _looked_at(
     device: Device, *, found: Found, fars: Mapping[str, Mapping[str, Far]], models: Models, cnp: int
 ) -> Digest:
-    one = _sheet(found, device, fars)
+    one = _statement(found, device, fars)
     mine = sessions.sessions_of(one)
     digest = Digest(
         [], ends.ends_of(one), sessions.packed(mine), unique.owned_by(one), *alike.vote(one, mine.near)
@@ -153,14 +154,10 @@ def _looked_at(
         points = ((path, one.rest.get(path)) for path in _POINTS)
         return digest._replace(points=tuple([(p, dscp) for p, dscp in points if isinstance(dscp, int)]))
     proved = prove(one, mine, models, cnp)
-    wrong = [
-        *names.undefined(one), *unread(one), *shared_lanes(one), *lossless.port_findings(one),
-        *protection_findings(one), *filter_findings(one, mine), *session_rules(one, mine), *access_findings(one),
-        *proved.findings,
-    ]  # fmt: skip
+    wrong = [*switch_findings(one, mine), *proved.findings]
     return digest._replace(
         findings=wrong, safe=lossless.protected(one), designs=design.designs_of(one),
-        proved=proved._replace(findings=[]), stated=folder.stated(one, mine),
+        proved=proved._replace(findings=[]), summary=summarize(one, mine),
     )  # fmt: skip
 
 
@@ -189,7 +186,7 @@ class Digests:
         protected: code point -> switches that protect it on every port with PFC; `lossless`: those with PFC at all.
         rdma, cnp: code points that hosts use for it -> how many do.
         like: one object for all that have addresses at the same paths.
-        stated: switch -> facts that are compared with others.
+        summaries: switch -> what of it is compared with others.
     """
 
     proof: Proof = field(default_factory=Proof)
@@ -204,7 +201,7 @@ class Digests:
     rdma: Counter[int] = field(default_factory=Counter)
     cnp: Counter[int] = field(default_factory=Counter)
     like: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
-    stated: dict[str, Stated] = field(default_factory=dict)
+    summaries: dict[str, Summary] = field(default_factory=dict)
 
     def add(self, device: Device, place: Place, fars: Mapping[str, Far], digest: Digest) -> None:
         """Add a device, hosts before switches."""
@@ -225,12 +222,12 @@ class Digests:
             self.protected.update(digest.safe)
         self.designs.add(name, digest.designs)
         self.proof.add(device, digest.proved)
-        if digest.stated is not None:
-            self.stated[name] = digest.stated
+        if digest.summary is not None:
+            self.summaries[name] = digest.summary
 
 
-def _sheet(found: Found, device: Device, fars: Mapping[str, Mapping[str, Far]]) -> Sheet:
-    return sheet(device, found.places.get(device.name, NOWHERE), fars[device.name])
+def _statement(found: Found, device: Device, fars: Mapping[str, Mapping[str, Far]]) -> Statement:
+    return read_statement(device, found.places.get(device.name, NOWHERE), fars[device.name])
 
 
 def _tiers(found: Found) -> dict[str, Tier]:
@@ -252,7 +249,13 @@ def _of_sessions(found: Found, digests: Digests, fars: Mapping[str, Mapping[str,
     meeting.meet()
     yield from session_findings(meeting, found.devices)
     policies = {each.name: digests.proof.policies[each.policy] for each in digests.proof.switches}
-    yield from folder.folder_findings(found, digests.stated, meeting, policies)
+    owners = meeting.owners
+    switches = Switches(
+        digests.summaries, neighbors_of(found), lambda address: owners.get(address, ()), policies.get
+    )
+    for each in fabric_findings(switches):
+        device = found.devices[each.device]
+        yield finding_at(each.code, device, each.paths, each.message, each.group, each.severity, each.remedy)
 
 
 def _of_rdma(
@@ -263,7 +266,7 @@ def _of_rdma(
         return
 
     def lossy(name: str) -> list[Finding]:
-        return list(lossless.rdma_findings(_sheet(found, found.devices[name], fars), *wanted))
+        return list(lossless.rdma_findings(_statement(found, found.devices[name], fars), *wanted))
 
     yield from _each(jobs, [name for name, safe in digests.lossless.items() if wanted[0] not in safe], lossy)
 
@@ -273,7 +276,7 @@ def _odd(
 ) -> Iterator[list[Finding]]:
     def told(odd: tuple[str, list[Expected]]) -> list[Finding]:
         name, expected = odd
-        device, near = _sheet(found, found.devices[name], fars), digests.sessions[name].near
+        device, near = _statement(found, found.devices[name], fars), digests.sessions[name].near
         return [one for each in expected for one in outliers(device, near, each, found.devices[each.witness])]
 
     yield from _each(jobs, list(alike.odd_devices(digests.ballot).items()), told)

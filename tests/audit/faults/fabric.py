@@ -16,7 +16,7 @@ from tests.audit import ours
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.audit.model import Device
+    from fabricc.facts.device import Device
     from fabricc.proof.compare import Finding
 
 Texts = dict[str, dict[str, str]]

@@ -7,8 +7,8 @@ import zlib
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
-from fabricc.audit.frame import KEPT, Frame, Parts, parted
 from fabricc.fabric.facts import Reading
+from fabricc.facts.frame import KEPT, Frame, Parts, parted
 
 K = TypeVar("K")
 V = TypeVar("V")

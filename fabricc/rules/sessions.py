@@ -9,16 +9,16 @@ from hashlib import blake2b
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.packed import few_bytes, value_of
-from fabricc.audit.rules.sheet import scope_of
 from fabricc.base.values import dataclass
+from fabricc.facts.packed import few_bytes, value_of
+from fabricc.facts.statement import scope_of
 from fabricc.proof.invariants.view import as_int, sibling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.audit.rules.sheet import Sheet
     from fabricc.fabric.facts import Value
+    from fabricc.facts.statement import Statement
 
 _OPEN = 512
 """Devices whose sessions stay unpacked, each some 20 kB."""
@@ -67,17 +67,19 @@ class Sessions:
     accords: dict[Key, bytes] = field(default_factory=dict)
 
 
-def sessions_of(sheet: Sheet) -> Sessions:
+def sessions_of(statement: Statement) -> Sessions:
     """Return the sessions of a device; sessions with equal statements are one object."""
-    facts, alike = sheet.rest, dict[Said, Said]()
-    if not sheet.sessions and "bgp/asn" not in facts:
-        speaks = any(path.endswith("]/bgp/asn") for path in sheet.rest)
-        return Sessions(speaks, addresses=frozenset(_own(sheet)))
-    listens = tuple(path.partition(_LISTEN)[2].rpartition("]")[0] for path in sheet.rest if _LISTEN in path)
-    by_address, subnets = _reached(sheet)
-    federated = any(path.endswith("bgp/confederation") for path in sheet.rest)
-    found = Sessions(True, listens=listens, addresses=frozenset(_own(sheet)))
-    for key, says in sheet.sessions.items():
+    facts, alike = statement.rest, dict[Said, Said]()
+    if not statement.sessions and "bgp/asn" not in facts:
+        speaks = any(path.endswith("]/bgp/asn") for path in statement.rest)
+        return Sessions(speaks, addresses=frozenset(_own(statement)))
+    listens = tuple(
+        path.partition(_LISTEN)[2].rpartition("]")[0] for path in statement.rest if _LISTEN in path
+    )
+    by_address, subnets = _reached(statement)
+    federated = any(path.endswith("bgp/confederation") for path in statement.rest)
+    found = Sessions(True, listens=listens, addresses=frozenset(_own(statement)))
+    for key, says in statement.sessions.items():
         vrf, neighbour = key
         scope = scope_of(vrf)
         end = Said(
@@ -123,20 +125,20 @@ def _process(facts: Mapping[str, Value], scope: str, leaf: str) -> Value | None:
     return facts.get(f"bgp/{leaf}") if value is None else value
 
 
-def _own(sheet: Sheet) -> Iterator[str]:
-    for texts in sheet.addresses.values():
+def _own(statement: Statement) -> Iterator[str]:
+    for texts in statement.addresses.values():
         for text in texts:
             yield text.partition("/")[0]
     for family in ("ipv4", "ipv6"):
-        if (loopback := sheet.rest.get(f"loopback/{family}")) is not None:
+        if (loopback := statement.rest.get(f"loopback/{family}")) is not None:
             yield str(loopback).partition("/")[0]
 
 
-def _reached(sheet: Sheet) -> tuple[dict[str, str], list[tuple[IPv4Network | IPv6Network, str]]]:
+def _reached(statement: Statement) -> tuple[dict[str, str], list[tuple[IPv4Network | IPv6Network, str]]]:
     """Return port by the address at its other end, and ports by their larger subnets."""
     subnets = []
-    exact: dict[str, str] = {port: port for port in sheet.ports}
-    for port, texts in sheet.addresses.items():
+    exact: dict[str, str] = {port: port for port in statement.ports}
+    for port, texts in statement.addresses.items():
         for text in texts:
             if other := sibling(text):
                 exact[other] = port

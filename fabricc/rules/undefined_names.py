@@ -6,14 +6,18 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from fabricc.audit.rules.sheet import session_path, told
 from fabricc.base.numbers import is_number
+from fabricc.facts.statement import session_path
+from fabricc.rules.findings import finding_at
+from fabricc.rules.rule import SwitchRule
+from fabricc.rules.topics import POLICY
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from fabricc.audit.rules.sheet import Sheet
+    from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
+    from fabricc.rules.sessions import Sessions
 
 UNDEFINED = "FAB9605"
 _DEFINED = re.compile(
@@ -37,24 +41,25 @@ _WORDS = re.compile(r"\w[^\s,\[\]()]*")
 _RUN = re.compile(r"[\w.-]+")
 
 
-def undefined(sheet: Sheet) -> Iterator[Finding]:
+def _undefined_names(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report each undefined name once, at its first use; a name that occurs elsewhere too may be defined there."""
-    if not sheet.once(undefined, lambda: bool(_undefined(sheet))):
+    if not statement.once(_undefined_names, lambda: bool(_undefined(statement))):
         return
-    found = _undefined(sheet)
+    found = _undefined(statement)
     having = [
-        _lines_with(text, {name for _, name, _ in found}, file) for file, text in sheet.device.files.items()
+        _lines_with(text, {name for _, name, _ in found}, file)
+        for file, text in statement.device.files.items()
     ]
     for kind, name, paths in found:
-        if not any(_elsewhere(sheet, lines.get(name, ()), paths, file) for file, lines in having):
-            message = f"{sheet.name} uses the {_KINDS[kind]} {name}, which is nowhere defined"
+        if not any(_elsewhere(statement, lines.get(name, ()), paths, file) for file, lines in having):
+            message = f"{statement.name} uses the {_KINDS[kind]} {name}, which is nowhere defined"
             remedy = "Define it, or take the reference away."
-            yield told(
-                UNDEFINED, sheet.device, paths[0], message, f"undefined {kind}", remedy=remedy, word=name
+            yield finding_at(
+                UNDEFINED, statement.device, paths[0], message, f"undefined {kind}", remedy=remedy, word=name
             )
 
 
-def _undefined(sheet: Sheet) -> list[tuple[str, str, list[str]]]:
+def _undefined(statement: Statement) -> list[tuple[str, str, list[str]]]:
     """Return kind and name of used names without facts, and the paths that use them."""
     defined: dict[str, set[str]] = {kind: set() for kind in _KINDS}
     uses: dict[tuple[str, str], list[str]] = {}
@@ -64,7 +69,7 @@ def _undefined(sheet: Sheet) -> list[tuple[str, str, list[str]]]:
             if name not in _ALL and not is_number(name):
                 uses.setdefault((kind, name), []).append(path)
 
-    for path, value in sheet.rest.items():
+    for path, value in statement.rest.items():
         if match := _DEFINED.match(path):
             kind, name = match.groups()
             defined[kind].add(name)
@@ -73,11 +78,11 @@ def _undefined(sheet: Sheet) -> list[tuple[str, str, list[str]]]:
                     use(of, word, path)
         elif path[0] in "bv" and _PROCESS.fullmatch(path):
             use("route_map", value, path)
-    for key, says in sheet.sessions.items():
+    for key, says in statement.sessions.items():
         for leaf, kind in _SESSION.items():
             if (named := says.get(leaf)) is not None:
                 use(kind, named, session_path(key, leaf))
-    for port, says in sheet.ports.items():
+    for port, says in statement.ports.items():
         for leaf, kind in _PORTS.items():
             if (named := says.get(leaf)) is not None:
                 use(kind, named, f"interface[{port}]/{leaf}")
@@ -109,9 +114,9 @@ def _lines_with(text: str, names: Collection[str], file: str) -> tuple[str, dict
     return file, found
 
 
-def _elsewhere(sheet: Sheet, having: Iterable[int], paths: list[str], file: str) -> bool:
+def _elsewhere(statement: Statement, having: Iterable[int], paths: list[str], file: str) -> bool:
     """Return whether a name occurs in lines of a file other than those of its uses: it may be defined there."""
-    places, left = sheet.device.reading.lines, {*having}
+    places, left = statement.device.reading.lines, {*having}
     for line in sorted({places[path][1] for path in paths if path in places and places[path][0] == file}):
         near = [each for each in range(line - _AWAY, line + _AWAY + 1) if each in left]
         left.difference_update(sorted(near, key=lambda n: (abs(n - line), -n))[:1])
@@ -123,3 +128,6 @@ def _named(clause: str) -> Iterator[tuple[str, str]]:
     for word, name in pairwise(words):
         if word in _CLAUSE:
             yield name, _CLAUSE[word]
+
+
+RULES = (SwitchRule(UNDEFINED, POLICY, (), _undefined_names),)

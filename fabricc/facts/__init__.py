@@ -1,0 +1,1 @@
+"""The statements of one device, sorted once from a reading: ports, sessions, places in its files."""

@@ -1,0 +1,161 @@
+"""The facts of one device sorted for the rules: its ports, its sessions, and the place of each statement."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from fabricc.back.nos.ports import PLAIN, PortKind, parser
+from fabricc.base.values import dataclass
+from fabricc.facts.device import End, Kind, Place, Tier
+from fabricc.facts.frame import NEIGHBOUR, SECONDARY, VRF
+from fabricc.facts.packed import parts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator, Mapping
+
+    from fabricc.back.nos.ports import PortName
+    from fabricc.fabric.facts import Value
+    from fabricc.facts.device import Device
+
+_FAMILIES = ("ipv4", "ipv6")
+_USED = ("ipv4", "ipv6", "unnumbered", "switchport", "pfc", "bundle")
+_FIRST = ("ipv4", "mtu", "description", "enabled", "remote_asn", "switchport", "pfc", "speed_gbps")
+NOWHERE = Place(Tier.OTHER)
+
+T = TypeVar("T")
+
+
+class Far(NamedTuple):
+    """The other end of a link of a device: `known` if the folder has that device."""
+
+    end: End
+    tier: Tier
+    known: bool
+
+
+@dataclass(slots=True)
+class Statement:
+    """One device.
+
+    Attributes:
+        ports: port -> its facts, by the rest of the path.
+        sessions: routing instance ("" for the default one) and neighbor -> its facts, likewise.
+        addresses: port -> its addresses with prefix lengths.
+        rest: facts of no port and no session; `lines`: file and line of each.
+        chains: results of `chain`.
+        fars: port -> other end of its link.
+        parsed: parses port names of the device's system.
+        shared: results from facts shared with devices whose ports lead to the same tiers; see `once`.
+    """
+
+    device: Device
+    place: Place
+    fars: Mapping[str, Far]
+    parsed: Callable[[str], PortName]
+    shared: dict[Any, Any]
+    ports: Mapping[str, Mapping[str, Value]]
+    sessions: Mapping[tuple[str, str], Mapping[str, Value]]
+    addresses: Mapping[str, list[str]]
+    rest: dict[str, Value]
+    lines: dict[str, tuple[str, int]]
+    chains: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The device's."""
+        return self.device.name
+
+    def base(self, port: str) -> str:
+        """Return the port below a logical interface, as far as the device mentions it."""
+        below = port.rpartition(".")[0]
+        return below if below in self.ports else port
+
+    def carrier(self, port: str) -> str:
+        """Return the interface with the addresses of a port: its bundle, or the port."""
+        return self.chain(port)[-1]
+
+    def chain(self, port: str) -> tuple[str, ...]:
+        """Return a port, the port below it, and its bundle, each once."""
+        if port not in self.chains:
+            base = self.base(port)
+            bundle = self._bundle(base)
+            self.chains[port] = tuple(dict.fromkeys((port, base, bundle) if bundle else (port, base)))
+        return self.chains[port]
+
+    def _bundle(self, port: str) -> str:
+        bundle = str(self.ports.get(port, {}).get("bundle", ""))
+        if not bundle or bundle in self.ports:
+            return bundle
+        wanted = self.parsed(bundle).port
+        return next((each for each in self.ports if self.parsed(each).port == wanted), "")
+
+    def of(self, port: str, leaf: str) -> Value | None:
+        """Return a fact of a port, of the port below it, or of its bundle."""
+        for each in self.chain(port):
+            if (value := self.ports.get(each, {}).get(leaf)) is not None:
+                return value
+        return None
+
+    def open_ports(self) -> Iterator[str]:
+        """Yield ports that are up and in use without a known far end: hosts are often not in the folder."""
+        for port, says in self.ports.items():
+            if port in self.fars or says.get("enabled") == "false" or "kind" in says:
+                continue
+            name = self.parsed(port)
+            if name.kind is PortKind.PORT and not name.unit and any(leaf in says for leaf in _USED):
+                yield port
+
+    def once(self, what: Hashable, worked_out: Callable[[], T]) -> T:
+        """Return a result that needs no own facts of the device, and only tiers of its links: computed once for all."""
+        if what not in self.shared:
+            self.shared[what] = worked_out()
+        found: T = self.shared[what]
+        return found
+
+    @property
+    def tells_quality(self) -> bool:
+        """Whether its files speak of quality of service at all, so that what they leave out is not there."""
+        return any(path.startswith(("qos/", "pool/", "watchdog/")) for path in self.rest) or any(
+            "pfc" in says or "trust" in says for says in self.ports.values()
+        )
+
+
+def read_statement(device: Device, place: Place, fars: Mapping[str, Far]) -> Statement:
+    """Sort the facts of a device."""
+    parts = parts_of(device.held)
+    rest = parts.rest()
+    addresses: dict[str, list[str]] = {}
+    for port, own in parts.own_of_ports():
+        for leaf, value in own:
+            if leaf in _FAMILIES and isinstance(value, str):
+                addresses.setdefault(port, []).append(value)
+            elif leaf.startswith(SECONDARY):
+                addresses.setdefault(port, []).append(leaf[len(SECONDARY) : -1])
+    parsed = PLAIN.parsed if device.kind is Kind.HOST else parser(device.system)
+    tiers = tuple([(port, far.tier, far.known) for port, far in fars.items()])
+    alike = device.system, device.kind, device.model, device.box, place.tier, tiers
+    shared = parts.frame.memo.setdefault(alike, {})
+    return Statement(
+        device,
+        place,
+        fars,
+        parsed,
+        shared,
+        parts.ports(),
+        parts.sessions(),
+        addresses,
+        rest.facts,
+        rest.lines,
+    )
+
+
+def session_path(key: tuple[str, str], leaf: str) -> str:
+    """Path of a fact of a session."""
+    vrf, neighbour = key
+    return f"{scope_of(vrf)}{NEIGHBOUR}{neighbour}]/{leaf}"
+
+
+def scope_of(vrf: str) -> str:
+    """What paths of a routing instance begin with."""
+    return f"{VRF}{vrf}]/" if vrf else ""

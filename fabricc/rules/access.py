@@ -1,0 +1,92 @@
+"""Find settings of one switch by which people log in who should not, and services that it lacks."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Severity
+from fabricc.rules.findings import finding_at
+from fabricc.rules.inputs import Input
+from fabricc.rules.rule import SwitchRule
+from fabricc.rules.topics import ADDRESSES, OTHER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.facts.statement import Statement
+    from fabricc.proof.compare import Finding
+    from fabricc.rules.sessions import Sessions
+
+OPEN, UNSAFE, ISOLATED = "FAB9671", "FAB9672", "FAB6206"
+_ACCESS = re.compile(r"management/access(\[.*\])?|access\[.*\]")
+_EVERYONE = re.compile(r"\b(?:any|everyone else)\b|(?<![\d.:a-f])(?:0\.0\.0\.0|::)/0")
+_TELNET = ("management/telnet", "system/feature[telnet]")
+_COMMUNITIES = ("public", "private")
+_SNMP = re.compile(r"management/snmp/(secret|community\[.*\])|snmp/.*community.*")
+_VTY = re.compile(r"daemon\[.*\]/vty_address")
+_LOCAL = ("127.0.0.1", "::1")
+
+
+def _open_access(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    seen: set[tuple[str, int]] = set()
+    for path, value in statement.rest.items():
+        if not _ACCESS.fullmatch(path) or not _EVERYONE.search(str(value)):
+            continue
+        place = statement.lines.get(path, ("", 0))
+        if place not in seen:
+            seen.add(place)
+            message = (
+                f"{statement.name} lets everyone reach its management services ({str(value).strip(' ,')})"
+            )
+            remedy = "Permit the networks of the administrators only."
+            yield finding_at(OPEN, statement.device, path, message, "open access", Severity.WARNING, remedy)
+
+
+def _unsafe_logins(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    for path, value in statement.rest.items():
+        if path in _TELNET and value not in ("off", "false"):
+            message = f"{statement.name} accepts Telnet, which sends passwords in the clear"
+            yield _unsafe(statement, path, message, "Telnet", "Disable Telnet and use SSH.")
+        elif path.startswith("user[") and path.endswith("]/password") and value == "none":
+            user = path[len("user[") : -len("]/password")]
+            message = f"{statement.name}: the account {user} has no password"
+            yield _unsafe(
+                statement, path, message, "no password", "Give the account a key or a password, or remove it."
+            )
+        elif value in _COMMUNITIES and _SNMP.fullmatch(path):
+            message = f"{statement.name} answers SNMP with the community {value}, which everyone tries first"
+            yield _unsafe(
+                statement,
+                path,
+                message,
+                "SNMP community",
+                "Use SNMPv3, or a community that cannot be guessed.",
+            )
+        elif _VTY.fullmatch(path) and value not in _LOCAL:
+            message = f"{statement.name}: a daemon listens for Telnet at {value}, not on the loopback alone"
+            yield _unsafe(statement, path, message, "Telnet", "Let the daemons listen at 127.0.0.1.")
+
+
+def _unsafe(statement: Statement, path: str, message: str, group: str, remedy: str) -> Finding:
+    return finding_at(UNSAFE, statement.device, path, message, group, Severity.WARNING, remedy)
+
+
+def _not_isolated(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report that routes lead from the fabric's ports to the management network (invariant 6)."""
+    path = "management/isolated"
+    if statement.rest.get(path) == "false" and "management/address" in statement.rest and statement.fars:
+        message = (
+            f"{statement.name} routes between the fabric and the management network: any host reaches it"
+        )
+        remedy = "Put the management port into a routing instance of its own."
+        yield finding_at(
+            ISOLATED, statement.device, path, message, "management isolation", Severity.WARNING, remedy
+        )
+
+
+RULES = (
+    SwitchRule(OPEN, OTHER, (), _open_access),
+    SwitchRule(UNSAFE, OTHER, (), _unsafe_logins),
+    SwitchRule(ISOLATED, ADDRESSES, (Input.LINKS,), _not_isolated),
+)

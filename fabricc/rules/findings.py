@@ -1,0 +1,139 @@
+"""Findings of rules: at which line of which file of a device a statement stands, or should stand."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Severity
+from fabricc.proof.compare import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fabricc.facts.device import Device
+
+_FIRST = ("ipv4", "mtu", "description", "enabled", "remote_asn", "switchport", "pfc", "speed_gbps")
+
+
+def place_of(device: Device, *paths: str, like: str = "", word: str = "") -> tuple[str, int]:
+    """Return file below the folder and line of the first of these facts that exists, or of the closest statement.
+
+    Args:
+        device: whose files.
+        paths: of facts, the exact one first.
+        like: the line by which another device states the missing fact: a line with the same beginning and another or
+            unknown meaning takes its place.
+        word: a word of the exact line, if several lines make the fact.
+    """
+    found = _nearest(device, paths)
+    if found is None:
+        first = next(iter(device.paths.values()), "")
+        return first, 1 if first else 0
+    file, line = found
+    leaf = paths[0].rpartition("]/")[2] if paths else ""
+    if like and (other := _instead(device, file, line, like, leaf)):
+        file, line = other
+    elif word and word not in _line(device, file, line):
+        block = (*range(line, line + _BLOCK), *range(line, max(line - _BLOCK, 0), -1))
+        line = next((at for at in block if word in _line(device, file, at)), line)
+    return device.paths.get(file, file), line
+
+
+_BLOCK = 12
+"""Lines of one block, as far as one is looked through."""
+
+
+def _nearest(device: Device, paths: Iterable[str]) -> tuple[str, int] | None:
+    lines = device.reading.lines
+    for path in paths:
+        if place := lines.get(path):
+            return place
+    for path in paths:
+        above = path
+        while above := above.rpartition("/")[0]:
+            beside = (lines.get(f"{above}/{leaf}") for leaf in _FIRST)
+            if place := next((each for each in beside if each), None):
+                return place
+            if "[" in above or "/" in above:
+                inside = f"{above}/"
+                if place := next((each for known, each in lines.items() if known.startswith(inside)), None):
+                    return place
+    return None
+
+
+def beside(device: Device, path: str, other: Device, wanted: str) -> str:
+    """Return the fact of a port or session of `other` closest to a fact that this device has too.
+
+    Args:
+        device: the device whose fact is searched.
+        path: where facts of the port or session begin.
+        other: a device of the same system, or the same.
+        wanted: the fact of a port or session there.
+    """
+    place = other.reading.lines.get(wanted)
+    start = wanted[: wanted.rindex("]/", 0, wanted.index("]/") + 2) + 2]
+    if place is None:
+        return path
+    known = device.reading.lines
+    near = sorted(
+        (abs(line - place[1]), each[len(start) :])
+        for each, (file, line) in other.reading.lines.items()
+        if each.startswith(start) and file == place[0]
+    )
+    return next((path + leaf for _, leaf in near if path + leaf in known), path)
+
+
+def line_of(device: Device, path: str) -> str:
+    """The text of the line that states a fact; "" where none does."""
+    place = device.reading.lines.get(path)
+    return _line(device, *place) if place else ""
+
+
+def _line(device: Device, file: str, line: int) -> str:
+    lines = _lines(device.files.get(file, ""))
+    return lines[line - 1] if 0 < line <= len(lines) else ""
+
+
+@lru_cache(maxsize=2)
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text; cached, because a device has many findings."""
+    return text.split("\n")
+
+
+def _instead(device: Device, file: str, line: int, like: str, leaf: str) -> tuple[str, int] | None:
+    """Return a line near a place, or an unknown one, that begins like `like` and states the same of nothing else."""
+    wanted = _beginning(like)
+    if not wanted:
+        return None
+    suffix = f"]/{leaf}"
+    stating = {place for path, place in device.reading.lines.items() if path.endswith(suffix)}
+    near = sorted(range(max(line - _BLOCK, 1), line + _BLOCK), key=lambda at: abs(at - line))
+    for at in near:
+        if (file, at) not in stating and _beginning(_line(device, file, at)) == wanted:
+            return file, at
+    unknown = [(other, at) for other, at, text in device.reading.unknown if _beginning(text) == wanted]
+    return unknown[0] if unknown else None
+
+
+def _beginning(text: str) -> tuple[str, ...]:
+    """Return the beginning of a line without its value: all words but the last, at most two."""
+    words = text.split()
+    return tuple(words[: min(2, max(1, len(words) - 1))])
+
+
+def finding_at(
+    code: str,
+    device: Device,
+    paths: str | Iterable[str],
+    message: str,
+    group: str,
+    severity: Severity = Severity.ERROR,
+    remedy: str = "",
+    *,
+    like: str = "",
+    word: str = "",
+) -> Finding:
+    """Return a finding at the first of the paths that the device states, its file below the folder; see `place_of`."""
+    wanted = (paths,) if isinstance(paths, str) else tuple(paths)
+    return Finding(code, message, *place_of(device, *wanted, like=like, word=word), group, severity, remedy)

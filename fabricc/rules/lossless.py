@@ -1,0 +1,171 @@
+"""Check what makes a class lossless on one device, without any plan: PFC, marking, watchdog, map, other pauses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import join_words
+from fabricc.facts.frame import PORT
+from fabricc.proof.invariants.view import as_int, priorities
+from fabricc.rules.classes import (
+    classes_of,
+    group_of,
+    lossless_ports,
+    marks,
+    priority_group,
+    queue_of,
+    queues_of,
+)
+from fabricc.rules.findings import finding_at
+from fabricc.rules.inputs import Input
+from fabricc.rules.rule import SwitchRule
+from fabricc.rules.topics import CLASSIFICATION, PFC
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.facts.statement import Statement
+    from fabricc.proof.compare import Finding
+    from fabricc.rules.sessions import Sessions
+
+UNGUARDED, CLASSED, PAUSED = "FAB9606", "FAB9607", "FAB9608"
+_OFF = ("off", "none", "false", "0")
+
+
+def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports with PFC that have no watchdog, no marking, or marking that ends before it begins."""
+    lossless = lossless_ports(statement)
+    if left := [port for port in lossless if statement.ports[port].get("watchdog") != "true"]:
+        text = f"{_ports(left)}: PFC without a watchdog: one stuck receiver can stop the fabric"
+        remedy = "Turn the PFC watchdog on for every port with PFC."
+        leaves = ("watchdog", "pfc")
+        yield _finding(statement, UNGUARDED, left[0], leaves, text, "no watchdog", Severity.WARNING, remedy)
+    unmarked: dict[int, list[str]] = {}
+    for port, found in lossless.items():
+        for priority in found:
+            queue = queue_of(statement, priority)
+            if not marks(statement, port, queue):
+                unmarked.setdefault(queue, []).append(port)
+    for queue, ports in sorted(unmarked.items()):
+        text = (
+            f"{_ports(ports)}: PFC and no ECN on queue {queue}: senders slow down only when they are paused"
+        )
+        remedy = "Mark the queue from below the point at which the port pauses."
+        yield _finding(statement, UNGUARDED, ports[0], ("pfc",), text, "no ECN", Severity.WARNING, remedy)
+    yield from _fill_levels(statement, lossless)
+
+
+def _global_pause(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports with PFC that pause all traffic as well."""
+    ports = lossless_ports(statement)
+    if both := [port for port in ports if str(statement.ports[port].get("flow_control", "off")) not in _OFF]:
+        text = f"{_ports(both)}: global pause (IEEE 802.3x) beside PFC: one link can use only one"
+        leaves = ("flow_control",)
+        yield _finding(statement, PAUSED, both[0], leaves, text, "802.3x", Severity.WARNING, "Turn it off.")
+
+
+def _fill_levels(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> Iterator[Finding]:
+    """Marking that ends before it begins, where its thresholds are shares of the buffer."""
+    wrong: dict[tuple[int, int, int], list[str]] = {}
+    for port, found in lossless.items():
+        for queue in {queue_of(statement, priority) for priority in found}:
+            path = f"queue[{queue}]/ecn_{{}}_fill_percent"
+            low, high = (as_int(statement.ports[port].get(path.format(end))) for end in ("min", "max"))
+            if low is not None and high is not None and low >= high:
+                wrong.setdefault((queue, low, high), []).append(port)
+    for (queue, low, high), ports in wrong.items():
+        text = (
+            f"{_ports(ports)}: queue {queue} marks from {low} % of its buffer to {high} %, which is no more"
+        )
+        leaves = (f"queue[{queue}]/ecn_min_fill_percent",)
+        yield _finding(
+            statement, UNGUARDED, ports[0], leaves, text, "marking", Severity.ERROR, "Swap the two."
+        )
+
+
+def _unused_priorities(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report priorities with PFC into which no code point leads."""
+    lossless, classes = lossless_ports(statement), classes_of(statement)
+    if not classes:
+        return
+    groups = {group_of(statement, each) for each in set(classes.values())}
+    for priority in sorted({each for found in lossless.values() for each in found}):
+        queue = queue_of(statement, priority)
+        if priority_group(statement, priority) in groups or queue in queues_of(statement, classes):
+            continue
+        port = next(port for port, found in lossless.items() if priority in found)
+        text = (
+            f"PFC for priority {priority}, which no code point is mapped to: what it is for is not protected"
+        )
+        remedy = "Map the code points of the lossless traffic to this class, or turn its PFC off."
+        paths = tuple(f"qos/dscp[{dscp}]/traffic_class" for dscp in classes)
+        yield finding_at(
+            CLASSED, statement.device, (f"{PORT}{port}]/pfc", *paths), f"{statement.name}: {text}", "PFC of no class",
+            Severity.WARNING, remedy,
+        )  # fmt: skip
+
+
+def rdma_findings(statement: Statement, dscp: int, said_by: str) -> Iterator[Finding]:
+    """RDMA's code point leads into a class with PFC on every port to another device that has any PFC."""
+    classes = classes_of(statement)
+    if dscp not in classes:
+        return
+    group, queue = group_of(statement, classes[dscp]), queues_of(statement, {dscp: classes[dscp]})
+    bare = []
+    for port, says in statement.ports.items():
+        found = priorities(says.get("pfc"))
+        if found and not any(
+            priority_group(statement, each) == group or queue_of(statement, each) in queue for each in found
+        ):
+            bare.append(port)
+    if bare:
+        message = (
+            f"{statement.name}: DSCP {dscp}, RDMA's ({said_by}), is in class {classes[dscp]}, which {_ports(bare)} "
+            f"{'does' if len(bare) == 1 else 'do'} not protect by PFC: RDMA drops there"
+        )
+        remedy = "Map it to the class that has PFC, on every device alike."
+        yield finding_at(
+            CLASSED, statement.device, f"qos/dscp[{dscp}]/traffic_class", message, "RDMA lossy", Severity.ERROR, remedy
+        )  # fmt: skip
+
+
+def protected(statement: Statement) -> frozenset[int] | None:
+    """Return the code points that PFC protects on every port of the device with PFC; None without such ports."""
+    return statement.once(protected, lambda: _protected(statement))
+
+
+def _protected(statement: Statement) -> frozenset[int] | None:
+    kinds = {found for says in statement.ports.values() if (found := priorities(says.get("pfc")))}
+    if not kinds:
+        return None
+    classes = classes_of(statement)
+    groups = [{priority_group(statement, each) for each in kind} for kind in kinds]
+    return frozenset(
+        d for d, each in classes.items() if all(group_of(statement, each) in kind for kind in groups)
+    )
+
+
+def _ports(ports: list[str]) -> str:
+    return join_words(ports, 2)
+
+
+def _finding(
+    statement: Statement,
+    code: str,
+    port: str,
+    leaves: tuple[str, ...],
+    text: str,
+    group: str,
+    severity: Severity,
+    remedy: str,
+) -> Finding:
+    paths = tuple(f"{PORT}{port}]/{leaf}" for leaf in leaves)
+    return finding_at(code, statement.device, paths, f"{statement.name} {text}", group, severity, remedy)
+
+
+RULES = (
+    SwitchRule(UNGUARDED, PFC, (Input.PFC,), _unguarded_ports, shared=True),
+    SwitchRule(PAUSED, PFC, (Input.PFC,), _global_pause, shared=True),
+    SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _unused_priorities, shared=True),
+)

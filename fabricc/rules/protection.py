@@ -1,0 +1,215 @@
+"""Find hops on which traffic that is meant to be lossless drops, from what one switch states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.defaults import classifies_unstated
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import join_words
+from fabricc.facts.device import Tier
+from fabricc.facts.frame import PORT
+from fabricc.proof.invariants.view import as_int, priorities
+from fabricc.rules.classes import classes_of, lossless_ports, priority_group, queue_of
+from fabricc.rules.findings import finding_at
+from fabricc.rules.inputs import Input
+from fabricc.rules.rule import SwitchRule
+from fabricc.rules.topics import BUFFERS, CLASSIFICATION, INTERFACES, PFC
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.fabric.facts import Value
+    from fabricc.facts.statement import Statement
+    from fabricc.proof.compare import Finding
+    from fabricc.rules.sessions import Sessions
+
+HOP, UNCLASSIFIED, BUFFER, SHORT = "FAB9666", "FAB9667", "FAB9668", "FAB9669"
+ROCE_4096 = 4096 + 20 + 8 + 12 + 16 + 4 + 4
+"""IP packet of an RDMA write of 4,096 bytes: payload, IPv4, UDP, BTH, RETH, immediate data, ICRC (annex A17)."""
+_INTENT = "watchdog/detect_ms"
+_COMPUTED = "NULL"
+"""In the place of a buffer that the switch computes from speed and cable."""
+_IN_USE = ("ipv4", "ipv6", "unnumbered", "switchport")
+_SWITCHES = (Tier.TOR, Tier.SPINE, Tier.CORE)
+
+
+def _bare_hops(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report PFC that takes effect on no port, and links without PFC beside lossless ones."""
+    if lossless := lossless_ports(statement):
+        yield from _bare(statement, lossless)
+    else:
+        yield from _without_effect(statement)
+
+
+def _without_effect(statement: Statement) -> Iterator[Finding]:
+    """Report that a switch states parts of PFC, and no port has it in effect."""
+    ports = [port for port, says in statement.ports.items() if _prepared(says)]
+    used = statement.fars or any(_used(says) for says in statement.ports.values())
+    if not used or (_INTENT not in statement.rest and not ports):
+        return
+    paths = (
+        [f"{PORT}{ports[0]}]/{leaf}" for leaf in ("pfc", "headroom/xoff_bytes", "watchdog")] if ports else []
+    )
+    message = f"{statement.name} states parts of PFC, and it takes effect on no port: RDMA drops here"
+    remedy = "Enable PFC for the class of RDMA on every port, or remove what is left of it."
+    yield finding_at(
+        HOP, statement.device, (*paths, _INTENT), message, "PFC without effect", Severity.WARNING, remedy
+    )
+
+
+def _prepared(says: Mapping[str, Value]) -> bool:
+    asked = says.get("pfc") == "" or says.get("qos_setting[priority-flow-control]") == "on"
+    return asked or "headroom/xoff_bytes" in says or says.get("watchdog") == "true"
+
+
+def _used(says: Mapping[str, Value]) -> bool:
+    """Return whether a port has an address or bridges."""
+    return any(leaf in says for leaf in _IN_USE)
+
+
+def _bare(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> Iterator[Finding]:
+    """Report links to switches, or all ports to hosts, that have no PFC where other ports of the switch have it."""
+    covered = {each for port in lossless for each in statement.chain(port)}
+    links = [port for port, far in statement.fars.items() if far.known and far.tier in _SWITCHES]
+    links = [port for port in links if statement.of(port, "enabled") != "false"]
+    bare = [port for port in links if not covered.intersection(statement.chain(port))]
+    if bare:
+        message = (
+            f"{statement.name} {join_words(bare, 2)}: a link to a switch without PFC, which other "
+            f"ports have: RDMA drops"
+        )
+        remedy = "Enable PFC for the same priorities on both ends of every link between switches."
+        paths = [f"{PORT}{bare[0]}]/{leaf}" for leaf in ("pfc", "qos_setting[priority-flow-control]", "mtu")]
+        yield finding_at(HOP, statement.device, paths, message, "link without PFC", Severity.WARNING, remedy)
+    hosts = [port for port, far in statement.fars.items() if far.tier is Tier.HOST] + [
+        port for port in statement.open_ports() if _used(statement.ports[port])
+    ]
+    if (
+        statement.place.tier is Tier.TOR
+        and hosts
+        and len(bare) < len(links)
+        and not covered.intersection(hosts)
+    ):
+        message = (
+            f"{statement.name} {join_words(hosts, 2)}: no port to hosts has PFC, which links to switches have"
+        )
+        remedy = "Enable PFC on the ports to hosts that run RDMA."
+        paths = [f"{PORT}{hosts[0]}]/{leaf}" for leaf in ("pfc", "mtu", "ipv4", "description")]
+        yield finding_at(HOP, statement.device, paths, message, "hosts without PFC", Severity.WARNING, remedy)
+
+
+def _unclassified(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report lossless ports that do not put packets into classes by their code points."""
+    lossless = lossless_ports(statement)
+    unsaid = classifies_unstated(statement.device.system)
+    if unsaid and not classes_of(statement):
+        return
+    found: dict[str, list[str]] = {}
+    for port in lossless:
+        trust = statement.of(port, "trust")
+        if trust in ("dscp", "l3") or (trust is None and unsaid) or _tagged(statement, port):
+            continue
+        found.setdefault("" if trust is None else str(trust), []).append(port)
+    for trust, ports in found.items():
+        how = f"classify by {trust}, not by DSCP" if trust else "have no classification by DSCP"
+        message = f"{statement.name} {join_words(ports, 2)} {how}: RDMA does not reach its lossless class"
+        remedy = "Bind the map of code points to every port, or trust DSCP there."
+        paths = [f"{PORT}{ports[0]}]/{leaf}" for leaf in ("trust", "pfc")]
+        yield finding_at(UNCLASSIFIED, statement.device, paths, message, "no classification", remedy=remedy)
+
+
+def _tagged(statement: Statement, port: str) -> bool:
+    """Return whether frames of a port carry a priority in their VLAN tag."""
+    return statement.of(port, "switchport") == "trunk" or "." in port
+
+
+def _buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report priorities with PFC whose buffer is a lossy one, has no headroom, or drops at the egress."""
+    lossless = lossless_ports(statement)
+    lossy: dict[str, list[str]] = {}
+    dropping: dict[str, list[str]] = {}
+    bare: list[str] = []
+    for port, found in lossless.items():
+        says = statement.ports[port]
+        for priority in found:
+            leaf = f"priority_group[{priority_group(statement, priority)}]/buffer_profile"
+            if says.get(leaf, _COMPUTED) != _COMPUTED and "headroom/xoff_bytes" not in says:
+                lossy.setdefault(leaf, []).append(port)
+            if (leaf := f"queue[{queue_of(statement, priority)}]/lossy_buffer") in says:
+                dropping.setdefault(leaf, []).append(port)
+        stated = "pool/ingress_lossless_bytes" in statement.rest
+        in_use = port in statement.fars or _used(says)
+        if stated and in_use and not any(each.startswith(("headroom/", "priority_group[")) for each in says):
+            bare.append(port)
+    remedy = (
+        "Give the priority of PFC a lossless buffer with headroom at the ingress, and no limit at the egress."
+    )
+    for leaf, ports in lossy.items():
+        profile = statement.ports[ports[0]][leaf]
+        message = (
+            f"{statement.name} {join_words(ports, 2)}: PFC, and the buffer {profile}, which has no "
+            f"headroom: RDMA drops"
+        )
+        yield finding_at(
+            BUFFER, statement.device, f"{PORT}{ports[0]}]/{leaf}", message, "lossy buffer", remedy=remedy
+        )
+    for leaf, ports in dropping.items():
+        profile = statement.ports[ports[0]][leaf]
+        message = (
+            f"{statement.name} {join_words(ports, 2)}: PFC, and a lossy egress buffer ({profile}): RDMA drops"
+        )
+        yield finding_at(
+            BUFFER, statement.device, f"{PORT}{ports[0]}]/{leaf}", message, "lossy egress", remedy=remedy
+        )
+    if bare:
+        message = (
+            f"{statement.name} {join_words(bare, 2)}: PFC without a buffer and without the length of a "
+            f"cable: no headroom"
+        )
+        yield finding_at(
+            BUFFER, statement.device, f"{PORT}{bare[0]}]/pfc", message, "no headroom", remedy=remedy
+        )
+    yield from _pools(statement, lossless, remedy)
+
+
+def _pools(statement: Statement, lossless: dict[str, tuple[int, ...]], remedy: str) -> Iterator[Finding]:
+    """Report shares of the buffer that leave a priority with PFC without headroom or in the lossy pool."""
+    share = "pool/ingress_lossless_headroom_percent"
+    if statement.rest.get(share) == 0:
+        message = f"{statement.name} gives headroom 0 % of the buffer, and {len(lossless):,} ports have PFC: RDMA drops"
+        yield finding_at(BUFFER, statement.device, share, message, "no headroom", remedy=remedy)
+    mine = set(priorities(statement.rest.get("pool/lossy_priorities")))
+    if wrong := sorted({each for found in lossless.values() for each in found} & mine):
+        message = (
+            f"{statement.name}: priority {wrong[0]} has PFC and uses the lossy part of the buffer: RDMA drops"
+        )
+        paths = (f"pool[lossy]/priority[{wrong[0]}]", "pool/lossy_priorities")
+        yield finding_at(BUFFER, statement.device, paths, message, "lossy pool", remedy=remedy)
+
+
+def _small_packets(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report lossless ports whose MTU is too small for RDMA with packets of 4,096 bytes."""
+    lossless = lossless_ports(statement)
+    found: dict[int, list[str]] = {}
+    for port in lossless:
+        mtu = as_int(statement.of(port, "mtu"))
+        if mtu is not None and mtu < ROCE_4096:
+            found.setdefault(mtu, []).append(port)
+    for mtu, ports in found.items():
+        message = (
+            f"{statement.name} {join_words(ports, 2)}: the MTU is {mtu:,} bytes, an RDMA packet of 4,096 bytes "
+            f"needs {ROCE_4096:,}: RDMA falls back to smaller packets, or drops"
+        )
+        remedy = f"Set an MTU of {ROCE_4096:,} bytes or more on every lossless port, alike on both ends."
+        yield finding_at(
+            SHORT, statement.device, f"{PORT}{ports[0]}]/mtu", message, "small MTU", Severity.WARNING, remedy
+        )
+
+
+RULES = (
+    SwitchRule(HOP, PFC, (Input.LINKS,), _bare_hops, shared=True),
+    SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC,), _unclassified, shared=True),
+    SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _buffers, shared=True),
+    SwitchRule(SHORT, INTERFACES, (Input.PFC,), _small_packets, shared=True),
+)

@@ -1,0 +1,61 @@
+"""All rules, and the two runs over them: on one switch, and on all switches of a fabric.
+
+`check`, `audit` and `diff` call these two functions and no rule by itself, so none of them can leave a rule out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.rules import (
+    access,
+    filters,
+    hash_seeds,
+    lanes,
+    loops,
+    lossless,
+    protection,
+    routing,
+    services,
+    static_routes,
+    undefined_names,
+    unknown_peers,
+    unread,
+)
+from fabricc.rules.inputs import answer_of
+from fabricc.rules.rule import FabricRule, SwitchRule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.facts.statement import Statement
+    from fabricc.proof.compare import Finding
+    from fabricc.rules.inputs import Answer
+    from fabricc.rules.rule import Report, Switches
+    from fabricc.rules.sessions import Sessions
+
+RULES: tuple[SwitchRule | FabricRule, ...] = (
+    *undefined_names.RULES, *unread.RULES, *lanes.RULES, *lossless.RULES, *protection.RULES, *filters.RULES,
+    *routing.RULES, *loops.RULES, *access.RULES, *static_routes.RULES, *unknown_peers.RULES, *hash_seeds.RULES,
+    *services.RULES,
+)  # fmt: skip
+
+
+def switch_findings(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Yield the findings of every rule about one switch."""
+    for rule in RULES:
+        if isinstance(rule, SwitchRule):
+            yield from rule.findings(statement, sessions)
+
+
+def fabric_findings(switches: Switches) -> Iterator[Report]:
+    """Yield the findings of every rule about several switches."""
+    for rule in RULES:
+        if isinstance(rule, FabricRule):
+            yield from rule.find(switches)
+
+
+def rule_answers(statement: Statement, sessions: Sessions) -> Iterator[tuple[str, Answer]]:
+    """Yield the topic of every rule, and whether a switch has the inputs of the rule."""
+    for rule in RULES:
+        yield rule.topic, answer_of(rule.inputs, statement, sessions)

@@ -1,0 +1,82 @@
+"""A rule: its code, its topic, the inputs that it needs, and the function that finds what breaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.values import dataclass
+
+if TYPE_CHECKING:
+    from fabricc.base.diagnostics import Severity
+    from fabricc.facts.statement import Statement
+    from fabricc.proof.compare import Finding
+    from fabricc.proof.invariants.policy import Policy
+    from fabricc.rules.inputs import Input
+    from fabricc.rules.sessions import Sessions
+    from fabricc.rules.summary import Summary
+
+
+class SwitchRule(NamedTuple):
+    """A rule about one switch; switches that differ in coordinates alone get the same answer.
+
+    Attributes:
+        shared: whether the answer depends on nothing that is the switch's own, such as its addresses and its text.
+    """
+
+    code: str
+    topic: str
+    inputs: tuple[Input, ...]
+    find: Callable[[Statement, Sessions], Iterator[Finding]]
+    shared: bool = False
+
+    def findings(self, statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+        """Yield what breaks the rule; switches that share a frame and are in order are looked at once."""
+        if self.shared and not statement.once(
+            self.find, lambda: any(True for _ in self.find(statement, sessions))
+        ):
+            return
+        yield from self.find(statement, sessions)
+
+
+class Report(NamedTuple):
+    """A finding about a switch of a fabric, before its file and line are known.
+
+    Attributes:
+        paths: facts to point at; the first that the switch states counts.
+        group: findings of one code and group are printed together.
+    """
+
+    code: str
+    device: str
+    paths: tuple[str, ...]
+    message: str
+    group: str
+    severity: Severity
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """The switches of a fabric, as rules about several of them need these.
+
+    Attributes:
+        summaries: switch -> what it states that is compared with others.
+        linked: switch -> devices at the other ends of its links.
+        owners: returns the devices that have an address.
+        policy: returns the routing policy of a switch, None where its sessions are not known.
+    """
+
+    summaries: Mapping[str, Summary]
+    linked: Mapping[str, Collection[str]]
+    owners: Callable[[str], Sequence[str]]
+    policy: Callable[[str], Policy | None]
+
+
+class FabricRule(NamedTuple):
+    """A rule about what several switches state."""
+
+    code: str
+    topic: str
+    inputs: tuple[Input, ...]
+    find: Callable[[Switches], Iterator[Report]]

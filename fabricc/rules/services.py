@@ -1,0 +1,48 @@
+"""Find switches that lack a service which others have, or which a complete configuration states."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Severity
+from fabricc.rules.access import OPEN
+from fabricc.rules.rule import FabricRule, Report
+from fabricc.rules.summary import ACCESS, SERVICES
+from fabricc.rules.topics import OTHER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.rules.rule import Switches
+    from fabricc.rules.summary import Summary
+
+MISSING = "FAB9674"
+_FIRST = ("management/ntp",)
+"""Services that a switch needs which has another one: without them the times in its log are wrong."""
+
+
+def _missing_services(fabric: Switches) -> Iterator[Report]:
+    """Report a service that most switches have and some lack, or that none has although others are configured."""
+    switches = fabric.summaries
+    counts = Counter(path for summary in switches.values() for path in summary.services)
+    for path, service in SERVICES.items():
+        if counts[path] == len(switches):
+            continue
+        most = counts[path] * 2 > len(switches)
+        for name, summary in switches.items():
+            if path in summary.services or not (most or _is_expected(summary, path)):
+                continue
+            others = f", which {counts[path]:,} of {len(switches):,} switches have" if most else ""
+            paths = (path, *summary.services, *summary.beside, "management/address", "system/hostname")
+            code = OPEN if path == ACCESS else MISSING
+            message, remedy = f"{name} has no {service}{others}", f"Configure the {service}."
+            yield Report(code, name, paths, message, f"no {service}", Severity.WARNING, remedy)
+
+
+def _is_expected(summary: Summary, path: str) -> bool:
+    """Return whether a switch states what a complete configuration states with a service."""
+    return path != ACCESS and (bool(summary.beside) or (bool(summary.services) and path in _FIRST))
+
+
+RULES = (FabricRule(MISSING, OTHER, (), _missing_services),)

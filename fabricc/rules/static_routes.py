@@ -1,0 +1,86 @@
+"""Find static routes that take traffic for the prefix of another switch from its path."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics import Severity
+from fabricc.proof.invariants.prefixes import Block, block
+from fabricc.rules.rule import FabricRule, Report
+from fabricc.rules.topics import POLICY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.rules.rule import Switches
+
+STATIC = "FAB9660"
+_DROPS = ("discard", "reject")
+
+
+def _static_routes(fabric: Switches) -> Iterator[Report]:
+    if not any(summary.routes for summary in fabric.summaries.values()):
+        return
+    origins = find_origins(fabric)
+    by_length: dict[tuple[int, int], dict[int, Block]] = {}
+    for each in origins:
+        by_length.setdefault((each.family, each.length), {})[each.first] = each
+    for name, summary in fabric.summaries.items():
+        for prefix, via, path in summary.routes:
+            mine = block(prefix)
+            whole = _covering(mine, by_length) if mine else None
+            if whole is None or name in origins[whole]:
+                continue
+            owner = min(origins[whole])
+            if via in _DROPS:
+                message = f"{name} drops traffic for {prefix}, which is of {owner} ({whole})"
+                severity = Severity.ERROR
+            elif _hops(via) and not any(_reaches(fabric, hop, origins[whole]) for hop in _hops(via)):
+                message = f"{name} sends traffic for {prefix}, which is of {owner} ({whole}), to {via} alone"
+                severity = Severity.WARNING
+            else:
+                continue
+            remedy = "Remove the static route, so that BGP's routes are used."
+            yield Report(STATIC, name, (path,), message, "static route", severity, remedy)
+
+
+RULES = (FabricRule(STATIC, POLICY, (), _static_routes),)
+
+
+def find_origins(fabric: Switches) -> dict[Block, set[str]]:
+    """Return originated prefixes, longer than a pool and shorter than an address -> the originating switches."""
+    origins: dict[Block, set[str]] = {}
+    for name, summary in fabric.summaries.items():
+        for text in summary.prefixes:
+            if (mine := block(text)) and 0 < mine.length < mine.bits:
+                origins.setdefault(mine, set()).add(name)
+    return origins
+
+
+def _covering(mine: Block, by_length: Mapping[tuple[int, int], Mapping[int, Block]]) -> Block | None:
+    """Return the longest prefix that contains a block."""
+    for length in range(mine.length, 0, -1):
+        known = by_length.get((mine.family, length))
+        first = mine.first >> (mine.bits - length) << (mine.bits - length)
+        if known and first in known:
+            return known[first]
+    return None
+
+
+def _hops(via: str) -> list[str]:
+    """Return the next hops that are addresses."""
+    hops = []
+    for word in via.replace(",", " ").split():
+        try:
+            ip_address(word)
+        except ValueError:
+            continue
+        hops.append(word)
+    return hops
+
+
+def _reaches(fabric: Switches, hop: str, owners: set[str]) -> bool:
+    """Whether a next hop is an address of one of these switches, or of no known device."""
+    having = fabric.owners(hop)
+    return not having or any(name in owners for name in having)

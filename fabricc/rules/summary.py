@@ -1,0 +1,96 @@
+"""The summary of one switch: what it states that rules compare with other switches."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.facts.statement import session_path
+from fabricc.proof.invariants.view import as_int
+from fabricc.rules.external_sessions import UPPER, external_sessions, has_policy
+
+if TYPE_CHECKING:
+    from fabricc.facts.device import Tier
+    from fabricc.facts.statement import Statement
+    from fabricc.rules.sessions import Key, Sessions
+
+ACCESS = "management/access"
+SERVICES = {
+    "management/ntp": "NTP server", "management/syslog": "log server", ACCESS: "limit on who reaches its management",
+}  # fmt: skip
+"""Path -> what a switch lacks without it."""
+_STATIC = "static_route["
+_ORIGINS = ("bgp/aggregate[", "bgp/network[")
+_SEED = re.compile(r"[/[](?:ecmp_)?hash_seed\]?$")
+_BESIDE = ("management/access", "management/tacacs")
+
+
+class OuterSession(NamedTuple):
+    """A session with another AS over which no link to a known device leads; `bare`: directions without a policy."""
+
+    key: Key
+    imports: str
+    bare: tuple[str, ...]
+
+
+class Summary(NamedTuple):
+    """The facts of one switch that are compared with others.
+
+    Attributes:
+        routes: prefix, next hops and path of each static route of the default routing instance.
+        prefixes: aggregates and networks that it puts into BGP.
+        services: paths of the services that it has.
+        beside: paths that only a complete configuration states, beside its services.
+        seed: path and value of its hash seed.
+        loops: path by which it accepts its own AS number from switches above it; "" for none.
+        outer: sessions with another AS that may lead to unknown peers.
+        joined: whether a session leads over a link to a known device; `remote`: neighbors of the other sessions.
+    """
+
+    tier: Tier
+    asn: int | None
+    routes: tuple[tuple[str, str, str], ...]
+    prefixes: tuple[str, ...]
+    services: tuple[str, ...]
+    beside: tuple[str, ...]
+    seed: tuple[str, object] | None
+    loops: str
+    outer: tuple[OuterSession, ...]
+    joined: bool
+    remote: tuple[str, ...]
+
+
+def summarize(statement: Statement, sessions: Sessions) -> Summary:
+    """Return the facts of a switch that are compared with others."""
+    routes, prefixes, services = [], [], []
+    seed: tuple[str, object] | None = None
+    for path, value in statement.rest.items():
+        if path.startswith(_STATIC) and path.endswith("]"):
+            routes.append((path[len(_STATIC) : -1], str(value), path))
+        elif path.startswith(_ORIGINS) and path.endswith("]"):
+            prefixes.append(path.partition("[")[2][:-1])
+        elif path in SERVICES:
+            services.append(path)
+        elif _SEED.search(path):
+            seed = path, value
+    beside = [path for path in statement.rest if path.startswith(_BESIDE)]
+    outer, loops = [], ""
+    for key, says in external_sessions(statement):
+        far = statement.fars.get(sessions.near.get(key, ""))
+        if far is None or not far.known:
+            bare = tuple(way for way in ("import", "export") if not has_policy(says, way))
+            outer.append(OuterSession(key, str(says.get("import", "")), bare))
+        elif says.get("allow_as_in") not in (None, 0, "0") and far.tier in UPPER:
+            loops = loops or session_path(key, "allow_as_in")
+    inner = {key: _leads_in(statement, sessions, key) for key in sessions.said if not key[0]}
+    remote = tuple(neighbor for (_, neighbor), leads in inner.items() if not leads)
+    return Summary(
+        statement.place.tier, as_int(statement.rest.get("bgp/asn")), tuple(routes), tuple(prefixes), tuple(services),
+        tuple(beside), seed, loops, tuple(outer), any(inner.values()), remote,
+    )  # fmt: skip
+
+
+def _leads_in(statement: Statement, sessions: Sessions, key: Key) -> bool:
+    """Whether a link to a known device leads to a neighbor."""
+    far = statement.fars.get(sessions.near.get(key, ""))
+    return far is not None and far.known
