@@ -22,35 +22,51 @@ from fabricc.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-VERBS = {
-    "init": "Start a GitOps repository with a spec that builds as it stands.",
-    "validate": "Tell everything that is wrong with a spec.",
-    "fmt": "Lay out specs the same way, comments and meaning untouched.",
-    "lock": "Write the lock that a spec needs, or check that it is there.",
-    "plan": "Show topology, addresses, BGP, QoS and the assumptions taken.",
-    "build": "Write every configuration, proved against the plan.",
-    "check": "Prove a built tree: its bytes, its meaning, both ends of every link.",
-    "diff": "Review a change: its risk, its GPUs, its renumbering, its diffs.",
-    "explain": "Trace an address, ASN, device, threshold, output line or code to its origin.",
-    "report": "Write one HTML page to read, print and sign: picture, tables, buffers, failures.",
-    "sign": "Sign a built tree, so that what is pushed is what was reviewed.",
-    "trust": "Trust an access file that you have read, so that verbs log in with it.",
-    "push": "Bring a built tree to the switches, in waves that keep the fabric up.",
-    "verify": "Compare live switches with a built tree; the fewest moves that fix the cabling.",
-    "collect": "Fetch what an audit reads from live switches, read-only.",
-    "audit": "Tell what is wrong with any fabric, from its own configurations.",
-    "adopt": "Write the spec that builds a running fabric as it is.",
-    "migrate": "Turn a change that cannot be made in one step into specs that can be deployed in turn.",
-    "maintain": "Tell what taking devices out of service does to jobs and capacity, and how to do it.",
-    "upgrade": "Plan another release of an operating system: what changes, who takes it, in which order.",
-    "lab": "Boot the compiled fabric in network namespaces with FRR, and test it.",
-    "catalog": "List the hardware known, or one model with its figures and sources.",
-    "import": "Make tables of identities of a NetBox that knows the fabric.",
-    "export": "Write interfaces, BGP and LLDP as OpenConfig's models have them.",
-    "mcp": "Answer questions of programs by the Model Context Protocol, changing nothing.",
-    "docs": "List the pages of the documentation, or show one.",
-    "completion": "Print the script that completes fabricc's commands in a shell.",
+TASKS = {
+    "Design": {
+        "init": "Start a Git repository with a spec that builds, and with CI.",
+        "validate": "Check a spec and report every problem at once.",
+        "fmt": "Format specs: indentation and spacing; comments and meaning stay.",
+        "plan": "Show the topology, addresses, BGP, QoS and the assumptions.",
+        "catalog": "List the hardware models, or show one with figures and sources.",
+    },
+    "Build": {
+        "build": "Write every configuration, and prove it against the plan.",
+        "check": "Prove a built tree: its bytes, its meaning, both ends of every link.",
+        "lock": "Write the lock of a spec, or check that it is there.",
+        "lab": "Boot the compiled fabric in network namespaces with FRR, and test it.",
+        "export": "Write interfaces, BGP and LLDP in the models of OpenConfig.",
+    },
+    "Review": {
+        "diff": "Review a change: its risk, its GPUs, its renumbering, its diffs.",
+        "explain": "Show where an address, ASN, device, threshold, line or code comes from.",
+        "report": "Write one HTML page to read, print and sign.",
+        "sign": "Sign a built tree, so that push deploys what was reviewed.",
+    },
+    "Deploy": {
+        "trust": "Trust an access file that you have read, so that verbs log in with it.",
+        "push": "Deploy a built tree to the switches in waves that keep the fabric up.",
+        "verify": "Compare live switches with a built tree; list the fewest cable moves.",
+    },
+    "Operate": {
+        "maintain": "Show how maintenance affects jobs and capacity, and print the steps.",
+        "migrate": "Split a change into steps that can be deployed one after another.",
+        "upgrade": "Plan another release of an operating system: changes, owners, order.",
+    },
+    "Existing fabrics": {
+        "collect": "Fetch configurations and state from live switches, read-only.",
+        "audit": "Find faults in any fabric, from its own configurations.",
+        "adopt": "Write the spec that builds a running fabric as it is.",
+        "import": "Write identity tables from a NetBox that describes the fabric.",
+    },
+    "Tools": {
+        "mcp": "Serve read-only answers over the Model Context Protocol (MCP).",
+        "docs": "List the pages of the documentation, or show one.",
+        "completion": "Print the script that completes commands in a shell.",
+    },
 }
+"""Verbs by the task that they are for, with a line of help each."""
+VERBS = {verb: line for verbs in TASKS.values() for verb, line in verbs.items()}
 _MODULES = {"import": "importing"}
 """Verbs that are no name of a module."""
 INTERRUPTED, BROKEN_PIPE = 130, 141
@@ -61,7 +77,7 @@ class Verbs(click.Group):
     """The verbs; `fabricc.cli.<verb>.command` is imported when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Names in the order of use."""
+        """Return the verbs, task by task."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
@@ -75,9 +91,11 @@ class Verbs(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """The verbs with a line each, without importing them."""
-        with formatter.section("Verbs"):
-            formatter.write_dl(list(VERBS.items()))
+        """Write the verbs by task with a line each, without importing them."""
+        widest = max(map(len, VERBS))
+        for task, verbs in TASKS.items():
+            with formatter.section(task):
+                formatter.write_dl([(f"{verb:<{widest}}", line) for verb, line in verbs.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -118,7 +136,7 @@ def _tell(ctx: click.Context, found: Sequence[Diagnostic], sources: Mapping[str,
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="fabricc")
 def cli() -> None:
-    """Compile a short cluster spec into every switch's and every host's configuration, checked.
+    """Compile a short cluster spec into the configuration of every switch and host, and prove it.
 
     Exit status: 0 nothing wrong, 1 the input or the result is wrong, 2 bad usage, 3 the environment failed.
     """
