@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from fabricc.base.documents.schema import schema_path
-from fabricc.cli import options, output
-from fabricc.compiler.compiled import compile_spec
+from fabricc.catalog.load import load_catalog
+from fabricc.cli import catalog_words, options, output
+from fabricc.cli.first_spec import fit_spec
+from fabricc.cli.questions import Options, ask, read_options
 from fabricc.compiler.finding import LOCK_NAME
+from fabricc.compiler.result import exit_status
 from fabricc.tree.file import make_folder, write_file
 from fabricc.version import __version__
 
@@ -38,15 +43,36 @@ FILES = {
     "readme.md": "README.md",
 }
 """File of the starter -> where it goes."""
+_SPEC = "cluster.yaml"
 _SCHEMA = "cluster.schema.json"
 
 
 @click.command("init")
 @click.argument("folder", metavar="[DIR]", type=options.PATH, default=Path())
-def command(folder: Path) -> int:
+@click.option("--cluster", metavar="NAME", help="Name of the cluster. [default: zone-a]")
+@click.option("--hosts", metavar="MODEL", shell_complete=catalog_words.models,
+              help="Host model of the catalog. [default: dgx-h100]")  # fmt: skip
+@click.option("--count", type=click.IntRange(1, 65536), help="Hosts at the start. [default: 64]")
+@click.option("--capacity", type=click.IntRange(1, 65536),
+              help="Hosts that it can grow to. [default: twice the count]")  # fmt: skip
+@click.option("--switches", metavar="MODEL", shell_complete=catalog_words.models,
+              help="Switch model of ToRs and spines. [default: sn5600]")  # fmt: skip
+@click.option("--nos", metavar="NOS", shell_complete=catalog_words.releases,
+              help="Operating system of the switches, with its release. [default: one that runs on it]")  # fmt: skip
+@click.option("--hosts-per-unit", type=click.IntRange(1, 4096),
+              help="Hosts that share a set of ToRs. [default: the largest common size that fits]")  # fmt: skip
+@click.option("--network", "networks", multiple=True, metavar="NAME[=MODEL:NOS]",
+              help="Add the network storage or frontend, with switches of its own; repeatable.")  # fmt: skip
+@click.option("--tenant", "tenants", multiple=True, metavar="NAME=HOSTS",
+              help="Give hosts to a tenant with a segment of its own in frontend; repeatable.")  # fmt: skip
+@click.option("--ssh-key", type=options.FilePath(exists=True, dir_okay=False, path_type=Path),
+              metavar="FILE", help="Public SSH key of the first account on the switches.")  # fmt: skip
+@click.option("--user", metavar="NAME", help="Name of that account. [default: netops]")
+def command(folder: Path, **given: Any) -> int:
     """Write a commented spec, CI for GitHub and GitLab, and pre-commit hooks into DIR (default: here).
 
-    Nothing that exists is overwritten. There is no lock before the first build: until then nothing is pinned.
+    On a terminal, the verb asks for hosts, switches and networks; with any of the options it asks nothing. Nothing that
+    exists is overwritten. There is no lock before the first build: until then nothing is pinned.
     """
     taken = [name for name in (*FILES.values(), LOCK_NAME, _SCHEMA) if os.path.lexists(folder / name)]
     if taken:
@@ -55,14 +81,25 @@ def command(folder: Path) -> int:
             "  help: choose an empty folder.",
         )
         return 1
+    catalog, _ = load_catalog()
+    stated = Options(**given)
+    if stated == Options() and sys.stdin.isatty() and sys.stdout.isatty():
+        answers = ask(catalog)
+    else:
+        answers = read_options(stated, catalog)
+    text, found = fit_spec((STARTER / _SPEC).read_text("utf-8"), answers, catalog)
+    output.tell(found, "text", {_SPEC: text})
+    if exit_status(found):
+        account = "" if answers.ssh_key else " An account for the switches is given with --ssh-key FILE."
+        output.err(f"Nothing was written, since this spec does not build: change the answers.{account}")
+        return 1
     sources = {name: STARTER / source for source, name in FILES.items()} | {_SCHEMA: schema_path("cluster")}
     for name, source in sources.items():
         make_folder((folder / name).parent)
-        write_file(folder / name, source.read_bytes())
-    compiled = compile_spec(folder / "cluster.yaml", ethernet_only=True)
-    output.tell(compiled.diagnostics, "text", compiled.sources)
-    if not compiled.sound:
-        return 1
+        content = source.read_bytes() if name != _SPEC else text.encode()
+        if name == "README.md":
+            content = content.replace(b"zone-a", answers.cluster.encode())
+        write_file(folder / name, content)
     where = "" if folder == Path() else f"cd {folder} && "
     output.out(
         f"{folder}: {', '.join([*FILES.values(), _SCHEMA])}",

@@ -22,6 +22,7 @@ from fabricc.cli.shares import Share
 from fabricc.compiler import out_of_band, tables
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.host_facts import host_facts
+from fabricc.compiler.place_proposal import RackLayout, place_rows, propose_places
 from fabricc.compiler.result import counted_hosts, exit_status
 from fabricc.front.planning.quality import list_worksheets
 from fabricc.front.planning.room import list_rooms, report_full
@@ -65,6 +66,11 @@ _RENDERERS = (("rsvg-convert", ()), ("magick", ("svg:-", "png:-")), ("convert", 
               help="Read where devices stand: a .csv with device, rack, unit and height, for labels too.")  # fmt: skip
 @click.option("--elevations", "elevations_file", type=options.PATH, metavar="FILE",
               help="Write what stands in every unit of every rack of --places into FILE, .csv.")  # fmt: skip
+@click.option("--propose-places", "proposal_file", type=options.PATH, metavar="FILE",
+              help="Propose where devices stand, and write it into FILE, a table for --places.")  # fmt: skip
+@click.option("--rack-layout", type=(click.IntRange(1, 72), *[click.IntRange(1, 50)] * 2, click.IntRange(8, 100)),
+              metavar="HOSTS HEIGHT SWITCH RACK", default=tuple(RackLayout()), show_default=True,
+              help="For --propose-places: hosts in a rack; heights of host, switch and rack, in units.")  # fmt: skip
 @click.option("--spares", type=Share(), default="0%", show_default=True,
               help="Spare optics and cables on the bill, rounded up for each line.")  # fmt: skip
 @click.option("--alternatives", is_flag=True,
@@ -86,6 +92,8 @@ def command(
     labels_file: Path | None,
     places_file: Path | None,
     elevations_file: Path | None,
+    proposal_file: Path | None,
+    rack_layout: tuple[int, int, int, int],
     spares: Fraction,
     alternatives: bool,
     prices_file: Path | None,
@@ -95,11 +103,14 @@ def command(
     """Show what SPEC becomes, without writing a configuration."""
     if not alternatives and (prices_file or write):
         raise click.UsageError(f"{'--prices' if prices_file else '--write'} needs --alternatives.")
-    if alternatives and (qos or any((csv_folder, picture, bom_file, labels_file, elevations_file))):
+    if alternatives and (
+        qos or any((csv_folder, picture, bom_file, labels_file, elevations_file, proposal_file))
+    ):
         raise click.UsageError("--alternatives shows no plan: --write a shape, and ask for the rest of that.")
     for option, file, *endings in (
         ("--plot", picture, ".svg", ".png"), ("--bom", bom_file, ".csv", ".xlsx"),
         ("--labels", labels_file, ".csv"), ("--elevations", elevations_file, ".csv"),
+        ("--propose-places", proposal_file, ".csv"),
     ):  # fmt: skip
         if file is not None and file.suffix not in endings:
             ends = "neither in " if len(endings) > 1 else "not in "
@@ -117,7 +128,9 @@ def command(
     if compiled.infiniband is not None:
         from fabricc.cli.plan_infiniband import show_plan  # no fabric of Ethernet needs it
 
-        return show_plan(compiled, format_, csv_folder, wanted, ethernet_only=qos or picture is not None)
+        return show_plan(
+            compiled, format_, csv_folder, wanted, ethernet_only=qos or any((picture, proposal_file))
+        )
     parts = [compiled, *compiled.networks.values()]
     planned = [(part, part.planned) for part in parts if part.planned is not None]
     found = (*compiled.diagnostics, *chain.from_iterable(map(_full, parts)))
@@ -139,6 +152,8 @@ def command(
             written.append(f"{folder}: {', '.join(names)}")
     if wanted is not None and bought is not None:
         written += bill.write(wanted, bought)
+    if proposal_file is not None and compiled.planned is not None:
+        written.append(_propose([fabric for _, fabric in planned], RackLayout(*rack_layout), proposal_file))
     if format_ == "json":
         output.document(_json(compiled, found, sheets if qos else None))
     else:
@@ -154,6 +169,15 @@ def command(
             )
     output.err(*written)
     return exit_status(found)
+
+
+def _propose(fabrics: Sequence[Fabric], layout: RackLayout, file: Path) -> str:
+    """Write a table of places, and return what it assumes."""
+    write_file(file, csv_text(list(place_rows(propose_places(fabrics, layout)))).encode())
+    return (
+        f"{file}: a proposal with {layout.hosts} hosts of {layout.host_units} units to a rack of {layout.units} "
+        f"units, and switches of {layout.switch_units}; correct it by the hall"
+    )
 
 
 def _name(part: Compiled) -> str:

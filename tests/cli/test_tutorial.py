@@ -1,4 +1,4 @@
-"""The tutorial, command by command, in a new repository: each says what stands under it."""
+"""The tutorial and the first hour, command by command, in a new repository: each prints what the page shows."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
+PAGES = {"tutorial": 20, "first-hour": 15}
+"""Page -> commands that it has at least."""
 FAILS = "  # fails"
 
 
-def steps() -> list[tuple[str, list[str]]]:
-    """Command and the lines shown below it, of all blocks."""
+def steps(page: str) -> list[tuple[str, list[str]]]:
+    """Command and the lines shown below it, of all blocks of a page."""
+    text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
     found: list[tuple[str, list[str]]] = []
-    for block in re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
+    for block in re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         for line in block.splitlines():
             if line.startswith("$ "):
                 found.append((line[2:], []))
@@ -43,7 +47,8 @@ def run(command: str, here: Path, environment: dict[str, str], ended: Path) -> t
     return ran.stdout, ran.returncode, Path(ended.read_text().strip())
 
 
-def test_every_command_says_what_the_page_shows(tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", ["tutorial", pytest.param("first-hour", marks=pytest.mark.slow)])
+def test_every_command_says_what_the_page_shows(page: str, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "fabricc"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m fabricc "$@"\n')
@@ -54,10 +59,11 @@ def test_every_command_says_what_the_page_shows(tmp_path: Path) -> None:
     environment = {
         **os.environ, **who, "PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT),
         "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state"), "COLUMNS": "110", "NO_COLOR": "1",
+        "GIT_PROGRESS_DELAY": "600",
     }  # fmt: skip
     here = tmp_path
-    assert len(steps()) > 20
-    for command, shown in steps():
+    assert len(steps(page)) > PAGES[page]
+    for command, shown in steps(page):
         told, status, here = run(command, here, environment, tmp_path / "ended")
         assert (status != 0) is command.endswith(FAILS), (command, told)
         assert re.fullmatch(pattern(shown), told), f"{command}\n{told}"

@@ -1,0 +1,207 @@
+"""The first spec of a cluster, written from a few answers: which hosts, how many, which switches and networks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from fabricc.back import nos as back_ends
+from fabricc.base.diagnostics import Position, Severity
+from fabricc.base.values import dataclass, replace
+from fabricc.catalog.support import runs_release
+from fabricc.compiler.compiled import compile_spec
+from fabricc.front.spec.canonical import format_spec
+
+if TYPE_CHECKING:
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.model import Catalog, HostModel, SwitchModel
+
+NETWORKS = ("storage", "frontend")
+"""Further networks that host models of the catalog have ports for."""
+SEGMENTS = ("eos", "frr")
+"""Systems that write the segments of tenants (docs/evpn.md)."""
+_UNITS = (32, 64, 16, 8, 4, 2, 1)
+"""Hosts of a unit to try: 32 as in NVIDIA's reference architectures, then what other radixes need."""
+_MAX_UNITS = 5
+"""How many sizes of a unit are tried around one NVLink domain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a first spec needs.
+
+    Attributes:
+        cluster: name of the cluster.
+        hosts: host model of the catalog.
+        count: hosts at the start.
+        capacity: hosts that the fabric can grow to.
+        switches: switch model of the catalog.
+        nos: operating system with its release.
+        networks: further network, of `NETWORKS` -> its switch model and system; empty texts for those of the rails.
+        tenants: name of a tenant -> its hosts; empty for a cluster of one tenant.
+        hosts_per_unit: hosts that share a set of ToRs; 0 to try sizes until one fits.
+        user, ssh_key: the first account on the switches, and its public key; empty for none.
+    """
+
+    cluster: str = "zone-a"
+    hosts: str = "dgx-h100"
+    count: int = 64
+    capacity: int = 128
+    switches: str = "sn5600"
+    nos: str = "sonic-202505"
+    networks: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    tenants: Mapping[str, int] = field(default_factory=dict)
+    hosts_per_unit: int = 0
+    user: str = ""
+    ssh_key: str = ""
+
+
+DEFAULTS = Answers()
+"""Those of the spec that `init` writes without answers."""
+
+
+def systems_of(model: SwitchModel) -> list[str]:
+    """Return the systems with their newest known release that run on a switch, SONiC first: it is on most models."""
+    found = []
+    for name in sorted(model.support, key=lambda each: (each != "sonic", each)):
+        releases = back_ends.load(name).releases if name in back_ends.names() else ()
+        default = back_ends.load(name).default_release if releases else ""
+        if default and runs_release(model, name, default):
+            found.append(f"{name}-{default}")
+        elif fitting := [each for each in releases if runs_release(model, name, each)]:
+            found.append(f"{name}-{fitting[-1]}")
+    return found
+
+
+def fit_spec(starter: str, answers: Answers, catalog: Catalog) -> tuple[str, tuple[Diagnostic, ...]]:
+    """Return the spec of some answers and its findings; with errors where no size of a unit fits.
+
+    Args:
+        starter: the spec that `init` writes without answers.
+        answers: the answers.
+        catalog: the hardware models.
+    """
+    host = catalog.hosts[answers.hosts]
+    sizes = [answers.hosts_per_unit] if answers.hosts_per_unit else [*_unit_sizes(host, answers)]
+    first: tuple[str, tuple[Diagnostic, ...]] | None = None
+    for size in sizes:
+        text = write_spec(starter, replace(answers, hosts_per_unit=size), host)
+        found = _findings(text)
+        if not any(each.severity is Severity.ERROR for each in found):
+            return text, found
+        first = first or (text, found)
+    assert first is not None
+    return first
+
+
+def write_spec(starter: str, answers: Answers, host: HostModel) -> str:
+    """Return the starter spec with the values of the answers in place of its own."""
+    text = starter
+    for old, new in (
+        ("cluster: zone-a", f"cluster: {answers.cluster}"),
+        ("model: dgx-h100", f"model: {answers.hosts}"),
+        ("hosts: 64", f"hosts: {answers.count}"),
+        ("capacity: 128", f"capacity: {answers.capacity}"),
+        ("hosts_per_unit: 32", f"hosts_per_unit: {answers.hosts_per_unit}"),
+        ("socket_interface: eno3", f"socket_interface: {_socket_interface(answers, host)}"),
+        ("model: sn5600", f"model: {answers.switches}"),
+        ("nos: sonic-202505", f"nos: {answers.nos}"),
+    ):
+        if old not in text:
+            raise AssertionError(f"the starter spec has no {old!r}")
+        text = text.replace(old, new)
+    if answers.tenants:
+        text = _with_groups(text, answers)
+    elif host.domain_hosts > 1 and answers.count % host.domain_hosts == 0:
+        text = _with_racks(text, answers, host)
+    if answers.ssh_key:
+        text = _with_user(text, answers)
+    text += "".join(_network_lines(answers))
+    laid_out, found = format_spec(text, "cluster.yaml")
+    return text if any(each.severity is Severity.ERROR for each in found) else laid_out
+
+
+def _socket_interface(answers: Answers, host: HostModel) -> str:
+    return "frontend0" if "frontend" in answers.networks else host.management_interface
+
+
+def _unit_sizes(host: HostModel, answers: Answers) -> Iterator[int]:
+    """Yield sizes of a unit that are worth a try: whole NVLink domains, and none larger than the cluster can be."""
+    domain = host.domain_hosts
+    sizes = _UNITS if domain == 1 else [domain * each for each in range(1, _MAX_UNITS)]
+    fitting = [size for size in sizes if size <= answers.capacity]
+    yield from fitting or [min(sizes)]
+
+
+def _with_groups(text: str, answers: Answers) -> str:
+    """Return the spec with the hosts of each tenant as a group of `gpus`."""
+    groups = "".join(
+        f"    - {{name: {name}, model: {answers.hosts}, hosts: {count}, hosts_per_unit: "
+        f"{min(answers.hosts_per_unit, count)}}}\n"
+        for name, count in answers.tenants.items()
+    )
+    text, counted = re.subn(r"^  (?:model|hosts|hosts_per_unit): .*\n", "", text, count=3, flags=re.MULTILINE)
+    assert counted == 3
+    return text.replace("gpus:\n", f"gpus:\n  groups:\n{groups}", 1)
+
+
+def _with_racks(text: str, answers: Answers, host: HostModel) -> str:
+    """Return the spec with the racks of its NVLink domains instead of a number of hosts."""
+    racks = answers.count // host.domain_hosts
+    names = ", ".join(f"r{number:0{max(2, len(str(racks)))}}" for number in range(1, racks + 1))
+    lines = f"  racks: [{names}]  # one NVLink domain each\n  hosts_per_rack: {host.domain_hosts}\n"
+    return text.replace(f"  hosts: {answers.count}\n", lines, 1)
+
+
+def _with_user(text: str, answers: Answers) -> str:
+    """Return the spec with an account for the switches."""
+    text, _, rest = text.partition("# management:")
+    assert rest
+    return (
+        f"{text}management:  # out-of-band network and services\n  network: 172.16.0.0/16\n"
+        f"  users:\n    - name: {answers.user}\n      ssh_key: {answers.ssh_key}\n"
+    )
+
+
+def _network_lines(answers: Answers) -> Iterator[str]:
+    """Yield the section of further networks."""
+    if not answers.networks:
+        return
+    yield "\nnetworks:\n"
+    for name, (model, nos) in answers.networks.items():
+        storage = name == "storage"
+        switch = f"model: {model or answers.switches}, nos: {nos or answers.nos}"
+        yield f"  {name}:\n"
+        yield f"    hosts_per_unit: {min(16, answers.hosts_per_unit)}\n"
+        yield f"    tors: {{{switch}, oversubscription: {2.0 if storage else 4.0}}}\n"
+        yield f"    spines: {{{switch}, count: 2}}\n"
+        if storage:
+            yield "    priorities:\n      storage: {dscp: 34, lossless: true}\n"
+            yield "      cnp: {dscp: 48, strict: true}\n      default: {}\n"
+        else:
+            yield "    priorities: {default: {}}\n"
+        if name == "frontend" and answers.tenants:
+            yield "    evpn:\n      segments:\n"
+            for number, tenant in enumerate(answers.tenants):
+                yield (
+                    f"        {tenant}: {{vlan: {110 + 10 * number}, subnet: 10.{224 + number // 16}."
+                    f"{number % 16 * 16}.0/20, groups: [{tenant}]}}\n"
+                )
+
+
+def _findings(text: str) -> tuple[Diagnostic, ...]:
+    """Return the findings of a spec that is in no file yet, in places of `cluster.yaml`."""
+    with TemporaryDirectory(prefix="fabricc-init-") as folder:
+        path = Path(folder) / "cluster.yaml"
+        path.write_text(text, "utf-8")
+        found = compile_spec(path, ethernet_only=True).diagnostics
+    return tuple(
+        replace(each, position=Position("cluster.yaml", each.position.line, each.position.column))
+        if each.position is not None and each.position.file == str(path)
+        else each
+        for each in found
+    )

@@ -1,0 +1,173 @@
+"""`fabricc init` with options and with questions: the spec of the answers builds, or nothing is written."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from fabricc.catalog.load import load_catalog
+from fabricc.cli.entry import run
+from fabricc.cli.first_spec import DEFAULTS, fit_spec, systems_of, write_spec
+from fabricc.cli.init import STARTER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cli.conftest import Ran
+
+    Fabricc = Callable[..., Ran]
+
+ROOT = Path(__file__).parents[2]
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEjhzufzhLoxifVx4AilwD7fumDWzpoa8lsY0YjL3P7x netops"
+STATED = (STARTER / "cluster.yaml").read_text("utf-8")
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    path = tmp_path / "key.pub"
+    path.write_text(f"{KEY}\n")
+    return path
+
+
+def spec_of(fabricc: Fabricc, folder: Path, *options: str) -> dict[str, object]:
+    ran = fabricc("init", str(folder), *options)
+    assert ran.status == 0, ran.err
+    spec: dict[str, object] = yaml.safe_load((folder / "cluster.yaml").read_text("utf-8"))
+    assert fabricc("validate", str(folder / "cluster.yaml")).status == 0
+    assert fabricc("fmt", "--check", str(folder / "cluster.yaml")).status == 0
+    return spec
+
+
+def test_without_options_the_starter_is_written_as_it_stands(fabricc: Fabricc, tmp_path: Path) -> None:
+    catalog, _ = load_catalog()
+    assert fit_spec(STATED, DEFAULTS, catalog) == (STATED, ())
+    assert fabricc("init", str(tmp_path / "a")).status == 0
+    assert (tmp_path / "a" / "cluster.yaml").read_text("utf-8") == STATED
+
+
+def test_a_quote_for_b300_becomes_a_spec(fabricc: Fabricc, tmp_path: Path, key: Path) -> None:
+    options = ["--hosts", "dgx-b300-2x400", "--count", "64", "--switches", "sn5600", "--cluster", "hall-3"]
+    spec = spec_of(fabricc, tmp_path / "a", *options, "--network", "storage", "--ssh-key", str(key))
+    assert spec["cluster"] == "hall-3"
+    assert spec["gpus"]["hosts_per_unit"] == 32  # type: ignore[index]
+    assert spec["networks"]["storage"]["tors"]["model"] == "sn5600"  # type: ignore[index]
+    assert spec["management"]["users"] == [{"name": "netops", "ssh_key": KEY}]  # type: ignore[index]
+    assert "build/hall-3/" in (tmp_path / "a" / "README.md").read_text("utf-8")
+
+
+def test_nvlink_domains_become_racks(fabricc: Fabricc, tmp_path: Path) -> None:
+    gpus = spec_of(fabricc, tmp_path / "a", "--hosts", "gb200-nvl72", "--count", "72")["gpus"]
+    assert (gpus["racks"], gpus["hosts_per_rack"]) == (["r01", "r02", "r03", "r04"], 18)  # type: ignore[index]
+    assert gpus["hosts_per_unit"] % 18 == 0  # type: ignore[index]
+
+
+def test_tenants_get_groups_and_segments(fabricc: Fabricc, tmp_path: Path) -> None:
+    words = ["--tenant", "red=32", "--tenant", "blue=16", "--network", "frontend=linux-64x400:frr"]
+    spec = spec_of(fabricc, tmp_path / "a", "--hosts", "dgx-b200", *words)
+    assert [(each["name"], each["hosts"]) for each in spec["gpus"]["groups"]] == [("red", 32), ("blue", 16)]  # type: ignore[index]
+    segments = spec["networks"]["frontend"]["evpn"]["segments"]  # type: ignore[index]
+    assert {name: each["groups"] for name, each in segments.items()} == {"red": ["red"], "blue": ["blue"]}
+
+
+def test_a_unit_takes_the_size_that_fits(fabricc: Fabricc, tmp_path: Path) -> None:
+    """A rail of 32 hosts at 400G needs more ports than 32 x 400G gives with uplinks."""
+    options = ["--hosts", "dgx-h100", "--count", "32", "--capacity", "32", "--switches", "sn4700"]
+    spec = spec_of(fabricc, tmp_path / "a", *options)
+    assert spec["gpus"]["hosts_per_unit"] == 16  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--hosts", "dgx-b30"], "Did you mean `dgx-b300`"),
+        (["--hosts", "storage-2x400"], "has no GPUs"),
+        (["--switches", "qm9700"], "no system of fabricc runs on qm9700"),
+        (["--cluster", "Hall 3"], "lower-case letters"),
+        (["--network", "backup"], "storage and frontend"),
+        (["--tenant", "red=3"], "needs a front end"),
+        (["--count", "64", "--capacity", "32"], "less than the 64 hosts"),
+        (["--user", "me"], "needs --ssh-key"),
+        (["--count", "9", "--tenant", "red=3", "--network", "frontend=linux-64x400:frr"], "3 hosts together"),
+    ],
+)
+def test_an_option_that_does_not_fit_is_bad_usage(
+    fabricc: Fabricc, tmp_path: Path, options: list[str], said: str
+) -> None:
+    ran = fabricc("init", str(tmp_path / "a"), *options)
+    assert (ran.status, said in " ".join(ran.err.split())) == (2, True), ran.err
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_private_key_is_not_copied(fabricc: Fabricc, tmp_path: Path, key: Path) -> None:
+    key.write_text("-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n")
+    ran = fabricc("init", str(tmp_path / "a"), "--ssh-key", str(key))
+    assert (ran.status, "is a private key" in ran.err) == (2, True)
+
+
+def test_answers_that_do_not_build_write_nothing(fabricc: Fabricc, tmp_path: Path) -> None:
+    ran = fabricc("init", str(tmp_path / "a"), "--hosts", "xe9680", "--switches", "qfx5240-64od")
+    assert (ran.status, "FAB5513" in ran.err, "--ssh-key" in ran.err) == (1, True, True)
+    assert "\ncluster.yaml:" in f"\n{ran.err}"
+    assert not (tmp_path / "a").exists()
+
+
+def test_every_answer_changes_the_starter() -> None:
+    """A value that the starter no longer has would stay unnoticed otherwise."""
+    catalog, _ = load_catalog()
+    with pytest.raises(AssertionError, match="hosts: 64"):
+        write_spec(STATED.replace("hosts: 64", "hosts: 65"), DEFAULTS, catalog.hosts["dgx-h100"])
+
+
+def test_systems_are_releases_that_run_on_the_switch() -> None:
+    catalog, _ = load_catalog()
+    for model in catalog.switches.values():
+        assert all("-" in each for each in systems_of(model))
+    assert systems_of(catalog.switches["9364d-gx2a"])[0].startswith("nxos-")
+
+
+def converse(folder: Path, answers: list[str]) -> tuple[int, str]:
+    """Run `init` on a terminal, and answer each question."""
+    here, there = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "100", "TERM": "dumb"}
+    program = subprocess.Popen(
+        [sys.executable, "-m", "fabricc", "init", str(folder)], stdin=there, stdout=there, stderr=there,
+        env=environment, start_new_session=True,
+    )  # fmt: skip
+    os.close(there)
+    shown = ""
+    waiting = list(answers)
+    while select.select([here], [], [], 60)[0]:
+        try:
+            part = os.read(here, 4096).decode()
+        except OSError:
+            break
+        shown += part
+        if waiting and shown.endswith(": "):
+            os.write(here, f"{waiting.pop(0)}\n".encode())
+    os.close(here)
+    assert waiting == []
+    return program.wait(timeout=60), shown
+
+
+def test_on_a_terminal_it_asks(tmp_path: Path, key: Path) -> None:
+    answers = ["hall-3", "b300", "dgx-b300-2x400", "128", "64", "", "sn5600", "", "y", "", "n", str(key)]
+    status, shown = converse(tmp_path / "a", answers)
+    assert status == 0, shown
+    assert "Did you mean" in shown, "a wrong answer is asked again"
+    assert "128 hosts" in shown, "a capacity below the hosts is asked again"
+    spec = yaml.safe_load((tmp_path / "a" / "cluster.yaml").read_text("utf-8"))
+    assert (spec["cluster"], spec["gpus"]["hosts"], spec["gpus"]["capacity"]) == ("hall-3", 128, 256)
+    assert [*spec["networks"]] == ["storage"]
+
+
+def test_a_pipe_is_asked_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["init", "a"]) == 0
