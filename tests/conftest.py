@@ -2,10 +2,15 @@
 
 `make test` tries the same examples each time, so that it fails for what was changed, and a quarter as many;
 `make test-all` looks for new ones.
+
+A test with many similar cases that take long has the mark `spread(n)`: `make test` tries every n-th case, `make
+test-all` tries all of them.
 """
 
 import gc
+from collections import defaultdict
 from collections.abc import Iterator
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -16,6 +21,21 @@ settings.register_profile("explore", deadline=None)
 settings.register_profile("fabricc", deadline=None, derandomize=True, max_examples=25)
 settings.load_profile("fabricc")
 gc.disable()  # what is imported and collected lives to the end
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what `spread(n)` leaves out: all cases but every n-th, from one that the name decides."""
+    functions = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("spread"):
+            functions[item.nodeid.partition("[")[0]].append(item)
+    for name, cases in functions.items():
+        (step,) = cases[0].get_closest_marker("spread").args
+        first = crc32(name.encode()) % min(step, len(cases))
+        for number, case in enumerate(cases):
+            if number % step != first:
+                case.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish() -> None:

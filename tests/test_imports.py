@@ -6,6 +6,8 @@ import ast
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Set
 
@@ -89,6 +91,7 @@ def test_no_circle_of_imports() -> None:
     assert circles(found) == []
 
 
+@pytest.mark.slow
 def test_no_circle_of_imports_for_a_type_checker_either() -> None:
     """Which module a reader has to know first is asked of all imports: types of a circle cannot be read one by one."""
     found = named_by_each(typed=True)

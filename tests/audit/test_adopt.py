@@ -123,6 +123,7 @@ def assert_the_same(adoption, devices):
     assert adoption.same == devices
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize(
     "words", [*QUICK.values(), *(pytest.param(each, marks=pytest.mark.slow) for each in SLOW.values())],
     ids=[*QUICK, *SLOW],
@@ -186,6 +187,7 @@ def given_at_random(compiled, seed=7):
     return {"devices": ("devices.csv", devices), "links": ("links.csv", links)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "nos",
     ["eos", pytest.param("sonic", marks=pytest.mark.slow), pytest.param("junos", marks=pytest.mark.slow)],
@@ -356,6 +358,7 @@ def test_every_difference_is_told_with_its_line_and_reason(foreign):
     assert foreign.same == len(foreign.found.devices)
 
 
+@pytest.mark.slow
 def test_links_on_ports_that_no_layout_has_are_told(foreign):
     found = of_others()
     names = {"Ethernet31/1": "Ethernet5/1", "Ethernet32/1": "Ethernet31/1"}

@@ -51,6 +51,7 @@ def plain(name):
     return compiled, adopted(compiled)
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", slow_but([each for each in SPECS if each not in (*OTHERS, *HUGE)], QUICK))
 def test_a_fabric_comes_back_without_a_difference(name, tmp_path):
     compiled = compiled_of(SPECS[name], tmp_path)
@@ -95,6 +96,7 @@ def words_of(adoption):
     return normalised(yaml.safe_load(adoption.files["cluster.yaml"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     slow_but(

@@ -124,6 +124,7 @@ def racks():
     return [(name, place.unit) for name, place in places.items() if name in switches]
 
 
+@pytest.mark.slow
 def test_names_that_differ_in_zeros_and_odd_digits_come_in_one_order():
     seeds = ("1", "2", "3")
     told = {

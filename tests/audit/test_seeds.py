@@ -48,6 +48,7 @@ def test_faults_are_named_in_fabrics_of_other_shapes(system: str, shape: str) ->
     assert [(each.kind, each.file) for each, told in faults if not named(each, told)] == []
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("system", ours.MODELS)
 @pytest.mark.parametrize("hosts", [False, True])
 def test_a_sound_fabric_is_told_to_be_so(system: str, hosts: bool, tmp_path: Path) -> None:

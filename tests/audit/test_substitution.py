@@ -71,6 +71,7 @@ def test_what_follows_is_what_would_have_been_read(tmp_path: Path, system: str) 
         assert told(found) == told(read(key, text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_what_is_altered_is_read_or_comes_out_as_if_it_were(tmp_path: Path, system: str) -> None:
     texts = texts_of(tmp_path, system)

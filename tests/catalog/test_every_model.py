@@ -74,6 +74,7 @@ FIRST = {(MODELS[name].asic_family, nos): (name, nos) for name, nos in reversed(
 """The first model of each family of ASICs on each system; in the long run all of them."""
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize(
     ("name", "nos"), [pytest.param(*case, marks=[pytest.mark.slow] * (case not in FIRST)) for case in CASES]
 )

@@ -152,6 +152,7 @@ def test_an_unknown_key_is_named_with_the_key_meant(tmp_path: Path):
     assert remedy == "Did you mean `title`?"
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize(
     ("text", "code", "line", "words"),
     [

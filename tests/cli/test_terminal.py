@@ -65,6 +65,7 @@ def plain(said: str) -> str:
     return OTHER.sub("", STYLE.sub("", said))
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize(
     "verb", [pytest.param(verb, marks=[pytest.mark.slow] * (verb == "alternatives")) for verb in VERBS]
 )
@@ -77,6 +78,7 @@ def test_eighty_columns_are_enough_and_cut_no_word(verb: str) -> None:
     )
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("verb", ["plan", "catalog", "explain", "an error"])
 def test_colours_are_those_of_the_terminals_scheme(verb: str) -> None:
     said = shown(80, VERBS[verb])

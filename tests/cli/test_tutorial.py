@@ -47,7 +47,8 @@ def run(command: str, here: Path, environment: dict[str, str], ended: Path) -> t
     return ran.stdout, ran.returncode, Path(ended.read_text().strip())
 
 
-@pytest.mark.parametrize("page", ["tutorial", pytest.param("first-hour", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["tutorial", "first-hour"])
 def test_every_command_says_what_the_page_shows(page: str, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "fabricc"

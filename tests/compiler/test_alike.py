@@ -115,6 +115,7 @@ def test_coordinates_are_taken_out_and_put_in(nos: str, shape: str) -> None:
         assert planned(with_coordinates(device, own)) == planned(device)
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize(("family", "links"), ADDRESSING)
 @pytest.mark.parametrize("nos", SYSTEMS)
 def test_substitution_gives_what_reading_gives(nos: str, family: str, links: str) -> None:

@@ -288,6 +288,7 @@ def test_an_error_is_told_and_leaves_the_tree(spec: Path, out: Path) -> None:
     assert not patch.folder_of(out / "zone").exists()
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("renames", range(4))
 def test_a_kill_among_the_renames_leaves_the_old_tree_or_is_completed(
     spec: Path, out: Path, tmp_path: Path, renames: int

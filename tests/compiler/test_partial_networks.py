@@ -42,6 +42,7 @@ def contents(result: BuildResult) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changed", "most"),
     [

@@ -24,6 +24,7 @@ def test_what_broke_something_does_not_any_more(arena: Arena, path: Path) -> Non
     assert tried(arena, target, data) == ""
 
 
+@pytest.mark.slow
 def test_no_input_of_any_kind_breaks_anything(arena: Arena) -> None:
     result = campaign(arena, ORDINARY, SEED)
     assert sum(result.tried.values()) >= ORDINARY * 0.9

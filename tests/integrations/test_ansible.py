@@ -161,6 +161,7 @@ def test_what_is_wrong_fails_with_findings_and_check_mode_writes_nothing(folder:
     )
 
 
+@pytest.mark.slow
 def test_in_check_mode_tasks_work_on_what_the_build_would_write(folder: Path) -> None:
     def check(tree: object, **options: object) -> Any:
         return run_alone(folder, "check", tree=str(tree), _ansible_check_mode=True, **options)

@@ -317,6 +317,7 @@ def commit(top: Path) -> None:
         subprocess.run(["git", "-C", str(top), *words], check=True, env=own, stdin=subprocess.DEVNULL)
 
 
+@pytest.mark.slow
 def test_files_that_a_spec_names_are_below_the_root_too(inner: Path) -> None:
     async def ask() -> None:
         async with asked(inner) as client:

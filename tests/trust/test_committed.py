@@ -95,6 +95,7 @@ def test_the_signature_of_a_tree_may_be_committed_beside_it_and_no_link_of_its_n
     assert (status, "FAB6033" in said) == (1, True)
 
 
+@pytest.mark.slow
 def test_the_trees_of_two_specs_are_checked_one_by_one(
     repository: Path, check: Callable[..., Checked]
 ) -> None:
@@ -107,6 +108,7 @@ def test_the_trees_of_two_specs_are_checked_one_by_one(
     assert (status, "build/other/file is not of the build" in told) == (1, True)
 
 
+@pytest.mark.slow
 def test_the_tree_of_another_spec_of_the_revision_is_not_of_this_check(
     repository: Path, check: Callable[..., Checked]
 ) -> None:
@@ -229,6 +231,7 @@ ATTACKS = [
 ]  # fmt: skip
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize(("attack", "code"), ATTACKS, ids=[attack.__name__ for attack, _ in ATTACKS])
 def test_what_a_build_did_not_write_is_refused(
     repository: Path, check: Callable[..., Checked], attack: Callable[[Path], None], code: str

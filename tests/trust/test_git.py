@@ -159,6 +159,7 @@ PLANTED: dict[str, tuple[str, Sequence[str]]] = {
 }
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", PLANTED)
 def test_no_command_that_a_repository_names_runs(
     repository: Path, trap: tuple[str, Path], tmp_path: Path, name: str
@@ -204,6 +205,7 @@ STEERING = {
 }
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", [*STEERING, "GIT_INDEX_FILE", "GIT_COMMON_DIR"])
 def test_the_environment_does_not_steer_git(
     repository: Path,
@@ -269,6 +271,7 @@ def test_an_older_git_does_not_use_it_either(
     assert not trap[1].exists()
 
 
+@pytest.mark.slow
 def test_a_git_without_the_switch_for_lazy_fetches_fetches_nothing(
     repository: Path, trap: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,6 +350,7 @@ def test_a_path_never_climbs(repository: Path, path: str) -> None:
         found.entry(found.commit("HEAD"), path)
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", ["cluster.yaml", "fabricc.lock", "own-catalog.yaml"])
 @pytest.mark.parametrize("made", ["link", "gitlink"])
 def test_a_link_in_a_revision_is_not_read(
@@ -434,6 +438,7 @@ def test_git_is_started_from_one_place() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_branch_that_is_older_than_the_policy_is_held_to_it(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

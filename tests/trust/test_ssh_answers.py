@@ -258,6 +258,7 @@ driver.close()
 """
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("logging_of_root", ["none", "root"])
 @pytest.mark.parametrize(
     "sent",

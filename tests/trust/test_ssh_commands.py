@@ -102,6 +102,7 @@ def test_each_of_these_makes_ssh_run_a_command(
     assert mark.exists()
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("kind", DIRECTIVES)
 @pytest.mark.parametrize("nos", SERVERS)
 def test_a_file_that_an_access_file_names_runs_no_command(

@@ -57,6 +57,7 @@ def fault(own: Path, text: str) -> templating.Fault:
     return failed.value.fault
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("text", LONG)
 def test_time_ends(own: Path, text: str) -> None:
     began = time.process_time()

@@ -251,6 +251,7 @@ def top(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return tmp_path / "repository"
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", UNUSUAL)
 def test_a_verb_ends_in_a_finding(
     top: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
@@ -360,6 +361,7 @@ def expected() -> dict[str, Verdict]:
     return {}
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", READABLE)
 def test_a_repository_that_git_can_read_gets_the_ordinary_verdict(
     top: Path,
@@ -408,6 +410,7 @@ INDEXES = {
 }
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", INDEXES)
 def test_an_index_that_cannot_be_read_gives_no_verdict(
     top: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
@@ -443,6 +446,7 @@ def test_a_silent_git_is_waited_for_once(top: Path) -> None:
         assert door._PATIENCE.left() < door._SILENT_S / 2  # so the next call waits no longer than that
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["worktree", "submodule", "shallow"])
 def test_ordinary_ways_to_have_a_repository_work(top: Path, tmp_path: Path, kind: str) -> None:
     if kind == "worktree":

@@ -204,6 +204,7 @@ def test_a_host_of_two_networks_is_made_what_the_files_of_both_say(
 RHEL = 'ID="rhel"\nVERSION_ID="9.4"'
 
 
+@pytest.mark.slow
 @needs_networkmanager
 @pytest.mark.parametrize("variant", ["rhel-9-dual-stack"])
 def test_networkmanager_is_made_what_the_keyfiles_say(tmp_path: Path, variant: str) -> None:

@@ -49,6 +49,7 @@ def run(script: str, root: Path, variant: str = "ubuntu-24.04", release: str = U
     return stages(script, root, variant, release)
 
 
+@pytest.mark.slow
 @needs_networkd
 def test_a_module_that_does_not_load_keeps_no_host_off_its_fabric(tmp_path: Path) -> None:
     script = """
@@ -105,6 +106,7 @@ stage check sh "$folder/tree/apply" --check
     assert "there is no port rail1 (the plan has no PCI address for it)" in seen["check"]
 
 
+@pytest.mark.slow
 @needs_networkd
 def test_a_port_that_another_netplan_file_has_is_reported(tmp_path: Path) -> None:
     script = """
@@ -137,6 +139,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("file", OTHERS)
 def test_other_files_that_name_a_port_are_reported(tmp_path: Path, file: str) -> None:
     text = OTHERS[file].replace('"', '\\"')
@@ -151,6 +154,7 @@ stage check sh "$folder/tree/apply" --check
     assert f"{file} names rail0" not in seen["check"]
 
 
+@pytest.mark.slow
 @needs_networkd
 def test_a_step_that_failed_stays_open(tmp_path: Path) -> None:
     script = """
@@ -173,6 +177,7 @@ stage clean sh "$folder/tree/apply" --check
     assert seen["clean"].endswith("as planned\n")
 
 
+@pytest.mark.slow
 @needs_networkd
 def test_a_file_that_netplan_refuses_is_not_installed(tmp_path: Path) -> None:
     script = """
@@ -187,6 +192,7 @@ stage files ls /etc/netplan
     assert "60-fabricc.yaml" not in seen["files"]
 
 
+@pytest.mark.slow
 @needs_networkd
 def test_the_previous_network_file_comes_back_when_netplan_fails(tmp_path: Path) -> None:
     script = """

@@ -76,6 +76,7 @@ def plain(state: str) -> list[str]:
     return [" ".join(re.sub(words, "", line).split()) for line in state.splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "variant", "release"),
     [
@@ -97,6 +98,7 @@ def test_a_rail_keeps_its_addresses_rules_and_routes_without_a_carrier(
     assert plain(seen["again"]) == plain(seen["up"])
 
 
+@pytest.mark.slow
 @needs_networkd
 def test_a_port_with_routes_in_the_main_table_gives_them_up(tmp_path: Path) -> None:
     seen = stages(NETWORKD, tmp_path, "dual-stack", UBUNTU, storage=True)

@@ -145,6 +145,7 @@ def settled(state: str) -> list[str]:
     return sorted(re.sub(r"@\S+| metric \d+", "", line) for line in plain(state))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "variant", "release"),
     [

@@ -129,6 +129,7 @@ def test_a_refused_setting_fails_the_unit(tmp_path: Path) -> None:
     assert run(tmp_path, "plain", "rail0").returncode == 3
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("variant", ["plain", "two-lossless", "lossy", "thor2", "e810", "e810-iwarp"])
 def test_a_check_is_clean_after_a_run_and_writes_nothing(tmp_path: Path, variant: str) -> None:
     rdma = VARIANTS[variant].ports[0].rdma
@@ -424,6 +425,7 @@ def shells_take(text: str) -> None:
         assert (done.returncode, done.stderr) == (0, ""), checker
 
 
+@pytest.mark.spread(4)
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
 @pytest.mark.parametrize("variant", ["lossy", "dual-port", "thor2", "pollara", "e810", "rhel-9"])
 @pytest.mark.parametrize("script", [qos.SCRIPT, services.APPLY])

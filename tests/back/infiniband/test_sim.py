@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 needs_opensm = pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}")
 
 
+@pytest.mark.slow
 @needs_opensm
 def test_512_adapters_and_two_tenants() -> None:
     """LIDs, engine, routes, credit loops, isolation, service levels and a pulled link, as docs/infiniband.md says."""
@@ -99,6 +100,7 @@ def other_level(files: dict[str, str]) -> None:
     files[sm_files.POLICY] = files[sm_files.POLICY].replace("0x0010 : 1", "0x0010 : 2")
 
 
+@pytest.mark.spread(4)
 @needs_opensm
 @pytest.mark.parametrize(
     ("change", "code"),

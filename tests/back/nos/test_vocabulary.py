@@ -115,6 +115,7 @@ def is_address(text: str) -> bool:
         return False
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("nos", ["waist", "host", *BUILT_IN])
 def test_every_fact_has_a_row_and_a_value_of_its_type(nos: str) -> None:
     facts = stated(nos)

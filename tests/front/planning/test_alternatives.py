@@ -87,6 +87,7 @@ def planned(name: str) -> tuple[dict[str, Any], list[Candidate], Callable[[Clust
     return text, pool, lambda spec: fabrics[id(spec)] if id(spec) in fabrics else planner(spec)
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_listed_is_what_brute_force_finds(name: str) -> None:
     _, pool, fabric_of = planned(name)

@@ -113,6 +113,7 @@ def test_a_commit_that_did_not_arrive_is_reported(switch: LinuxSwitch, driver: A
     assert switch.text("running.json") == OLD
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize(("method", "text"), [("confirm_commit", NEW), ("rollback", OLD)])
 def test_a_lost_confirmation_is_completed(
@@ -202,6 +203,7 @@ def test_changes_of_another_account_are_left_alone(switch: LinuxSwitch, driver: 
     assert switch.text("running.json").strip() == theirs
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize(
     ("words", "sudo", "allowed"),
     [

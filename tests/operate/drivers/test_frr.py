@@ -73,6 +73,7 @@ def test_a_commit_runs_is_saved_and_can_be_undone(boxes: list[Box], driver: Any)
         driver.rollback()
 
 
+@pytest.mark.slow
 def test_daemons_have_the_name_that_the_configuration_gives_them(boxes: list[Box], driver: Any) -> None:
     before = boxes[0].run("hostname").strip()
     for name in ("other", before):
@@ -102,6 +103,7 @@ def test_until_it_is_confirmed_a_commit_is_not_what_the_switch_boots_from(
         driver.confirm_commit()
 
 
+@pytest.mark.slow
 def test_a_commit_that_nobody_confirms_is_reverted_without_a_connection(
     boxes: list[Box], driver: Any
 ) -> None:
@@ -124,6 +126,7 @@ def test_a_pending_commit_is_rolled_back_at_once(boxes: list[Box], driver: Any) 
     assert "network 10.1.3.0/24" in driver.get_config("running")["running"]
 
 
+@pytest.mark.slow
 def test_bfd_timers_that_frr_has_no_no_for_go_back(boxes: list[Box], driver: Any) -> None:
     profile = "bfd\n profile FABRIC\n{} exit\n !\nexit\n!\n"
     timers = "  detect-multiplier 4\n  transmit-interval 500\n  receive-interval 400\n"
@@ -196,6 +199,7 @@ def test_files_besides_frr_conf_are_compared_obeyed_and_restored(boxes: list[Box
     assert boxes[0].run("cat", ttl) == before
 
 
+@pytest.mark.slow
 def test_files_that_wait_for_their_confirmation_are_told_as_the_switch_obeys_them(
     boxes: list[Box], driver: Any
 ) -> None:
@@ -213,6 +217,7 @@ def test_files_that_wait_for_their_confirmation_are_told_as_the_switch_obeys_the
     assert unpack_bundle(driver.get_config("startup")["startup"], "")["sysctl.conf"].endswith("64\n")
 
 
+@pytest.mark.slow
 def test_when_a_step_fails_everything_is_as_before(boxes: list[Box], driver: Any) -> None:
     with boxes[0].device.connect(activate={"hostname": "grep -q box1 {path}"}) as other:
         other.load_replace_candidate(config=pack_bundle({"hostname": "other\n", "frr.conf": NEW}))
@@ -222,6 +227,7 @@ def test_when_a_step_fails_everything_is_as_before(boxes: list[Box], driver: Any
     assert saved(boxes[0]) == OLD
 
 
+@pytest.mark.slow
 def test_a_folder_that_the_switch_lacks_is_made(boxes: list[Box]) -> None:
     """Debian has neither /etc/nftables.d nor /etc/systemd/timesyncd.conf.d."""
     place = "/srv/lacking/conf.d/fabricc.conf"
@@ -254,6 +260,7 @@ def test_a_merge_adds_and_takes_nothing_away(driver: Any) -> None:
     assert "route-map NEW permit 10" in driver.get_config("running")["running"]
 
 
+@pytest.mark.slow
 def test_a_guard_of_a_dead_session_is_stopped_by_name_and_nothing_goes_back(
     boxes: list[Box], driver: Any
 ) -> None:
@@ -271,6 +278,7 @@ def test_a_guard_of_a_dead_session_is_stopped_by_name_and_nothing_goes_back(
         assert saved(boxes[0]) == NEW
 
 
+@pytest.mark.slow
 def test_a_commit_that_waits_is_left_to_the_session_that_made_it(boxes: list[Box], driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     driver.commit_config(revert_in=60)
@@ -286,6 +294,7 @@ def test_a_commit_that_waits_is_left_to_the_session_that_made_it(boxes: list[Box
     assert saved(boxes[0]) == NEW
 
 
+@pytest.mark.slow
 def test_two_sessions_do_not_meet(boxes: list[Box], driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     with boxes[0].device.connect() as other:
@@ -332,6 +341,7 @@ def test_a_full_disk_refuses_the_candidate_or_the_commit(boxes: list[Box], drive
     assert "network 10.1.3.0/24" in boxes[0].run("vtysh", "-c", "show running-config")
 
 
+@pytest.mark.slow
 def test_what_was_begun_is_ended_on_a_disk_that_is_full_by_then(boxes: list[Box], driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     driver.commit_config()
@@ -375,6 +385,7 @@ def test_a_commit_under_way_is_waited_for(boxes: list[Box], driver: Any) -> None
         assert other.commit_state()["phase"] == "reverted", "going back already is no reason to refuse"
 
 
+@pytest.mark.slow
 def test_a_guard_takes_the_switch_back_past_confirmed_commits(boxes: list[Box], driver: Any) -> None:
     """What is drained, changed and confirmed goes back to before the drain, without a connection."""
     driver.load_replace_candidate(config=OLD.replace("to box 2", "drained"))
@@ -394,6 +405,7 @@ def test_a_guard_takes_the_switch_back_past_confirmed_commits(boxes: list[Box], 
         assert other.compare_config() == ""
 
 
+@pytest.mark.slow
 def test_a_guard_that_is_released_does_nothing_and_others_leave_it_alone(
     boxes: list[Box], driver: Any
 ) -> None:
@@ -419,6 +431,7 @@ def test_a_guard_that_is_released_does_nothing_and_others_leave_it_alone(
         driver.arm_guard(5)
 
 
+@pytest.mark.slow
 def test_a_guard_whose_process_is_killed_stands_again_at_the_next_connection(
     boxes: list[Box], driver: Any
 ) -> None:

@@ -114,6 +114,7 @@ def test_without_confirmation_the_switch_goes_back_by_itself(switch: LinuxSwitch
         driver.confirm_commit()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_connection_that_breaks_during_a_commit_is_opened_again(
     switch: LinuxSwitch, driver: Any, when: str

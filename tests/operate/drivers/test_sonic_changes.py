@@ -118,6 +118,7 @@ def test_tables_that_are_not_compared_are_the_ones_that_stay() -> None:
     assert sonic_tables.KEPT_TABLES - {"VERSIONS"} == IGNORED - stock
 
 
+@pytest.mark.slow
 def test_a_port_retires_and_comes_again_and_the_rows_of_the_image_stay(
     switch: LinuxSwitch, driver: Any
 ) -> None:

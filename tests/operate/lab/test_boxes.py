@@ -125,6 +125,7 @@ def test_what_a_tree_plants_stays_in_the_box(
     assert (settings(), socket.gethostname(), marks()) == (before, name, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("door", ["ssh", "exec"])
 def test_root_of_a_box_is_not_root_of_the_machine(tmp_path: Path, place: Path, door: str) -> None:
     before = settings()

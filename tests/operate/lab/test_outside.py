@@ -84,6 +84,7 @@ def test_a_prefix_that_a_party_hears_a_little_later_is_waited_for(
     assert (check.facts, check.wrong) == (len(aggregates), [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("nos", "dual"), [("sonic", False), ("frr", True)])
 def test_under_frr_hosts_reach_parties_outside_and_these_hear_aggregates_alone(
     tmp_path: Path,

@@ -205,6 +205,7 @@ def test_cores_narrow_every_pod(fabricc: Callable[..., Ran], tmp_path: Path) -> 
     assert len(network["hosts"]) == 4
 
 
+@pytest.mark.slow
 def test_specs_that_are_written_build_drain_and_end_as_they_began(
     tmp_path: Path,
     fabricc: Callable[..., Ran],

@@ -157,6 +157,7 @@ def test_another_family_stands_beside_the_first_for_a_time(tmp_path: Path) -> No
     assert [(order.refused, min(wave.kept for wave in order.waves)) for order in wanted] == [("", ROOM)]
 
 
+@pytest.mark.slow
 def test_another_release_goes_from_one_switch_to_a_half_to_all_from_the_top_down(tmp_path: Path) -> None:
     found = migrated(tmp_path, ("sonic-202505", "sonic-202511"))
     names = [name for name, _, _ in said(found)]
@@ -168,6 +169,7 @@ def test_another_release_goes_from_one_switch_to_a_half_to_all_from_the_top_down
     assert {name for each in changed for name in each} == {whole.name(at) for at in whole.switch_ids()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

@@ -177,6 +177,7 @@ def switch(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
         yield found
 
 
+@pytest.mark.slow
 def test_a_push_shows_its_difference_drains_changes_and_is_then_unchanged(switch: Bench) -> None:
     assert NEW.search(switch.push("--dry-run", status=0))
     assert not switch.new
@@ -227,6 +228,7 @@ def eos_commands(switch: Bench, *commands: str) -> None:
     assert "error" not in answer, answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["edits", "commits"])
 def test_what_a_person_does_on_a_drained_switch_is_kept(tmp_path: Path, how: str) -> None:
     with bench(tmp_path, "eos") as switch:

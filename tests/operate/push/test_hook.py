@@ -116,6 +116,7 @@ def test_a_way_back_that_fails_too_is_told_as_unknown(upgrading: Network) -> Non
     assert upgrading.states()["spine01a"] == "unknown"
 
 
+@pytest.mark.slow
 def test_a_push_killed_while_an_image_is_installed_is_ended_by_resume(upgrading: Network) -> None:
     upgrading.direct = False
     once = upgrading.folder / "once"

@@ -68,6 +68,7 @@ def test_a_push_killed_in_the_midst_of_a_commit_leaves_a_whole_fabric_and_is_end
     assert (row.status, row.after, row.then) == (-9, "candidate", "confirmed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("live", [2], indirect=True)
 def test_frr_itself_checks_a_candidate_refuses_planted_lines_and_runs_on_as_it_was(live: Live) -> None:
     live.edit(DISRUPTIVE)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.operate.push.network import HITLESS
 
 if TYPE_CHECKING:
     from tests.operate.push.network import Network
 
 
+@pytest.mark.slow
 def test_a_renamed_switch_is_known_by_its_former_name_and_keeps_its_traffic(network: Network) -> None:
     network.edit(HITLESS)
     network.push("--adopt", status=0)

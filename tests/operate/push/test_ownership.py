@@ -50,6 +50,7 @@ def edit_by_hand(network: Network) -> None:
     network.ask("drift", NAME)
 
 
+@pytest.mark.slow
 def test_a_guard_of_a_run_elsewhere_refuses_a_hitless_change_and_is_stopped_when_named(
     network: Network,
 ) -> None:
@@ -75,6 +76,7 @@ def test_a_guard_of_a_run_elsewhere_refuses_a_hitless_change_and_is_stopped_when
     assert network.states() == {NAME: "confirmed"}
 
 
+@pytest.mark.slow
 def test_a_guard_of_a_run_that_this_journal_knows_is_stopped_by_adopting(network: Network) -> None:
     kill_drained(network)
     network.edit(DISRUPTIVE)
@@ -183,6 +185,7 @@ def test_a_refused_login_is_asked_again_only_a_few_times(network: Network) -> No
     assert sum(count == "0" for count in left) == 3
 
 
+@pytest.mark.slow
 def test_a_rollback_has_the_options_of_its_run(network: Network) -> None:
     network.extra += ["--keep", "0%"]
     network.edit(DISRUPTIVE)

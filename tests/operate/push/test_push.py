@@ -251,6 +251,7 @@ def guarded(network: Network) -> set[str]:
     return {name for name in network.source.devices if network.ask("guarded", name)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "what"), [(1, "drained"), (2, "changed"), (3, "confirmed")])
 def test_a_switch_that_a_killed_push_leaves_drained_goes_back_in_service_by_itself(
     network: Network, count: int, what: str

@@ -59,6 +59,7 @@ def turned(network: Network, spec: Path) -> None:
     network.spec, network.source = spec, built(spec, network.folder / "out")
 
 
+@pytest.mark.slow
 def test_a_code_point_that_nobody_sends_changes_its_class_without_a_drain(
     network: Network, fabricc: Callable[..., Ran]
 ) -> None:
@@ -72,6 +73,7 @@ def test_a_code_point_that_nobody_sends_changes_its_class_without_a_drain(
     assert set(network.states().values()) == {"undrained"}, "what goes back is not known to be sent by nobody"
 
 
+@pytest.mark.slow
 def test_a_code_point_that_may_be_sent_is_drained_for(network: Network, fabricc: Callable[..., Ran]) -> None:
     both, *_ = steps(network, fabricc)
     turned(network, both)
@@ -79,6 +81,7 @@ def test_a_code_point_that_may_be_sent_is_drained_for(network: Network, fabricc:
     assert set(network.states().values()) == {"undrained"}, "no push tells what is sent"
 
 
+@pytest.mark.slow
 def test_a_step_before_its_turn_is_told_before_anything_is_touched(
     network: Network, fabricc: Callable[..., Ran]
 ) -> None:
@@ -104,6 +107,7 @@ def test_a_step_before_its_turn_is_told_before_anything_is_touched(
     network.push(status=0)
 
 
+@pytest.mark.slow
 def test_what_runs_may_be_taken_for_the_step_before(network: Network, fabricc: Callable[..., Ran]) -> None:
     network.push(status=0)
     *_, wanted = steps(network, fabricc)
@@ -111,6 +115,7 @@ def test_what_runs_may_be_taken_for_the_step_before(network: Network, fabricc: C
     assert "warning[FAB9460]" in network.push("--adopt", status=0).stderr
 
 
+@pytest.mark.slow
 def test_a_spec_that_goes_on_from_the_last_step_has_no_turn(
     network: Network, fabricc: Callable[..., Ran]
 ) -> None:
@@ -121,6 +126,7 @@ def test_a_spec_that_goes_on_from_the_last_step_has_no_turn(
     network.push(status=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ["{}", "[" * 9999, *(pytest.param(each, marks=pytest.mark.slow) for each in ("", "[]", '{"format": 2}'))],

@@ -109,6 +109,7 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
         yield Pair(tmp_path, request.param, stack)
 
 
+@pytest.mark.slow
 def test_a_storm_planted_on_the_canary_stops_the_push_after_it(pair: Pair) -> None:
     def strike(server: Any, port: str) -> None:
         server.counted.storms = {port: {3: 1}}

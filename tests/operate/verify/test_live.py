@@ -92,6 +92,7 @@ def cross(live: Live, switch: str, one: str, other: str) -> None:
     kernel.ip_batch(lines, namespace, force=True)
 
 
+@pytest.mark.slow
 def test_a_miswire_a_shut_session_and_a_drifted_line_are_found_with_their_fix(live: Live) -> None:
     lldp.wait_for_neighbors(live.lab, live.network.neighbours(), LIMIT_S)
     status, report = until(live, lambda report: not report["findings"])

@@ -76,6 +76,7 @@ def asking(
         silence.over.set()
 
 
+@pytest.mark.spread(4)
 def test_verify_asks_it_once(asking: tuple[BuiltTree, str, Access, Silence]) -> None:
     source, name, access, silence = asking
     report = verify(source, access, only=[name])
@@ -84,6 +85,7 @@ def test_verify_asks_it_once(asking: tuple[BuiltTree, str, Access, Silence]) -> 
     assert report.exit_status == 3
 
 
+@pytest.mark.spread(4)
 def test_collect_asks_it_once(asking: tuple[BuiltTree, str, Access, Silence], tmp_path: Path) -> None:
     source, name, access, silence = asking
     chosen = {name: source.devices[name]}

@@ -134,6 +134,7 @@ def test_branches_that_merged_each_other_are_compared_with_the_merge(
     assert "dscp: 26" in (repository.folder / "cluster.yaml").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_work_tree_of_such_a_branch_is_compared_with_the_present_base(
     repository: Repository, fabricc: Callable[..., Ran]
 ) -> None:
@@ -146,6 +147,7 @@ def test_the_work_tree_of_such_a_branch_is_compared_with_the_present_base(
         assert "FAB9032" in fabricc("diff", "cluster.yaml", "--base", "main", "--format", format_)[1]
 
 
+@pytest.mark.slow
 def test_a_merged_and_reverted_change_is_not_a_change_of_the_branch(
     repository: Repository, fabricc: Callable[..., Ran]
 ) -> None:
@@ -305,6 +307,7 @@ MOVES = {
 }
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("committed", [True, False])
 @pytest.mark.parametrize(("former", "now"), MOVES.values(), ids=MOVES)
 def test_a_moved_spec_is_compared_with_the_one_that_it_was(
@@ -343,6 +346,7 @@ def test_a_moved_spec_with_its_lock_changes_nothing(
     assert "FAB9034" in out
 
 
+@pytest.mark.slow
 def test_a_spec_that_moved_in_the_base_is_followed(
     repository: Repository, fabricc: Callable[..., Ran]
 ) -> None:
@@ -403,6 +407,7 @@ def test_a_spec_that_the_base_only_has_files_of_stops(
     assert "FAB9035" in err
 
 
+@pytest.mark.slow
 def test_two_specs_that_change_places_are_each_compared_with_themselves(
     repository: Repository, fabricc: Callable[..., Ran]
 ) -> None:
@@ -490,6 +495,7 @@ def test_a_submodule_in_the_place_of_the_folder_stops(
     assert "submodule" in err
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("place", ["worktree", "detached", "subfolder", "fork"])
 def test_unusual_checkouts_find_the_same_base(
     repository: Repository, fabricc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, place: str

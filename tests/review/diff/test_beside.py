@@ -59,6 +59,7 @@ def review(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @needs_git
 def test_files_that_decide_something_and_the_verdict_on_the_tree_are_named(
     repository: Path, capsys: pytest.CaptureFixture[str]

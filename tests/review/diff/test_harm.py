@@ -26,6 +26,7 @@ SPREAD = 4
 """The ordinary run tries one kind of four on each system, another one on each; the slow run tries them all."""
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize(
     "share", [0, *(pytest.param(each, marks=pytest.mark.slow) for each in range(1, SPREAD))]
 )
@@ -74,6 +75,7 @@ SAME = {
 """Changes that every reader understands."""
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("kind", SAME)
 def test_one_change_has_the_same_class_and_words_on_every_system(kind: str, tmp_path: Path) -> None:
     found = {nos: effect(reviewed(nos, edit, tmp_path / nos)) for nos, edit in SAME[kind].items()}

@@ -78,6 +78,7 @@ def hooks_as_published(repository: Path, *, elsewhere: bool) -> None:
     (repository / CONFIG).write_text(yaml.safe_dump(config), "utf-8")
 
 
+@pytest.mark.slow
 @needs_pre_commit
 @pytest.mark.parametrize(
     "elsewhere",

@@ -72,6 +72,7 @@ def test_two_revisions_without_the_work_tree(repo: Path, fabricc: Callable[..., 
     assert "priorities.rdma.dscp: 26 → 34" in out
 
 
+@pytest.mark.slow
 def test_a_lock_renamed_to_that_of_its_spec_changes_no_number(
     repo: Path, fabricc: Callable[..., Ran]
 ) -> None:

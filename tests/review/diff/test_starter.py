@@ -99,6 +99,7 @@ def test_an_approval_is_of_one_commit_and_lasts_while_its_label_does(forge: Forg
     assert approvals(forge, good) == set(), "the label was removed"
 
 
+@pytest.mark.slow
 def test_a_policy_asks_for_the_label_that_was_set(forge: Forge) -> None:
     with_policy(forge)
     recode(forge.author, 34)
@@ -107,6 +108,7 @@ def test_a_policy_asks_for_the_label_that_was_set(forge: Forge) -> None:
         assert forge.job("prove", head, "fetch", "review", label=label)["review"].returncode == status
 
 
+@pytest.mark.slow
 def test_an_approval_that_somebody_writes_into_a_comment_counts_for_nothing(forge: Forge) -> None:
     import base64
 
@@ -120,6 +122,7 @@ def test_an_approval_that_somebody_writes_into_a_comment_counts_for_nothing(forg
     assert forge.job("prove", head, "fetch", "review")["review"].returncode == 1
 
 
+@pytest.mark.slow
 def test_a_label_that_is_set_by_ci_approves_nothing(forge: Forge) -> None:
     with_policy(forge, "require_label_for_lossless: Risk:high\n")
     recode(forge.author, 34)
@@ -193,6 +196,7 @@ def without_lock(author: Path) -> None:
     git(author, "rm", "-q", "fabricc.lock")
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize(
     "attack",
     [
@@ -216,6 +220,7 @@ def test_a_committed_tree_that_no_build_wrote_fails(forge: Forge, attack: Callab
 MODULES = ("json", "click", "fabricc", "yaml", "os", "sitecustomize", "usercustomize")
 
 
+@pytest.mark.slow
 def test_nothing_is_imported_from_what_is_proposed_and_no_token_is_near(forge: Forge) -> None:
     trap = f"import pathlib\npathlib.Path({str(forge.folder / 'hacked')!r}).write_text('x')\n"
     for name in MODULES:
@@ -247,6 +252,7 @@ def test_a_branch_that_is_older_than_the_policy_is_held_to_it(forge: Forge) -> N
     assert "FAB9012" in review.stdout
 
 
+@pytest.mark.slow
 def test_a_change_does_not_lift_its_policy(forge: Forge) -> None:
     git(forge.trusted, "checkout", "-q", "main")
     (forge.trusted / "fabricc-policy.yaml").write_text("max_impact: none\n", "utf-8")
@@ -464,6 +470,7 @@ def test_scripts_are_clean(forge: Forge) -> None:
     subprocess.run(["shellcheck", *scripts], check=True)
 
 
+@pytest.mark.slow
 def test_a_review_uses_no_verdict_on_the_tree_of_another_commit(forge: Forge) -> None:
     recode(forge.author, 34)
     good = forge.propose()

@@ -127,6 +127,7 @@ def test_every_text_contrasts_with_what_is_behind_it(chromium: Chromium, page: P
     assert chromium.ask(CONTRAST) == []
 
 
+@pytest.mark.spread(4)
 @without_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_an_accessibility_checker_convicts_nothing(chromium: Chromium, page: Path, scheme: str) -> None:

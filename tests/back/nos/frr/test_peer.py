@@ -36,6 +36,7 @@ def syntax(text: str, folder: Path) -> str:
     return f"{result.returncode} {result.stdout}{result.stderr}".strip()
 
 
+@pytest.mark.spread(4)
 @pytest.mark.skipif(
     shutil.which("vtysh") is None or os.geteuid() != 0, reason="needs vtysh (package frr) and root"
 )
