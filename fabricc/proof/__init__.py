@@ -1,4 +1,4 @@
-"""Translation validation: what the emitted files say, against what was planned and against each other."""
+"""Translation validation: compare the meaning of the emitted files with the plan and with each other."""
 
 from fabricc.proof.compare import Finding, Mismatch, compare, findings
 

@@ -38,7 +38,7 @@ class Change(NamedTuple):
 
 
 def changes(expected: Mapping[str, str], found: Mapping[str, str]) -> list[Change]:
-    """Every passage that differs, in the order of files and lines; a file that one side lacks is one passage.
+    """Return every differing passage in the order of files and lines; a file that one side lacks is one passage.
 
     Space at the end of lines does not count, nor the comma that follows a value in JSON.
     """
@@ -55,7 +55,10 @@ def changes(expected: Mapping[str, str], found: Mapping[str, str]) -> list[Chang
 
 
 def _differing(old: Sequence[str], new: Sequence[str]) -> Iterator[Span]:
-    """The passages that differ: of long ones, blocks that correspond are matched first, by their lines' places."""
+    """Yield the differing passages.
+
+    In long ones, corresponding blocks are matched first by the places of their lines.
+    """
     a, b, c, d = whole = _trimmed(old, new, (0, len(old), 0, len(new)))
     if b - a <= _SHORT and d - c <= _SHORT:
         yield from _matched(old, new, whole)
@@ -66,7 +69,7 @@ def _differing(old: Sequence[str], new: Sequence[str]) -> Iterator[Span]:
 
 
 def _placed(lines: Sequence[str], known: dict[tuple[int, str], int]) -> list[int]:
-    """A number for each line that is the same where the line and all that it is indented below are."""
+    """Return a number for each line that is equal for equal lines under equal parents."""
     outer = outer_lines(lines)
     numbers: list[int] = []
     for line, above in zip(lines, outer[1:], strict=True):
@@ -76,7 +79,7 @@ def _placed(lines: Sequence[str], known: dict[tuple[int, str], int]) -> list[int
 
 
 def _trimmed(old: Sequence[Hashable], new: Sequence[Hashable], within: Span) -> Span:
-    """The span without what both have at its beginning and its end."""
+    """Return the span without the common lines at its beginning and end."""
     a, b, c, d = within
     while a < b and c < d and old[a] == new[c]:
         a, c = a + 1, c + 1
@@ -86,7 +89,7 @@ def _trimmed(old: Sequence[Hashable], new: Sequence[Hashable], within: Span) -> 
 
 
 def _matched(old: Sequence[Hashable], new: Sequence[Hashable], within: Span) -> Iterator[Span]:
-    """The differing passages of a span."""
+    """Yield the differing passages of a span."""
     a, b, c, d = _trimmed(old, new, within)
     if a == b or c == d:
         if a != b or c != d:
@@ -113,7 +116,7 @@ def with_one(each: Change, expected: Mapping[str, str], found: Mapping[str, str]
 
 
 def alike(passages: Iterable[Change], expected: Mapping[str, str], found: Mapping[str, str]) -> bool:
-    """Whether at least half of the lines stand in both, so that one text is the other with changes."""
+    """Return whether at least half of the lines are in both, so that one text is a changed version of the other."""
     total = sum(text.count("\n") for files in (expected, found) for text in files.values())
     return 2 * sum(len(each.expected) + len(each.found) for each in passages) <= total
 
@@ -136,7 +139,7 @@ class Side:
                 self._spans.setdefault(each.file, []).append((span.start, span.stop, number))
 
     def change(self, file: str, line: int) -> int | None:
-        """The number of the change that a line is part of."""
+        """Return the number of the change that contains a line."""
         spans = self._spans.get(file, [])
         at = bisect_right(spans, line, key=lambda span: span[0]) - 1
         return spans[at][2] if at >= 0 and line < spans[at][1] else None
@@ -153,7 +156,7 @@ class Side:
         return None
 
     def text(self, file: str, line: int) -> str:
-        """A line, without indentation."""
+        """Return a line without indentation."""
         lines = self._text(file)
         return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 

@@ -31,7 +31,7 @@ class Mismatch(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One thing wrong with the files of a device or a subnet; those of one code and `group` are told together.
+    """A problem in the files of a device or a subnet; findings of one code and `group` are reported together.
 
     `file` is below the folder of the device or subnet, "" for none; `line` counts from 1, 0 for none.
     """
@@ -46,7 +46,7 @@ class Finding(NamedTuple):
 
 
 def compare(planned: Facts, reading: Reading) -> list[Mismatch]:
-    """Every path on which the two differ, in the order planned, unexpected facts last."""
+    """Return every path on which the two differ, in planned order, unexpected facts last."""
     found = reading.facts
     if planned == found:
         return []
@@ -65,10 +65,10 @@ def compare(planned: Facts, reading: Reading) -> list[Mismatch]:
 
 
 class _Nearby:
-    """Finds a line close to where a missing fact should be; indexed on first use.
+    """Find a line close to the place of a missing fact; indexed on first use.
 
-    That is one of a fact beside it, else that of the last fact planned before it that the file states, of its own
-    kind (the first word of the path) if there is one.
+    This is a line of a neighboring fact, else that of the last fact before it in the plan that the file states, of the
+    same kind (the first word of the path) if possible.
     """
 
     def __init__(self, planned: Facts, reading: Reading) -> None:
@@ -107,7 +107,7 @@ def _above(path: str) -> Iterator[str]:
 def findings(
     device: str, mismatches: Iterable[Mismatch], unknown: Iterable[tuple[str, int, str]]
 ) -> Iterator[Finding]:
-    """The mismatches and unknown lines of one device as findings; `file` stays below the device's folder."""
+    """Yield the mismatches and unknown lines of one device as findings; `file` is below the device's folder."""
     for path, planned, found, file, line in mismatches:
         kind = _KEYS.sub("[]", path)
         if found is None:

@@ -1,9 +1,8 @@
-"""Devices whose files say the same but for coordinates: what rules of the whole and ends of links need of each.
+"""Devices whose files differ in coordinates only: the input of whole-fabric rules and link ends for each.
 
-All that such devices say of coordinates is what is planned of them, which is found of one with letters for
-coordinates; what else they say is worked out once. Of the rules on one switch only those are asked that look at
-coordinates for more than which of them are equal: that is the same on all that are alike. A switch that may break one
-is looked at as a whole.
+All coordinates in such files are as planned, which is proved with one device by placeholders; everything else is
+computed once. Of the rules on one switch only those run that use coordinates for more than which of them are equal:
+this is the same on all similar switches. A switch that may break one is examined as a whole.
 """
 
 from __future__ import annotations
@@ -52,13 +51,13 @@ _NO_SESSION = -1
 
 
 class _Link(NamedTuple):
-    """A cabled port, the same on all switches that are alike.
+    """A cabled port, the same on all similar switches.
 
     Attributes:
         number: its place among the ports.
         families: of its addresses, each with the place of its session; `unnumbered`: of such a one, None without.
         gateways: of the segment that it is in.
-        stated: what its end states, packed.
+        stated: the statements of its end, packed.
     """
 
     number: int
@@ -70,15 +69,15 @@ class _Link(NamedTuple):
 
 @dataclass(slots=True)
 class Likeness:
-    """What alike switches say but for coordinates.
+    """The facts of similar switches without coordinates.
 
     Attributes:
         links: all of them; by their ports' places, `up` with their Gb/s, `down` to switches, `hosts`, and those whose
             addresses the switch owns.
-        aggregates: which of them comes first and so on, as the files have them.
-        lines: of what it owns; `asked`: addresses that it asks for time, names and the like.
-        digest: without what differs.
-        policy: that of the first without a breach; `keys`: plane and pod, which no file tells -> key of that there.
+        aggregates: their order in the files.
+        lines: of its blocks; `asked`: addresses of the servers that it uses.
+        digest: without the differing parts.
+        policy: that of the first without a breach; `keys`: plane and pod, which no file states -> its key.
     """
 
     links: tuple[_Link, ...]
@@ -95,7 +94,7 @@ class Likeness:
 
     @staticmethod
     def of(seen: SwitchView) -> Likeness | None:
-        """That of a switch; None where its files say a coordinate otherwise than the plan, or it leads outside."""
+        """Return that of a switch; None if a file has another coordinate than the plan, or it leads outside."""
         switch, sessions = seen.switch, seen.switch.bgp.sessions
         ports = [(number, port) for number, port in enumerate(switch.ports) if port.peer]
         addresses = [(port.ipv4, port.ipv6) for _, port in ports]
@@ -136,12 +135,12 @@ class Likeness:
         return likeness if likeness._owned(switch) == [*own.values()] else None
 
     def add(self, switch: Switch, folder: str, survey: Survey) -> bytes | None:
-        """Take a switch in; the packed ends of its links, or None where a rule on coordinates may be broken.
+        """Add a switch and return the packed ends of its links; None if a rule on coordinates may be broken.
 
         Args:
             switch: one of these.
             folder: where its files are.
-            survey: where it is taken in.
+            survey: the survey that it is added to.
         """
         bgp, ports = switch.bgp, switch.ports
         management = switch.management.address.partition("/")[0]
@@ -162,7 +161,7 @@ class Likeness:
         return ends
 
     def _ends(self, switch: Switch) -> bytes | None:
-        """As `switch_ends`; None where a session is not with the other address of its link."""
+        """Return the same as `switch_ends`; None if a session is not with the other address of its link."""
         name, ports, sessions = switch.name, switch.ports, switch.bgp.sessions
         asn, remotes, ends = switch.bgp.asn, {each.remote for each in sessions}, []
         for number, families, unnumbered, gateways, stated in self.links:
@@ -191,7 +190,7 @@ class Likeness:
         return b"".join(ends)
 
     def _digest(self, switch: Switch, folder: str, policy: bytes) -> SwitchDigest:
-        """As `digest_of`."""
+        """Return the same as `digest_of`."""
         common, ports, wide = self.digest, switch.ports, Counter[str]()
         for number, gbps in self.up:
             wide[_far(ports[number])] += gbps
@@ -208,13 +207,13 @@ class Likeness:
         )  # fmt: skip
 
     def _owned(self, switch: Switch) -> list[str]:
-        """As `owned`, texts alone."""
+        """Return the same as `owned`, texts only."""
         ports = [switch.ports[number] for number in self.owned]
         links = [text for port in ports for text in (port.ipv4, port.ipv6) if text]
         return [*self._originated(switch), switch.management.address.partition("/")[0], *links]
 
     def _originated(self, switch: Switch) -> list[str]:
-        """The prefixes of its own that a switch announces."""
+        """Return the own prefixes that a switch announces."""
         aggregates = [switch.bgp.aggregates[at] for at in self.aggregates]
         loopbacks = ((switch.loopback4, 32), (switch.loopback6, 128))
         return [*aggregates, *[f"{address}/{length}" for address, length in loopbacks if address]]
@@ -229,14 +228,14 @@ class _HostPort(NamedTuple):
 
 @dataclass(slots=True)
 class HostLikeness:
-    """What alike hosts say but for coordinates; `digest`: without what differs."""
+    """The facts of similar hosts without coordinates; `digest`: without the differing parts."""
 
     ports: tuple[_HostPort, ...]
     digest: HostDigest
 
     @staticmethod
     def of(host: Host, reading: Said) -> HostLikeness | None:
-        """That of a host; None where its files say a coordinate otherwise than the plan, or it shares a subnet."""
+        """Return that of a host; None if a file has another coordinate than the plan, or it shares a subnet."""
         facts, ports = reading.facts, []
         for port in host.ports:
             prefix, ends = f"interface[{port.name}]/", []
@@ -270,7 +269,7 @@ class HostLikeness:
         return HostLikeness(tuple(ports), digest)
 
     def add(self, host: Host, folder: str, survey: Survey) -> bytes:
-        """Take a host in; the packed ends of its links."""
+        """Add a host; return the packed ends of its links."""
         name, ends = host.name, []
         for port, (families, stated) in zip(host.ports, self.ports, strict=True):
             peer, texts = port.peer, []
@@ -291,25 +290,25 @@ class HostLikeness:
 
 @dataclass(slots=True)
 class Common:
-    """What devices have in common whose files say the same but for coordinates.
+    """The common part of devices whose files differ in coordinates only.
 
     Attributes:
-        likeness: None where each is to be looked at as a whole; `proved`: whether one without a breach was, and taken
-            in by what is alike came out the same.
+        likeness: None if each must be examined as a whole; `proved`: whether a device without a breach was examined as
+            a whole and by the common part, with the same result.
     """
 
     likeness: Likeness | HostLikeness | None = None
     proved: bool = False
 
     def add(self, device: Switch | Host, folder: str, survey: Survey) -> bytes | None:
-        """Take a device in; the packed ends of its links, or None where it is to be looked at as a whole."""
+        """Add a device; return the packed ends of its links, or None if it must be examined as a whole."""
         likeness = self.likeness
         if isinstance(device, Host):
             return likeness.add(device, folder, survey) if isinstance(likeness, HostLikeness) else None
         return likeness.add(device, folder, survey) if isinstance(likeness, Likeness) else None
 
     def prove(self, device: Switch | Host, reading: Said, folder: str, found: Survey, ends: bytes) -> None:
-        """Hold against it a device without a breach: what was found of that alone, and the ends of its links."""
+        """Compare it with a device without a breach: the findings about that alone, and the ends of its links."""
         if self.likeness is not None and self.likeness == likeness_of(device, reading):
             if isinstance(self.likeness, Likeness):
                 self.likeness.policy = next(iter(found.policies.values()))
@@ -319,7 +318,7 @@ class Common:
 
 
 def likeness_of(device: Switch | Host, reading: Said) -> Likeness | HostLikeness | None:
-    """What a device has in common with all that are alike; None where each is to be looked at as a whole."""
+    """Return the common part of a device and all similar ones; None if each must be examined as a whole."""
     return (
         HostLikeness.of(device, reading) if isinstance(device, Host) else Likeness.of(view(device, reading))
     )
@@ -328,7 +327,7 @@ def likeness_of(device: Switch | Host, reading: Said) -> Likeness | HostLikeness
 def surveyed(
     device: Switch | Host, reading: Said, folder: str, survey: Survey, common: Common | None
 ) -> tuple[list[Finding], bytes]:
-    """Take a device in: what is wrong with it alone, files below `folder`, and the packed ends of its links."""
+    """Add a device; return the findings about it alone, files below `folder`, and the packed ends of its links."""
     if common is not None and common.proved and (known := common.add(device, folder, survey)) is not None:
         return [], known
     alone = Survey()
@@ -344,12 +343,12 @@ def surveyed(
 
 
 def _placed(contracts: Iterable[_Contract], folder: str) -> tuple[_Contract, ...]:
-    """Functions of invariant 12, the files in which they are stated in a folder."""
+    """Return functions of invariant 12 with the files in a folder that state them."""
     return tuple([(function, f"{folder}{file}" if file else "", line) for function, file, line in contracts])
 
 
 def _link(seen: SwitchView, number: int, link: LinkPort, over: Mapping[tuple[str, str], int]) -> _Link | None:
-    """What alike switches say of a port; None where it has other sessions than one with each far end of a link.
+    """Return the facts of a port that similar switches share; None unless it has one session with each far end.
 
     `over`: port and transport -> place of the session over it.
     """
@@ -384,10 +383,10 @@ def _link(seen: SwitchView, number: int, link: LinkPort, over: Mapping[tuple[str
 
 @lru_cache(maxsize=1024)
 def _told(transport: str, first: bool, asn: int, remote: int) -> str:
-    """What both ends of a session say of its AS numbers."""
+    """Return the statement of both ends of a session about its AS numbers."""
     return f"{transport} {ordered(first, str(asn), str(remote))}"
 
 
 def _far(port: Port) -> str:
-    """The device at the far end of a cabled port."""
+    """Return the device at the far end of a cabled port."""
     return port.peer.device if port.peer else ""

@@ -1,7 +1,7 @@
-"""The two ends of every link against each other, from what their own files say.
+"""Compare the two ends of every link by the content of their own files.
 
-Each end is reduced to a few bytes by the process that read it, and the ends meet by the link's key, so the
-whole fabric is compared without ever being in memory. A file that agrees with a wrong plan is caught here.
+The process that reads an end reduces it to a few bytes, and the ends are matched by the key of the link, so the whole
+fabric is compared without ever being in memory. This catches a file that agrees with a wrong plan.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FIELDS = (
     "MTU", "speed", "PFC priorities", "addresses", "BGP session", "error correction", "session settings", "BFD",
 )  # fmt: skip
 _INVARIANTS = {"PFC priorities": 13, "error correction": 1, "session settings": 8, "BFD": 8}
-"""Fields of which a disagreement is told as a breach of an invariant; the others are FAB6101."""
+"""Fields whose disagreement is reported as a breach of an invariant; the others are FAB6101."""
 _OF_EACH = ("addresses", "BGP session")
 """Fields that differ from link to link; what is stated of the others is often the same."""
 _OF_KINDS = tuple(name for name in FIELDS if name not in _OF_EACH)
@@ -48,20 +48,20 @@ _PLACES = ("ipv4", "ipv6", "description", "enabled")
 
 
 class End(NamedTuple):
-    """What one end of a link says about it.
+    """The statements of one end of a link.
 
     Attributes:
         device, port, peer, peer_port: this end and the other, each as its device names the port.
         host: True when this end is a host.
         mtu: IP MTU in bytes, 0 when not stated; `speed`: Gb/s, 0 when not stated.
         pfc: lossless priorities, e.g. `3`, or `none`; "" when the platform does not state them.
-        addresses: both ends' addresses as this end believes them; "" when it states none.
-        session: both ends' ASNs as this end believes them; "" without a session.
-        settings: what the sessions carry of the fabric's families, and BGP's timers; "" without a session.
-        bfd: which sessions run BFD, and its multiplier; "" where none does: a system that cannot run it is told of as
-            a gap, and BGP's session comes up all the same (RFC 5882). The interval may differ (RFC 5880).
+        addresses: the addresses of both ends from the view of this end; "" when it states none.
+        session: the ASNs of both ends from the view of this end; "" without a session.
+        settings: the families of the fabric that the sessions carry, and BGP's timers; "" without a session.
+        bfd: which sessions run BFD, and its multiplier; "" where none does: a system that cannot run it is reported as
+            a gap, and the BGP session still comes up (RFC 5882). The interval may differ (RFC 5880).
         fec: forward error correction of the port; "" when not stated.
-        file, line: where to look, see `located`.
+        file, line: its place, see `located`.
     """
 
     device: str
@@ -86,12 +86,12 @@ class End(NamedTuple):
         return key_of(f"{self.device}\n{self.port}", f"{self.peer}\n{self.peer_port}")
 
     def pack(self) -> bytes:
-        """The end in 41 bytes: key, a number per field (0: not stated), and whether it is a host."""
+        """Pack the end into 41 bytes: key, a number per field (0: not stated), and whether it is a host."""
         stated = packed_kind(self.host, self.mtu, self.speed, self.pfc, self.fec, self.settings, self.bfd)
         return packed_end(self.key, self.addresses, self.session, stated)
 
     def stated(self) -> tuple[str, ...]:
-        """The fields as people read them, in the order of `FIELDS`."""
+        """Return the fields in readable form, in the order of `FIELDS`."""
         mtu, speed = str(self.mtu or ""), str(self.speed or "")
         return (mtu, speed, self.pfc, self.addresses, self.session, self.fec, self.settings, self.bfd)
 
@@ -103,12 +103,12 @@ def key_of(mine: str, other: str) -> bytes:
 
 
 def packed_end(key: bytes, addresses: str, session: str, stated: bytes) -> bytes:
-    """An end as `End.pack` has it; `stated`: what many ends state alike."""
+    """Return an end as `End.pack` does; `stated`: the part that many ends share."""
     return _RECORD.pack(key, _crc(addresses), _number(session), stated)
 
 
 def packed(ends: Iterable[End]) -> bytes:
-    """A run of packed ends."""
+    """Yield the single ends of a run of packed ends."""
     return b"".join([end.pack() for end in ends])
 
 
@@ -214,7 +214,7 @@ def shared_subnet(address: str) -> IPv4Network | IPv6Network | None:
 
 
 def _gateways_in(subnet: IPv4Network | IPv6Network, vias: set[str]) -> str:
-    """The gateways of a host in a subnet with its prefix length: the first address where it says none."""
+    """Return the gateways of a host in a subnet with its prefix length: the first address if it states none."""
     far = [via for via in vias if not in_network(via, subnet)]
     if far:
         return f"{', '.join(sorted(far))} beyond {subnet}"
@@ -236,7 +236,7 @@ class Meeting:
     links: int = 0
 
     def add(self, ends: bytes) -> None:
-        """Take a run of packed ends."""
+        """Add a run of packed ends."""
         found = dict(_KEYED.iter_unpack(ends))
         if len(found) * _KEYED.size < len(ends):  # both ends of a link, and which of three come first counts
             for at in range(0, len(ends), _KEYED.size):
@@ -251,7 +251,7 @@ class Meeting:
 
 
 def _disagreements(one: bytes, two: bytes) -> tuple[str, ...]:
-    """Names of the fields on which two ends differ; what an end does not state is not held against it."""
+    """Return names of the fields on which two ends differ; a field that one end does not state does not count."""
     at = _OWN.size
     wrong = _contradictions(one[at:], two[at:])
     if one[:at] != two[:at]:
@@ -262,7 +262,7 @@ def _disagreements(one: bytes, two: bytes) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def _contradictions(one: bytes, two: bytes) -> frozenset[str]:
-    """The same of what `packed_kind` packs. A host may have a smaller MTU than its switch, never a larger one."""
+    """Return the same for the fields of `packed_kind`; a host may have a smaller MTU than its switch, not a larger."""
     (_, *at_switch), (host, *at_host) = sorted(map(_STATED.unpack, (one, two)), key=itemgetter(0))
     wrong = {name for name, a, b in zip(_OF_KINDS, at_switch, at_host, strict=True) if a != b and a and b}
     return frozenset(wrong - {FIELDS[0]} if host and at_host[0] <= at_switch[0] else wrong)
@@ -298,7 +298,7 @@ def settings_of(
     keepalive_s: Value | None,
     hold_s: Value | None,
 ) -> str:
-    """What both ends of a session have to set alike, as text; "" when there is no session.
+    """Return the settings that both ends of a session must share, as text; "" without a session.
 
     A session carries the families that both ends offer (RFC 4760 section 8), so one that only one end offers counts
     only where the fabric routes it. BFD runs at the slower of both ends' intervals (RFC 5880 section 6.8.2), so those
@@ -321,13 +321,13 @@ def bfd_of(runs: tuple[bool, ...], multiplier: Value | None) -> str:
 
 
 def ordered(first: bool, mine: str, other: str) -> str:
-    """What both ends of a link say of themselves and each other, the same at either."""
+    """Return the statements of both ends of a link about themselves and each other, the same at either end."""
     return f"{mine} - {other}" if first else f"{other} - {mine}"
 
 
 @lru_cache(maxsize=1024)
 def packed_kind(host: bool, mtu: int, speed: int, *texts: str) -> bytes:
-    """What many ends state alike, packed."""
+    """Pack the statements that many ends share."""
     return _STATED.pack(host, mtu, speed, *map(_crc, texts))
 
 
@@ -335,11 +335,11 @@ def _crc(text: str) -> int:
     return (crc32(text.encode()) or 1) if text else 0
 
 
-_number = lru_cache(maxsize=1024)(_crc)  # of what many ends state alike
+_number = lru_cache(maxsize=1024)(_crc)  # for statements that many ends share
 
 
 def located(end: End, reading: Said) -> End:
-    """The end with the line of its files that tells most of it."""
+    """Return the end with the line of its files that states most of it."""
     for path in paths_of_port(end.port, _PLACES[:2] if end.host else _PLACES):
         if place := reading.lines.get(path):
             return end._replace(file=place[0], line=place[1])

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Reader = Callable[[Mapping[str, str]], Reading]
 
 _SHOWN = 3
-"""Findings of one code told about one line; the first of them counts the others."""
+"""The number of findings of one code per line; the first of them counts the others."""
 _TRIALS = 12
 """Changes up to which each is read alone."""
 _LONGEST = 80
@@ -73,18 +73,18 @@ def placed(
     found: Text,
     reader: Reader | None = None,
 ) -> Iterator[Finding]:
-    """The findings of one device, those that go back to one line told together and at that line.
+    """Yield the findings of one device; those that one line causes are reported together at that line.
 
     Texts with little in common, such as a running configuration in another order, keep the reader's places.
 
     Args:
         device: its name.
-        mismatches: what `compare` says of the files.
-        unknown: the lines that their reader does not know.
-        expected: what the build would write.
+        mismatches: the result of `compare` for the files.
+        unknown: the unknown lines.
+        expected: the files of a fresh build.
         found: the files.
-        reader: reads such files, given where they were altered after they were written. Each passage that differs is
-            then somebody's: one that no finding goes back to is told as well (FAB6006).
+        reader: reads such files, given where they were altered after they were written. Each differing passage is then
+            an edit: one that causes no finding is reported as well (FAB6006).
     """
     passages = changes(expected.files, found.files)
     if not passages or not alike(passages, expected.files, found.files):
@@ -106,7 +106,7 @@ def placed(
 
 
 def _few(told: Iterable[Finding]) -> Iterator[Finding]:
-    """At most a few findings of one code for each line, the first of which counts the others."""
+    """Yield at most a few findings of one code for each line; the first of them counts the others."""
     by_place: dict[tuple[str, int, str], list[Finding]] = {}
     for finding in told:
         by_place.setdefault((finding.file, finding.line, finding.code), []).append(finding)
@@ -130,7 +130,7 @@ class _Placing:
     elsewhere: list[Finding] = field(default_factory=list)
 
     def add(self, each: _Placed) -> None:
-        """Take a finding in."""
+        """Add a finding."""
         cause = self._own(each.found, each.expected) or self._around(each.found, each.expected)
         if cause:
             self.known.append((cause, each.finding))
@@ -165,7 +165,7 @@ class _Placing:
             self.open = left
 
     def settle(self) -> None:
-        """Put what is still open down to the nearest of the changes that explain nothing yet."""
+        """Assign open findings to the nearest change that explains nothing yet."""
         free = self.unexplained() or (range(1) if len(self.passages) == 1 else ())
         for each in self.open:
             if free:
@@ -175,7 +175,7 @@ class _Placing:
                 self.elsewhere.append(each.finding)
 
     def _nearest(self, numbers: Sequence[int], file: str, line: int) -> int:
-        """The last of these changes before a line, else the first one of its file, else the first."""
+        """Return the last of these changes before a line, else the first one of its file, else the first."""
 
         def distance(number: int) -> tuple[bool, bool, int]:
             first = self.passages[number].expected.start
@@ -184,12 +184,12 @@ class _Placing:
         return min(numbers, key=distance)
 
     def unexplained(self) -> list[int]:
-        """The changes that no finding goes back to."""
+        """Return the changes that cause no finding."""
         used = {cause.change for cause, _ in self.known}
         return [number for number in range(len(self.passages)) if number not in used]
 
     def findings(self) -> Iterator[Finding]:
-        """All findings with their places: by change, what stands closest to it first."""
+        """Yield all findings with their places: by change, the closest first."""
         for cause, finding in sorted(self.known, key=lambda each: each[0][:2]):
             line, note = self._place(cause)
             file = self.passages[cause.change].file
@@ -197,7 +197,7 @@ class _Placing:
         yield from self.elsewhere
 
     def _place(self, cause: _Cause) -> tuple[int, str]:
-        """The line of the found text that a cause is told at, and what to add to the message."""
+        """Return the line of the found text for a cause, and an addition to the message."""
         file, expected, found = self.passages[cause.change]
         if not found:
             missing = self.expected.text(file, cause.expected or expected.start)
@@ -216,7 +216,7 @@ class _Placing:
         return line, f"; the build writes {_quoted(self.expected.text(file, at))} here"
 
     def plain(self, device: str, number: int) -> Finding:
-        """FAB6006 for a change that no finding goes back to; the found line is not quoted, it may hold a secret."""
+        """Return FAB6006 for a change without a finding; the found line is not quoted, because it may hold a secret."""
         line, note = self._place(_Cause(number, 1))
         message = f"{device}: a line is not as the build writes it{note}"
         group = f"differs {_NUMBERS.sub('#', note)}"

@@ -48,16 +48,16 @@ class SignedError(FindingsError):
 
 
 def beside(tree: Path, kind: Kind) -> Path:
-    """Where the signature of a tree is unless somebody says otherwise: `build/zone-a.sig`."""
+    """Return the default place of the signature of a tree: `build/zone-a.sig`."""
     named = tree if tree.name not in ("", "..") else tree.resolve()
     return named.parent / f"{named.name}.{kind}"
 
 
 def sign(tree: Path, key: Path) -> tuple[Kind, bytes]:
-    """A signature of a tree that is as its build left it.
+    """Sign a tree that is unchanged since its build.
 
     Raises:
-        TreeError: what `open_tree` says; FAB6010 and FAB6011, files are not as the manifest says.
+        TreeError: as `open_tree`; FAB6010 and FAB6011, files differ from the manifest.
         SignedError: FAB0054, the key does not sign; FAB0055, there is no program for it.
     """
     kind = signers.kind_of(_read(key, "FAB0054", "key", Path("/")))
@@ -76,7 +76,7 @@ def sign(tree: Path, key: Path) -> tuple[Kind, bytes]:
 
 
 def signer(tree: Path, allowed: Path, signature: Path | None = None) -> str:
-    """Who signed a tree that is whole.
+    """Return the signer of a complete tree.
 
     Raises:
         TreeError: as `sign`.
@@ -87,16 +87,16 @@ def signer(tree: Path, allowed: Path, signature: Path | None = None) -> str:
 
 
 def signer_of(tree: Path, digest: str, allowed: Path, signature: Path | None = None) -> str:
-    """Who signed a manifest whose files somebody has compared already.
+    """Return the signer of a manifest whose files have been compared already.
 
     Args:
-        tree: where it is.
+        tree: the folder.
         digest: SHA-256 (hex) of the manifest that was read.
         allowed: an `allowed_signers` file of ssh-keygen(1), or public keys of minisign.
-        signature: where the signature is; None for beside the tree.
+        signature: path of the signature; None for the default place.
 
     Raises:
-        TreeError: what `open_tree` says.
+        TreeError: as `open_tree`.
         SignedError: FAB0050, there is no signature; FAB0051, it does not hold; FAB0052, nobody who is allowed made it;
             FAB0053, the file of keys cannot be used; FAB0055, there is no program to prove it with.
     """
@@ -128,7 +128,7 @@ def _signer(tree: Path, stated: bytes, allowed: Path, signature: Path | None) ->
 
 
 def _whole(tree: Path) -> tuple[bytes, Manifest]:
-    """Return the bytes of a manifest and what they state, if every file is as they say."""
+    """Return the bytes and content of a manifest, if every file matches it."""
     return read_consistently([tree], lambda: _read_whole(tree), lambda _: False)
 
 
@@ -142,7 +142,7 @@ def _read_whole(tree: Path) -> tuple[bytes, Manifest]:
 
 
 def _read(path: Path, code: str, what: str, root: Path | None) -> bytes:
-    """A file: one that the user named may be a link to anywhere, one beside a tree to nothing out of its clone."""
+    """Read a file: the user may name a link to anywhere; a link next to a tree must stay in its clone."""
     try:
         return files.read(path, root=root, limit=_LARGEST)
     except OSError as error:

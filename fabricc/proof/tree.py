@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class TreeError(FindingsError):
-    """No output tree to read, or one that is not what its manifest says."""
+    """There is no output tree, or it does not match its manifest."""
 
 
 def open_tree(tree: Path) -> tuple[Folder, bytes, Manifest]:
@@ -165,16 +165,16 @@ def verify_manifest(
     verified: Mapping[str, Iterable[Diagnostic]] = _NONE,
     unstated: Iterable[str] | None = None,
 ) -> list[Diagnostic]:
-    """FAB6010 for each changed file, FAB6011 for a missing one, FAB6012 for one that the manifest lacks.
+    """Report FAB6010 for each changed file, FAB6011 for a missing one, FAB6012 for one that the manifest lacks.
 
     Args:
         tree: the folder.
-        manifest: what it says is there.
-        verified: folders of devices that `DeviceFiles.verified` was asked for, and what it found.
-        unstated: what `unstated_files` gives, where it is known.
+        manifest: its content.
+        verified: folders of devices passed to `DeviceFiles.verified`, and its findings.
+        unstated: the result of `unstated_files`, if known.
 
     Raises:
-        OSError: the tree went meanwhile.
+        OSError: the tree disappeared meanwhile.
     """
     wrong = [each for found in verified.values() for each in found]
     with Folder(tree) as folder:
@@ -194,7 +194,7 @@ def unstated_files(tree: Path, manifest: Manifest) -> list[str]:
 
 
 def _damage(folder: Folder, path: str, stated: str) -> Iterator[Diagnostic]:
-    """FAB6010 or FAB6011 where a file is not as stated."""
+    """Report FAB6010 or FAB6011 if a file is not as stated."""
     at = Position(str(folder.path / path), 1)
     try:
         if folder.digest(path) != stated:
@@ -207,18 +207,18 @@ def _damage(folder: Folder, path: str, stated: str) -> Iterator[Diagnostic]:
 
 @lru_cache(maxsize=128)
 def _decoded(content: bytes) -> tuple[str, str]:
-    """A file's text and SHA-256 (hex); most files of a host are the same on every host."""
+    """Return a file's text and SHA-256 (hex); cached, because hosts share most files."""
     return content.decode(errors="replace"), sha256(content).hexdigest()
 
 
 def _device(path: str) -> str:
-    """The folder of the device whose file a path is; "" for a file of no device."""
+    """Return the folder of the device that owns a path; "" for a file of no device."""
     parts = path.split("/", 2)
     return f"{parts[0]}/{parts[1]}" if len(parts) == 3 else ""
 
 
 def _below(tree: Path) -> Iterator[str]:
-    """Every file of a tree, by its path below it; a link is a file, and what cannot be looked into has none."""
+    """Yield the paths of all files below a tree; a link is a file, and an unreadable folder has none."""
     waiting = [""]
     while waiting:
         above = waiting.pop()
@@ -232,7 +232,7 @@ def _below(tree: Path) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class DeviceFiles:
-    """The files of the manifest by the device's folder, read when asked for."""
+    """The files of the manifest by the device's folder, read on use."""
 
     tree: Path
     names: Mapping[str, tuple[str, ...]]
@@ -241,7 +241,7 @@ class DeviceFiles:
 
     @staticmethod
     def of(tree: Path, manifest: Manifest) -> DeviceFiles:
-        """The files of every device in the manifest.
+        """Return the files of every device in the manifest.
 
         Raises:
             OSError: the tree cannot be read.
@@ -254,11 +254,14 @@ class DeviceFiles:
         return DeviceFiles(tree, names, manifest.files, Folder(tree))
 
     def __call__(self, folder: str) -> dict[str, str]:
-        """The text of a device's files; what is missing, a link or too large is left out, the manifest tells."""
+        """Return the text of a device's files.
+
+        Missing, linked and too large files are omitted and reported elsewhere.
+        """
         return self.verified(folder)[0]
 
     def verified(self, folder: str) -> tuple[dict[str, str], list[Diagnostic]]:
-        """The same, and FAB6010 or FAB6011 for each file that is not as the manifest states."""
+        """Return the same, and FAB6010 or FAB6011 for each file that differs from the manifest."""
         texts: dict[str, str] = {}
         wrong: list[Diagnostic] = []
         for name in self.names.get(folder, ()):
@@ -271,7 +274,7 @@ class DeviceFiles:
         return texts, wrong
 
     def text(self, path: str) -> str:
-        """The text of a file of no device; "" for what is missing, a link or too large."""
+        """Return the text of a file of no device; "" if it is missing, a link or too large."""
         with suppress(OSError):
             return self._folder.read(path).decode(errors="replace")
         return ""

@@ -303,9 +303,7 @@ def _expected(kind: Kind, votes: Mapping[Said, list[str]]) -> Expected:
     holders: Counter[Role] = Counter()
     members: Counter[Role] = Counter()  # ports or sessions of all holders
     leaves: dict[tuple[Role, str], Counter[Value]] = {}
-    alike: Counter[tuple[Role, str]] = (
-        Counter()
-    )  # of the members: those with the value of most of their device
+    alike: Counter[tuple[Role, str]] = Counter()  # members with the common value of their device
     for said, names in votes.items():
         for path, value in said.device:
             paths.setdefault(path, Counter())[value] += len(names)

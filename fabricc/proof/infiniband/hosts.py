@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.infiniband.model import Host, InfinibandFabric, IpoibPlan, Partition
 
 Interface = tuple[str | None, str | None, int | None, int | None]
-"""Address, mode, MTU and P_Key of an interface, None where the files do not say."""
+"""Address, mode, MTU and P_Key of an interface, None where the files do not state it."""
 
 _ADAPTER = re.compile(
     r"^(\S+)\) port=\d+ gbps=(\d+) lid=(\d+) ipoib=\S* ipoib_mode=\S* pkeys=(\S*) ;;$", re.MULTILINE
@@ -52,7 +52,7 @@ def prove_host(
 def _system(
     ib: InfinibandFabric, host: Host, files: Mapping[str, str], tenants: Sequence[Partition]
 ) -> Iterator[Finding]:
-    """Report limits, modules and adapters that are not as planned, and fixed texts that somebody edited."""
+    """Report limits, modules and adapters that differ from the plan, and edited fixed texts."""
     modules = {*RDMA_MODULES, *GPUS[host.model.gpu_vendor].modules} - {*host.leave_out}
     wanted = modules | ({"ib_ipoib"} if ib.ipoib else set())
     listed = {line for line in files.get(MODULES, "").splitlines() if not line.startswith("#")}
@@ -97,7 +97,7 @@ def _ipoib(
 
 
 def _interfaces(files: Mapping[str, str]) -> Iterator[tuple[str, Interface]]:
-    """Every interface with what the files say of it, from netplan, keyfiles or networkd's own files."""
+    """Yield every interface with its settings from netplan, keyfiles or files of networkd."""
     if host_files.NETPLAN in files:
         yield from _netplan(files[host_files.NETPLAN])
     for path, text in files.items():

@@ -1,4 +1,4 @@
-"""The proof of a subnet's files: what they say is what was planned, and what any sound subnet must be."""
+"""The proof of a subnet's files: they match the plan and the rules of any sound subnet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ENGINES = {"ftree", "updn", "minhop"}
 
 
 def prove(subnet: Subnet, files: Mapping[str, str]) -> Iterator[Finding]:
-    """Everything wrong with the files of a subnet; nothing when they are proved."""
+    """Yield every problem in the files of a subnet; nothing when they are proved."""
     read = read_subnet(files)
     for odd in read.odd:
         yield Finding("FAB6301", odd.text, odd.file, odd.line)
@@ -79,7 +79,7 @@ def _node(
 
 
 def cables(topology: ReadTopology) -> Iterator[Finding]:
-    """FAB6303: both ends of every cable are there and agree, and no port beyond those that the switch has."""
+    """Report FAB6303 unless both ends of every cable exist and agree, on ports that the switch has."""
     file, nodes = sm_files.TOPOLOGY, topology.nodes
     for node in nodes.values():
         for port, (peer_id, peer_port, word) in node.ends.items():
@@ -92,7 +92,7 @@ def cables(topology: ReadTopology) -> Iterator[Finding]:
 
 
 def _lids(read: ReadSubnet) -> Iterator[Finding]:
-    """FAB6304: every port has one unicast LID of its own, the same in both files."""
+    """Report FAB6304 unless every port has its own unicast LID, the same in both files."""
     file, owners = sm_files.LIDS, Counter(read.lids.values())
     nodes = {guid_text(node.guid): node for node in read.topology.nodes.values()}
     for guid, lid in read.lids.items():
@@ -110,7 +110,7 @@ def _lids(read: ReadSubnet) -> Iterator[Finding]:
 
 
 def distances(topology: ReadTopology) -> dict[str, int]:
-    """Node id -> hops to the nearest adapter: 0 for one, 1 for a leaf; from the cables alone."""
+    """Return node id -> hops to the nearest adapter (0 for an adapter, 1 for a leaf), from the cables alone."""
     distance = {node.id: 0 for node in topology.adapters()}
     edge = list(distance)
     while edge:
@@ -125,14 +125,14 @@ def distances(topology: ReadTopology) -> dict[str, int]:
 
 
 def tops(topology: ReadTopology) -> set[str]:
-    """Ids of the switches farthest from all adapters: the top of the tree."""
+    """Return the ids of the switches farthest from all adapters: the top of the tree."""
     distance = distances(topology)
     most = max(distance.values(), default=0)
     return {node_id for node_id, far in distance.items() if far == most}
 
 
 def _lists(read: ReadSubnet) -> Iterator[Finding]:
-    """FAB6305: roots are exactly the topmost switches, compute ports exactly the adapters' ports."""
+    """Report FAB6305 unless roots are exactly the topmost switches and compute ports exactly the adapters' ports."""
     top = {f"0x{node_id[2:]}" for node_id in tops(read.topology)}
     adapters = {guid_text(node.guid) for node in read.topology.adapters()}
     for file, listed, wanted, what in (
@@ -146,7 +146,7 @@ def _lists(read: ReadSubnet) -> Iterator[Finding]:
 
 
 def _tree(topology: ReadTopology) -> Iterator[Finding]:
-    """FAB6308: every leaf has as many links to every switch above it that it reaches (the divisor rule)."""
+    """Report FAB6308 unless every leaf has as many links to each switch above it (the divisor rule)."""
     for node in topology.switches():
         to = Counter(peer for peer, _, _ in node.ends.values() if peer.startswith("S-"))
         is_leaf = any(peer.startswith("H-") for peer, _, _ in node.ends.values())
@@ -157,7 +157,7 @@ def _tree(topology: ReadTopology) -> Iterator[Finding]:
 
 
 def _partitions(ib: InfinibandFabric, read: ReadSubnet) -> Iterator[Finding]:
-    """FAB6306: P_Keys are unique, the default is there, members exist, and tenants are who was planned."""
+    """Report FAB6306 unless P_Keys are unique, the default exists, members exist, and tenants are as planned."""
     file = sm_files.PARTITIONS
     keys = Counter(each.pkey & DEFAULT_PKEY for each in read.partitions)
     adapters = {guid_text(node.guid): node.name.partition(" ")[0] for node in read.topology.adapters()}
@@ -187,7 +187,7 @@ def _partitions(ib: InfinibandFabric, read: ReadSubnet) -> Iterator[Finding]:
 
 
 def _conf(subnet: Subnet, read: ReadSubnet) -> Iterator[Finding]:
-    """FAB6307 for opensm.conf, FAB6309 for service levels."""
+    """Report FAB6307 for opensm.conf, FAB6309 for service levels."""
     file, conf, ib = sm_files.CONF, read.conf, subnet.ib
     wanted = {
         "subnet_prefix": guid_text(identity.SUBNET_PREFIX + subnet.plane),
@@ -229,6 +229,6 @@ def _levels(ib: InfinibandFabric, read: ReadSubnet) -> Iterator[Finding]:
 
 
 def _weights(text: str) -> dict[str, int]:
-    """Lane -> weight, of an arbitration table."""
+    """Return lane -> weight of an arbitration table."""
     pairs = (entry.partition(":") for entry in text.split(",") if entry)
     return {lane: int(weight) for lane, _, weight in pairs if is_number(weight)}

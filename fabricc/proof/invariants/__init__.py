@@ -1,4 +1,4 @@
-"""The invariants of a lossless fabric, each stated anew from what files say rather than from how they were planned."""
+"""The invariants of a lossless fabric, computed from the content of the files instead of from the plan."""
 
 from fabricc.proof.invariants.census import Census
 from fabricc.proof.invariants.rules import CODES, RULES

@@ -41,10 +41,10 @@ class Kind:
 
     Attributes:
         policy: that of the member first in order.
-        members: how many; `names`: the first few.
+        members: number of members; `names`: the first few.
         asns: AS numbers of its members.
         neighbours: direction -> classes there.
-        toward: direction and family -> how it treats neighbours there, of those that were asked for.
+        toward: direction and family -> its treatment of neighbors there, for the requested ones.
     """
 
     policy: Policy
@@ -120,7 +120,7 @@ def own_route(kind: int) -> State:
 
 
 def follow(kinds: list[Kind], start: State, origin: int, prefix: Block, result: Spread) -> set[State]:
-    """All that can come to hold a prefix that is held in state `start`; its origin is -1 where that is outside."""
+    """Return all states that can come to hold a prefix of state `start`; its origin is -1 if it is outside."""
     seen = {start}
     queue = deque([start])
     while queue:
@@ -146,7 +146,7 @@ def _announced(
     kinds: list[Kind], state: State, labels: frozenset[int], receiver: int, direction: str, origin: int, prefix: Block,
     result: Spread,
 ) -> Iterator[State]:  # fmt: skip
-    """The states of `receiver` after a neighbour in `state` announced to it; notes dependencies and valleys."""
+    """Yield the states of `receiver` after an announcement by `state`; record dependencies and valleys."""
     sender, target = kinds[state.kind], kinds[receiver]
     route = Route(prefix, state.learned == SELF, state.communities)
     for out in _toward(sender, direction, prefix.family):
@@ -176,7 +176,7 @@ def _toward(kind: Kind, direction: str, family: int) -> list[Stance]:
 
 
 def outward(kind: Kind, family: int) -> list[Stance]:
-    """How a class treats its neighbours outside the fabric."""
+    """Return how a class treats its neighbors outside the fabric."""
     return _toward(kind, "external", family)
 
 

@@ -3,11 +3,11 @@
 Under PFC a packet holds a buffer at the end of one link while it waits for one at the end of the next. A deadlock needs
 a cycle of such waits, so the fabric is free of deadlock when links can be put in an order that all traffic follows
 (Dally and Seitz 1987; for PFC: Guo et al., SIGCOMM 2016, section 4.2). The nodes here are channels, all links from
-switches of one class to switches of another; an edge says that traffic of some route can go from the one to the
-other. `announce` supplies every edge that policy permits, in any state after any failure. Priorities are not told
-apart: without a cycle over all of them together there is none in any of them, also where a map were wrong.
+switches of one class to switches of another; an edge means that traffic of some route can go from the one to the other.
+`announce` supplies every edge that policy permits, in any state after any failure. Priorities are not
+distinguished: without a cycle over all of them together there is none in any of them, also where a map were wrong.
 
-Links to hosts are left out: nothing depends on one from a host, and a host forwards nothing.
+Links to hosts are omitted: nothing depends on one from a host, and a host forwards nothing.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def cycle(dependencies: Mapping[Channel, set[Channel]]) -> list[Channel]:
-    """Some cycle of channels, each depending on the next and the last on the first; empty when there is none.
+    """Return a cycle of channels, each depending on the next and the last on the first; empty without one.
 
-    A topological sort (Kahn): channels on which nothing that is left depends are taken away until none is;
-    what remains has a cycle. Time is linear in channels and dependencies.
+    A topological sort (Kahn): channels on which no other remaining channel depends are removed until none is left; a
+    remainder contains a cycle. Time is linear in channels and dependencies.
     """
     waiting: dict[Channel, int] = {}
     for source, targets in dependencies.items():
@@ -44,7 +44,7 @@ def cycle(dependencies: Mapping[Channel, set[Channel]]) -> list[Channel]:
 
 
 def _walk(left: Mapping[Channel, list[Channel]]) -> list[Channel]:
-    """A cycle among channels each of which has a predecessor in `left`, by walking backwards."""
+    """Return a cycle among channels that each have a predecessor in `left`, by walking backwards."""
     if not left:
         return []
     before: dict[Channel, Channel] = {}
@@ -60,9 +60,9 @@ def _walk(left: Mapping[Channel, list[Channel]]) -> list[Channel]:
 
 
 def witness(kinds: list[Kind], channels: list[Channel]) -> list[str]:
-    """Devices that a cycle of channels leads through, the first one again at the end.
+    """Return the devices on a cycle of channels, the first one again at the end.
 
-    Consecutive channels share a class; where a class is passed several times, another member stands for each. A circle
+    Consecutive channels share a class; if a class occurs several times, each occurrence uses another member. A circle
     of two classes goes round twice, since no link leads back over itself.
     """
     channels = channels * 2 if len(channels) == 2 else channels

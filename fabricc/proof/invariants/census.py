@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Census:
-    """What the surveys say together; hosts are reduced as they come, switches kept as digests.
+    """The merged surveys; hosts are reduced at once, switches stored as digests.
 
     Attributes:
         contracts: those of hosts.
-        endpoints: owner, file and packed blocks of every management address that is no switch's of the fabric.
+        endpoints: owner, file and packed blocks of every management address that belongs to no switch of the fabric.
     """
 
     switches: list[SwitchDigest] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Census:
         self.switches = [SwitchDigest._make(values) for values in zip(*kept["switches"], strict=True)]
 
     def add(self, survey: Survey) -> None:
-        """Take in what one process saw; the order does not matter."""
+        """Add the survey of one process; the order does not matter."""
         self.switches += survey.switches
         for key, policy in survey.policies.items():
             known = self.policies.get(key)
@@ -67,7 +67,7 @@ class Census:
             self._add_host(host)
 
     def amended(self, switches: Iterable[SwitchDigest], policies: Mapping[bytes, Policy]) -> Census:
-        """The census with other digests of the switches of these names, and the policies that are in use then."""
+        """Return the census with other digests of some switches, and the policies in use then."""
         other = {switch.name: switch for switch in switches}
         kept = [other.get(switch.name, switch) for switch in self.switches]
         used = {switch.policy for switch in kept}
@@ -75,7 +75,7 @@ class Census:
         return replace(self, switches=kept, policies=known)
 
     def compact(self) -> Census:
-        """The same census, with neighbours that switches have in common as one value: kept, they take a tenth."""
+        """Return the same census with shared neighbor sets as one value, which takes a tenth of the memory."""
         known: dict[object, Any] = {}
 
         def once(part: tuple[Any, ...]) -> Any:
@@ -107,14 +107,14 @@ class Census:
         declared: Mapping[int, Ratio],
         changed: Collection[str] | None = None,
     ) -> Iterator[Finding]:
-        """What is wrong with the whole.
+        """Yield the findings about the whole fabric.
 
         Args:
             planned: totals in closed form, see `Fabric.counts`.
-            wired: unit -> how its hosts are to be wired.
+            wired: unit -> the planned wiring of its hosts.
             groups: unit -> host group.
             declared: tier -> oversubscription that the spec declares; none for a tier without one.
-            changed: attributes of switches that are other than when all rules were last kept; None to ask every rule.
+            changed: attributes of switches that changed since all rules last held; None to run every rule.
         """
         switches = sorted(self.switches, key=lambda s: s.name)
         whole = Whole(self, switches, planned, wired, groups, declared)
@@ -150,7 +150,7 @@ def _without_lines(digest: SwitchDigest, name: str) -> object:
 
 
 def _repeated_asns(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
-    """Invariant 7: no two ToRs share an AS number, nor one with a switch above; they would not hear each other."""
+    """Check invariant 7: no two ToRs share an AS number, nor a ToR with a switch above it (routes would be dropped)."""
     used = Counter(s.asn for s in switches if s.tier == 0 and s.asn)
     above = {s.asn for s in switches if s.tier > 0 and s.asn}
     first: dict[int, str] = {}
@@ -175,7 +175,7 @@ def _outer_asns(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
 
 
 def _contracts(whole: Whole) -> Iterator[Finding]:
-    """Invariant 12, of hosts and switches together."""
+    """Check invariant 12 for hosts and switches together."""
     contracts = whole.census.contracts.copy()
     for switch in whole.switches:
         contracts.add(switch.name, switch.contracts)
@@ -211,6 +211,6 @@ RULES_OF_THE_WHOLE: tuple[tuple[frozenset[str], Callable[[Whole], Iterator[Findi
     (frozenset({"detect_ms"}), lambda w: clos.timeouts(w.switches, w.census.shortest_timeout)),
     (frozenset({"mtus", "host_mtu"}), lambda w: clos.mtus(w.switches, w.census.largest_host)),
 )
-"""Rules over all devices, and the attributes of a switch that each looks at, beside those that say who and where.
-
-A rule without any looks at the spec and is always asked."""
+"""Rules over all devices, with the attributes of a switch that each uses besides its identity. A rule without
+attributes uses the spec and always runs.
+"""

@@ -1,4 +1,4 @@
-"""Invariants 2 to 5, 18 and 19 over the whole fabric, by counting what every device's own digest says."""
+"""Invariants 2 to 5, 18 and 19 over the whole fabric, from the digests of all devices."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def joined_planes(switches: Iterable[tuple[int, int]]) -> Callable[[int], int]:
 
 
 def degrees(switches: Sequence[SwitchDigest], groups: Mapping[int, int]) -> Iterator[Finding]:
-    """Invariant 2: a switch has as many links to each switch above it as any other of its tier, plane and host group.
+    """Check invariant 2: switches of a tier, plane and host group have as many links to each switch above.
 
-    To how many switches above it they lead is the same for all host groups.
+    The number of these switches above is the same for all host groups.
 
     Args:
         switches: all of them.
@@ -68,7 +68,7 @@ def degrees(switches: Sequence[SwitchDigest], groups: Mapping[int, int]) -> Iter
 
 
 def _kind(switch: SwitchDigest, groups: Mapping[int, int]) -> tuple[int, int, int, int]:
-    """Switches of one kind have the same links up."""
+    """Return the kind of a switch; switches of one kind have the same links up."""
     return switch.tier, switch.plane, switch.pod, groups.get(switch.unit, -1)
 
 
@@ -79,7 +79,7 @@ def _shape(switch: SwitchDigest) -> tuple[int, ...]:
 def counts(
     switches: Sequence[SwitchDigest], hosts: int, host_ports: int, planned: Mapping[str, int]
 ) -> Iterator[Finding]:
-    """Invariant 3: what was counted device by device equals the closed form, and links add up tier by tier."""
+    """Check invariant 3: the counted totals equal the closed form, and links add up tier by tier."""
     tiers = Counter(s.tier for s in switches)
     counted = {
         "tors": tiers[0],
@@ -106,7 +106,7 @@ def counts(
 
 
 def oversubscription(switches: Sequence[SwitchDigest], declared: Mapping[int, Ratio]) -> Iterator[Finding]:
-    """Invariant 4: down over up within the declared ratio, as cabled; a warning when only shut links exceed it."""
+    """Check invariant 4: the ratio down to up is within the declared one; only a warning if shut links cause it."""
     for s in switches:
         ratio = declared.get(s.tier)
         if ratio is None or not s.load.down:
@@ -129,9 +129,9 @@ def oversubscription(switches: Sequence[SwitchDigest], declared: Mapping[int, Ra
 
 
 def planes(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
-    """Invariant 5: no link between planes; below cores, none between pods.
+    """Check invariant 5: no link joins planes; below cores, no link joins pods.
 
-    Planes of rails meet in cores, of which each serves one port of the NICs.
+    Planes of rails meet in cores, each of which serves one port of the NICs.
     """
     known = {s.name: s for s in switches}
     joined = joined_planes((s.tier, s.plane) for s in switches)
@@ -153,14 +153,14 @@ def rails(
     landings: Mapping[tuple[int, int, int], set[str]],
     wired: Mapping[int, Wired],
 ) -> Iterator[Finding]:
-    """Invariant 5: a ToR per unit, rail, NIC port and set; a ToR serves one unit, one NIC port, its share of rails.
+    """Check invariant 5: one ToR per unit, rail, NIC port and set, which serves one unit and one NIC port.
 
-    Units that stand beside another count as that.
+    A ToR serves its share of rails. Units that share the ToRs of another unit count as that unit.
 
     Args:
         switches: all of them.
         landings: unit, rail and NIC port of hosts -> the ToRs that they lead to.
-        wired: unit -> how its hosts are to be wired.
+        wired: unit -> the planned wiring of its hosts.
     """
     served: dict[str, set[tuple[int, int, int]]] = {}
     for (unit, rail, nic_port), tors in sorted(landings.items()):
@@ -183,7 +183,7 @@ def rails(
 
 
 def mtus(switches: Sequence[SwitchDigest], largest_host: tuple[int, str, str, int]) -> Iterator[Finding]:
-    """Invariant 19: one MTU on all links between switches, no host above the ToR ports, room for RoCE."""
+    """Check invariant 19: one MTU on all links between switches, no host above the ToR ports, room for RoCE."""
     values: Counter[int] = Counter()
     for s in switches:
         values.update(dict(s.mtus))
@@ -203,7 +203,7 @@ def mtus(switches: Sequence[SwitchDigest], largest_host: tuple[int, str, str, in
 
 
 def timeouts(switches: Sequence[SwitchDigest], shortest: tuple[int, str, str, int]) -> Iterator[Finding]:
-    """Invariant 18: the watchdog gives up a queue before the NICs give up a message."""
+    """Check invariant 18: the watchdog releases a queue before the NICs give up a message."""
     timeout, host, file, line = shortest
     slowest = max(switches, key=lambda s: s.detect_ms, default=None)
     if timeout and slowest and slowest.detect_ms >= timeout:

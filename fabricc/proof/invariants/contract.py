@@ -44,7 +44,7 @@ def switch_contracts(seen: SwitchView) -> dict[bytes, str]:
 
 
 def _composed(seen: SwitchView, classes: tuple[int, ...], pfc: tuple[int, ...]) -> bytes:
-    """`pauses` of every code point, then `stops`."""
+    """Return `pauses` of every code point, then `stops`."""
     by_group, by_queue = {}, {}
     for priority in pfc:
         group = seen.number(f"qos/pfc_priority[{priority}]/priority_group")
@@ -129,18 +129,18 @@ class Contracts:
     witness: dict[bytes, tuple[str, str, int]] = field(default_factory=dict)
 
     def copy(self) -> Contracts:
-        """One to add to."""
+        """Return a copy to add to."""
         return Contracts(self.counts.copy(), self.witness.copy())
 
     def add(self, device: str, functions: Iterable[tuple[bytes, str, int]]) -> None:
-        """Take in one box's functions and where they are stated."""
+        """Add the functions of one device and their places."""
         for function, file, line in functions:
             self.counts[function] += 1
             mine = (device, file, line)
             self.witness[function] = min(self.witness.get(function, mine), mine)
 
     def findings(self) -> Iterator[Finding]:
-        """The functions that are not the fabric's, which is the one that most boxes have."""
+        """Yield the functions that differ from those of most devices."""
         if len(self.counts) < 2:
             return
         fabric = max(self.counts, key=lambda f: (self.counts[f], f))

@@ -1,4 +1,4 @@
-"""What the spec has to say about invariants: the ratios that it declares, and the breaches that it accepts."""
+"""The part of the spec about invariants: declared ratios and accepted breaches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Ratio(NamedTuple):
 
 
 def declared_ratios(spec: ClusterSpec) -> dict[int, Ratio]:
-    """Tier -> oversubscription; a tier with pinned uplinks has one only when the spec asks for it."""
+    """Return tier -> oversubscription; a tier with pinned uplinks has one only if the spec requests it."""
     ratios = {}
     for tier, name, wanted in ((0, "tors", spec.tors), (1, "spines", spec.spines)):
         above = spec.cores if tier else spec.spines
@@ -40,6 +40,6 @@ def declared_ratios(spec: ClusterSpec) -> dict[int, Ratio]:
 
 
 def softened(found: Iterable[Diagnostic], spec: ClusterSpec) -> list[Diagnostic]:
-    """Breaches that the spec accepts as warnings, which its reason then turns into notes."""
+    """Return breaches that the spec accepts as warnings; its reason then turns them into notes."""
     codes = {entry.code for entry in spec.accept} & ACCEPTABLE
     return [replace(each, severity=Severity.WARNING) if each.code in codes else each for each in found]

@@ -21,13 +21,13 @@ class SwitchDigest(NamedTuple):
 
     Attributes:
         above, below: neighbouring switch -> links to it.
-        widest: the switch above that it has most bandwidth to, and how much, Gb/s.
+        widest: the switch above with the most bandwidth, and this in Gb/s.
         host_links: links to hosts.
         mtus: MTUs of links between switches; `host_mtu`: the least of links to hosts, 0 when not stated.
         outer_asns: AS numbers of its neighbours outside the fabric.
         policy: key of its class of policies.
         contracts: function of invariant 12 -> line.
-        blocks: packed blocks of addresses, see `prefixes`; `segments`: what it says of each, see there.
+        blocks: packed blocks of addresses, see `prefixes`; `segments`: its statements about each, see there.
         file: its routing file below the tree; `line`: of its AS number.
     """
 

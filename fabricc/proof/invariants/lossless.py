@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fabricc.proof.invariants.view import LinkPort, Lossless, SwitchView
 
 LONGEST_PAUSE_BITS = 65_535 * 512
-"""What one pause frame can ask for (IEEE 802.3 annex 31B: quanta of 512 bit times)."""
+"""The longest pause of one frame (IEEE 802.3 annex 31B: quanta of 512 bit times)."""
 
 
 def lossless_breaches(seen: SwitchView) -> Iterator[Breach]:
@@ -92,7 +92,7 @@ def _headroom(seen: SwitchView, kind: Lossless, links: list[LinkPort]) -> Iterat
 
 
 def _row(rows: list[HeadroomRow], cable_m: int) -> HeadroomRow | None:
-    """The row of the shortest listed length that is not below the cable's."""
+    """Return the row of the shortest listed length that is not below the cable's."""
     return min((r for r in rows if r.cable_m >= cable_m), key=lambda r: r.cable_m, default=None)
 
 
@@ -165,7 +165,7 @@ def _notifications(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]
 def _unhindered(
     seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]], queue: int, about: str
 ) -> Iterator[Breach]:
-    """A queue of control traffic: not stopped by PFC, not marked, with bandwidth of its own on every port."""
+    """Check a queue of control traffic: no PFC, no marking, and its own bandwidth on every port."""
     for kind, links in kinds:
         at = links[0].path
         if queue in {seen.stopped_queue(priority) for priority in kind.pfc}:
@@ -203,7 +203,7 @@ def _pools(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]) -> It
 
 
 def _private(kinds: list[tuple[Lossless, list[LinkPort]]]) -> int:
-    """Buffer that priority groups own, bytes."""
+    """Return the buffer reserved for priority groups, in bytes."""
     return sum(len(links) * len(kind.pfc) * max(kind.size or 0, kind.xoff or 0) for kind, links in kinds)
 
 
@@ -241,7 +241,7 @@ def _pause_points(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]
 
 
 def _egress(links: list[LinkPort], exponent: int, shared: int, egress: int, queues: int) -> Iterator[Breach]:
-    """By the time that lossless traffic has filled the egress pool, its ingress must have paused: it drops else."""
+    """Check that ingress pauses before lossless traffic fills the egress pool, which would drop."""
     limit = Fraction(2) ** exponent * (shared - egress)
     if limit * queues > egress:
         message = (
@@ -252,9 +252,9 @@ def _egress(links: list[LinkPort], exponent: int, shared: int, egress: int, queu
 
 
 def _shared(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]) -> int | None:
-    """What lossless queues share, bytes: the ingress pool without guarantees and headroom that it counts in.
+    """Return the shared buffer of lossless queues in bytes: the ingress pool without guarantees and headroom in it.
 
-    A Spectrum's pool counts neither in: both come off the chip before the pool is sized (sonic-swss
+    The pool of a Spectrum includes neither: both are subtracted before the pool is sized (sonic-swss
     cfgmgr/buffer_pool_mellanox.lua), whether headroom is shared or not.
     """
     model = seen.switch.model.buffers
@@ -274,6 +274,6 @@ def _shared(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]) -> i
 
 
 def _ports(links: list[LinkPort]) -> str:
-    """The ports as people count them: the first, and how many more are alike."""
+    """Return ports in words: the first one, and the number of others with the same values."""
     first = links[0].port.name
     return first if len(links) == 1 else f"{first} and {len(links) - 1} more ports"

@@ -1,4 +1,4 @@
-"""Invariant 21, ways out: what the edge of the fabric takes, sends and marks, from what the files say.
+"""Invariant 21, external links: the edge of the fabric accepts, sends and marks as planned, by its files.
 
 On one switch: a port that leads outside is lossy and marks what arrives unless the spec says otherwise, has a session
 or a static route, no session without the password that is planned, and no address of the management network. Over the
@@ -39,7 +39,7 @@ def outward_breaches(seen: SwitchView) -> Iterator[Breach]:
 
 
 def _classes(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
-    """Nobody outside pauses the fabric: no PFC, and no class of its own choice, unless the spec says so."""
+    """Check that no outside party pauses the fabric or chooses a class, unless the spec allows it."""
     port, path = link.port, link.path
     if port.profile is None and (link.lossless.pfc or link.lossless.xoff):
         message = f"{port.name} leads outside and is lossless, which the spec does not say"
@@ -60,7 +60,7 @@ def _classes(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
 
 
 def _reached(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
-    """A session or a static route with the far end, for every address; and the session's password by reference."""
+    """Check for a session or static route to the far end for every address, and the session's password reference."""
     if not link.enabled:
         return
     planned = {s.port: s.group for s in seen.switch.bgp.sessions}
@@ -89,7 +89,7 @@ def _reached(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
 
 
 def _addresses(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
-    """The link is numbered, and from no network of the out-of-band side."""
+    """Check that the link is numbered, with addresses outside the out-of-band network."""
     management = block(str(seen.facts.get("management/address", "")))
     for family, text in (("ipv4", link.ipv4), ("ipv6", link.ipv6)):
         mine = block(text) if text else None
@@ -137,7 +137,7 @@ def _unmapped(kind: Kind) -> Iterator[Finding]:
 
 
 def _taken(kind: Kind, own: list[tuple[int, Block]]) -> Iterator[Finding]:
-    """Nobody outside announces what is the fabric's."""
+    """Check that no outside party announces prefixes of the fabric."""
     policy = kind.policy
     for stance in policy.stances:
         if stance.direction != "external" or stance.imports not in policy.maps:
@@ -151,7 +151,7 @@ def _taken(kind: Kind, own: list[tuple[int, Block]]) -> Iterator[Finding]:
 
 
 def _entries(kinds: list[Kind]) -> dict[Block, list[State]]:
-    """Every prefix that can come in, as far as lists name it, and who holds it first."""
+    """Return every prefix that can enter, as far as lists name it, and the states that hold it first."""
     found: dict[Block, list[State]] = {}
     for at, kind in enumerate(kinds):
         policy = kind.policy
@@ -171,7 +171,7 @@ def _enter(found: dict[Block, list[State]], at: int, policy: Policy, name: str, 
 
 
 def _named(policy: Policy, name: str) -> list[Block]:
-    """The prefixes that the lists of a route map name."""
+    """Return the prefixes in the lists of a route map."""
     lists = [clause.prefix_list for clause in policy.maps.get(name, ()) if clause.permit]
     rules = [rule.split()[0] for each in dict.fromkeys(lists) for rule in policy.lists.get(each, ())]
     return [mine for text in dict.fromkeys(rules) if (mine := block(text))]
@@ -198,7 +198,7 @@ def _kept_inside(kind: Kind, own: list[tuple[int, Block]]) -> Iterator[Finding]:
 
 
 def _unreached(kinds: list[Kind], prefix: Block, at: set[int], held: set[int]) -> Iterator[Finding]:
-    """Every ToR of a plane with a way to the prefix has it."""
+    """Check that every ToR of a plane with a way to the prefix has it."""
     joined = joined_planes((kind.policy.tier, kind.policy.plane) for kind in kinds)
     planes = {joined(kinds[kind].policy.plane) for kind in at}
     for number, kind in enumerate(kinds):
@@ -207,7 +207,7 @@ def _unreached(kinds: list[Kind], prefix: Block, at: set[int], held: set[int]) -
 
 
 def _sent(kind: Kind, state: State, prefix: Block) -> Stance | None:
-    """How a class announces a prefix that it holds to a party outside; None where it does not."""
+    """Return how a class announces a prefix that it holds to an outside party; None if it does not."""
     route = Route(prefix, state.learned == "self", state.communities)
     sends = (s for s in outward(kind, prefix.family) if kind.policy.apply(s.exports, route) is not None)
     return next(sends, None)
@@ -216,7 +216,7 @@ def _sent(kind: Kind, state: State, prefix: Block) -> Stance | None:
 def _announced(
     kinds: list[Kind], origin: int, prefix: Block, edges: list[int], result: Spread
 ) -> Iterator[Finding]:
-    """Parties get the aggregates, and nothing as long as an address."""
+    """Check that parties receive the aggregates, and nothing as long as an address."""
     alone = prefix.length == prefix.bits
     for state in sorted(follow(kinds, own_route(origin), origin, prefix, result), key=repr):
         if state.kind not in edges or not any(outward(kinds[state.kind], prefix.family)):

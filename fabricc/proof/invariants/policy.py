@@ -35,7 +35,7 @@ class Route(NamedTuple):
 
 
 class Stance(NamedTuple):
-    """How a switch treats its neighbours in one direction; `sends` tells whether communities travel."""
+    """How a switch treats its neighbors in one direction; `sends` is whether communities are sent."""
 
     direction: str
     families: frozenset[int]
@@ -85,9 +85,9 @@ class Policy:
     vtep: bool = False
 
     def apply(self, name: str, route: Route) -> tuple[frozenset[str], Clause | None] | None:
-        """Communities of the route after a map and the clause that let it pass, or None when it is denied.
+        """Return communities of the route after a map and the clause that permitted it, or None if it is denied.
 
-        No map, or one that is not defined, permits everything: the proof then assumes too many routes, never too few.
+        A missing or undefined map permits everything: the proof then assumes too many routes, never too few.
         """
         if not name or name not in self.maps:
             return route.communities, None
@@ -122,7 +122,7 @@ class Policy:
 
 
 def policy_of(seen: SwitchView, file: str) -> Policy:
-    """The policy of a switch; `key` is equal for switches that treat every route alike."""
+    """Return the policy of a switch; `key` is equal for switches that treat every route in the same way."""
     switch = seen.switch
     loopbacks = [seen.facts.get(f"loopback/{family}") for family in ("ipv4", "ipv6")]
     texts = [*seen.aggregates, *(text for text in loopbacks if isinstance(text, str))]
@@ -180,7 +180,7 @@ def _originated(blocks: Iterable[Block], vtep: bool) -> tuple[Block, ...]:
 
 
 def _key(policy: Policy) -> bytes:
-    """Equal for policies that treat every route alike."""
+    """Return a key that is equal for policies that treat every route in the same way."""
     head = (policy.tier, policy.plane, policy.pod, policy.drained, [_plain(s) for s in policy.stances])
     maps = {name: [clause[:5] for clause in clauses] for name, clauses in policy.maps.items()}
     outside = (policy.outward, policy.discards, policy.static_map)

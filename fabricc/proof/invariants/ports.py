@@ -24,7 +24,7 @@ def port_breaches(seen: SwitchView) -> Iterator[Breach]:
 
 
 def _lanes(seen: SwitchView) -> Iterator[Breach]:
-    """No lane serves two ports, and no cage gives more than it has."""
+    """Check that no lane serves two ports, and no cage provides more than its capacity."""
     switch, facts = seen.switch, seen.facts
     room = {
         number: group.lanes
@@ -68,7 +68,7 @@ def far_ends(seen: SwitchView) -> Iterator[Breach]:
 
 
 def _flooding(seen: SwitchView) -> Iterator[Breach]:
-    """Lossless ports are routed: flooded lossless frames make cycles that no route shows (Guo et al., SIGCOMM 2016)."""
+    """Check that lossless ports are routed: flooded lossless frames form hidden cycles (Guo et al., SIGCOMM 2016)."""
     for link in seen.links:
         if not (link.enabled and link.lossless.pfc):
             continue
@@ -78,7 +78,7 @@ def _flooding(seen: SwitchView) -> Iterator[Breach]:
 
 
 def _mtu(seen: SwitchView) -> Iterator[Breach]:
-    """All links between switches have one MTU, and those to hosts at least as much."""
+    """Check that all links between switches have one MTU, and those to hosts at least that."""
     values = Counter(link.mtu for link in seen.links if between_switches(link) and link.mtu is not None)
     if len(values) > 1:
         usual = values.most_common(1)[0][0]

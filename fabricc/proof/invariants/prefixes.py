@@ -49,7 +49,7 @@ class Block(NamedTuple):
         return 32 if self.family == 4 else 128
 
     def covers(self, other: Block) -> bool:
-        """Whether every address of `other` is in this block."""
+        """Return whether every address of `other` is in this block."""
         spare = self.bits - self.length
         return (
             self.family == other.family
@@ -66,7 +66,7 @@ class Block(NamedTuple):
 
 
 def block(text: str) -> Block | None:
-    """The block that an address with prefix length lies in; None for what is no prefix, which is no planned fact."""
+    """Return the block of an address with prefix length; None for a text that is no prefix and no planned fact."""
     address, _, length = text.partition("/")
     family, inet, bits = (6, AF_INET6, 128) if ":" in address else (4, AF_INET, 32)
     try:
@@ -79,7 +79,7 @@ def block(text: str) -> Block | None:
 
 @lru_cache(maxsize=512)
 def _spare(length: str, bits: int) -> int | None:
-    """How many bits of an address a prefix of a length leaves; none without one, None for what is no length."""
+    """Return the number of bits after a prefix of a length; none without one, None for an invalid length."""
     if not length:
         return 0
     if is_number(length) and len(length) < 4 and int(length) <= bits:
@@ -112,7 +112,7 @@ def address_breaches(seen: SwitchView) -> Iterator[Breach]:
 
 
 def _taken(seen: SwitchView) -> Iterator[Breach]:
-    """The switch's management address is that of a gateway or a server that it names itself."""
+    """Check that the switch's management address differs from the gateways and servers that it names."""
     mine = str(seen.facts.get("management/address", "")).partition("/")[0]
     for path in _ASKED if mine else ():
         if mine in str(seen.facts.get(path, "")).split(","):
@@ -126,7 +126,7 @@ def servers_asked(seen: SwitchView) -> frozenset[str]:
 
 
 def inside(texts: Sequence[str], aggregates: Iterable[str]) -> bool:
-    """Whether the addresses of links lie in aggregates that are larger than a link and written as blocks are."""
+    """Return whether the addresses of links are in aggregates that are canonical blocks larger than a link."""
     blocks = [found for text in aggregates if (found := block(text))]
     if [*map(str, blocks)] != [*aggregates]:
         return False
@@ -146,7 +146,7 @@ def inside(texts: Sequence[str], aggregates: Iterable[str]) -> bool:
 
 
 def _joined(seen: SwitchView) -> Iterator[Breach]:
-    """The files say what their system needs for keeping the management network apart, or that is missing."""
+    """Check that the files have the statements with which their system separates the management network."""
     path = "management/isolated"
     if seen.facts.get(path, "true") != "true":
         message = "routes lead from the fabric's ports to the management network, so that any host reaches it"
@@ -154,9 +154,9 @@ def _joined(seen: SwitchView) -> Iterator[Breach]:
 
 
 def owned(seen: SwitchView) -> dict[str, str]:
-    """What the switch owns: aggregates, loopbacks, the links up and out; a host link only without an aggregate.
+    """Return the blocks of a switch: aggregates, loopbacks, links up and out; host links only without an aggregate.
 
-    And its management address, whatever the length of the subnet. Path -> text.
+    Includes its management address, whatever the length of the subnet. Path -> text.
     """
     facts = seen.facts
     texts = {f"bgp/aggregate[{text}]": text for text in seen.aggregates}
@@ -212,7 +212,7 @@ _SORTED = struct.Struct(">BQQB4x4x")
 
 
 def _apart(records: bytes) -> bool:
-    """Whether each of sorted blocks begins behind the one before: a third of the time that it takes to tell which."""
+    """Return whether sorted blocks are disjoint; takes a third of the time of finding which ones overlap."""
     before = beyond = 0
     for family, high, low, length in _SORTED.iter_unpack(records):
         first = high << 64 | low
@@ -223,7 +223,7 @@ def _apart(records: bytes) -> bool:
 
 
 def overlaps(owners: Iterable[tuple[str, str, bytes]]) -> Iterator[Finding]:
-    """Blocks that overlap an earlier one; `owners` are (device, file, its packed blocks).
+    """Yield blocks that overlap an earlier one; `owners` are (device, file, its packed blocks).
 
     After sorting, a block can only overlap those whose end has not passed: the widest seen so far suffices.
     """

@@ -1,4 +1,4 @@
-"""The twenty-two invariants of a lossless fabric: number, code, title and remedy of each, and how a breach is told."""
+"""The twenty-two invariants of a lossless fabric: number, code, title and remedy, and the finding of a breach."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def findings_of(
 
 
 def finding(number: int, message: str, file: str = "", line: int = 0, *, warning: bool = False) -> Finding:
-    """A breach of invariant `number`; those of one invariant are grouped together."""
+    """Return a breach of invariant `number`; those of one invariant are grouped."""
     rule = RULES[number]
     severity = Severity.WARNING if warning else Severity.ERROR
     return Finding(rule.code, message, file, line, rule.slug, severity, rule.remedy)

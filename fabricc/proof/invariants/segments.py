@@ -1,11 +1,11 @@
-"""Invariant 22, segments: what ToRs say of EVPN-VXLAN, from the files of each and compared over all of them.
+"""Invariant 22, segments: the EVPN-VXLAN settings of ToRs, checked in the files of each and compared.
 
 On one switch: a VNI is one segment's or one VRF's; its VTEP is its loopback, which `announce` follows to
 every other ToR; a gateway lies in a subnet that no other segment has, in a VRF that has a VNI; every port to a host is
 in a segment; a packet of a segment fits the links between switches with VXLAN around it; and each of these carries EVPN
 routes, through spines that keep next hops and route targets. How far such routes get is followed like any other
-announcement. Over all ToRs: each says the same of a segment, of a VRF and of the gateways' MAC. What a ToR says is
-kept as a checksum of each statement, so that a digest stays small.
+announcement. Over all ToRs: each has the same settings of a segment, of a VRF and of the gateways' MAC. Each statement
+of a ToR is stored as a checksum, so that a digest stays small.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Statement = dict[str, object]
 
 
 def statements(seen: SwitchView) -> dict[str, Statement]:
-    """`segment[110]` or `vrf[tenants]` -> leaf -> value, as the files have it."""
+    """Return `segment[110]` or `vrf[tenants]` -> leaf -> value, as in the files."""
     found: dict[str, Statement] = {}
     for path, value in seen.evpn.items():
         owner, _, leaf = path.rpartition("/")
@@ -50,7 +50,7 @@ def statements(seen: SwitchView) -> dict[str, Statement]:
 
 
 def packed_segments(seen: SwitchView) -> tuple[tuple[str, bytes], ...]:
-    """What a ToR says of each segment and VRF, and of the gateways' MAC: to compare, not to read."""
+    """Return the settings of each segment and VRF, and of the gateways' MAC, as checksums to compare."""
     if not seen.evpn or seen.switch.tier_index:
         return ()
     said = [
@@ -87,7 +87,7 @@ def segment_breaches(seen: SwitchView) -> Iterator[Breach]:
 
 
 def _carried(seen: SwitchView) -> Iterator[Breach]:
-    """Every enabled link between switches carries EVPN routes, by a filter each way."""
+    """Check that every enabled link between switches carries EVPN routes, with a filter in each direction."""
     carrying: dict[str, set[str]] = {}
     for path in seen.evpn:
         name, bracket, leaf = path.removeprefix("neighbor[").partition("]/")
@@ -125,7 +125,7 @@ def _passed_on(seen: SwitchView) -> Iterator[Breach]:
 
 
 def _numbers(said: dict[str, Statement]) -> Iterator[Breach]:
-    """A VNI has one owner, and routes of one are not taken for another's."""
+    """Check that a VNI has one owner, and that routes of one are not imported as another's."""
     for leaf, what in (("vni", "VNI"), ("route_target", "route target")):
         first: dict[str, str] = {}
         for owner, each in said.items():
@@ -137,7 +137,7 @@ def _numbers(said: dict[str, Statement]) -> Iterator[Breach]:
 
 
 def _gateways(said: dict[str, Statement]) -> Iterator[Breach]:
-    """A gateway is in a subnet of its own, and in a VRF that routes between ToRs."""
+    """Check that a gateway is in its own subnet, and in a VRF that routes between ToRs."""
     subnets: list[tuple[IPv4Network | IPv6Network, str]] = []
     for owner, each in said.items():
         if owner.startswith("vrf"):
@@ -169,13 +169,13 @@ def _gateways(said: dict[str, Statement]) -> Iterator[Breach]:
 
 
 def _place(subnet: tuple[IPv4Network | IPv6Network, str]) -> tuple[int, int, int, str]:
-    """Sorts a subnet before those in it, so that each is compared with the last that lies in none."""
+    """Return a sort key that puts a subnet before those in it, so that each is compared with its parent."""
     network, owner = subnet
     return network.version, int(network.network_address), network.prefixlen, owner
 
 
 def _ports(seen: SwitchView, said: dict[str, Statement]) -> Iterator[Breach]:
-    """Every enabled port to a host is in a segment that there is."""
+    """Check that every enabled port to a host is in an existing segment."""
     for link in seen.links:
         if link.port.direction is not Direction.HOST or not link.enabled:
             continue
@@ -186,7 +186,7 @@ def _ports(seen: SwitchView, said: dict[str, Statement]) -> Iterator[Breach]:
 
 
 def _sizes(seen: SwitchView, said: dict[str, Statement]) -> Iterator[Breach]:
-    """A packet of a segment fits every link between switches with VXLAN around it."""
+    """Check that a packet of a segment with its VXLAN header fits every link between switches."""
     room = min(
         (link.mtu for link in seen.links if between_switches(link) and link.mtu is not None), default=None
     )
@@ -198,7 +198,7 @@ def _sizes(seen: SwitchView, said: dict[str, Statement]) -> Iterator[Breach]:
 
 
 def agreement(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
-    """ToRs that say of a segment what others do not; right is what most of them say."""
+    """Report ToRs whose settings of a segment differ from those of most others."""
     tors = [each for each in switches if each.segments]
     votes: dict[str, Counter[bytes]] = {}
     for tor in tors:

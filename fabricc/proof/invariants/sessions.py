@@ -17,7 +17,7 @@ PRIVATE_ASNS = (range(64_512, 65_535), range(4_200_000_000, 4_294_967_295))
 
 
 def private(asn: int) -> bool:
-    """Whether an AS number is for private use."""
+    """Return whether an AS number is for private use."""
     return any(asn in block for block in PRIVATE_ASNS)
 
 
@@ -35,7 +35,7 @@ def session_breaches(seen: SwitchView) -> Iterator[Breach]:
 
 
 def _detection(seen: SwitchView) -> Iterator[Breach]:
-    """BFD has to notice a failure before BGP's hold timer does, or it is of no use."""
+    """Check that BFD detects a failure before BGP's hold timer expires, otherwise it is useless."""
     interval, hold = seen.number("bfd/interval_ms"), seen.number("bgp/hold_s")
     multiplier = seen.number("bfd/multiplier") or 3
     if interval is not None and hold is not None and interval * multiplier >= hold * 1000:
@@ -48,7 +48,7 @@ def _detection(seen: SwitchView) -> Iterator[Breach]:
 
 
 def _paths(seen: SwitchView) -> Iterator[Breach]:
-    """Every enabled link to a switch has a session per family; up-links fit into maximum-paths and may be mixed."""
+    """Check that every enabled link to a switch has a session per family, and that uplinks fit into maximum-paths."""
     if seen.number("bgp/asn") is None:
         return
     ports = seen.by_neighbour

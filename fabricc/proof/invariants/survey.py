@@ -1,4 +1,4 @@
-"""What one process has of its devices: the rules of each asked, and its digest made from what its files say."""
+"""The survey of one process over its devices: the rules on each, and its digest from the content of its files."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Survey:
     policies: dict[bytes, Policy] = field(default_factory=dict)
 
     def join(self, other: Survey) -> None:
-        """Take in what another has."""
+        """Merge another survey."""
         self.switches += other.switches
         self.hosts += other.hosts
         self.policies = {**other.policies, **self.policies}
@@ -130,7 +130,7 @@ def host_digest(host: Host, reading: Said, contracts: dict[bytes, str], folder: 
 
 
 def landings(host: Host) -> tuple[Landing, ...]:
-    """Where the ports of a host are cabled to."""
+    """Return the far ends of the ports of a host."""
     return tuple([Landing(host.unit, p.rail, p.nic_port, p.peer.device) for p in host.ports])
 
 

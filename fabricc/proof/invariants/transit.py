@@ -22,7 +22,7 @@ _NAMED = 4
 
 
 def kinds_of(switches: Sequence[SwitchDigest], policies: Mapping[bytes, Policy]) -> list[Kind]:
-    """The classes of switches, in order of their first members, with who neighbours whom."""
+    """Return the classes of switches in the order of their first members, with their neighbors."""
     index: dict[bytes, int] = {}
     kinds: list[Kind] = []
     for s in switches:
@@ -94,9 +94,9 @@ def _import_line(policy: Policy) -> int:
 
 
 def _unreached(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
-    """Invariant 9: a ToR has every other ToR's aggregates of its plane from every class of switches above it.
+    """Check invariant 9: a ToR has the aggregates of every other ToR of its plane from every class above it.
 
-    Also its EVPN routes and the loopback to which VXLAN is sent, where it is a VTEP.
+    For a VTEP this includes its EVPN routes and the loopback that receives VXLAN.
 
     ToRs that have nothing above them are alone in their plane.
     """

@@ -42,7 +42,7 @@ class Marking:
 
 
 class Stated(NamedTuple):
-    """What files say of a port that both ends of a link have in common; 0 or "" where they do not.
+    """The settings of a port that both ends of a link must share; 0 or "" if the files do not state them.
 
     Attributes:
         mtu: bytes; `speed`: Gb/s.
@@ -57,7 +57,7 @@ class Stated(NamedTuple):
 
 
 class LinkPort(NamedTuple):
-    """A cabled port: what the plan says it is, and what the files say about it; None where they do not.
+    """A cabled port: its plan and the settings in its files; None if the files do not state one.
 
     Attributes:
         pfc: priorities with PFC; None on a platform that states no queues.
@@ -87,8 +87,8 @@ class Lossless:
 
     Attributes:
         cable_m: length of the cable; `looked_up_m`: the length that the headroom was chosen for; `default_to_m`: the
-            length up to which the platform's own buffers hold, where it is left to them.
-        xoff, xon, size: bytes; `dynamic_th`: exponent of alpha; None where the files do not say.
+            length up to which the platform's own buffers suffice, if these are used.
+        xoff, xon, size: bytes; `dynamic_th`: exponent of alpha; None if the files do not state it.
         schedulers, markings: per queue that the files state, as the platform numbers queues.
         marked: queues with ECN, also where the platform states fill levels rather than bytes.
     """
@@ -111,7 +111,7 @@ class Lossless:
 
 @dataclass(slots=True)
 class SwitchView:
-    """A switch, what its files say, and that sorted for the rules.
+    """A switch, the facts of its files, and these sorted for the rules.
 
     Attributes:
         neighbours: neighbour -> attribute -> value.
@@ -119,7 +119,7 @@ class SwitchView:
         aggregates: prefixes of aggregates; `routes`: of static routes, and where they lead.
         enabled: names of interfaces that are not shut.
         links: cabled ports in panel order.
-        evpn: what is said of segments and of EVPN routes, by path without its first word.
+        evpn: facts about segments and EVPN routes, by path without its first word.
         by_neighbour: neighbour as sessions name it, a port or the other address of its subnet -> port.
     """
 
@@ -138,11 +138,11 @@ class SwitchView:
 
     @property
     def facts(self) -> Mapping[str, Value]:
-        """What the files say."""
+        """Return the facts of the files."""
         return self.reading.facts
 
     def place(self, path: str) -> tuple[str, int]:
-        """File and line of a fact, or of the first one below `path` when it ends in a slash."""
+        """Return file and line of a fact, or of the first one below `path` if it ends in a slash."""
         lines = self.reading.lines
         if found := lines.get(path):
             return found
@@ -153,7 +153,7 @@ class SwitchView:
         return ("", 0)
 
     def number(self, path: str) -> int | None:
-        """An integer fact."""
+        """Return an integer fact."""
         return as_int(self.facts.get(path))
 
     def code_points(self) -> tuple[int, ...] | None:
@@ -164,7 +164,7 @@ class SwitchView:
         return tuple(-1 if c is None else c for c in classes)
 
     def queue(self, traffic_class: int) -> int:
-        """Queue of a traffic class; its own number where the files do not say."""
+        """Return the queue of a traffic class; its own number if the files do not state it."""
         stated = self.number(f"qos/traffic_class[{traffic_class}]/queue")
         return traffic_class if stated is None else stated
 
@@ -174,14 +174,14 @@ class SwitchView:
         return self.queue(priority) if stated is None else stated
 
     def queues(self) -> list[int]:
-        """Queues that may say something: those that code points lead to, and those of the plan's priorities."""
+        """Return the queues in use: those that code points lead to, and those of the plan's priorities."""
         classes = {c for c in self.code_points() or () if c >= 0}
         planned = {c.priority for c in self.switch.qos.classes}
         stopped = {self.stopped_queue(c.priority) for c in self.switch.qos.lossless}
         return sorted({self.queue(c) for c in classes} | planned | stopped)
 
     def kinds(self) -> Iterator[tuple[Lossless, list[LinkPort]]]:
-        """Lossless settings and the ports that have them."""
+        """Yield lossless settings and the ports that have them."""
         groups: dict[Lossless, list[LinkPort]] = {}
         for link in self.links:
             groups.setdefault(link.lossless, []).append(link)
@@ -231,7 +231,7 @@ def sort_facts(seen: SwitchView, facts: Iterable[tuple[str, Value]]) -> None:
 
 
 def lead(seen: SwitchView, links: list[LinkPort]) -> None:
-    """Say which ports carry links, and where its sessions lead by them."""
+    """Set the ports of links, and the ports of its sessions from these."""
     seen.links = links
     for link in links:
         seen.by_neighbour[link.port.name] = link
@@ -268,7 +268,7 @@ def as_int(value: Value | None) -> int | None:
 
 
 def sibling(text: str) -> str:
-    """The other address of a /31 or /127 (RFC 3021, RFC 6164), or of the two of a /30; "" for another size, or none."""
+    """Return the other address of a /31 or /127 (RFC 3021, RFC 6164), or of the two of a /30; "" for other sizes."""
     address, _, length = text.partition("/")
     six = ":" in address
     if length != "127" if six else length not in ("31", "30"):
@@ -286,7 +286,7 @@ def sibling(text: str) -> str:
 
 
 def priorities(value: Value | None) -> tuple[int, ...]:
-    """A set of priorities as facts spell it: `3,4`, a single number, or nothing."""
+    """Parse a set of priorities of a fact: `3,4`, a single number, or nothing."""
     if value is None or value == "none":
         return ()
     return tuple(int(part) for part in str(value).split(",") if is_number(part))
@@ -306,10 +306,10 @@ def _leaves(queues: tuple[int, ...]) -> tuple[str, ...]:
 
 
 class _Links:
-    """Makes the cabled ports of one switch; what ports of one kind state alike is worked out once for all of them."""
+    """Build the cabled ports of one switch; values shared by ports of one kind are computed once."""
 
     def __init__(self, facts: Mapping[str, Value], queues: list[int], tells_routed: bool) -> None:
-        """Where a platform tells which ports are routed, one of which it does not is not."""
+        """Use `tells_routed` if the platform states which ports are routed; an unstated port is then not routed."""
         self._facts = facts
         self._queues = queues
         self._routed_else = "" if tells_routed else "true"
@@ -318,7 +318,7 @@ class _Links:
         self._kinds: dict[tuple[object, ...], Lossless] = {}
 
     def of(self, port: Port) -> LinkPort:
-        """One port."""
+        """Return one port."""
         get = self._facts.get
         stated = list(map(get, paths_of_port(port.name, self._leaves)))
         enabled, mtu, ipv4, ipv6, unnumbered, routed, fec = map(get, paths_of_port(port.name, _OWN_LEAVES))
@@ -339,7 +339,7 @@ class _Links:
         )  # fmt: skip
 
     def _lossless(self, port: Port, stated: list[Value | None]) -> Lossless:
-        """The settings that the values of `_leaves`, in that order, come to."""
+        """Return the lossless settings from the values of `_leaves`, in that order."""
         pfc, speed, watchdog, xoff, xon, size, exponent, looked_up, default_to = stated[: len(_LEAVES)]
         schedulers, markings, marked = [], [], []
         for at, queue in enumerate(self._queues):

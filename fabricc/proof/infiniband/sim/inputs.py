@@ -37,7 +37,7 @@ class Needs:
 
     @staticmethod
     def of(topology: ReadTopology) -> Needs:
-        """What a topology needs, with a little to spare."""
+        """Return the resources that a topology needs, with a small margin."""
         nodes = list(topology.nodes.values())
         switches = [node for node in nodes if node.is_switch]
         ports = sum(node.ports + 1 for node in nodes)
@@ -45,7 +45,7 @@ class Needs:
         return Needs(len(nodes) + 16, len(switches) + 16, ports + 64, max(1024, (top + 64) // 64 * 64 + 64))
 
     def options(self) -> list[str]:
-        """The options of ibsim."""
+        """Return the options of ibsim."""
         numbers = ("-N", self.nodes, "-S", self.switches, "-P", self.ports, "-L", self.lids)
         return [str(each) for each in numbers]
 
@@ -66,9 +66,9 @@ def net_file(topology: str) -> str:
 
 
 def prepare(folder: Path, files: Mapping[str, str]) -> None:
-    """Write what the simulation reads below `folder`: the net, and every file of the subnet manager.
+    """Write the input of the simulation below `folder`: the net, and every file of the subnet manager.
 
-    Paths below /etc in the files become paths below the folder; nothing else of them changes but the log's detail.
+    Paths below /etc in the files become paths below the folder; nothing else in them changes except the log level.
     """
     for name in ("run", "dump", "cache"):
         (folder / name).mkdir(parents=True)

@@ -41,7 +41,7 @@ class Subject(NamedTuple):
 
 
 def complaints(running: SimulatedSubnet) -> Iterator[Finding]:
-    """FAB6321: what opensm says of its configuration and its fabric; it carries on whatever it says."""
+    """Report FAB6321: messages of opensm about its configuration and its fabric, which do not stop it."""
     found = [
         *_PRINTED.findall(running.printed()),
         *(line for line in _LOGGED.findall(running.log()) if "no_fallback" not in line),
@@ -51,7 +51,7 @@ def complaints(running: SimulatedSubnet) -> Iterator[Finding]:
 
 
 def engine(subject: Subject) -> Iterator[Finding]:
-    """FAB6322: the engine that made the tables is the first one planned."""
+    """Report FAB6322 if the engine that made the tables is not the first planned one."""
     wanted = subject.ib.engine.names[0]
     used = _ENGINE.findall(subject.running.log())
     if not used or set(used) != {wanted}:
@@ -59,7 +59,7 @@ def engine(subject: Subject) -> Iterator[Finding]:
 
 
 def lids(subject: Subject) -> Iterator[Finding]:
-    """FAB6323: every port that answers has its planned LID, found by another program through the subnet itself."""
+    """Report FAB6323 if a port that answers has another LID than planned; a separate program reads the subnet."""
     answered = read_topology(subject.running.tool("ibnetdiscover"))
     found = {node.name: node.lid for node in answered.nodes.values()}
     told = 0
@@ -72,7 +72,7 @@ def lids(subject: Subject) -> Iterator[Finding]:
 
 
 def walked(subject: Subject, cut: frozenset[tuple[str, int]] = frozenset()) -> Walk:
-    """Every route through the tables that are installed now."""
+    """Walk every route through the tables that are installed now."""
     topology = subject.topology
     top = max(node.lid for node in topology.nodes.values())
     switches = sum(1 for _ in topology.switches())
@@ -85,7 +85,7 @@ def walked(subject: Subject, cut: frozenset[tuple[str, int]] = frozenset()) -> W
 
 
 def routes(result: Walk, code: str = "FAB6324") -> Iterator[Finding]:
-    """FAB6324 (or the code given) for routes that do not arrive, FAB6325 for turns from down to up."""
+    """Report FAB6324 (or the given code) for routes that do not arrive, FAB6325 for turns from down to up."""
     if result.lost_count:
         yield Finding(
             code, f"{result.lost_count:,} of {result.routes:,} routes, such as {result.lost[0]}", ""
@@ -95,7 +95,7 @@ def routes(result: Walk, code: str = "FAB6324") -> Iterator[Finding]:
 
 
 def loops(subject: Subject) -> Iterator[Finding]:
-    """FAB6325: ibdmchk finds a credit loop or a dead end; asked where it answers in reasonable time."""
+    """Report FAB6325 if ibdmchk finds a credit loop or a dead end; it runs only where it ends in reasonable time."""
     dump = subject.running.folder / "dump"
     said = subject.running.tool(
         "ibdmchk", "-s", str(dump / "opensm-subnet.lst"), "-f", str(dump / "opensm.fdbs"),
@@ -107,14 +107,14 @@ def loops(subject: Subject) -> Iterator[Finding]:
 
 
 def traced(subject: Subject, first: Node, last: Node) -> Iterator[Finding]:
-    """FAB6324: a packet sent from one adapter reaches another through the simulated switches."""
+    """Report FAB6324 if a packet from one adapter does not reach another through the simulated switches."""
     said = subject.running.tool("ibtracert", str(first.lid), str(last.lid))
     if f"lid {last.lid}-{last.lid}" not in said.strip().rpartition("\n")[2]:
         yield Finding("FAB6324", f"ibtracert from {first.name} to {last.name}: {said.strip()[-160:]}", "")
 
 
 def partitions(subject: Subject) -> Iterator[Finding]:
-    """FAB6326 and FAB6328: the subnet manager gives a path to members of one tenant only, with its service level."""
+    """Report FAB6326 and FAB6328: paths exist between members of one tenant only, with its service level."""
     ports: dict[str, Node] = {}
     for node in subject.topology.adapters():
         ports.setdefault(node.name.partition(" ")[0], node)
@@ -162,7 +162,7 @@ def _apart(subject: Subject, ports: dict[str, Node], one: str, other: str) -> It
 
 
 def _path(subject: Subject, one: Node, other: Node, pkey: int | None = None) -> str:
-    """The path record between two ports, in any partition that they share or in the one asked for."""
+    """Return the path record between two ports, in any shared partition or in the requested one."""
     asked = [] if pkey is None else ["--pkey", f"0x{pkey:04x}"]
     lids_ = ("--slid", str(one.lid), "--dlid", str(other.lid))
     return subject.running.tool("saquery", "PR", *lids_, *asked)

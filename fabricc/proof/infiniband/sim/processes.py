@@ -29,13 +29,13 @@ class SimulationError(Exception):
 
 
 def preload() -> str | None:
-    """The library that leads libibumad to the simulator, or None."""
+    """Return the library that redirects libibumad to the simulator, or None."""
     found = sorted(Path("/usr/lib").glob("*/umad2sim/libumad2sim.so"))
     return str(found[0]) if found else None
 
 
 def missing() -> list[str]:
-    """Programs that are not installed."""
+    """Return the programs that are not installed."""
     lacking = [name for name in PROGRAMS if not shutil.which(name, path=_path())]
     return lacking if preload() else [*lacking, "libumad2sim"]
 
@@ -77,7 +77,7 @@ class SimulatedSubnet:
                 _end(process)
 
     def tool(self, *command: str, timeout_s: float = _TOOL_S) -> str:
-        """Standard output and error of a tool that attaches where opensm does.
+        """Run a tool that attaches where opensm does, and return its standard output and error.
 
         Raises:
             SimulationError: it does not end in time.
@@ -98,7 +98,7 @@ class SimulatedSubnet:
         return done.stdout.decode("utf-8", "replace")
 
     def console(self, line: str) -> None:
-        """One command to ibsim, such as `Unlink "S-…"[3]`.
+        """Send one command to ibsim, such as `Unlink "S-…"[3]`.
 
         Raises:
             SimulationError: ibsim has died.
@@ -112,15 +112,15 @@ class SimulatedSubnet:
             raise SimulationError("ibsim has died") from None
 
     def log(self) -> str:
-        """The subnet manager's log so far."""
+        """Return the subnet manager's log so far."""
         return _read(self.folder / "opensm.log")
 
     def printed(self) -> str:
-        """What opensm printed so far: where it complains of its configuration."""
+        """Return the output of opensm so far, which contains its complaints about the configuration."""
         return _read(self.folder / "opensm.out")
 
     def sweeps(self) -> int:
-        """How often the subnet manager has brought the subnet up."""
+        """Return how often the subnet manager has brought the subnet up."""
         return self.log().count("SUBNET UP")
 
     def wait_for_sweep(self, after: int) -> float:

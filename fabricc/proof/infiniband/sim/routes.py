@@ -56,14 +56,14 @@ class Walk:
     loads: Counter[tuple[str, int]] = field(default_factory=Counter)
 
     def lose(self, what: str) -> None:
-        """Note a route that does not arrive."""
+        """Record a route that does not arrive."""
         self.lost_count += 1
         if len(self.lost) < _SHOWN:
             self.lost.append(what)
 
 
 def walk(topology: ReadTopology, tables: Tables, cut: frozenset[tuple[str, int]] = frozenset()) -> Walk:
-    """Walk every route; `cut` are the ends (node id, port) of links that are unplugged."""
+    """Walk every route; `cut` are the ends (node id, port) of unplugged links."""
     rank, found = distances(topology), Walk()
     links = {
         node.id: {port: peer for port, (peer, _, _) in node.ends.items() if (node.id, port) not in cut}

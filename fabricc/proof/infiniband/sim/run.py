@@ -55,7 +55,7 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
 
     def sentence(self) -> str:
-        """The run in a sentence."""
+        """Return the run in a sentence."""
         loops = "ibdmchk and the walk find" if self.ibdm else "the walk finds"
         moved = (
             "" if self.reroute_s is None else f", a pulled link was routed around in {self.reroute_s:.2f} s"
@@ -106,7 +106,7 @@ def simulate_tree(
 
 
 def _altered(tree: Path, folder: str, files: Mapping[str, str]) -> str:
-    """The first file of a subnet in a tree that differs from what a build writes; "" when none does."""
+    """Return the first file of a subnet in a tree that differs from a fresh build; "" without one."""
     with Folder(tree) as present:
         for name, text in sorted(files.items()):
             try:
@@ -173,7 +173,7 @@ def _spare_link(topology: ReadTopology) -> tuple[str, int] | None:
 
 
 def _unplug(subject: judge.Subject, link: tuple[str, int], report: Report) -> list[Finding]:
-    """Pull a link out, judge, and put it back: no route may need it, and afterwards all are there again."""
+    """Unplug a link, judge, and plug it in again: no route may need it, and afterwards all routes must be back."""
     running, (node_id, port) = subject.running, link
     peer, peer_port, _ = subject.topology.nodes[node_id].ends[port]
     sweeps = running.sweeps()
@@ -190,7 +190,7 @@ def _unplug(subject: judge.Subject, link: tuple[str, int], report: Report) -> li
 
 
 def _settle(running: SimulatedSubnet) -> None:
-    """Wait until the subnet manager has stopped sweeping: one link can bring several traps."""
+    """Wait until the subnet manager has stopped sweeping: one link can cause several traps."""
     with suppress(SimulationError):
         while True:
             before = running.sweeps()
