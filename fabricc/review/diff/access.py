@@ -50,5 +50,5 @@ def _is_access_path(path: str) -> bool:
 
 
 def _one(operations: set[str]) -> str:
-    """The operation of a concern: several together are a change."""
+    """Return the operation of a concern: several together are a change."""
     return next(iter(operations)) if len(operations) == 1 else "~"

@@ -50,7 +50,7 @@ def _name(item: dict[str, Any]) -> str:
 
 
 def _indexed(path: KeyPath, value: Any) -> KeyPath:
-    """The path with names of list items replaced by their places, as far as the file has it."""
+    """Return the path with places instead of names of list items, as far as the file has it."""
     found: list[str | int] = []
     for part in path:
         if isinstance(value, list):
@@ -82,7 +82,7 @@ def _text(path: KeyPath, value: Any) -> str:
 def causes(
     kind: str, nos: str, devices: AbstractSet[str], subjects: AbstractSet[str], changes: Sequence[SpecChange]
 ) -> tuple[str, ...]:
-    """Paths of the spec that a change of these devices can follow from, the nearest first; all when no rule tells."""
+    """Return paths of the spec that may cause a change of these devices, the nearest first; all without a rule."""
     follows = frozenset().union(*(row_of(subject, nos).follows for subject in subjects))
     near = [change.path for change in changes if _names(change.path, kind, devices)]
     far = [
@@ -94,7 +94,7 @@ def causes(
 
 
 def _names(path: str, kind: str, devices: AbstractSet[str]) -> bool:
-    """Whether the path is about these devices or their tier."""
+    """Return whether the path is about these devices or their tier."""
     top, _, rest = path.partition(".")
     return top == f"{kind}s" or (
         top == "overrides" and (rest in devices or rest.partition(".")[0] in devices)

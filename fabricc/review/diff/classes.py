@@ -1,4 +1,4 @@
-"""Devices bound to change alike: where two fabrics differ in settings of all alone, one of each class is compared."""
+"""Classes of devices that change in the same way: if only common settings differ, one of each class is compared."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _OF_ALL = frozenset({
     "qos", "profiles", "services", "cable_kinds", "switch_mtu", "unused_silent", "host_mtu", "load_balancing",
     "routing", "tiers",
 })  # fmt: skip
-"""Fields of a Fabric whose values go to every device of a class alike; a difference elsewhere rules classes out."""
+"""Fields of a Fabric whose values reach every device of a class equally; any other difference disables classes."""
 _HIDDEN = "value not shown"
 
 
 def classes(base: Side, head: Side) -> Mapping[str, Sequence[str]]:
-    """First device of a class -> the others; empty where any device may change in a way of its own.
+    """Return first device of a class -> the others; empty if single devices may change differently.
 
     Devices that overrides name, their neighbours, and those with a policy of their own are in no class.
     """
@@ -44,9 +44,9 @@ def classes(base: Side, head: Side) -> Mapping[str, Sequence[str]]:
 
 
 def derived(first: DeviceDiff, others: Sequence[str], side: Side) -> list[DeviceDiff] | None:
-    """The changes of the others of a class, what is disturbed being at the same places.
+    """Return the changes of the others of a class, with disturbances at the same places.
 
-    None where the changes of the first are its own and each must be compared.
+    None if the changes of the first are its own, so that each must be compared.
     """
     assert isinstance(side, SpecSide)
     own = any(text != _HIDDEN for text in first.examples.values())
@@ -76,7 +76,7 @@ def _same_places(
 
 
 def _alike(base: Fabric, head: Fabric) -> bool:
-    """Whether the fabrics differ in nothing but settings of all."""
+    """Return whether the fabrics differ only in common settings."""
     own = (field.name for field in fields(head) if field.compare and field.name not in _OF_ALL)
     if any(getattr(base, name) != getattr(head, name) for name in own):
         return False
@@ -96,7 +96,7 @@ def _neighbours(fabric: Fabric) -> Iterable[str]:
 
 
 def _key(fabric: Fabric, at: DeviceId) -> Hashable:
-    """What the ports of a device depend on."""
+    """Return everything that the ports of a device depend on."""
     if isinstance(at, HostId):
         return "host", fabric.units[at.unit].group
     if at.tier is TierName.TOR:
@@ -108,7 +108,7 @@ def _key(fabric: Fabric, at: DeviceId) -> Hashable:
 
 
 def _reach(side: SpecSide, name: str) -> list[tuple[Rail, Fraction]]:
-    """Every rail behind a device, and its GPUs; those of devices of a class in the same order."""
+    """Return every rail behind a device and its GPUs; in the same order for all devices of a class."""
     fabric, place = side.fabric, side.places[name]
     if isinstance(place, HostId):
         gpus = side.rail_gpus(place.unit)
@@ -125,7 +125,7 @@ def _reach(side: SpecSide, name: str) -> list[tuple[Rail, Fraction]]:
 
 
 def _sessions(side: SpecSide, name: str) -> dict[tuple[int, str], Link]:
-    """(Slot, kind) -> BGP session, of every session of a switch; devices of a class have the same slots and kinds."""
+    """Return (slot, kind) -> BGP session of a switch; devices of a class have the same slots and kinds."""
     place = side.places[name]
     if isinstance(place, HostId):
         return {}

@@ -67,7 +67,7 @@ def compare_views(
 def _links(
     base: DeviceView, head: DeviceView, layouts: Layouts, staying: Container[str] | None
 ) -> Iterator[Occurrence]:
-    """Links that come, go or move to another port of this switch."""
+    """Yield links that appear, disappear or move to another port of this switch."""
     if head.kind == "host":
         return
     before, after = layouts
@@ -106,7 +106,7 @@ def _values(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iterator[Oc
             points = "points" in row_of(subject, head.nos).tags
             subject = _quiet(subject, str(first), str(second), base, head, points=points)
         if subject.startswith("device/") and (first is None or second is None):
-            continue  # a built tree does not say it
+            continue  # a built tree does not contain it
         if replaced and (first is None or second is None or "hardware" in row_of(subject, head.nos).tags):
             continue
         yield identity, subject, first, second
@@ -128,10 +128,10 @@ def _sessions_beside(before: Placed, after: Placed) -> Iterator[Occurrence]:
 
 
 def _quiet(subject: str, first: str, second: str, base: DeviceView, head: DeviceView, *, points: bool) -> str:
-    """Another subject for what no packet notices.
+    """Return another subject for a change without effect on packets.
 
-    That is the class of a code point that no sender uses on either side (`points` says that values are lists of such),
-    and another mark where both have both marks in one class.
+    This is the class of a code point that no sender uses on either side (`points`: values are lists of such), or
+    another mark if both sides have both marks in one class.
     """
     unsent = base.unsent & head.unsent
     if found := _CODE_POINT.fullmatch(subject):
@@ -154,7 +154,7 @@ def _quiet(subject: str, first: str, second: str, base: DeviceView, head: Device
 
 
 def _unordered(view: DeviceView) -> Facts:
-    """The facts, with entries of prefix lists by their network where their order says nothing."""
+    """Return the facts with entries of prefix lists keyed by network, if their order has no effect."""
     lists = [path for path in view.facts if path.startswith(_LIST) and "set" in row_of(path, view.nos).tags]
     if not lists:
         return view.facts
@@ -168,7 +168,7 @@ def _unordered(view: DeviceView) -> Facts:
 
 
 def _placed(view: DeviceView, facts: Facts, other: DeviceView, theirs: Mapping[str, str]) -> Placed:
-    """Facts by (identity, subject), those of links that the other side does not have left out."""
+    """Return facts by (identity, subject), without those of links that the other side lacks."""
     own_ports = view.ports
     found: Placed = {}
     for path, value in facts.items():
@@ -196,7 +196,7 @@ _LONGEST_EXAMPLE = 60  # characters of one value
 
 @lru_cache(maxsize=4096)
 def _nature(subject: str, nos: str) -> tuple[str, bool, bool]:
-    """The subject as shown, whether its values are secret, and whether they are each device's own."""
+    """Return the subject as shown, whether its values are secret, and whether each device has its own."""
     row = row_of(subject, nos)
     shown = _LAST_KEY.sub("[*]", subject) if "keyed" in row.tags else subject
     secret = not row.tags.isdisjoint(("secret", "private")) if row.declared else is_secret(subject)
@@ -257,7 +257,7 @@ class _Builder:
             self.examples[statement] = min(example, self.examples.get(statement, example))
 
     def _where(self, identity: str) -> str:
-        """The device, and the far end of the link."""
+        """Return the device and the far end of the link."""
         peer, _, ordinal = identity.partition("#")
         if not peer or self.head.kind == "host":
             return f"{self.head.name} {peer}".strip()
@@ -294,7 +294,7 @@ class _Builder:
             self.restarts = self.restarts or found.down
 
     def _reach(self) -> dict[Rail, Fraction]:
-        """Rails that lose service: those behind the whole device, or behind the ports disturbed."""
+        """Return the rails that lose service: those behind the whole device, or behind the disturbed ports."""
         if self.whole or self.cut:
             return self.head.reach()
         found: dict[Rail, Fraction] = {}
@@ -324,7 +324,7 @@ class _Builder:
         )  # fmt: skip
 
     def _drop_consequences(self) -> None:
-        """Descriptions and hardware figures say nothing where their cause is stated."""
+        """Drop descriptions and hardware figures whose cause is listed."""
         tags = {s.subject: row_of(s.subject, self.head.nos).tags for s in self.counts}
         moved = any(subject.endswith("]/port") for subject in tags)
         causes = any(each.isdisjoint(("label", "hardware")) for each in tags.values())

@@ -1,4 +1,4 @@
-"""Find changed files that decide what a push or a review does, and ask `check` about the committed tree."""
+"""Find changed files that control a push or a review, and run `check` on the committed tree."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _decides(path: str, folders: tuple[str, ...]) -> bool:
 
 
 def _same_bytes(path: Path, name: str) -> bool:
-    """Whether a file has the bytes of an object, line ends of Windows apart."""
+    """Return whether a file has the bytes of an object, except for Windows line ends."""
     try:
         content = os.fsencode(path.readlink()) if path.is_symlink() else files.read(path)
     except OSError:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.vocabulary import Row
 
 OUTSIDE = "]/entry["
-"""What tells an entry of a prefix list by its network; its place says nothing where every entry permits."""
+"""The key of a prefix-list entry by its network; its place has no effect if every entry permits."""
 _FROM_OUTSIDE = ("OUTSIDE-", "ACCEPT-", "STATIC-")
 _BEYOND = (*_FROM_OUTSIDE, "AGGREGATES-")
 """Beginnings of the names of prefix lists about routes from and to outside parties."""
@@ -60,7 +60,7 @@ class Prefixes(NamedTuple):
     permits: bool
 
     def covers(self, other: Prefixes) -> bool:
-        """Whether some prefix is matched by both."""
+        """Return whether some prefix matches both."""
         if self.network.version != other.network.version or not self.network.overlaps(other.network):
             return False
         return self.shortest <= other.longest and other.shortest <= self.longest
@@ -184,12 +184,12 @@ def _has_list(facts: Facts, name: str) -> bool:
 
 
 def _neighbors(facts: Facts) -> set[str]:
-    """The sessions that are configured."""
+    """Return the configured sessions."""
     return {path for path in facts if path.startswith("bgp/neighbor[") and path.endswith("]/remote_asn")}
 
 
 def _clauses(facts: Facts, name: Value | None) -> list[Value]:
-    """The clauses of a route map in order; two maps with the same ones are one policy under two names."""
+    """Return the clauses of a route map in order; two maps with the same clauses are one policy under two names."""
     beginning = f"route_map[{name}]/"
     found = {
         path.removeprefix(beginning): value for path, value in facts.items() if path.startswith(beginning)
@@ -219,21 +219,21 @@ def _of_route(key: re.Match[str] | None, before: Value | None, after: Value | No
 
 
 def _own(facts: Facts) -> Iterator[Prefixes]:
-    """The prefixes of the fabric itself."""
+    """Yield the prefixes of the fabric itself."""
     for path, value in facts.items():
         if path.startswith("prefix_list[FABRIC-") and (found := _prefixes(str(value))):
             yield found
 
 
 def _reached(facts: Facts) -> Iterator[Prefixes]:
-    """The prefixes that are reached outside."""
+    """Yield the prefixes that are reached outside."""
     for path, value in facts.items():
         if path.startswith("prefix_list[OUTSIDE-") and (found := _prefixes(str(value))):
             yield found
 
 
 def _addresses(facts: Facts) -> Iterator[Prefixes]:
-    """The networks of the device's own ports and loopback, and of the fabric's prefix lists."""
+    """Yield the networks of the device's ports and loopback, and of the fabric's prefix lists."""
     for path, value in facts.items():
         own = path.startswith(("interface[", "loopback/")) and path.endswith(("/ipv4", "/ipv6"))
         if own and (found := _prefixes(str(value))):
@@ -258,7 +258,7 @@ def _prefixes(text: str) -> Prefixes | None:
 
 
 def _default(policy: Value | None) -> list[str] | None:
-    """What a policy of terms does with what its numbered terms, which are clauses, leave."""
+    """Return the action of a policy of terms for routes that its numbered terms (clauses) leave."""
     if policy is None:
         return None
     return [term for term in str(policy).split("; ") if not _TERM.fullmatch(term)]

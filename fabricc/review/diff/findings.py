@@ -52,7 +52,7 @@ def _renumbering(review: Review) -> list[Diagnostic]:
 
 
 def _beside(review: Review) -> Iterator[Diagnostic]:
-    """What a reviewer must see besides the devices, at the first value that changed or at the file itself."""
+    """Report everything besides devices that a reviewer must see, at the first changed value or at the file."""
     place = _first(review)
     if review.unknown_lines:
         message = f"{wording.unknown(review)[0]}: {fold(list(review.unknown_lines), 3)}"

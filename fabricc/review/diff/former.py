@@ -34,7 +34,7 @@ class Former(Side):
 
     @staticmethod
     def of(side: Side, moves: Moves, kinds: Mapping[str, str]) -> Side:
-        """The side, under the names that `moves` gives to those of its devices that have another in `kinds`."""
+        """Return the side with the names in `moves` for its devices that have another name in `kinds`."""
         every = {**moves.renamed, **{name: box.name for name, box in moves.replaced.items()}}
         former = {
             new: old
@@ -53,14 +53,14 @@ class Former(Side):
         return self.side.vouched
 
     def planned(self, name: str) -> Switch | Host | None:
-        """The device as it was planned, under its former name."""
+        """Return the planned device by its former name."""
         return self.side.planned(self._own(name))
 
     def _own(self, name: str) -> str:
         return self.former.get(name, name)
 
     def view(self, name: str) -> DeviceView:
-        """The device and its neighbours under their present names."""
+        """Return the device and its neighbors under their present names."""
         present = {old: new for new, old in self.former.items()}
         found = self.side.view(self._own(name))
         ports = {
@@ -77,11 +77,11 @@ class Former(Side):
         return replace(found, name=name, ports=ports, facts=facts, others=others)
 
     def files(self, name: str) -> Mapping[str, str]:
-        """The files under the former name."""
+        """Return the files under the former name."""
         return self.side.files(self._own(name))
 
     def figures(self) -> Mapping[str, str]:
-        """As the side has them."""
+        """Return the figures of the side."""
         return self.side.figures()
 
     def gpus_of(self, name: str) -> Fraction:
@@ -90,13 +90,13 @@ class Former(Side):
 
 
 def _renamed(end: str, present: Mapping[str, str]) -> str:
-    """The far end of a cable, `device port`, with the device's present name."""
+    """Return the far end of a cable, `device port`, with the device's present name."""
     device, space, port = end.partition(" ")
     return f"{present.get(device, device)}{space}{port}"
 
 
 def under_present_names(base: Side, head: Side) -> Side:
-    """The older side with what moved called as the newer side says; networks that moved are compared too."""
+    """Return the older side with moved devices under their new names; moved networks are compared too."""
     ours, theirs = parts_of(head), parts_of(base)
     networks = dict(theirs)
     for network, side in ours.items():

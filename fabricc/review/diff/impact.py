@@ -17,7 +17,7 @@ _RESETS = (Impact.SESSION_RESET, Impact.RELOAD)
 
 @cache
 def vocabulary(nos: str) -> Vocabulary:
-    """The facts of devices of a NOS (`host` for hosts)."""
+    """Return the facts of devices of a NOS (`host` for hosts)."""
     return hosts.vocabulary() if nos == "host" else back_ends.vocabulary(nos)
 
 

@@ -52,13 +52,13 @@ class InputError(FindingsError):
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Both sides, and what else a review tells.
+    """Both sides, and the other inputs of a review.
 
-    A change is not held to a policy that it brings itself, as long as the older side has one.
+    The policy of the older side applies to a change; the change's own policy only if there is no older one.
 
     Attributes:
-        policies: name for people -> bytes of the policy files that the base revision has now.
-        spec_policy: the policy in the spec that the base revision has now, else of the older side, else of the newer.
+        policies: name for people -> bytes of the policy files in the present base revision.
+        spec_policy: the policy in the spec of the present base revision, else of the older side, else of the newer.
     """
 
     base: Side
@@ -72,9 +72,9 @@ class Inputs:
 def inputs(
     first: Path, second: Path | None, base: str | None, head: str | None, check_status: int | None = None
 ) -> Iterator[Inputs]:
-    """The sides for `diff FIRST SECOND` or `diff SPEC --base REVISION [--head REVISION]`.
+    """Yield the sides for `diff FIRST SECOND` or `diff SPEC --base REVISION [--head REVISION]`.
 
-    `check_status` is that of `check --committed` on the tree of the head, None where it did not run yet.
+    `check_status` is that of `check --committed` on the tree of the head, None if it did not run yet.
 
     Raises:
         TreeError: a folder is no tree.
@@ -211,7 +211,7 @@ def _under_policies_of_base(sides: Inputs, tip: str, base: str, places: Iterable
 
 
 def _compiled(path: Path, shown: str, where: str = "") -> Compiled:
-    """The planned spec, which diagnostics call `shown`.
+    """Return the planned spec, named `shown` in diagnostics.
 
     Raises:
         InputError: it does not compile.
@@ -229,7 +229,7 @@ def _compiled(path: Path, shown: str, where: str = "") -> Compiled:
 
 
 def _renamed(compiled: Compiled, folder: Path, shown: str) -> Compiled:
-    """What was compiled, with the scratch folder's name replaced by the user's wherever it shows."""
+    """Return the compiled spec with the user's folder name instead of that of the scratch folder everywhere."""
     parent = shown.rpartition("/")[0]
 
     def name(text: str) -> str:

@@ -36,17 +36,17 @@ def judged(
     check_status: int | None = None,
     jobs: int | None = None,
 ) -> Review:
-    """What changes from `first` to `second`, or of the spec `first` since a Git revision; with policy violations.
+    """Review the changes from `first` to `second`, or of the spec `first` since a Git revision, with policy violations.
 
     Args:
         first: a spec or a built tree, the older one of two.
         second: the newer one.
         base: revision of the spec to compare with, where the head left it; None for HEAD.
-        head: revision in place of the files as they are; None for these.
-        policy: the policy; None for the spec's own, and the file beside it.
-        labels: that the change has, for policies that ask for one.
+        head: revision instead of the present files; None for these.
+        policy: the policy; None for the spec's own, and the file in its folder.
+        labels: labels of the change, for policies that require one.
         any_case: whether names of labels that differ in case alone are one label, as on GitHub.
-        check_status: exit status of `check --committed` on the tree of `head`; None to run it where it matters.
+        check_status: exit status of `check --committed` on the tree of `head`; None to run it if needed.
         jobs: worker processes; None for one per usable CPU.
 
     Raises:
@@ -61,7 +61,7 @@ def judged(
 
 
 def _policies(sides: Inputs, named: Path | None, spec: Path) -> tuple[Policy, ...]:
-    """The policies that count: the one named, else that of the spec and that of the file beside it.
+    """Return the policies in force: the named one, else that of the spec and that of the policy file.
 
     Raises:
         InputError: a policy file is not valid.

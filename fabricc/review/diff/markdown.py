@@ -53,7 +53,7 @@ _BESIDE_SHOWN = 20
 
 
 def render(review: Review, forge: Forge, details_url: str = "") -> Markdown:
-    """The comment; what does not fit is left out by whole sections, least grave first, and said to be."""
+    """Return the comment; if it is too long, whole sections are left out, least grave first, and listed."""
     head, foot = _head(review), _foot(review, forge)
     sections = [_section(group, forge) for group in review.groups[:_GROUPS_SHOWN]]
     room = None if forge.limit is None else forge.limit - _bytes(head) - _bytes(foot) - _RESERVE
@@ -76,7 +76,7 @@ def render(review: Review, forge: Forge, details_url: str = "") -> Markdown:
 
 
 def failure(diagnostics: Sequence[Diagnostic], spec: str, forge: Forge) -> Markdown:
-    """The comment when there is nothing to compare."""
+    """Return the comment when there is nothing to compare."""
     errors = [d for d in diagnostics if d.severity is Severity.ERROR]
     lines = [Markdown("### 🔴 fabricc: nothing could be compared"), _BLANK]
     for each in errors[:_FINDINGS_SHOWN]:
@@ -132,7 +132,7 @@ def _head(review: Review) -> Markdown:
 
 
 def _beside(review: Review) -> list[Markdown]:
-    """What a reviewer must see besides the devices: access, catalog figures, deciding files and the committed tree."""
+    """Return everything besides devices for the reviewer: access, catalog figures, control files, committed tree."""
     access = _told(wording.access_rows(review))
     files = _coded((*wording.control_rows(review), *wording.tree_rows(review)))
     files += [_finding(each) for tree in review.committed_trees for each in tree.findings]
@@ -160,7 +160,7 @@ def _beside(review: Review) -> list[Markdown]:
 
 
 def _coded(rows: Iterable[tuple[str, str]]) -> list[Markdown]:
-    """Rows whose first part is text of a file."""
+    """Return rows whose first part is text of a file."""
     return [Markdown("- {}: {}").format(Markdown.code(text), Markdown.told(words)) for text, words in rows]
 
 
@@ -208,7 +208,7 @@ def _place(position: Position | None) -> Markdown:
 
 
 def _section(group: Group, forge: Forge) -> tuple[Markdown, Markdown]:
-    """A group without and with the diff of its files."""
+    """Return a group without and with the diff of its files."""
     title = wording.title(group)
     lines = [Markdown("- **{}**: {}").format(phrase.theme, phrase.text) for phrase in phrases(group)]
     if group.application is not None:

@@ -1,4 +1,4 @@
-"""What a comparison of two fabrics says: statements about devices, groups of equal ones, and the whole review."""
+"""Values of a comparison of two fabrics: statements about devices, groups of equal ones, and the whole review."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PROOF = ("FAB6", "FAB7")
 Rail = tuple[str, int, str]
 """A host, the number of one of its rails or NICs, and the further network that it is in, "" for the rails."""
 Link = tuple[str, str, int, str]
-"""A BGP session whichever end tells of it: both devices in order, ordinal of the link, transport."""
+"""A BGP session, equal from both ends: both devices in order, ordinal of the link, transport."""
 
 
 class Impact(IntEnum):
@@ -42,13 +42,13 @@ class Impact(IntEnum):
 
 
 class Statement(NamedTuple):
-    """One thing that changes, said without the device; equal on every device where the same changes.
+    """A change without its device; equal on every device with the same change.
 
     Attributes:
-        subject: fact path; interfaces stand by their role: `interface[host]/mtu`, `link[up]`, `session[up]`.
+        subject: fact path; interfaces are named by their role: `interface[host]/mtu`, `link[up]`, `session[up]`.
         op: `~` changed, `+` new, `-` gone.
-        before, after: None where there is none, and both where every device has values of its own.
-        direction: what decides the impact: `op`, or which way the value goes; see `effects.py`.
+        before, after: None without a value; both None if every device has its own values.
+        direction: the input of the impact: `op`, or which way the value goes; see `effects.py`.
     """
 
     subject: str
@@ -59,10 +59,10 @@ class Statement(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The impact of a statement, why, and where that is from (`assumed` when nobody documents it).
+    """The impact of a statement with its reason and source (`assumed` if undocumented).
 
-    `down` says that links or the BGP process go down, and sessions with them; `beyond` that what is lost lies outside,
-    whether the device is drained or not.
+    `down`: links or the BGP process go down, and sessions with them. `beyond`: the loss is outside the device, whether
+        it is drained or not.
     """
 
     impact: Impact
@@ -86,7 +86,7 @@ class Renumbering:
         return self.addresses + self.asns + self.ports
 
     def add(self, other: Renumbering) -> None:
-        """Count the other's too."""
+        """Add the counts of another."""
         self.addresses += other.addresses
         self.asns += other.asns
         self.ports += other.ports
@@ -287,9 +287,9 @@ class Review:
     """Everything a reviewer needs.
 
     Attributes:
-        base, head: what was compared, in words; `spec`: the new spec's path, "" for trees.
-        devices: how many both sides have together.
-        gpus_affected, hosts_affected, rails_affected: that lose service while this is applied.
+        base, head: the compared sides, in words; `spec`: the new spec's path, "" for trees.
+        devices: number of devices of both sides together.
+        gpus_affected, hosts_affected, rails_affected: those that lose service during the change.
         gpus_per_step: the most that lose service when devices are applied one at a time.
         gpus_total: GPUs of the new side.
         drain_hosts: hosts with GPUs that lose service, in the order of their names.
@@ -300,13 +300,13 @@ class Review:
         renamed: devices that have another name and are the same: former and present name.
         replaced: devices that are another box in the place of one.
         model_figures: figures of catalog models in use that differ.
-        control_files: changed files that decide what a push or a review does.
-        committed_trees: verdicts on the trees that the newer revision has; none where there are no revisions.
-        access_changes: what changes about who can log in, in words: kind of fact -> devices.
+        control_files: changed files that control a push or a review.
+        committed_trees: verdicts on the trees in the newer revision; none without revisions.
+        access_changes: changes of logins, in words: kind of fact -> devices.
         safeguards_lost: services and protections that end or become weaker -> devices.
         unknown_lines: changed lines that fabricc does not interpret, with `+` or `-` -> devices.
         vouched_lines: entries of the spec that vouch for changed lines.
-        lock: lock lines that go (`-`) and come (`+`); `lock_name`: name of that file, beside the spec.
+        lock: removed (`-`) and added (`+`) lock lines; `lock_name`: file name of the lock.
     """
 
     cluster: str
@@ -397,7 +397,7 @@ class Review:
 
 
 def whole(gpus: Iterable[Fraction]) -> int:
-    """The sum, a part of a GPU counted as one; those of one denominator are added as integers."""
+    """Return the sum, with a part of a GPU counted as one; equal denominators are added as integers."""
     parts: Counter[int] = Counter()
     for share in gpus:
         parts[share.denominator] += share.numerator
@@ -418,7 +418,7 @@ def affected_gpus(reach: Mapping[Rail, Fraction]) -> int:
 
 
 def _length(spans: Iterable[tuple[Fraction, Fraction]]) -> Fraction:
-    """The length of the union of some spans."""
+    """Return the length of the union of some spans."""
     total = end = Fraction(0)
     for first, last in sorted(spans):
         total += max(Fraction(0), last - max(first, end))

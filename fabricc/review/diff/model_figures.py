@@ -54,7 +54,7 @@ def _figure(
 
 
 def _models(compiled: Compiled) -> dict[tuple[str, str], tuple[Model, str]]:
-    """The models in use by network and role, and how many devices each serves."""
+    """Return the models in use by network and role, and how many devices each serves."""
     found: dict[tuple[str, str], tuple[Model, str]] = {}
     for network, each in {"": compiled, **compiled.networks}.items():
         for role, model, reach in _models_of(each.fabric):

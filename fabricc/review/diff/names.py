@@ -15,7 +15,7 @@ _SHOWN = 8
 
 
 def fold(names: Sequence[str], shown: int = _SHOWN) -> str:
-    """The names with runs of consecutive numbers folded, at most `shown` parts and how many names the rest is.
+    """Return names with consecutive numbers folded, at most `shown` parts, then the number of other names.
 
     Runs over one number are found first, then runs of whole patterns over another: 4 units of 8 ToRs become
     `su[001-004]-tor[1-8]a`.
@@ -32,7 +32,7 @@ def fold(names: Sequence[str], shown: int = _SHOWN) -> str:
 
 
 def _folded(patterns: dict[tuple[str, ...], int], column: int) -> dict[tuple[str, ...], int]:
-    """Patterns that differ in one number only, joined where those are consecutive."""
+    """Join patterns that differ in one consecutive number only."""
     families: dict[tuple[str, ...], list[tuple[str, int]]] = {}
     for pattern, count in patterns.items():
         if column < len(pattern):

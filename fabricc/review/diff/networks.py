@@ -1,4 +1,4 @@
-"""A side of several networks: each compared with the network of the same name, their devices told together."""
+"""A side with several networks: networks of the same name are compared, their devices reported together."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Networks(Side):
 
     @staticmethod
     def of(parts: Mapping[str, Side]) -> Networks:
-        """The side of some networks."""
+        """Return the side of some networks."""
         places: dict[str, tuple[str, str]] = {}
         kinds: dict[str, str] = {}
         for network, side in parts.items():
@@ -48,12 +48,12 @@ class Networks(Side):
         return self.parts[""].vouched
 
     def planned(self, name: str) -> Switch | Host | None:
-        """As in its network."""
+        """Return the device as in its network."""
         network, own = self.places[name]
         return self.parts[network].planned(own)
 
     def suspects(self, other: Side) -> frozenset[str] | None:
-        """Those of every network; None when in one of them any device can differ."""
+        """Return those of every network; None if any device of one network can differ."""
         found: set[str] = set()
         theirs = parts_of(other)
         for network, side in self.parts.items():
@@ -66,23 +66,23 @@ class Networks(Side):
         return frozenset(found)
 
     def same(self, other: Side, name: str) -> bool:
-        """As in its network."""
+        """Compare as in its network."""
         network, own = self.places[name]
         theirs = parts_of(other).get(network)
         return theirs is not None and self.parts[network].same(theirs, own)
 
     def view(self, name: str) -> DeviceView:
-        """As in its network."""
+        """Return the view as in its network."""
         network, own = self.places[name]
         return replace(self.parts[network].view(own), name=name)
 
     def files(self, name: str) -> Mapping[str, str]:
-        """As in its network."""
+        """Return the files as in its network."""
         network, own = self.places[name]
         return self.parts[network].files(own)
 
     def figures(self) -> Mapping[str, str]:
-        """Those of every network."""
+        """Return the figures of every network."""
         return {
             f"{network}: {title}" if network else title: figure
             for network, side in self.parts.items()
@@ -102,7 +102,7 @@ def parts_of(side: Side) -> Mapping[str, Side]:
 
 
 def whole(parts: Mapping[str, Side]) -> Side:
-    """The side of one network, or of several."""
+    """Return the side of one network, or of several."""
     return Networks.of(parts) if len(parts) > 1 else parts[""]
 
 

@@ -33,7 +33,7 @@ class Phrase(NamedTuple):
 
 
 def phrases(group: Group) -> list[Phrase]:
-    """A line per theme, gravest first."""
+    """Return a line per theme, gravest first."""
     rows = [(line, row_of(line.statement.subject, group.nos)) for line in group.lines]
     themes = group_pairs((row.theme, (line, _label(row.words, line.statement.subject))) for line, row in rows)
     found = [_phrase(theme, members) for theme, members in themes.items()]
@@ -42,7 +42,7 @@ def phrases(group: Group) -> list[Phrase]:
 
 
 def _label(words: str, subject: str) -> str:
-    """The words of a row with what the subject says in place of {names}."""
+    """Return the words of a row with the parts of the subject in place of {names}."""
     if "{" not in words:
         return words
     names = {
@@ -71,7 +71,7 @@ def _phrase(theme: str, members: Sequence[tuple[Line, str]]) -> Phrase:
 
 
 def _merged(members: Sequence[tuple[Line, str]]) -> Iterator[str]:
-    """Texts of labelled lines: the same change on several kinds of port is told once, a swap as one."""
+    """Yield texts of labeled lines: the same change on several kinds of port appears once, and so does a swap."""
     swaps = _swaps([line for line, _ in members])
     told: dict[tuple[object, ...], list[tuple[Line, str]]] = {}
     for line, label in members:
@@ -89,7 +89,7 @@ def _merged(members: Sequence[tuple[Line, str]]) -> Iterator[str]:
 
 
 def _swaps(lines: Sequence[Line]) -> dict[str, str]:
-    """What leaves one queue or class and joins another with the same value: subject and op -> the other number."""
+    """Find values that leave one queue or class and join another: subject and op -> the other number."""
     gone: dict[tuple[str, str | None], str] = {}
     for line in lines:
         if line.statement.op == "-" and (match := _INDEXED.search(line.statement.subject)):
@@ -124,7 +124,7 @@ def _text(found: Sequence[tuple[Line, str]]) -> str:
 
 
 def _where(lines: Sequence[Line]) -> str:
-    """How many ports or sessions: `1,024 up-links and 1,024 host ports`."""
+    """Return the number of ports or sessions: `1,024 up-links and 1,024 host ports`."""
     counts: dict[str, int] = {}
     for line in lines:
         if match := re.match(r"(interface|link|session)\[(\w+)\]", line.statement.subject):

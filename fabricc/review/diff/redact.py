@@ -18,7 +18,7 @@ def is_secret(path: str) -> bool:
 
 
 def masked(line: str) -> str:
-    """The line without keys, passwords and references to secrets."""
+    """Return the line without keys, passwords and references to secrets."""
     line = _KEY.sub(rf"\1{MASK}", line)
     line = _REFERENCE.sub(MASK, line)
     return _LINE.sub(rf"\1{MASK}", line)

@@ -1,4 +1,4 @@
-"""Gates on a change: `policy:` of the spec or a policy file says what may not happen, or not without a label."""
+"""Gates on a change: `policy:` of the spec or a policy file forbids changes, or requires a label for them."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _policy(stated: dict[str, Any], file: str) -> Policy:
 def violations(
     policies: Iterable[Policy], review: Review, labels: AbstractSet[str], spec: str
 ) -> tuple[Diagnostic, ...]:
-    """What the change does that a policy forbids, at the value of the spec that it follows from."""
+    """Report the violations of policies, at the value of the spec that causes them."""
     found = {
         (code, message): Diagnostic(
             code, Severity.ERROR, message, _place(code, review, spec), f"{help} ({policy.file})"
@@ -142,7 +142,7 @@ def violations(
 
 
 def _place(code: str, review: Review, spec: str) -> Position:
-    """The cause of the first group that breaks the rule, else the first value of the spec that changed."""
+    """Return the cause of the first group that breaks the rule, else the first changed value of the spec."""
     places = {change.path: change.position for change in review.spec_changes}
     guilty = [group for group in review.groups if _guilty(code, group, review)]
     causes = [places.get(cause) for group in guilty for cause in group.causes]

@@ -64,7 +64,7 @@ _TIERS = ("tor", "spine", "core", "host")
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a review tells beside the comparison itself; see `Review`."""
+    """Inputs of a review in addition to the comparison; see `Review`."""
 
     spec: str = ""
     spec_changes: tuple[SpecChange, ...] = ()
@@ -164,7 +164,7 @@ def review(base: Side, head: Side, context: Context, jobs: int | None = None) ->
 
 
 def _boxes(base: Side, head: Side, named: Mapping[str, str]) -> dict[str, Box]:
-    """Devices that are another box than on the older side."""
+    """Return devices that are another box than on the older side."""
     found: dict[str, Box] = {}
     for name, kind in head.kinds.items():
         box = box_of(head, name)
@@ -176,7 +176,7 @@ def _boxes(base: Side, head: Side, named: Mapping[str, str]) -> dict[str, Box]:
 
 
 def _compared(base: Side, head: Side, names: Sequence[str], jobs: int | None) -> dict[str, DeviceDiff]:
-    """What changes on these devices, in worker processes when they are many."""
+    """Return the changes of these devices; worker processes compare large numbers."""
     workers = 1 if len(names) <= _INLINE else jobs or usable_cpus()
     size = max(_PIECE, len(names) // 8000)
     pieces = [names[at : at + size] for at in range(0, len(names), size)]
@@ -193,7 +193,7 @@ class _Totals:
     step: int = 0
 
     def exchange(self, view: DeviceView) -> None:
-        """A device is exchanged for another box: everything behind it is out of service meanwhile."""
+        """Add a device that is replaced by another box: everything behind it is out of service meanwhile."""
         reach = view.reach()
         self.impact = Impact.RELOAD
         self.reach.update(reach)
@@ -227,7 +227,7 @@ def _devices_once(names: Sequence[str]) -> list[str]:
 def grouped(
     diffs: Sequence[DeviceDiff], base: Side, head: Side, spec_changes: Sequence[SpecChange]
 ) -> tuple[Group, ...]:
-    """Groups by kind, platform and statements, ordered by impact, then tier, then size."""
+    """Return groups by kind, platform and statements, ordered by impact, then tier, then size."""
     members = group_pairs(
         ((diff.kind, diff.platform, diff.impact, diff.ports_only, frozenset(diff.counts)), diff)
         for diff in diffs

@@ -30,14 +30,14 @@ def safeguards_lost(groups: Sequence[Group]) -> dict[str, int]:
 
 
 def _ends(statement: Statement, others: Iterable[Statement]) -> bool:
-    """Whether something becomes weaker, or a line comes that ends it."""
+    """Return whether something becomes weaker, or a new line ends it."""
     if statement.subject.startswith(ENDED) or "/setting[no " in statement.subject:
         return statement.op == "+"
     return statement.direction in _WEAKER and not _moves(statement, others)
 
 
 def _concern(statement: Statement, nos: str) -> str:
-    """What a safeguard is called, "" for what is none."""
+    """Return the name of a safeguard, "" for anything else."""
     if statement.subject.startswith(ENDED):
         return statement.subject.removeprefix(ENDED).removesuffix("]")
     row = row_of(statement.subject, nos)
@@ -45,7 +45,7 @@ def _concern(statement: Statement, nos: str) -> str:
 
 
 def _moves(statement: Statement, others: Iterable[Statement]) -> bool:
-    """Whether what goes comes again under another key, such as another queue."""
+    """Return whether a removed value appears again under another key, such as another queue."""
     bare = _KEY.sub("", statement.subject)
     return statement.op == "-" and any(
         each.op == "+" and each.after == statement.before and _KEY.sub("", each.subject) == bare

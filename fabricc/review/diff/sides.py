@@ -66,19 +66,19 @@ class Side:
         return {}
 
     def planned(self, name: str) -> Switch | Host | None:  # noqa: ARG002
-        """The device as planned; None where only its files are known."""
+        """Return the planned device; None if only its files are known."""
         return None
 
     def suspects(self, other: Side) -> frozenset[str] | None:  # noqa: ARG002
-        """The devices that alone can differ from the other side; None when any can."""
+        """Return the only devices that can differ from the other side; None if any can."""
         return None
 
     def same(self, other: Side, name: str) -> bool:  # noqa: ARG002
-        """Whether the device is certainly the same on both sides, found out cheaply."""
+        """Return whether the device is certainly the same on both sides, by a cheap check."""
         return False
 
     def view(self, name: str) -> DeviceView:
-        """The device's facts and cables.
+        """Return the device's facts and cables.
 
         Raises:
             KeyError: there is no such device.
@@ -86,11 +86,11 @@ class Side:
         raise KeyError(name)
 
     def files(self, name: str) -> Mapping[str, str]:  # noqa: ARG002
-        """The device's files."""
+        """Return the device's files."""
         return {}
 
     def figures(self) -> Mapping[str, str]:
-        """Figures of the plan, in the order shown."""
+        """Return figures of the plan, in display order."""
         return {}
 
     def gpus_of(self, name: str) -> Fraction:  # noqa: ARG002
@@ -100,7 +100,7 @@ class Side:
 
 @dataclass(frozen=True)
 class SpecSide(Side):
-    """A planned fabric; devices are computed when asked for and not kept."""
+    """A planned fabric; devices are computed on use and not stored."""
 
     compiled: Compiled
     fabric: Fabric
@@ -108,7 +108,7 @@ class SpecSide(Side):
 
     @staticmethod
     def of(label: str, compiled: Compiled, fabric: Fabric) -> SpecSide:
-        """The side of a fabric."""
+        """Return the side of a fabric."""
         places: dict[str, DeviceId] = {}
         kinds: dict[str, str] = {}
         for switch in fabric.switch_ids():
@@ -127,20 +127,20 @@ class SpecSide(Side):
         return {each.line: each.reason for each in self.compiled.spec.accept if each.line}
 
     def planned(self, name: str) -> Switch | Host | None:
-        """The device as planned."""
+        """Return the planned device."""
         return self.device(name)
 
     def device(self, name: str) -> Switch | Host:
-        """The device, everything decided."""
+        """Return the device, everything decided."""
         place = self.places[name]
         return self.fabric.host(place) if isinstance(place, HostId) else self.fabric.switch(place)
 
     def same(self, other: Side, name: str) -> bool:
-        """Equal values: what is rendered and stated is a function of them."""
+        """Compare values: files and facts are functions of them."""
         return other.planned(name) == self.device(name)
 
     def suspects(self, other: Side) -> frozenset[str] | None:
-        """Where the fabrics differ in overrides alone: the devices these name, and their neighbours."""
+        """If the fabrics differ in overrides only, return the devices that these name and their neighbors."""
         if not isinstance(other, SpecSide) or _unchanged(self.fabric) != _unchanged(other.fabric):
             return None
         before, after = self.fabric.changes, other.fabric.changes
@@ -148,7 +148,7 @@ class SpecSide(Side):
         return frozenset(other.fabric.with_far_ends(named))
 
     def view(self, name: str) -> DeviceView:
-        """The device's planned facts and cables."""
+        """Return the device's planned facts and cables."""
         device = self.device(name)
         if isinstance(device, Host):
             return host_view(device, host_files.planned(device), self.rail_gpus(device.unit))
@@ -168,14 +168,14 @@ class SpecSide(Side):
         return Fraction(self.fabric.host_models[group].gpus, self.fabric.attachments[group].rails)
 
     def files(self, name: str) -> Mapping[str, str]:
-        """The device's files, rendered."""
+        """Return the device's files, rendered."""
         device = self.device(name)
         if isinstance(device, Host):
             return host_files.render(device)
         return render_switch(device)
 
     def figures(self) -> Mapping[str, str]:
-        """Figures of the plan."""
+        """Return the figures of the plan."""
         return fabric_figures(self.fabric)
 
     def gpus_of(self, name: str) -> Fraction:
@@ -197,13 +197,13 @@ def _as_written(view: DeviceView, switch: Switch) -> DeviceView:
 
 
 def _unchanged(fabric: Fabric) -> tuple[Fabric, list[object]]:
-    """What overrides leave as it is: of further networks, which hosts they have."""
+    """Return the part that overrides leave unchanged, including the hosts of further networks."""
     others: list[object] = [(each.network, each.guests) for each in fabric.networks]
     return replace(fabric, changes={}, networks=()), others
 
 
 def sharing(base: Fabric, head: Fabric) -> Fabric:
-    """The head with the base's objects wherever they are equal, so that devices compare at the speed of identity."""
+    """Return the head with equal objects replaced by those of the base, so that devices compare by identity."""
     tiers = {
         tier: replace(plan, model=base.tiers[tier].model)
         if tier in base.tiers and base.tiers[tier].model == plan.model

@@ -23,7 +23,7 @@ _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def parts(review: Review) -> Iterator[Line]:
-    """Its lines; each diff is cut after some, Markdown and JSON have it all."""
+    """Yield the lines; each diff is cut, while Markdown and JSON have it whole."""
     color = _COLOURS[review.risk] if review.differs or review.harmless else _COLOURS["medium"]
     yield Line(wording.verdict_line(review), f"bold {color}")
     yield Line(f"{review.cluster}: {review.base} → {review.head}", "dim")
@@ -56,7 +56,7 @@ def parts(review: Review) -> Iterator[Line]:
 
 
 def _beside(review: Review) -> Iterator[Line]:
-    """What a reviewer must see besides the devices: access, catalog figures, deciding files and the committed tree."""
+    """Yield everything besides devices for the reviewer: access, catalog figures, control files, committed tree."""
     files = (*wording.control_rows(review), *wording.tree_rows(review))
     figures = review.model_figures
     titles = (

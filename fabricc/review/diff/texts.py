@@ -28,7 +28,7 @@ def file_diffs(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Fil
 
 
 def differ(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
-    """Whether files whose facts are equal differ in more than comments, blank lines and the order of lines."""
+    """Return whether files with equal facts differ in more than comments, blank lines and line order."""
     if before.keys() != after.keys():
         return True
     return any(
@@ -68,5 +68,5 @@ def _common(first: list[str], second: list[str]) -> int:
 
 
 def _renumbered(hunk: str, start: int) -> str:
-    """The hunk's head with line numbers of the whole file."""
+    """Return the hunk's head with line numbers of the whole file."""
     return re.sub(r"([-+])(\d+)", lambda m: f"{m[1]}{int(m[2]) + start}", hunk) if start else hunk

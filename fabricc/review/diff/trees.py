@@ -65,7 +65,7 @@ class TreeSide(Side):
         return found
 
     def suspects(self, other: Side) -> frozenset[str] | None:
-        """Devices whose files or cables differ, where models and NOS of the tiers are the same."""
+        """Return devices whose files or cables differ, if models and NOS of the tiers are the same."""
         if not isinstance(other, TreeSide) or self.plan["tiers"] != other.plan["tiers"]:
             return None
         return frozenset(
@@ -78,7 +78,7 @@ class TreeSide(Side):
         )
 
     def view(self, name: str) -> DeviceView:
-        """The device's facts as read from its files, and its cables."""
+        """Return the device's facts, read from its files, and its cables."""
         kind, files, cables = self.kinds[name], self.files(name), self.cables.get(name, ())
         model, nos, platform = "host", "host", "host"
         unread: tuple[str, ...] = ()
@@ -125,7 +125,7 @@ class TreeSide(Side):
         return self.with_gpus is None or host in self.with_gpus
 
     def files(self, name: str) -> Mapping[str, str]:
-        """The device's files."""
+        """Return the device's files."""
         folder = "hosts" if self.kinds[name] == "host" else "switches"
         texts, wrong = self.read_files.verified(f"{folder}/{name}")
         if wrong:  # changed since the tree was compared with its manifest
@@ -133,7 +133,7 @@ class TreeSide(Side):
         return texts
 
     def figures(self) -> Mapping[str, str]:
-        """Figures that the plan file has."""
+        """Return the figures in the plan file."""
         plan, shape = self.plan, self.plan["shape"]
         pools = plan["pools"]
         families = ("hosts4" in pools) + ("hosts6" in pools)
@@ -181,7 +181,7 @@ def _at(network: str) -> str:
 
 
 def _part(tree: Path, folder: Folder, own: Manifest, network: str, plan: Mapping[str, Any]) -> TreeSide:
-    """The side of one network of a tree, "" for that of the rails, by its own plan and files."""
+    """Return the side of one network of a tree, "" for that of the rails, from its own plan and files."""
     rows = list(csv.DictReader(StringIO(folder.read(f"{_at(network)}/cabling.csv", limit=_LARGEST).decode())))
     kinds, cables = _devices(rows, own)
     _reject_devices_without_files(tree, rows, own)
@@ -203,7 +203,7 @@ def _moves(stated: Mapping[str, Any]) -> Moves:
 
 
 def _files(manifest: Manifest, network: str, networks: Container[str], homes: Mapping[str, str]) -> Manifest:
-    """The manifest without the files of hosts that are another network's; `homes`: host -> whose its others are."""
+    """Return the manifest without files of hosts in another network; `homes`: host -> network of its other files."""
 
     def of(path: str) -> str:
         _, host, file = path.split("/", 2)
@@ -229,7 +229,7 @@ def _with_gpus(folder: Folder) -> frozenset[str]:
 def _devices(
     rows: list[dict[str, str]], manifest: Manifest
 ) -> tuple[dict[str, str], dict[str, tuple[Cable, ...]]]:
-    """Kind of every device, and its cables in the plan's order."""
+    """Return the kind of every device, and its cables in the order of the plan."""
     kinds: dict[str, str] = {}
     cables: dict[str, list[Cable]] = {}
     lower = {"host": "host", "spine": "tor", "core": "spine"}

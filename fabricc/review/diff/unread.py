@@ -58,7 +58,7 @@ def unread_lines(nos: str, files: Mapping[str, str], reading: Reading) -> tuple[
 
 
 def _paths(nos: str, text: str) -> dict[int, str]:
-    """Number of each line that is no comment -> the line with those that it is below."""
+    """Return number of each line that is no comment -> the line with its parent lines."""
     comments = vocabulary(nos).comments
     if comments:
         text = comments.sub(lambda match: "\n" * match[0].count("\n"), text)
@@ -107,7 +107,7 @@ def _unstated(nos: str, files: Mapping[str, str], stated: Collection[tuple[str, 
 
 
 def _words(path: str) -> bool:
-    """Whether the last line of a path has words, not brackets alone."""
+    """Return whether the last line of a path has words, not only brackets."""
     return any(letter.isalnum() for letter in path.rpartition(" / ")[2])
 
 
@@ -156,7 +156,7 @@ def vouching(line: str, vouched: Collection[str]) -> str:
 
 
 def _joined(lines: list[str]) -> str | None:
-    """Lines as one text without secrets; a digest tells the lines that are left out from others."""
+    """Return lines as one text without secrets; a digest distinguishes the omitted lines from others."""
     if not lines:
         return None
     shown = [masked(line)[:_LONGEST] for line in lines[:_SHOWN]]

@@ -1,4 +1,4 @@
-"""One device as the comparison sees it: its facts, its ports and whom they reach."""
+"""One device in the view of the comparison: its facts, its ports and their far ends."""
 
 from __future__ import annotations
 
@@ -83,13 +83,13 @@ class DeviceView:
         return {port.identity: name for name, port in self.ports.items()}
 
     def reach(self, port: str | None = None) -> dict[Rail, Fraction]:
-        """The rails behind one port, or behind the whole device, and their GPUs; NICs of a further network likewise."""
+        """Return the rails behind one port, or behind the whole device, with their GPUs; further networks likewise."""
         found: dict[Rail, Fraction] = {}
         for name in self.ports if port is None else (port,):
             view = self.ports.get(name)
             if view is None or view.role not in ("host", "rail"):
                 continue
-            own = self.name.partition(" ")[0]  # a host's part in a further network says so behind its name
+            own = self.name.partition(" ")[0]  # a part in a further network has a suffix
             host, end = (own, name) if view.role == "rail" else (view.peer, view.peer_port)
             if match := _RAIL.fullmatch(end):
                 network = "" if match[1] == "rail" else match[1]
@@ -97,7 +97,7 @@ class DeviceView:
         return found
 
     def place(self, path: str) -> tuple[str, str, str, str]:
-        """A fact path taken apart: (`interface`, `session` or "", role, identity or port name, rest of the path)."""
+        """Split a fact path: (`interface`, `session` or "", role, identity or port name, rest of the path)."""
         match = _FACT.match(path)
         if match is None:
             return "", "", "", path
@@ -118,9 +118,9 @@ def _transport(neighbor: str) -> str:
 def numbered_ports(
     cables: list[tuple[str, str, str, str]], panel: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, PortView]:
-    """Ports from (port, role, peer, peer port), the links to one peer counted in that order.
+    """Return ports from (port, role, peer, peer port), with the links to one peer counted in that order.
 
-    `panel` says where on the box a port is, as far as that is known.
+    `panel` contains the place of a port on the box, as far as known.
     """
     counts: Counter[str] = Counter()
     found = {}

@@ -86,7 +86,7 @@ def safeguard_rows(review: Review) -> list[str]:
 
 
 def beside(review: Review) -> list[str]:
-    """What a reviewer must see besides the devices: access, figures, deciding files, the committed tree."""
+    """Return everything besides devices that a reviewer must see: access, figures, control files, committed tree."""
     errors = sum(d.severity is Severity.ERROR for d in review.proof_findings)
     warnings = len(review.proof_findings) - errors
     counts = [plural(count, noun) for count, noun in ((errors, "error"), (warnings, "warning")) if count]
@@ -146,7 +146,7 @@ def figure_words(figure: ModelFigure) -> str:
 
 
 def _fleet(fleet: Fleet) -> str:
-    """Devices that come or go: `1 ToR and 2 hosts (16 GPUs)`."""
+    """Describe added or removed devices: `1 ToR and 2 hosts (16 GPUs)`."""
     kinds = [plural(len(fleet.names[kind]), noun) for kind, noun in NOUNS.items() if kind in fleet.names]
     gpus = f" ({plural(fleet.gpus, 'GPU')})" if fleet.gpus else ""
     return " and ".join(kinds) + gpus
@@ -159,7 +159,7 @@ def key_figures(review: Review) -> str:
 
 
 def renumbering(review: Review) -> str:
-    """Zero included, because that is what a reviewer looks for."""
+    """Describe the renumbering; zero is included because a reviewer looks for it."""
     count = review.renumbering
     if not count.total:
         return "0 renumbered"
@@ -213,12 +213,12 @@ def _kinds(counts: Mapping[str, int], verb: str) -> str:
 
 
 def _rails(numbers: Sequence[int], between: str) -> str:
-    """Rails by their numbers, "" where only NICs of further networks are concerned."""
+    """Return rails by number, "" if only NICs of further networks are affected."""
     return f"{between}rail{'s' if len(numbers) > 1 else ''} {ranges(numbers)}" if numbers else ""
 
 
 def title(group: Group) -> str:
-    """A group in a line."""
+    """Return a group in one line."""
     noun = plural(len(group.devices), NOUNS[group.kind])
     platform = "" if group.kind == "host" else f" ({group.platform})"
     text = f"{noun}{platform}: {UNKNOWN if _gravest_is_unknown([group]) else IMPACTS[group.impact]}"
@@ -268,7 +268,7 @@ def drain_steps(review: Review) -> list[str]:
 
 
 def _swap(box: Box) -> str:
-    """What to do to exchange a box."""
+    """Describe the exchange of a box."""
     host = box.kind == "host"
     serial = f" (serial {box.serial})" if box.serial else ""
     drain = "" if host else f" (`overrides: {{{box.former}: {{drain: true}}}}`)"
@@ -282,7 +282,7 @@ def _swap(box: Box) -> str:
 
 
 def _together(review: Review) -> list[str]:
-    """Changes that work only when both ends have them."""
+    """Return changes that work only when both ends have them."""
     subjects = {line.statement.subject for group in review.groups for line in group.lines}
     steps = []
     if any(s.startswith("qos/dscp[") or s.endswith("]/pfc") for s in subjects):
@@ -330,7 +330,7 @@ LABELS = (
 
 
 def labels(review: Review) -> list[str]:
-    """Labels for the pull request, out of `LABELS`."""
+    """Return labels for the pull request, out of `LABELS`."""
     found = ["fabric:no-change"] if review.harmless else []
     if review.access_changes:
         found.append("fabric:access")
@@ -353,12 +353,12 @@ def labels(review: Review) -> list[str]:
 
 
 def marker(subject: str) -> str:
-    """What finds the comment on a spec (or the tree of a cluster) again, so that it is edited and not posted twice."""
+    """Return the marker of the comment on a spec (or a cluster's tree), so that it is edited, not repeated."""
     return inert_text(f"fabricc:diff:{subject}")
 
 
 def fleets(review: Review) -> list[tuple[str, Sequence[str]]]:
-    """Devices that come and go, by heading."""
+    """Return added and removed devices, by heading."""
     found: list[tuple[str, Sequence[str]]] = []
     for fleet, verb in ((review.added, "new"), (review.removed, "gone")):
         for kind, names in fleet.names.items():

@@ -72,7 +72,7 @@ def explain_address(plan: PlanSources, text: str) -> Explanation:
 
 
 def _external(plan: PlanSources, address: Address) -> Explanation | None:
-    """An end of a link out of the fabric; None for another address."""
+    """Explain an end of an external link; None for another address."""
     for end in parties.ends(plan.fabric):
         if end.address == address:
             details = (
@@ -95,7 +95,7 @@ def _answer(
 def _unassigned(
     plan: PlanSources, address: Address, found: Found, place: Place, details: Details, rule: str
 ) -> Explanation:
-    """In a pool, at coordinates that nothing has."""
+    """Explain an address in a pool, at coordinates without a device."""
     would = (("would be", f"{tier_text(place)}: {coordinates_text(place)}"), ("nobody's", place.missing))
     return _answer(address, "not assigned", (*details, *would), rule, plan.all_of([found.key]))
 
@@ -237,7 +237,7 @@ def _management(
 
 
 def _named(plan: PlanSources, address: Address) -> Iterator[tuple[str, str]]:
-    """Servers of the spec that have the address: what they are, and the key that names them."""
+    """Yield servers of the spec with the address: their kind, and the key that names them."""
     management, text = plan.spec.management, str(address)
     for network in plan.fabric.addresses.management:
         offset = offset_in(network.pool, address)

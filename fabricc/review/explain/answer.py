@@ -47,20 +47,20 @@ class Answer:
 
 
 def alone(first: str) -> bool:
-    """Whether a word is a question without further words: a code, or FILE:LINE."""
+    """Return whether a word is a question without further words: a code, or FILE:LINE."""
     return _CODE.fullmatch(first) is not None or line_named(first) is not None
 
 
 def answer(first: str, words: Sequence[str] = (), spec: Path | None = None) -> Answer:
-    """The answer to a question.
+    """Answer a question.
 
     Args:
         first: a spec, a built tree, a line of one, or a code.
-        words: of a spec or a tree, what is asked about, and words that choose facts of it.
-        spec: the spec of a line's tree; None to look for it.
+        words: for a spec or a tree, the subject and words that choose its facts.
+        spec: the spec of a line's tree; None to search for it.
 
     Raises:
-        FindingsError: there is nothing of that name (SubjectError), or no such tree or spec.
+        FindingsError: nothing has this name (SubjectError), or there is no such tree or spec.
         ValueError: `first` alone is no question.
     """
     code = words[0] if len(words) == 1 and _CODE.fullmatch(words[0]) else first if not words else ""
@@ -88,14 +88,14 @@ def of_any(compiled: Compiled, name: str, words: Sequence[str]) -> Explanation:
 
 
 def known(compiled: Compiled) -> PlanSources:
-    """What explanations of a network draw on."""
+    """Return the sources for explanations of a network."""
     fabric = compiled.fabric
     lock = lines_of(compiled.lock_text, fabric.network)
     return PlanSources(compiled.spec, fabric, compiled.sources, str(compiled.lock_path), lock)
 
 
 def _spec(path: Path) -> Path:
-    """The spec itself, or that of a built tree.
+    """Return the spec itself, or that of a built tree.
 
     Raises:
         TreeError: a folder that is no tree.
@@ -107,7 +107,7 @@ def _spec(path: Path) -> Path:
 
 
 def _front(spec: Path) -> Compiled:
-    """The planned spec.
+    """Return the planned spec.
 
     Raises:
         SubjectError: it cannot be planned, or is of InfiniBand (FAB9273).
@@ -148,7 +148,7 @@ def _read_line(shown: str, file: Path, number: int, spec: Path | None) -> Answer
 
 
 def _part(compiled: Compiled, device: str, file: str) -> Compiled:
-    """The network that a device's file is of."""
+    """Return the network that contains a device's file."""
     if (network := network_of(file)) in compiled.networks:
         return compiled.networks[network]
     every = (compiled, *compiled.networks.values())

@@ -47,7 +47,7 @@ def subject_of(plan: PlanSources, at: DeviceId) -> Subject:
 
 
 def explain(plan: PlanSources, name: str, words: Sequence[str] = ()) -> Explanation:
-    """What is known of a name: an address, a prefix, an ASN, a device, `DEVICE:PORT`, an outside party.
+    """Explain a name: an address, a prefix, an ASN, a device, `DEVICE:PORT`, an outside party.
 
     `words` choose facts of the device or port, or of the one that has the address or ASN.
 
@@ -79,7 +79,7 @@ def explain(plan: PlanSources, name: str, words: Sequence[str] = ()) -> Explanat
 
 
 def holds(fabric: Fabric, name: str) -> bool:
-    """Whether an address or prefix is in a network or a way out of it, an ASN in its block, a device or port in it."""
+    """Return whether a fabric has an address or prefix (also external), an ASN in its block, a device or a port."""
     with suppress(ValueError):
         network = ip_network(name, strict=False)
         return any(network.subnet_of(block) for block in _blocks(fabric) if block.version == network.version)  # type: ignore[arg-type]
@@ -105,7 +105,7 @@ def _blocks(fabric: Fabric) -> Iterator[IPv4Network | IPv6Network]:
 
 
 def _numbered(plan: PlanSources, name: str) -> Explanation | None:
-    """The explanation of an address, a prefix or an ASN; None for anything else."""
+    """Explain an address, a prefix or an ASN; None for anything else."""
     number = _ASN.fullmatch(name)
     if number is not None and plan.fabric.find(name) is None:
         return explain_asn(plan, int(number[1]))

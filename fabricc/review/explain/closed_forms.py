@@ -240,7 +240,7 @@ def _weights(subject: Subject, _path: str, _value: Value) -> Closed:
 
 
 def _class(subject: Subject, path: str, _value: Value) -> Closed:
-    """The priority of the class that a path is about, and the code point that it comes from."""
+    """Return the priority of a path's class, and the code point that it comes from."""
     name = subject.class_of(path)
     asked = next((each for each in subject.plan.spec.priorities if each.name == name), None)
     own = next((each for each in subject.classes if each.name == name), None)

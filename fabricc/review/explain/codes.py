@@ -45,6 +45,6 @@ def about_code(code: str) -> tuple[str, str]:
 
 @cache
 def causes() -> Mapping[str, tuple[str, str]]:
-    """Code -> cause and remedy."""
+    """Return code -> cause and remedy."""
     table: dict[str, list[str]] = load_package_yaml(TABLE)
     return {code: (cause, remedy) for code, (cause, remedy) in table.items()}

@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """Coordinates that a number stands for, whether there is such a thing or not.
+    """The coordinates of a number, whether a device has them or not.
 
     Attributes:
-        tier: of the switch; coordinates that it has not are -1.
+        tier: of the switch; missing coordinates are -1.
         member: `index` of the switch: which ToR group, spine or core.
         slot, rail: of a host link: the host in its unit and the rail among those of the ToR, else -1.
-        host_unit: of a host link: the host's unit, which is another than the ToR's where it stands beside others.
+        host_unit: of a host link: the host's unit, which differs from the ToR's for hosts that share ToRs.
         uplink: of an uplink, else -1.
         end: the offset is that of the upper end (0) or the lower one (1) of a link; 0 elsewhere.
-        missing: why there is no such thing; "" when there is.
+        missing: why there is no such device; "" if there is one.
     """
 
     tier: TierName
@@ -137,7 +137,7 @@ def _kept_free(fabric: Fabric, tor: SwitchId, uplink: int) -> str:
 
 
 def loopback(fabric: Fabric, pool: Pool, offset: int) -> Place:
-    """The switch whose loopback is at an offset in a loopback pool."""
+    """Return the switch whose loopback is at an offset in a loopback pool."""
     spines, cores = adr.spine_loopback_offset(pool.bits, 0), adr.core_loopback_offset(pool.bits, 0)
     if offset < spines:
         place = _tor_of(fabric, offset)
@@ -153,7 +153,7 @@ def _unless_given(fabric: Fabric, place: Place, has: Callable[[SwitchId], bool])
 
 
 def management(fabric: Fabric, network: ManagementNetwork, offset: int) -> Place | None:
-    """The switch whose management address is at an offset; None for addresses that no switch can have."""
+    """Return the switch whose management address is at an offset; None for addresses that no switch can have."""
     place = _managed(fabric, network, offset)
     return place and _unless_given(
         fabric, place, lambda at: management_place(fabric, at) == ManagementPlace(network, offset)
@@ -267,7 +267,7 @@ def _core_of(fabric: Fabric, number: int) -> Place:
 
 
 def _beyond(*counted: tuple[str, int, int, str]) -> str:
-    """What of (noun, number, how many there are, where) there is not; "" where all are there."""
+    """Return the first (noun, number, total, place) that does not exist, as text; "" if all exist."""
     wrong = (each for each in counted if each[1] >= each[2])
     said = (f"there is no {noun} {at}{of}: {plural(count, noun)}, from 0" for noun, at, count, of in wrong)
     return next(said, "")

@@ -54,7 +54,7 @@ DOCS = "fabricc docs architecture"
 
 
 def grouped(facts: Facts) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Paths that differ in their first key and have one value, as (the first, the others)."""
+    """Yield paths that differ in their first key and share one value, as (the first, the others)."""
     groups = group_pairs(
         ((_FIRST_KEY.sub("[*]", path, count=1), value), path) for path, value in facts.items()
     )
@@ -106,7 +106,7 @@ def _switch_details(subject: Subject, switch: Switch) -> Iterator[tuple[str, str
 
 
 def _past(subject: Subject) -> Iterator[tuple[str, str]]:
-    """What the device was called before, or took the place of, by the spec."""
+    """Yield the former names of the device, and the device that it replaced, from the spec."""
     moves, name = subject.plan.fabric.moves, subject.device.name
     if (box := moves.replaced.get(name)) is not None:
         yield "in the place of", f"{box.name}{f', serial number {box.serial}' if box.serial else ''}"
@@ -115,7 +115,7 @@ def _past(subject: Subject) -> Iterator[tuple[str, str]]:
 
 
 def _place(subject: Subject, name: str) -> str:
-    """`, cluster.yaml:8:9` for where an @list's first key was decided."""
+    """Return `, cluster.yaml:8:9`, where the first key of an @list was decided."""
     for key in subject.keys(name, ""):
         origin = subject.plan.spec_origin(key)
         if origin is not None and (at := origin.position) is not None:
@@ -217,7 +217,7 @@ def _no_fact(name: str, word: str, facts: Iterable[str]) -> SubjectError:
 
 
 def uplinks(plan: PlanSources, group: int = 0) -> Statement:
-    """The uplinks of every ToR of a host group."""
+    """Explain the uplinks of every ToR of a host group."""
     fabric, shape = plan.fabric, plan.fabric.shape
     if not shape.spines:
         return Statement("uplinks of a ToR", "0", _NO_SPINES, (), (), (), docs=DOCS)
@@ -262,7 +262,7 @@ def _ratio(plan: PlanSources, group: int) -> Iterator[Row]:
 
 
 def spines(plan: PlanSources) -> Statement:
-    """The spines of a plane, and of a pod where there are cores."""
+    """Explain the spines of a plane, and of a pod if there are cores."""
     shape = plan.fabric.shape
     of = "a ToR" if plan.fabric.even else "the busiest ToR"
     rows = (

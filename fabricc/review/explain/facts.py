@@ -39,9 +39,9 @@ class Explainer:
     def fact(
         self, subject: Subject, path: str, found: Value | None = None, also: tuple[str, ...] = ()
     ) -> Statement:
-        """One fact.
+        """Explain one fact.
 
-        `found` is its value in a file, None takes the planned one; `also` are other paths that have it for the same
+        `found` is its value in a file, None takes the planned one; `also` are other paths with the same value and
         reason.
         """
         planned = subject.planned.get(path, subject.waist.get(path))
@@ -72,7 +72,7 @@ class Explainer:
         return tuple(row for row in sheet.rows if wanted.fullmatch(row.label)) if sheet else ()
 
     def _sheet(self, subject: Subject, path: str) -> Sheet | None:
-        """The worksheet of the port that a path is about; of a path about no port, the first of the switch."""
+        """Return the worksheet of a path's port; for a path without a port, the first of the switch."""
         if isinstance(subject.at, HostId):
             return None
         fabric = self.plan.fabric
@@ -91,7 +91,7 @@ class Explainer:
 
 
 def _origins(rule: Reason, subject: Subject, path: str, words: dict[str, str]) -> Iterator[Origin]:
-    """What the value follows from: keys of the spec, items of the lock, figures of the catalog."""
+    """Yield the inputs of a value: keys of the spec, items of the lock, figures of the catalog."""
     plan, device = subject.plan, subject.device
     keys: list[str] = []
     for key in rule.keys:

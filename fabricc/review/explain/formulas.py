@@ -1,7 +1,7 @@
 """The closed forms of `fabric.addresses` and `fabric.links` with their numbers filled in.
 
-Every value comes from the function that the planner calls; the text beside it is for reading, and a property test
-computes it again. `^` is a power.
+Every value comes from the function that the planner calls; its text is for reading, and a property test computes it
+again. `^` is a power.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Numbers = dict[str, "int | str"]
 
 
 def formula(name: str, symbols: str, numbers: Numbers, value: object) -> Formula:
-    """A step of a closed form; every word of `symbols` is one of `numbers`."""
+    """Return a step of a closed form; every word of `symbols` is one of `numbers`."""
 
     def filled(word: re.Match[str]) -> str:
         return word[0] if word[0] in _FUNCTIONS else str(numbers[word[0]])
@@ -66,9 +66,9 @@ NUMBER_STRIDES = {
 
 
 def block_formula(fabric: Fabric, at: SwitchId, unit: int, pool: Pool) -> Formula:
-    """Offset in a hosts pool of a ToR's block for the hosts of a unit, see `links.host_blocks`.
+    """Return the offset in a hosts pool of a ToR's block for the hosts of a unit, see `links.host_blocks`.
 
-    Units beside others count from the end of the stride.
+    Units that share ToRs count from the end of the stride.
     """
     own = links.host_blocks(fabric, at, unit)[pool.version == 6]
     if given_block(fabric, at, unit, pool.version):

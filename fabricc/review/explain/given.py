@@ -44,7 +44,7 @@ def given_origins(plan: PlanSources, at: SwitchId, kind: str) -> tuple[Origin, .
 def explain_given(
     plan: PlanSources, question: str, subject: str, value: str, kind: str, owners: Sequence[SwitchId]
 ) -> Explanation:
-    """Whose a given value is; `kind` is the column of the table, `question` what was asked about."""
+    """Explain the owner of a given value; `kind` is the column of the table, `question` the subject."""
     names = [plan.fabric.name(at) for at in owners]
     origins = tuple(origin for at in owners for origin in given_origins(plan, at, kind))
     details = (

@@ -87,13 +87,13 @@ def explain_line(
 
 
 def _told(stated: Facts) -> Facts:
-    """The facts, those about the text's own parts last."""
+    """Return the facts, those about parts of the text last."""
     parts = {path: value for path, value in stated.items() if path.startswith(STRUCTURE)}
     return {**{path: value for path, value in stated.items() if path not in parts}, **parts}
 
 
 def _enclosing(lines: Sequence[str], index: int) -> Iterator[str]:
-    """The lines that a line is indented below, the outermost first; the opening one of a line that closes."""
+    """Yield the parents of a line by indentation, outermost first; for a closing line its opening one."""
     found: list[str] = []
     text = lines[index]
     indent = _indent(text)
@@ -110,7 +110,7 @@ def _enclosing(lines: Sequence[str], index: int) -> Iterator[str]:
 
 
 def _opener(line: str) -> str:
-    """A line that opens a block, without what opens it and without quotes around it all."""
+    """Return the opening line of a block without its bracket and without quotes around it all."""
     text = clip(line.strip(), _LONGEST).rstrip(" {[(:")
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
 
@@ -120,7 +120,7 @@ def _indent(line: str) -> int:
 
 
 def _without(texts: Texts, place: Place, reading: Reading) -> tuple[list[tuple[str, str]], Facts]:
-    """What a line that states nothing is there for, found by reading the files without it; facts that it is part of."""
+    """Explain a line that states nothing by reading the files without it; also return facts that need it."""
     lines = texts.found[place.file].splitlines()
     text = lines[place.line - 1]
     if any(known[:2] == (place.file, place.line) for known in reading.unknown):
@@ -159,7 +159,7 @@ def _of_block(lines: Sequence[str], place: Place, reading: Reading) -> list[str]
 
 
 def _changed(texts: Texts, place: Place, reading: Reading) -> Facts:
-    """Facts that a file without the line does not state, or states otherwise."""
+    """Return facts that a file without the line lacks or states differently."""
     lines = texts.found[place.file].splitlines(keepends=True)
     del lines[place.line - 1]
     other = texts.reader({**texts.found, place.file: "".join(lines)})
@@ -167,7 +167,7 @@ def _changed(texts: Texts, place: Place, reading: Reading) -> Facts:
 
 
 def _written(texts: Texts, place: Place) -> bool:
-    """Whether a build now writes such a line into that file; True where that cannot be told."""
+    """Return whether a build writes such a line to that file; True if unknown."""
     fresh = texts.fresh.get(place.file)
     line = texts.found[place.file].splitlines()[place.line - 1]
     return fresh is None or line in fresh.splitlines()

@@ -29,15 +29,15 @@ class Source(StrEnum):
 
 
 class Origin(NamedTuple):
-    """Where an input of a value comes from.
+    """The origin of an input of a value.
 
     Attributes:
-        source: who decided it.
+        source: the kind of the origin.
         key: the key of the spec, the item of the lock or the figure of the catalog.
-        value: what it says, as text; "" where `snippet` shows it.
-        position: the place in the spec or the lock; None for what stands in no file.
+        value: its value, as text; "" if `snippet` shows it.
+        position: the place in the spec or the lock; None outside of files.
         snippet: the line there.
-        note: what the key means, or the source of the figure.
+        note: the meaning of the key, or the source of the figure.
     """
 
     source: Source
@@ -62,14 +62,14 @@ class Statement:
     """One explained value.
 
     Attributes:
-        name: what it is the value of: a field in words, or the path of a fact.
+        name: the name of the value: a field in words, or the path of a fact.
         value: as the fabric or the file has it.
-        rule: by which rule, one or two sentences.
+        rule: the rule, one or two sentences.
         formulas: the closed form, the last one giving the value.
         steps: lines of the worksheet behind it, with units and sources.
         origins: the inputs.
-        planned: what the plan says where the file says something else; None where they agree.
-        waist: what the fabric says where the operating system holds it otherwise; None where they agree.
+        planned: the planned value if the file has another one; None if they agree.
+        waist: the value of the fabric if the operating system stores another form; None if they agree.
         also: other paths that the same line states with the same value.
         docs: the page of the documentation.
     """
@@ -92,9 +92,9 @@ class Explanation:
 
     Attributes:
         kind: `address`, `prefix`, `asn`, `device`, `port`, `fact`, `line` or `code`.
-        subject: what was asked about, in canonical form.
+        subject: the subject, in canonical form.
         title: what it is, in a few words.
-        statements: the values explained, the most asked for first.
+        statements: the explained values, the most useful first.
     """
 
     kind: str
@@ -108,10 +108,10 @@ def answered(
     kind: str, subject: str, title: str, details: Details, rule: str, origins: tuple[Origin, ...],
     steps: tuple[Formula, ...] = (), *, name: str = "", value: str = "", docs: str = "",
 ) -> Explanation:  # fmt: skip
-    """An explanation by one statement; `name` and `value` are its own where they are not kind and subject."""
+    """Return an explanation with one statement; `name` and `value` default to kind and subject."""
     statement = Statement(name or kind, value or subject, rule, steps, (), origins, docs=docs)
     return Explanation(kind, subject, title, details, (statement,))
 
 
 class SubjectError(FindingsError):
-    """What was asked about is not there; the findings say what is near."""
+    """The subject does not exist; the findings list similar names."""

@@ -48,11 +48,11 @@ class PlanSources:
     lock_text: str = ""
 
     def snippet(self, position: Position) -> str:
-        """The line at a place, clipped."""
+        """Return the line at a place, clipped."""
         return clip(_line(self.sources.get(position.file, ""), position.line), _LONGEST)
 
     def spec_origin(self, key: str) -> Origin | None:
-        """Where a key of the spec was decided: the file, or its default; None where neither says anything."""
+        """Return the place where a key of the spec was decided: the file, or its default; None without either."""
         path = path_of(key)
         if (position := self.spec.positions.get(path)) is not None:
             return Origin(Source.SPEC, key, "", position, self.snippet(position), description(path))
@@ -93,7 +93,7 @@ class PlanSources:
 
 
 def strides(plan: PlanSources, *names: str) -> tuple[Origin, ...]:
-    """The lock's items of some strides."""
+    """Return the lock's items of some strides."""
     values = plan.fabric.strides
     return tuple(plan.lock_origin(f"stride {name}", getattr(values, name)) for name in names)
 
@@ -125,7 +125,7 @@ def path_of(key: str) -> KeyPath:
 
 
 def description(path: KeyPath) -> str:
-    """What the schema says of a key; "" where it says nothing."""
+    """Return the description of a key in the schema; "" without one."""
     schema: dict[str, Any] = cluster_schema()
     for part in path:
         schema = _object(resolve_schema(schema))

@@ -74,7 +74,7 @@ def explain_endpoint(
 
 
 def _cable(fabric: Fabric, owner: Owner) -> str:
-    """Where the cable of its port leads to, in words; "" where none is planned."""
+    """Return the far end of its port's cable, in words; "" if none is planned."""
     port, at = owner.endpoint, fabric.find(owner.device)
     if isinstance(at, HostId):
         found = management_endpoints(fabric.host_models[fabric.units[at.unit].group])
@@ -100,7 +100,7 @@ def _host_formula(fabric: Fabric, network: ManagementNetwork, at: HostId, owner:
 
 
 def _cell(plan: PlanSources, owner: Owner) -> tuple[Origin, ...]:
-    """The cell of the table that gives an address."""
+    """Return the cell of the table that contains an address."""
     rows = plan.spec.given_management
     row = next(each for each in rows if (each.device, each.port) == (owner.device, owner.endpoint))
     position = row.positions["address"]

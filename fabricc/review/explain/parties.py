@@ -31,7 +31,7 @@ class End(NamedTuple):
 
 
 def ends(fabric: Fabric) -> Iterator[End]:
-    """Both ends of every address of every link that leaves the fabric."""
+    """Yield both ends of every address of every external link."""
     for device, exits in fabric.external.exits.items():
         for port, (party, link) in exits.items():
             here, there = (device, port), (link.peer, link.peer_port)

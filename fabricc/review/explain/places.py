@@ -66,7 +66,7 @@ def _identities(plan: PlanSources, unit: int, slot: int) -> Iterator[Origin]:
 
 
 def _items(lock: str) -> Iterator[tuple[str, str]]:
-    """(`unit COORDINATE` or `host NAME UNIT`, line) of every identity in a lock."""
+    """Yield (`unit COORDINATE` or `host NAME UNIT`, line) of every identity in a lock."""
     for line in lock.splitlines():
         words = line.split()
         if words[:1] == ["unit"]:

@@ -59,7 +59,7 @@ class Found(NamedTuple):
 
 
 def pools(fabric: Fabric) -> Iterator[Found]:
-    """Every pool of the plan."""
+    """Yield every pool of the plan."""
     for kind in ("hosts", "links", "loopbacks"):
         for version in (4, 6):
             if (pool := fabric.pool(kind, version)) is not None:

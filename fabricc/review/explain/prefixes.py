@@ -98,7 +98,7 @@ def _aggregate(plan: PlanSources, network: Network, found: Found, place: Place) 
 
 
 def _part(plan: PlanSources, network: Network) -> Explanation:
-    """A prefix that the plan does not have: what lies at both its ends."""
+    """Explain a prefix that the plan does not have, by the addresses at both of its ends."""
     ends = [explain_address(plan, str(address)) for address in (network[0], network[-1])]
     inside = [
         f"{each.name} {each.pool}"

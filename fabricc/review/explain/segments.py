@@ -65,7 +65,7 @@ def _told(
 
 
 def _ports(fabric: Fabric, segment: Segment, offset: int) -> Iterator[tuple[Host, HostPort]]:
-    """The ports of the hosts of the unit that an offset belongs to."""
+    """Yield the host ports of the unit of an offset."""
     strides, evpn = fabric.strides, fabric.evpn
     if evpn is None or offset < RESERVED:
         return

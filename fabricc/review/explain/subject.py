@@ -99,7 +99,7 @@ class Subject:
         return hosts.vocabulary() if isinstance(self.device, Host) else back_ends.vocabulary(self.nos)
 
     def reason_of(self, path: str) -> Reason | None:
-        """Why a fact has its value; None where nobody says."""
+        """Return why a fact has its value; None if unknown."""
         is_port = path.startswith("interface[") and self.on == "switch"
         if self.exit_of(path) and not path.endswith("/set_dscp"):
             return self.vocabulary.external
@@ -144,11 +144,11 @@ class Subject:
         return self.device.classes if isinstance(self.device, Host) else self.device.qos.classes
 
     def _number(self, dscp: int, priority: int) -> int:
-        """What the back end calls the class of a code point, which some count in their own way."""
+        """Return the back end's number for the class of a code point; some count differently."""
         return int(self.planned.get(f"qos/dscp[{dscp}]/traffic_class", priority))
 
     def words(self, path: str) -> dict[str, str]:
-        """The {names} of rules about a path."""
+        """Return the {names} of rules about a path."""
         port, session = self.port_of(path), self.session_of(path)
         key = _KEY.search(path)
         host = isinstance(self.device, Host)
@@ -181,7 +181,7 @@ class Subject:
         return users.index(name) if name in users else 0
 
     def keys(self, name: str, path: str) -> tuple[str, ...]:
-        """The spec's keys that an @list of a rule stands for."""
+        """Return the keys of the spec for an @list of a rule."""
         return LISTS[name](self, path)
 
     def lossless_names(self) -> list[str]:
@@ -203,7 +203,7 @@ def _group_key(subject: Subject, key: str) -> tuple[str, ...]:
 
 
 def _own(subject: Subject, key: str) -> tuple[str, ...]:
-    """A key of the switch's override, or of its tier."""
+    """Return a key of the switch's override, or of its tier."""
     own = f"overrides.{subject.device.name}.{key}"
     return (own,) if subject.plan.spec.positions.get(tuple(own.split("."))) else (f"{subject.tier}.{key}",)
 
@@ -242,7 +242,7 @@ def _lossless(subject: Subject, _path: str) -> tuple[str, ...]:
 
 
 def _marking(subject: Subject, path: str) -> tuple[str, ...]:
-    """Marking thresholds follow the round trip, and so the cables."""
+    """Return the keys of marking thresholds, which follow the round trip and so the cables."""
     return (*_congestion(subject, path), *_cables(subject, path))
 
 
@@ -254,7 +254,7 @@ def _congestion(subject: Subject, path: str) -> tuple[str, ...]:
 
 
 def _cabling(subject: Subject, path: str) -> tuple[str, ...]:
-    """What decides which ports are cabled, and to whom."""
+    """Return the keys that decide which ports are cabled, and to which device."""
     port = subject.port_of(path)
     if port is not None and port.peer is None:
         return (f"{subject.tier}.reserved_ports",)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _AT_LENGTH = 8
-"""Statements that are told in full; of more, a line each."""
+"""The number of statements in full; further ones take one line each."""
 _MARGIN = 12
 """Where the fields of a statement begin."""
 _NOTE = 90
@@ -34,7 +34,7 @@ class Line(NamedTuple):
 
 
 def lines(explanation: Explanation, width: int = 100) -> Iterator[Line]:
-    """The lines of an explanation, wrapped to a width where they can be."""
+    """Yield the lines of an explanation, wrapped to a width where possible."""
     yield Line("title", f"{explanation.subject}: {explanation.title}")
     labels = max((len(label) for label, _ in explanation.details), default=0)
     for label, value in explanation.details:
@@ -112,7 +112,7 @@ def origin_text(origin: Origin) -> str:
 
 
 def _first(note: str) -> str:
-    """`: ` and the first sentence of what a key means; "" where that is long."""
+    """Return `: ` and the first sentence of a key's meaning; "" if that is long."""
     sentence = note.partition(". ")[0].rstrip(".")
     return f": {sentence}" if sentence and len(sentence) <= _NOTE else ""
 
@@ -132,7 +132,7 @@ def _table(statements: Sequence[Statement], width: int) -> Iterator[Line]:
 
 
 def _brief(statement: Statement) -> str:
-    """Where a value was decided, in a few words: the place in the spec before anything else."""
+    """Return in a few words where a value was decided: the place in the spec before anything else."""
     for origin in statement.origins:
         if origin.position is not None and origin.source is Source.SPEC:
             return place_text(origin.position)
@@ -154,7 +154,7 @@ def _wrapped(head: str, text: str, width: int) -> Iterator[Line]:
 
 
 def plain(explanation: Explanation) -> dict[str, Any]:
-    """The explanation as mappings, lists, texts and numbers, by the names of its fields."""
+    """Return the explanation as mappings, lists, texts and numbers, by the names of its fields."""
     return {field.name: _plain(getattr(explanation, field.name)) for field in dataclasses.fields(explanation)}
 
 

@@ -124,7 +124,7 @@ def spec_of(tree: Path, manifest: Manifest) -> Path:
 
 
 def stale(line: TreeLine, compiled: Compiled) -> list[Diagnostic]:
-    """FAB6014 where the tree is of another state of the spec, FAB6010 where the file was changed after the build."""
+    """Report FAB6014 if the tree is of another state of the spec, FAB6010 if the file was changed after the build."""
     found = []
     now = manifest_inputs(compiled)
     then = line.manifest.inputs
@@ -151,7 +151,7 @@ def texts_of(line: TreeLine, subject: Subject) -> Texts:
     fresh: Mapping[str, str] = {}
     overlaid: Collection[tuple[str, int]] = ()
     if _templates(line.manifest.inputs) == _own_templates():
-        with suppress(EmitError):  # a template or an overlay that no longer fits: then it cannot be told
+        with suppress(EmitError):  # a template or an overlay that no longer fits: then it is unknown
             fresh = render_switch(subject.device)
     if subject.device.overlays:
         overlaid = overlay_lines(subject.device, found)[1]

@@ -31,11 +31,11 @@ _BEYOND: dict[TierName | Beyond | None, str] = {
     Beyond.HOST: "BMCs, DPUs and own ports of hosts",
     Beyond.OOB: "management switches",
 }
-_LARGE_BITS = 40  # beyond these many host bits a count says less than a power of two
+_LARGE_BITS = 40  # above this number of host bits a power of two is clearer than a count
 
 
 def addressing(fabric: Fabric, where: str) -> Section:
-    """The section on addresses; `where` names the file with every address by itself."""
+    """Return the section on addresses; `where` names the file with every single address."""
     plan = fabric.addresses
     numbered = "numbered" if plan.numbered else "unnumbered (RFC 8950)"
     units = fabric.present

@@ -66,7 +66,7 @@ class Capacity:
     def changed(
         self, pod: int, plane: int, tors: Mapping[tuple[int, int], int], spine_up: int = 0
     ) -> Capacity:
-        """A cell with more or fewer ToRs of some kinds and `spine_up` Gb/s more or less towards the cores."""
+        """Return a cell with more or fewer ToRs of some kinds and `spine_up` Gb/s more or less towards the cores."""
         cell = self.cells[pod, plane]
         counted = dict(cell.tors)
         for kind, difference in tors.items():
@@ -74,7 +74,7 @@ class Capacity:
         return self._with(pod, plane, Cell(counted, cell.spine_up_gbps + spine_up))
 
     def narrowed(self, pod: int, plane: int, tor_share: Fraction, spine_up_gbps: int) -> Capacity:
-        """Every ToR of a cell with `tor_share` less of its bandwidth up, its spines with `spine_up_gbps` less."""
+        """Reduce the uplink bandwidth of every ToR of a cell by `tor_share`, that of its spines by `spine_up_gbps`."""
         cell = self.cells[pod, plane]
         tors: dict[tuple[int, int], int] = {}
         for (down, up), count in cell.tors.items():
@@ -91,7 +91,7 @@ class Capacity:
 
 
 def capacity(fabric: Fabric) -> Capacity:
-    """The capacity of a planned fabric with every link up."""
+    """Return the capacity of a planned fabric with every link up."""
     shape = fabric.shape
     tors: dict[tuple[int, int], dict[tuple[int, int], int]] = {}
     for kind, count in tor_kinds(fabric).items():
@@ -104,7 +104,7 @@ def capacity(fabric: Fabric) -> Capacity:
 
 
 def evenly(links: Sequence[int]) -> int:
-    """Links' worth of traffic that passes when it is hashed evenly over next hops that still have a link.
+    """Return the traffic, in links, that passes if it is hashed evenly over next hops with a link.
 
     ECMP gives every next hop that announces a route the same share, however many links are left behind it; so the
     narrowest one sets what all can carry without loss.

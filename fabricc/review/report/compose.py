@@ -50,7 +50,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
 
 
 def compose(compiled: Compiled) -> Page:
-    """The page of a planned spec.
+    """Return the page of a planned spec.
 
     Raises:
         CompileError: the spec has errors.
@@ -142,7 +142,7 @@ def _status(compiled: Compiled) -> str:
 
 
 def _verdict(compiled: Compiled, lost: tuple[Failure, ...], sheets: Sequence[Sheet]) -> Iterator[str]:
-    """What a reader has to know before signing."""
+    """Yield facts that a reader must know before signing."""
     number = sum(1 for each in compiled.diagnostics if each.severity is Severity.WARNING)
     accepted = sum(1 for each in compiled.diagnostics if each.severity is Severity.NOTE)
     if any(each.severity is Severity.ERROR for each in compiled.diagnostics):
@@ -188,7 +188,7 @@ def _identity(compiled: Compiled, spec: ClusterSpec, fabric: Fabric) -> Iterator
 
 
 def _rest(spec: ClusterSpec, fabric: Fabric, *, ethernet: bool) -> Section:
-    """Where everything else is, and the words of this page."""
+    """Return the section with the places of everything else, and a glossary."""
     name, folder = shlex.quote(origins.spec_name(spec)), f"build/{fabric.cluster}"
     tables, words = "cabling, addresses, sessions, QoS", _WORDS
     if not ethernet:

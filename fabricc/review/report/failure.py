@@ -81,7 +81,7 @@ def one_half(before: Capacity, after: Capacity) -> Fraction:
 
 
 def both_halves(before: Capacity, after: Capacity) -> Fraction:
-    """The same where the loss falls to both halves alike."""
+    """Return the same if the loss affects both halves equally."""
     return Fraction(after.carried_gbps, before.carried_gbps) if before.carried_gbps else Fraction(0)
 
 

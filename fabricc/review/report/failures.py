@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
 
 def failures(fabric: Fabric, *, hashed: bool) -> tuple[Failure, ...]:
-    """One part lost after the other, everything else up.
+    """Return the failure of each single part, with everything else up.
 
-    Links that overrides shut count as working; `hashed` says that switches hash over next hops, as ECMP does.
+    Links that overrides shut count as working; `hashed`: switches hash over next hops, as ECMP does.
     """
     whole = capacity(fabric)
     present = sorted({unit.group for unit in fabric.places() if unit.hosts})
@@ -68,7 +68,7 @@ def hardest_single(lost: tuple[Failure, ...]) -> Failure | None:
 
 
 def below(fabric: Fabric, whole: Capacity, at: Place) -> Iterator[Failure]:
-    """What fails at the hosts of a group and at their ToRs, looked at in one place."""
+    """Yield failures at the hosts of a group and at their ToRs, at one example place."""
     unit, attached = fabric.units[at.unit], fabric.attachments[at.group]
     alike = [each for each in fabric.units.values() if each.group == at.group]
     tors = fabric.tor_counts()[at.group]
@@ -90,7 +90,7 @@ def below(fabric: Fabric, whole: Capacity, at: Place) -> Iterator[Failure]:
 
 
 def _cables(fabric: Fabric, whole: Capacity, at: Place, hosts: int, tors: int) -> Iterator[Failure]:
-    """A host's link, a cage of a ToR that serves several, and a NIC that has several ports."""
+    """Yield a host's link, a ToR cage that serves several links, and a NIC with several ports."""
     attached, first = fabric.attachments[at.group], at.slots[0]
     host, tor = fabric.units[at.unit].hosts[first], first_name(fabric, at.unit)
     link = "Host link: cable, or transceiver at either end"
@@ -117,7 +117,7 @@ def _cables(fabric: Fabric, whole: Capacity, at: Place, hosts: int, tors: int) -
 
 
 def _uplinks(fabric: Fabric, whole: Capacity, at: Place, tors: Part) -> Iterator[Failure]:
-    """A single uplink of a ToR, and all uplinks on one of its cages; `tors` are those of the host group."""
+    """Yield a single uplink of a ToR, and all uplinks in one cage; `tors` are those of the host group."""
     shape, uplinks = fabric.shape, fabric.uplinks(at.group)
     share = tor_share(fabric, at.group)
     uplink = "ToR uplink: cable, or transceiver at either end"
@@ -139,7 +139,7 @@ def _uplinks(fabric: Fabric, whole: Capacity, at: Place, tors: Part) -> Iterator
 
 
 def above(fabric: Fabric, whole: Capacity, places: Sequence[Place]) -> Iterator[Failure]:
-    """What fails above the ToRs, in the pod where a ToR carries the most; `places` has one of each host group."""
+    """Yield failures above the ToRs in the pod with the busiest ToR; `places` has one of each host group."""
     shape, counts = fabric.shape, fabric.counts()
     at = max(places, key=lambda each: each.down_gbps)
     groups = _groups_of_pod(fabric, at.pod)
@@ -239,7 +239,7 @@ def _by_group(fabric: Fabric, spine: SwitchId, tors: Counter[str]) -> dict[int, 
 
 
 def _cores(fabric: Fabric, whole: Capacity, at: Place, gpus: int) -> Iterator[Failure]:
-    """A link between spine and core, and a core."""
+    """Yield a link between spine and core, and a core."""
     shape, counts, gbps = fabric.shape, fabric.counts(), fabric.shape.core_link_gbps
     cell = whole.cells[at.pod, 0]
     total, into_pod = shape.spines * shape.spine_uplinks, shape.spines_per_core_group * shape.links_per_core

@@ -1,4 +1,4 @@
-"""What a report says of an InfiniBand fabric alone: subnets, service levels, partitions and IP over InfiniBand."""
+"""Sections of a report that only InfiniBand has: subnets, service levels, partitions and IP over InfiniBand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def subnets(ib: InfinibandFabric, where: str) -> Section:
-    """The section on subnets: LIDs, rates and routing; `where` names the file with every LID and GUID."""
+    """Return the section on subnets: LIDs, rates and routing; `where` names the file with every LID and GUID."""
     wiring = ib.wiring
     top = ib.lids.top(wiring.shape, max(wiring.units) + 1)
     lids: list[Row] = [("cores", 1)] if wiring.shape.cores else []
@@ -43,7 +43,7 @@ def subnets(ib: InfinibandFabric, where: str) -> Section:
 
 
 def levels(ib: InfinibandFabric) -> Section:
-    """The section on service levels and partitions."""
+    """Return the section on service levels and partitions."""
     rows = tuple(
         (str(name), sl, lane, "strict" if strict else "by weight", weight)
         for name, sl, lane, strict, weight in class_rows(ib)

@@ -1,4 +1,4 @@
-"""The switches of a fabric by kind: those that are alike are looked at once and counted, however many there are."""
+"""The switches of a fabric by kind: equal ones are examined once and counted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Cable(NamedTuple):
-    """Cables that are bought alike; `kind` is `host`, `spine` or `core`."""
+    """Cables of one article; `kind` is `host`, `spine` or `core`."""
 
     kind: str
     speed_gbps: int
@@ -41,19 +41,20 @@ class Kind:
         return self.at.tier
 
     def cable(self, link: Link) -> Cable:
-        """What a link of theirs is cabled with."""
+        """Return the cable of a link of theirs."""
         return Cable(link.kind, self.layout.slots[link.slot].speed_gbps, link.medium, link.cable_m)
 
     def gbps(self, *ways: Direction) -> int:
-        """Bandwidth of the links in some directions."""
+        """Return the bandwidth of the links in some directions."""
         slots = self.layout.slots
         return sum(slots[link.slot].speed_gbps for link in self.links if link.direction in ways)
 
 
 def kinds(fabric: Fabric) -> tuple[Kind, ...]:
-    """Every kind of switch, ToRs first; the numbers of all kinds add up to all switches.
+    """Return every kind of switch, ToRs first; the numbers of all kinds add up to all switches.
 
-    A ToR is told by its host groups and the slots with hosts, a spine by its links to the units of its pod. Switches
+    The kind of a ToR depends on its host groups and the slots with hosts, that of a spine on its links to the units of
+    its pod. Switches
     that overrides change, and the ends of their cables, are kinds of their own.
     """
     touched = fabric.with_far_ends(fabric.changes.keys())
@@ -86,7 +87,7 @@ def kinds(fabric: Fabric) -> tuple[Kind, ...]:
 
 
 def cables(found: tuple[Kind, ...]) -> Counter[Cable]:
-    """How many cables of each kind there are; each is counted at its lower end, a host's at the ToR."""
+    """Count the cables of each kind; each is counted at its lower end, a host's at the ToR."""
     counted: Counter[Cable] = Counter()
     for kind in found:
         for link in kind.links:

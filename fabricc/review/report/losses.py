@@ -1,4 +1,4 @@
-"""What the loss of a part takes from whom: arithmetic on the plan, one failure at a time."""
+"""Compute the loss that the failure of a part causes, one failure at a time."""
 
 from __future__ import annotations
 
@@ -86,13 +86,13 @@ class Place:
     served: int
 
     def beyond(self, up_gbps: int) -> Fraction:
-        """Share of what went beyond the ToR that still does with this much up."""
+        """Return the share of traffic beyond the ToR that still passes with this bandwidth up."""
         before = min(self.down_gbps, self.up_gbps)
         return Fraction(min(self.down_gbps, up_gbps), before) if before else Fraction(1)
 
 
 def place(fabric: Fabric, group: int) -> Place:
-    """The place where a host group is looked at."""
+    """Return the example place of a host group."""
     shape, unit = fabric.shape, fullest_unit(fabric, group)
     tor = links.tor_id(fabric, unit, 0, 0)
     slots = tuple(next(links.served_slots(fabric, tor))[1])
@@ -127,7 +127,7 @@ def uplink_cages(fabric: Fabric, at: Place) -> list[Counter[int]]:
 
 
 def usable(count: int, parallel: int, lost: Counter[int]) -> int:
-    """Links' worth that even hashing carries over `count` switches by `parallel` links each, less those lost."""
+    """Return the links that even hashing can use: `count` switches with `parallel` links each, minus the lost."""
     return evenly([parallel - lost[above] for above in range(count)])
 
 

@@ -36,7 +36,7 @@ MEDIA = {
 
 
 class Cages(NamedTuple):
-    """Cages that are used alike: where, split into how many ports of which speed, for which medium."""
+    """Cages with the same use: place, number and speed of their ports, medium."""
 
     tier: TierName
     way: Direction
@@ -46,7 +46,7 @@ class Cages(NamedTuple):
 
 
 def cages(found: tuple[Kind, ...]) -> dict[Cages, tuple[int, int]]:
-    """Cages of switches that are occupied, each counted once, and how many of their ports are in use."""
+    """Return the occupied cages of switches, each counted once, and the number of used ports."""
     counted: dict[Cages, tuple[int, int]] = {}
     for kind in found:
         slots = kind.layout.slots
@@ -61,7 +61,7 @@ def cages(found: tuple[Kind, ...]) -> dict[Cages, tuple[int, int]]:
 
 
 def materials(fabric: Fabric, kinds: tuple[Kind, ...], cables: Mapping[Cable, int], where: str) -> Section:
-    """The bill of materials; `where` names the file with every cable by itself."""
+    """Return the bill of materials; `where` names the file with every single cable."""
     counts = fabric.counts()
     total = sum(cables.values())
     parts = (

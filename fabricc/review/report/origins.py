@@ -21,7 +21,7 @@ _ORDER = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 
 
 def findings(spec: ClusterSpec, found: Sequence[Diagnostic], folder: str) -> Section:
-    """The section on findings, gravest first; `folder` is what file names are told relative to."""
+    """Return the section on findings, gravest first; file names are relative to `folder`."""
     if not found:
         return Section("findings", "Findings", "The plan has no findings.", ())
     ordered = sorted(found, key=lambda each: _ORDER.index(each.severity))
@@ -39,13 +39,13 @@ def findings(spec: ClusterSpec, found: Sequence[Diagnostic], folder: str) -> Sec
 
 
 def tally(found: Sequence[Diagnostic]) -> str:
-    """The findings as numbers."""
+    """Return the numbers of findings."""
     counted = [(sum(1 for each in found if each.severity is severity), severity.value) for severity in _ORDER]
     return ", ".join(plural(count, name) for count, name in counted if count) or "no findings"
 
 
 def assumptions(spec: ClusterSpec, folder: str) -> Section:
-    """The section on defaults and on devices that differ."""
+    """Return the section on defaults and on devices that differ."""
     taken = tuple(
         (path, _value(value), _nearest(spec, path, folder)) for path, value in spec.assumptions.items()
     )
@@ -65,7 +65,7 @@ def assumptions(spec: ClusterSpec, folder: str) -> Section:
 
 
 def _differences(spec: ClusterSpec, name: str) -> Iterator[str]:
-    """What a device does differently, in words."""
+    """Yield the deviations of a device, in words."""
     change = spec.overrides[name]
     if change.model:
         yield f"is a {change.model}"
@@ -83,7 +83,7 @@ def _differences(spec: ClusterSpec, name: str) -> Iterator[str]:
 
 
 def _nearest(spec: ClusterSpec, path: str, folder: str) -> str:
-    """The place of the innermost mapping in the spec that the key would be written into."""
+    """Return the place of the innermost mapping in the spec to which the key would be added."""
     keys = tuple(int(key) if is_number(key) else key for key in path.split("."))
     if not any(keys[:length] in spec.positions for length in range(1, len(keys) + 1)):
         return "the top level" if len(keys) == 1 else f"a new section, {keys[0]}"
@@ -91,7 +91,7 @@ def _nearest(spec: ClusterSpec, path: str, folder: str) -> str:
 
 
 def _place(position: Position | None, folder: str) -> str:
-    """File and line, the file relative to the spec's folder."""
+    """Return file and line, the file relative to the spec's folder."""
     return f"{_without_folder(position.file, folder)}:{position.line}" if position else ""
 
 

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 FOLDER = "report"
 GENERATOR = '<meta name="generator" content="fabricc report">'
-"""What tells a report from any other file."""
+"""The marker that distinguishes a report from any other file."""
 
 
 def html(compiled: Compiled) -> Rendered:
-    """The report of a planned spec; the same inputs give the same text.
+    """Return the report of a planned spec; the same inputs give the same text.
 
     Raises:
         CompileError: the spec has errors.
@@ -37,7 +37,7 @@ def html(compiled: Compiled) -> Rendered:
 
 
 def rendered(page: Page) -> Rendered:
-    """A page as one HTML file.
+    """Return a page as one HTML file.
 
     Raises:
         FileNotFoundError: the installation lacks the templates.
@@ -53,7 +53,7 @@ def rendered(page: Page) -> Rendered:
 
 @cache
 def _environment() -> Environment:
-    """The templates, in an environment of their own that escapes every value."""
+    """Return the templates, in an environment that escapes every value."""
     made = Environment(
         loader=FileSystemLoader(data_folder("templates") / FOLDER),
         undefined=StrictUndefined,
@@ -84,5 +84,5 @@ def _with_code(text: str) -> Markup:
 
 
 def _hash(text: str) -> str:
-    """The source expression of a text between its tags (Content Security Policy Level 3, section 2.3.1)."""
+    """Return the source expression of a text between its tags (Content Security Policy Level 3, section 2.3.1)."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

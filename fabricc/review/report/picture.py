@@ -59,7 +59,7 @@ class Strip:
 
 
 def picture(fabric: Fabric, cables: Mapping[Cable, int]) -> Picture:
-    """The picture of a fabric, with the same in words."""
+    """Return the picture of a fabric, with a description in words."""
     seen = scene(fabric, cables)
     top = _TIER + _LINKS if fabric.shape.cores else 0
     top += _TIER + _LINKS if fabric.shape.spines else 0
@@ -74,7 +74,7 @@ def picture(fabric: Fabric, cables: Mapping[Cable, int]) -> Picture:
 
 
 def _beside(fabric: Fabric, seen: Scene) -> Iterator[str]:
-    """The column of words on the left: tiers in bold, the links between them below."""
+    """Yield the column of words on the left: tiers in bold, the links between them below."""
     y = float(_MARGIN)
     if fabric.shape.cores:
         yield from _label(y + 20, seen.tiers[TierName.CORE])
@@ -126,7 +126,7 @@ def _drawn(fabric: Fabric, seen: Scene) -> Iterator[str]:
 
 
 def _placed(pods: Sequence[Pod | None], x: float, width: float) -> Iterator[tuple[float, Pod | None, float]]:
-    """Where each pod stands; the place of those left out is narrow."""
+    """Yield the place of each pod; the place of omitted pods is narrow."""
     gaps = sum(1 for pod in pods if pod is None)
     each = (width - gaps * _ELLIPSIS - (len(pods) - 1) * _GAP) / (len(pods) - gaps)
     for pod in pods:
@@ -136,7 +136,7 @@ def _placed(pods: Sequence[Pod | None], x: float, width: float) -> Iterator[tupl
 
 
 def _strips(x: float, y: float, width: float, planes: int, count: int) -> list[Strip]:
-    """The frames of all planes side by side."""
+    """Return the frames of all planes side by side."""
     each = (width - (planes - 1) * _GAP) / planes
     return [
         Strip(left, y, each, plane, count, _squares(left, each, count))
@@ -146,7 +146,7 @@ def _strips(x: float, y: float, width: float, planes: int, count: int) -> list[S
 
 
 def _squares(x: float, width: float, count: int) -> tuple[float, ...]:
-    """Centres of as many squares as fit, in the middle of the width."""
+    """Return centers of as many squares as fit, in the middle of the width."""
     drawn = min(count, max(1, int((width - 12) / _PITCH)))
     pitch = min(64.0, (width - 12) / drawn) if drawn == count else _PITCH
     begin = x + width / 2 - pitch * (drawn - 1) / 2
@@ -154,13 +154,13 @@ def _squares(x: float, width: float, count: int) -> tuple[float, ...]:
 
 
 def _frames(strips: Sequence[Strip]) -> Iterator[str]:
-    """What lies below the links."""
+    """Yield the shapes below the links."""
     for strip in strips:
         yield svg.rect(strip.x, strip.y, strip.width, _TIER - 8, "strip", 4)
 
 
 def _shown(strips: Sequence[Strip], noun: str, planes: int) -> Iterator[str]:
-    """What lies above the links: a square per switch and how many there are."""
+    """Yield the shapes above the links: a square per switch and their number."""
     for strip in strips:
         words = plural(strip.count, noun)
         if planes > 1:
@@ -179,7 +179,7 @@ def _between_strips(lower: Strip, uppers: Sequence[Strip]) -> Iterator[str]:
 
 
 def _bundle(left: float, right: float, low: float, upper: Strip, plane: int) -> str:
-    """Many links: an area from one row to the row above."""
+    """Return many links as one area from a row to the row above."""
     high = upper.y + _TIER - 8
     corners: list[Point] = [(left, low), (upper.x, high), (upper.x + upper.width, high), (right, low)]
     return svg.polygon(corners, f"bundle plane{plane % COLOURS}")
@@ -188,7 +188,7 @@ def _bundle(left: float, right: float, low: float, upper: Strip, plane: int) -> 
 def _pod(
     fabric: Fabric, pod: Pod, x: float, width: float, spines: Sequence[Strip], y: float
 ) -> Iterator[str]:
-    """The units of a pod with their links up."""
+    """Yield the units of a pod with their links up."""
     gaps = sum(1 for unit in pod.units if unit is None)
     shown = len(pod.units) - gaps
     dots = min(_ELLIPSIS, width / (shown + 1)) * gaps
@@ -234,7 +234,7 @@ def _left_out(x: float, y: float, width: float, count: int, noun: str) -> Iterat
 
 
 def squares(centres: Sequence[float], y: float, count: int, styles: Sequence[str]) -> Iterator[str]:
-    """Squares; where they stand for more, three dots take the place of the middle one."""
+    """Yield squares; if they represent more switches, three dots replace the middle one."""
     middle = len(centres) // 2 if len(centres) < count else -1
     for number, (x, style) in enumerate(zip(centres, styles, strict=True)):
         if number == middle:
@@ -268,7 +268,7 @@ def unit_picture(
 
 
 def _boxes(unit: Unit, x: float, width: float) -> list[tuple[float, float]]:
-    """Left and right edge of every host, or of one box for all of them."""
+    """Return the left and right edge of every host, or of one box for all of them."""
     count = len(unit.hosts)
     each = (width - 16 - (count - 1) * 8) / count if count else 0
     if each < _NARROWEST:
@@ -279,7 +279,7 @@ def _boxes(unit: Unit, x: float, width: float) -> list[tuple[float, float]]:
 def _links(
     boxes: Sequence[tuple[float, float]], centres: Sequence[float], y: float, *, each: bool
 ) -> Iterator[str]:
-    """Links between hosts and ToRs, each by itself or as a bundle."""
+    """Yield links between hosts and ToRs, each by itself or as a bundle."""
     top, bottom = y + TORS + SQUARE, y + _HOSTS
     if each:
         pairs = [(((left + right) / 2, bottom), (tor, top)) for left, right in boxes for tor in centres]
@@ -291,7 +291,7 @@ def _links(
 
 
 def _hosts(unit: Unit, boxes: Sequence[tuple[float, float]], most: int, y: float) -> Iterator[str]:
-    """The boxes: a host's name in each, the unit's being left out of it, or how many hosts and GPUs there are."""
+    """Yield the boxes with the host's name without its unit, or with the numbers of hosts and GPUs."""
     single = len(boxes) == len(unit.hosts)
     for number, (left, right) in enumerate(boxes):
         middle = (left + right) / 2

@@ -40,7 +40,7 @@ _FIGURES = (
 
 
 def classes(fabric: Fabric, switch: Switch) -> Section:
-    """The section on traffic classes; every switch and every NIC of a fabric has the same."""
+    """Return the section on traffic classes, which every switch and NIC of a fabric shares."""
     lossless = [c.name for c in switch.qos.lossless]
     protected = f"PFC protects {', '.join(lossless)}" if lossless else "No class is lossless"
     lead = f"{plural(len(switch.qos.classes), 'class')}, alike on every switch and every NIC. {protected}."
@@ -93,7 +93,7 @@ def _host_rows(fabric: Fabric) -> Iterator[Row]:
 
 
 def buffers(fabric: Fabric, kinds: tuple[Kind, ...], sheets: Sequence[Sheet], where: str) -> Section:
-    """The section on lossless buffers: one row per profile, then the worksheet and picture of each."""
+    """Return the section on lossless buffers: one row per profile, then the worksheet and picture of each."""
     if not sheets:
         text = "No class is lossless on these switches, so there are no thresholds to compute."
         return Section("buffers", "Lossless buffers", text, ())
@@ -132,7 +132,7 @@ def buffers(fabric: Fabric, kinds: tuple[Kind, ...], sheets: Sequence[Sheet], wh
 
 
 def _alike(fabric: Fabric, sheets: Sequence[Sheet]) -> list[tuple[list[str], Sheet]]:
-    """Worksheets that say the same about the same model and profile, under the names of all their switches."""
+    """Return worksheets with equal values for one model and profile, with the names of all their switches."""
     found: dict[object, tuple[list[str], Sheet]] = {}
     for sheet in sheets:
         key = (sheet.model.name, sheet.profile, sheet.rows)
@@ -141,7 +141,7 @@ def _alike(fabric: Fabric, sheets: Sequence[Sheet]) -> list[tuple[list[str], She
 
 
 def _owner(fabric: Fabric, name: str) -> str:
-    """Whose worksheet it is: a tier's, the ToRs' of a host group, or a single switch's."""
+    """Return the owner of a worksheet: a tier, the ToRs of a host group, or a single switch."""
     group = name.removeprefix(TierName.TOR.value)
     if name == TierName.TOR.value:
         return "ToR"

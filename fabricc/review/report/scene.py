@@ -1,4 +1,4 @@
-"""What of a fabric the picture shows: few pods and units drawn, the others counted, and the words beside them."""
+"""The visible part of a fabric: a few pods and units drawn, the others counted, and the words next to them."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class Pod:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Everything drawn.
+    """The content of the drawing.
 
     Attributes:
-        pods: None in the place of `left_out` pods.
-        tiers: from the top: heading and lines beside each tier. `links`: likewise beside the links below each.
-        hosts: heading and lines beside the hosts.
+        pods: None in place of `left_out` pods.
+        tiers: from the top: heading and lines next to each tier. `links`: the same for the links below each tier.
+        hosts: heading and lines next to the hosts.
         words: the picture in sentences.
     """
 
@@ -64,7 +64,7 @@ class Scene:
 
 
 def scene(fabric: Fabric, cables: Mapping[Cable, int]) -> Scene:
-    """What is shown of a fabric."""
+    """Return the visible part of a fabric."""
     places = [unit.coordinate for unit in fabric.places()]
     by_pod = group_pairs((at // fabric.shape.units_per_pod, at) for at in places)
     shown, left_out = _some(sorted(by_pod), _PODS)
@@ -88,7 +88,7 @@ def scene(fabric: Fabric, cables: Mapping[Cable, int]) -> Scene:
 
 
 def _some(numbers: Sequence[int], most: int) -> tuple[tuple[int | None, ...], int]:
-    """All numbers, or the first and the last of them around None, and how many are left out; of one, the first."""
+    """Return all numbers, or the first and last around None, with the number of omitted ones; of one, the first."""
     if len(numbers) <= most:
         return tuple(numbers), 0
     if most == 1:
@@ -112,7 +112,7 @@ def _unit(fabric: Fabric, coordinate: int) -> Unit:
 
 
 def _link_lines(fabric: Fabric, kind: str, cables: Mapping[Cable, int]) -> Iterator[str]:
-    """Beside the links of a kind: count, speed, medium and length, and how they spread."""
+    """Yield the words next to the links of a kind: count, speed, medium and length, and how they spread."""
     found = sorted(((count, cable) for cable, count in cables.items() if cable.kind == kind), reverse=True)
     for count, cable in found[:2]:
         yield times(count, f"{cable.speed_gbps}G, {cable.medium} {cable.length_m} m")
@@ -139,7 +139,7 @@ def _tor_links(fabric: Fabric) -> list[int]:
 
 
 def _words(fabric: Fabric, cables: Mapping[Cable, int]) -> Iterator[str]:
-    """The picture in sentences, from the hosts up."""
+    """Yield the picture in sentences, from the hosts up."""
     shape, counts = fabric.shape, fabric.counts()
     rails = plural(shape.rails, "rail")
     wired = (

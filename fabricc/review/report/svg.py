@@ -13,19 +13,19 @@ Point = tuple[float, float]
 
 
 def number(value: float) -> str:
-    """A coordinate with one decimal at most."""
+    """Return a coordinate with at most one decimal."""
     return f"{value:.1f}".removesuffix(".0")
 
 
 def rect(x: float, y: float, width: float, height: float, style: str, radius: float = 0) -> str:
-    """A rectangle."""
+    """Return a rectangle."""
     corners = f' rx="{number(radius)}"' if radius else ""
     size = f'width="{number(width)}" height="{number(height)}"'
     return f'<rect class="{style}" x="{number(x)}" y="{number(y)}" {size}{corners}/>'
 
 
 def text(x: float, y: float, content: str, style: str = "", anchor: str = "start") -> str:
-    """A line of text; `content` is anyone's."""
+    """Return a line of text; `content` may come from anyone."""
     named = f' class="{style}"' if style else ""
     return (
         f'<text{named} x="{number(x)}" y="{number(y)}" text-anchor="{anchor}">{escape_html(content)}</text>'
@@ -33,24 +33,24 @@ def text(x: float, y: float, content: str, style: str = "", anchor: str = "start
 
 
 def polygon(points: Iterable[Point], style: str) -> str:
-    """A filled area."""
+    """Return a filled area."""
     listed = " ".join(f"{number(x)},{number(y)}" for x, y in points)
     return f'<polygon class="{style}" points="{listed}"/>'
 
 
 def lines(pairs: Iterable[tuple[Point, Point]], style: str) -> str:
-    """Straight lines, all as one path."""
+    """Return straight lines as one path."""
     path = "".join(f"M{number(ax)} {number(ay)}L{number(bx)} {number(by)}" for (ax, ay), (bx, by) in pairs)
     return f'<path class="{style}" d="{path}"/>' if path else ""
 
 
 def titled(content: Sequence[str], title: str) -> str:
-    """A group that tells its name when pointed at."""
+    """Return a group that shows its name under the pointer."""
     return f"<g><title>{escape_html(title)}</title>{''.join(content)}</g>"
 
 
 def document(key: str, width: float, height: float, title: str, words: str, content: Iterable[str]) -> str:
-    """The whole picture, with its name and its description for who cannot see it."""
+    """Return the whole picture, with its name and a description for screen readers."""
     body = "\n".join(content)
     return (
         f'<svg class="topology" viewBox="0 0 {number(width)} {number(height)}" role="img" '

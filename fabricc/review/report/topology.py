@@ -33,7 +33,7 @@ _TIER = (
 
 
 def topology(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...]) -> Section:
-    """The section with the picture, tiers and units."""
+    """Return the section with the picture, tiers and units."""
     drawn = picture(fabric, cables_of(kinds))
     tiers = Table(
         "tiers",
@@ -67,7 +67,7 @@ def tier_title(tier: TierName) -> str:
 
 
 def oversubscriptions(kinds: tuple[Kind, ...]) -> dict[TierName, Fraction]:
-    """Tier -> the highest ratio of Gb/s down over up, of the ports in use; none for the topmost tier."""
+    """Return tier -> the highest ratio of Gb/s down over up of the used ports; none for the topmost tier."""
     found: dict[TierName, Fraction] = {}
     for kind in kinds:
         if up := kind.gbps(Direction.UP):
@@ -97,7 +97,7 @@ def _tier_rows(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...]) -> It
 
 
 def _parts(fabric: Fabric, kinds: tuple[Kind, ...]) -> Iterator[tuple[str, tuple[Kind, ...]]]:
-    """The kinds of every tier; ToRs by their host group where these have different numbers of uplinks."""
+    """Yield the kinds of every tier; ToRs by host group if these have different numbers of uplinks."""
     groups = fabric.groups()
     for tier in fabric.tiers:
         of_tier = tuple(kind for kind in kinds if kind.tier is tier)
@@ -110,7 +110,7 @@ def _parts(fabric: Fabric, kinds: tuple[Kind, ...]) -> Iterator[tuple[str, tuple
 
 
 def _ports(kind: Kind, ways: tuple[Direction, ...]) -> str:
-    """`32 × 400G = 12.8 Tb/s`, by speed."""
+    """Return `32 × 400G = 12.8 Tb/s`, by speed."""
     slots = kind.layout.slots
     speeds = Counter(slots[link.slot].speed_gbps for link in kind.links if link.direction in ways)
     if not speeds:

@@ -19,12 +19,12 @@ class Table:
     """Rows under named columns; the first cell of a row names it.
 
     Attributes:
-        key: unique on the page; what links lead to.
+        key: unique on the page; the target of links.
         codes: numbers of the columns whose text is code (names, prefixes), for a fixed-width font.
-        right: numbers of columns to be aligned as numbers are, although some cells are text.
+        right: numbers of columns aligned like numbers, although some cells are text.
         note: a sentence below; empty for none.
         folded: drawn so that a reader can fold it away.
-        severity: the first column says how grave the row is.
+        severity: the first column is the severity of the row.
     """
 
     key: str

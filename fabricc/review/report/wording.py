@@ -10,17 +10,17 @@ if TYPE_CHECKING:
 
 _SHOWN = 3
 NONE = "\N{EN DASH}"
-"""What stands in a cell where there is nothing to say."""
+"""The text of an empty cell."""
 _TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def times(count: int, what: str) -> str:
-    """Some of a thing, as bills have it: `1,024 x 400G` with the sign for multiplication."""
+    """Return a number of things, as on bills: `1,024 x 400G` with the sign for multiplication."""
     return f"{count:,} {_TIMES} {what}"
 
 
 def rate(gbps: Fraction | int) -> str:
-    """A bandwidth in the unit that leaves it short: `400 Gb/s`, `12.8 Tb/s`, `5.24 Pb/s`."""
+    """Return a bandwidth in the shortest unit: `400 Gb/s`, `12.8 Tb/s`, `5.24 Pb/s`."""
     value, unit = float(gbps), "Gb/s"
     for larger in ("Tb/s", "Pb/s"):
         if value < 1000:
@@ -30,7 +30,7 @@ def rate(gbps: Fraction | int) -> str:
 
 
 def percent(share: Fraction | float) -> str:
-    """A share with at most two decimals; what is not all or nothing never reads as such."""
+    """Return a share with at most two decimals; a part never appears as all or nothing."""
     value = float(share) * 100
     text = f"{value:.2f}".rstrip("0").rstrip(".")
     if text == "100" and share < 1:
@@ -41,19 +41,19 @@ def percent(share: Fraction | float) -> str:
 
 
 def ratio(value: Fraction | float) -> str:
-    """An oversubscription: `1:1`, `1.07:1`, `15:1`."""
+    """Return an oversubscription: `1:1`, `1.07:1`, `15:1`."""
     return f"{_trimmed(float(value))}:1"
 
 
 def span(names: Sequence[str]) -> str:
-    """Some names, or the first and the last of many in the plan's order."""
+    """Return some names, or the first and the last of many in the order of the plan."""
     if len(names) <= _SHOWN:
         return ", ".join(names)
     return f"{names[0]} … {names[-1]}"
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of at most `most` characters."""
+    """Return a text of at most `most` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
