@@ -12,15 +12,17 @@ from fabricc.cli import options, output
 @click.command("adopt")
 @click.argument("folder", metavar="FOLDER", type=options.FilePath(exists=True, path_type=Path))
 @click.option("--output", "-o", "target", type=options.PATH, required=True, metavar="OUT",
-              help="Folder that the spec is written into; nothing there is written over.")  # fmt: skip
+              help="Folder for the spec; existing files are not overwritten.")  # fmt: skip
 @click.option("--name", metavar="NAME", help="Name of the cluster. Default: that of FOLDER.")
-@click.option("--all", "every", is_flag=True, help="Tell every finding, not the first three of each kind.")
+@click.option(
+    "--all", "every", is_flag=True, help="List every finding instead of the first three of each kind."
+)
 @options.jobs_option
 def command(folder: Path, target: Path, name: str | None, every: bool, jobs: int | None) -> int:
-    """Write the spec that builds the fabric of FOLDER's configurations as it is: names, addresses, ASNs and ports stay.
+    """Write a spec that builds the fabric of FOLDER unchanged: names, addresses, ASNs and ports stay.
 
-    FOLDER is what `fabricc audit` takes. What a build would do otherwise is told with its reason, and listed in
-    adoption.txt and adoption.json beside the spec. Exit status: 0 it can be built, 1 it cannot.
+    FOLDER has the same content as for `fabricc audit`. Each difference of a build is reported with its reason, and
+    listed in adoption.txt and adoption.json next to the spec. Exit status: 0 it can be built, 1 it cannot.
     """
     from fabricc.audit.adopt import report, run  # readers of every system; `--help` and completion need none
 

@@ -63,7 +63,7 @@ GIVEN = (
 
 
 class Wish(NamedTuple):
-    """What was asked for: the file with prices, and the number of a shape with the file to write it into."""
+    """The request: the file with prices, and the number of a shape with the file to write it into."""
 
     prices: Path | None
     write: tuple[int, Path] | None
@@ -85,11 +85,11 @@ class Row(NamedTuple):
 
 
 def show(compiled: Compiled, wish: Wish, format_: str) -> int:
-    """Print the shapes, and write out the one that was asked for.
+    """Print the shapes, and write the requested one.
 
     Raises:
-        click.BadParameter: there is no shape of that number.
-        FindingsError: FAB3163, the text of the spec does not take the changes.
+        click.BadParameter: no shape has this number.
+        FindingsError: FAB3163, the changes cannot be made in the text of the spec.
         EmitError: the file cannot be written.
     """
     spec, told = compiled.loaded, list(compiled.diagnostics)
@@ -121,7 +121,7 @@ def show(compiled: Compiled, wish: Wish, format_: str) -> int:
         found = find_alternatives(sized, planner, Naming(), prices.of if prices else None)
         told += prices.lacking(each.candidate for each in found.best) if prices else ()
         rows = _rows(found, own, prices)
-    wrote: Path | None = None  # before anything is told: it may fail
+    wrote: Path | None = None  # before any output: it may fail
     if wish.write is not None and exit_status(prices.findings if prices else ()) == 0:
         number, wrote = wish.write
         if not 1 <= number <= len(found.best):
@@ -138,10 +138,10 @@ def show(compiled: Compiled, wish: Wish, format_: str) -> int:
 
 
 def written(text: str, wanted: Alternative, planner: Callable[[ClusterSpec], Fabric | None]) -> str:
-    """The text of the spec with the shape that is wanted, read and planned again.
+    """Return the text of the spec with the requested shape, read and planned again.
 
     Raises:
-        FindingsError: FAB3163, it does not come out as that shape.
+        FindingsError: FAB3163, the result is not that shape.
     """
     changed = edit_text(text, wanted.candidate.spec.file, wanted.candidate.changes)
     spec = read_spec(changed.encode(), wanted.candidate.spec.file).spec
@@ -156,7 +156,7 @@ def written(text: str, wanted: Alternative, planner: Callable[[ClusterSpec], Fab
 
 
 def _rows(found: Alternatives, own: Candidate | None, prices: Prices | None) -> tuple[Row, ...]:
-    """The shapes in their order; that of the spec last where it is none of the best."""
+    """Return the shapes in their order; that of the spec last if it is not among the best."""
 
     def price(shape: Candidate) -> Fraction | None:
         return prices.of(shape) if prices else None
@@ -172,13 +172,13 @@ def _rows(found: Alternatives, own: Candidate | None, prices: Prices | None) -> 
 
 
 def _worst(fabric: Fabric) -> tuple[Failure | None, Fraction]:
-    """The single part whose loss is the hardest, and the bandwidth that the loss of any one leaves at the least."""
+    """Return the part whose loss is the hardest, and the least bandwidth that remains after any single loss."""
     lost = failures(fabric, hashed=False)
     return hardest_single(lost), min((each.bisection for each in lost if each.device), default=Fraction(1))
 
 
 def _draw(shape: Candidate) -> Draw:
-    """What switches, optics and cables draw; of optics that the catalog lacks it is not known."""
+    """Return the power of switches, optics and cables; unknown for optics that the catalog lacks."""
     boxes = [
         (shape.models.switches[tier].power or Power(), count)
         for tier, count in shape.figures.switches.items()

@@ -13,17 +13,19 @@ FORMATS = ("text", "json", "sarif", "github", "junit", "html")
 
 @click.command("audit")
 @click.argument("folder", metavar="FOLDER", type=options.FilePath(exists=True, path_type=Path))
-@options.formats(FORMATS, "How it is told; all but text go to standard output, or to the file of -o.")
+@options.formats(FORMATS, "Output format; all but text go to standard output, or to the file of -o.")
 @click.option("--output", "-o", "target", type=options.PATH, metavar="FILE",
-              help="Where to write it, but for text.")  # fmt: skip
-@click.option("--all", "every", is_flag=True, help="Tell every finding, not the first three of each kind.")
+              help="Output file for formats other than text.")  # fmt: skip
+@click.option(
+    "--all", "every", is_flag=True, help="List every finding instead of the first three of each kind."
+)
 @options.jobs_option
 def command(folder: Path, format_: str, target: Path | None, every: bool, jobs: int | None) -> int:
-    """Tell what FOLDER's configurations of any fabric make of it: what is wrong for RDMA, and what was not understood.
+    """Audit the configurations in FOLDER of any fabric: RDMA problems, and lines that were not understood.
 
-    FOLDER has running configurations of switches as they print them, one file or folder a device. Outputs of LLDP and
-    version, and files of hosts, stand beside them where there are any. Nothing is changed and nothing is asked.
-    Exit status: 0 nothing is wrong, 1 something is.
+    FOLDER contains the running configurations of switches, one file or folder per device, and optionally outputs of
+    LLDP and version commands and files of hosts. Nothing is changed and no device is contacted. Exit status: 0 no
+    problem, 1 problems found.
     """
     if target is not None and format_ == "text":
         raise click.UsageError("-o goes with a --format other than text.")

@@ -26,7 +26,7 @@ _STATUS = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 
 
 def html(audit: Audit) -> Rendered:
-    """The page; the same folder gives the same text."""
+    """Return the page; the same folder gives the same text."""
     return rendered(
         Page(
             title=audit.folder.resolve().name,

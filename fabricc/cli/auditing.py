@@ -1,4 +1,4 @@
-"""What `fabricc audit` does: a folder read, and told."""
+"""Run `fabricc audit`: read a folder and report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def audited(folder: Path, format_: str, target: Path | None, jobs: int | None, *, every: bool) -> int:
-    """Audit and tell; arguments as those of the command. The exit status."""
+    """Audit and report, with the arguments of the command; return the exit status."""
     with output.progress() as bar:
         found = audit(folder, jobs=jobs, progress=bar)
     if format_ == "text":

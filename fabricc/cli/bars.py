@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Bars:
-    """Progress bars on a terminal, a call for each step; `say` puts a line above them."""
+    """Progress bars on a terminal, one call per step; `say` prints a line above them."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -31,13 +31,13 @@ class Bars:
         self._progress.update(self._tasks[what], completed=done, total=total)
 
     def say(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays."""
         self._progress.console.print(Text(neutral_text(safe_line(text))), soft_wrap=True)
 
 
 @contextmanager
 def bars() -> Iterator[Bars]:
-    """Progress bars on standard error, gone at the end."""
+    """Show progress bars on standard error, removed at the end."""
     words = TextColumn("{task.description}", markup=False)
     columns = (words, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Wanted(NamedTuple):
-    """What was asked for: files to write, the share of spares, and the table of places to read."""
+    """The request: files to write, the share of spares, and the table of places to read."""
 
     bom: Path | None
     labels: Path | None
@@ -38,7 +38,7 @@ class Wanted(NamedTuple):
 
 
 class Bought(NamedTuple):
-    """What the fabric is made of and where it stands, and what is said of both; `titles` are of its devices."""
+    """The parts of the fabric and their places, with the findings about both; `titles` are of its devices."""
 
     materials: Materials
     racks: Racks
@@ -47,11 +47,11 @@ class Bought(NamedTuple):
 
 
 def bought(wanted: Wanted, networks: Sequence[tuple[str, ClusterSpec, Fabric]], protocol: str) -> Bought:
-    """What was asked for, of all networks of the cluster.
+    """Return the requested tables of all networks of the cluster.
 
     Args:
-        wanted: what was asked for.
-        networks: what is put before findings, spec and fabric of each.
+        wanted: the request.
+        networks: prefix of findings, spec and fabric of each.
         protocol: `ethernet` or `infiniband`.
 
     Raises:
@@ -71,10 +71,10 @@ def bought(wanted: Wanted, networks: Sequence[tuple[str, ClusterSpec, Fabric]], 
 
 
 def write(wanted: Wanted, found: Bought) -> list[str]:
-    """Write the files that were asked for, unless the table of places is wrong; which they are.
+    """Write the requested files and return their names; write none if the table of places is wrong.
 
     Raises:
-        FindingsError: FAB0070, a workbook is asked for, and nothing here writes one.
+        FindingsError: FAB0070, a workbook is requested, and no package that writes one is installed.
         EmitError: a file cannot be written.
     """
     if worst_severity(found.racks.findings) is Severity.ERROR:

@@ -37,10 +37,10 @@ LEDGER = "accepted.yaml"
     "Change the fewest numbers of fabricc.lock that the spec has outgrown, or KEY alone: may renumber."
 )
 @click.option("--only", multiple=True, metavar="DEVICE", shell_complete=planned,
-              help="Write the files of this switch or host alone below the output folder; repeatable.")  # fmt: skip
+              help="Write only the files of this switch or host below the output folder; repeatable.")  # fmt: skip
 @click.option("--no-check", is_flag=True, help="Do not read the files back: nothing is proved.")
 @click.option("--ledger", type=options.PATH, metavar="FILE",
-              help="What devices accepted, if anything. [default: accepted.yaml beside the spec]")  # fmt: skip
+              help="The ledger of accepted lines. [default: accepted.yaml in the spec's folder]")  # fmt: skip
 @options.templates_option
 @options.jobs_option
 @options.format_option
@@ -57,8 +57,8 @@ def command(
 ) -> int:
     """Write the configuration of every switch and host of SPEC, the plan and the job files.
 
-    The tree appears in one step and only when everything in it was read back and found to say what was planned;
-    files that did not change are not touched.
+    The tree appears in one step, and only after every file was read back and matches the plan. Files that did not
+    change are not touched.
     """
     if frozen and repin is not None:
         raise click.UsageError("--frozen and --repin exclude each other.")
@@ -86,7 +86,7 @@ def command(
 
 
 def _never_accepted(spec: Path, ledger: Path | None) -> Sequence[Diagnostic]:
-    """What the ledger of accepted lines says of this spec, nothing where there is none."""
+    """Return the warnings of the ledger of accepted lines about this spec, empty without a ledger."""
     path = ledger or spec.parent / LEDGER
     if ledger is None and not path.exists():
         return ()
@@ -98,7 +98,7 @@ def _never_accepted(spec: Path, ledger: Path | None) -> Sequence[Diagnostic]:
 def summary(
     result: BuildResult, spec: Path, checked: bool, seconds: float, found: Sequence[Diagnostic]
 ) -> list[str]:
-    """The lines at the end of a build."""
+    """Return the lines at the end of a build."""
     counts = result.counts
     switches = ", ".join(
         plural(counts[name], noun)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.command("import")
 @click.argument("path", type=options.FilePath(exists=True, path_type=Path))
 @click.option("--sku", help="Hardware SKU of a SONiC platform; its default SKU otherwise.")
-@click.option("--asic", help="The ASIC, by its name in the catalog, where the folder does not tell it.")
+@click.option("--asic", help="The ASIC, by its name in the catalog, if the folder does not name it.")
 @click.option("--name", help="Name of the entry.")
 @click.option("--since", metavar="RELEASE", help="First release of SONiC that runs on it.")
 @click.option("-o", "--output", "target", type=options.FilePath(path_type=Path), default="-", show_default=True,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 def imports(
     path: Path, sku: str | None, asic: str | None, name: str | None, since: str | None, target: Path
 ) -> int:
-    """Make a catalog entry of PATH, a SONiC platform folder or a NetBox device type, and say what it lacks."""
+    """Make a catalog entry of PATH, a SONiC platform folder or a NetBox device type, and list what it lacks."""
     made = import_switch(path, Wishes(name, asic, sku, since))
     output.tell(made.found, "text", {})
     if made.text and str(target) == "-":
@@ -71,7 +71,7 @@ class _OrImport(click.Command):
 def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
     """List every switch, host and NIC, or show model NAME: each figure with its source.
 
-    `fabricc catalog import --help` tells how to make an entry of your own from what others publish.
+    `fabricc catalog import --help` explains how to make an entry of your own from published data.
     """
     catalog, found = load_catalog(list(extra))
     output.tell(found, "text", input_texts(found))
@@ -106,7 +106,7 @@ def _list(catalog: Catalog) -> Iterator[Part]:
 
 
 def _systems(catalog: Catalog) -> dict[str, int]:
-    """Name of each system -> switches that it runs on; `none` for those that are listed alone."""
+    """Return name of each system -> number of switches that it runs on; `none` for those only listed."""
     return dict(
         sorted(Counter(nos for model in catalog.switches.values() for nos in model.nos or ("none",)).items())
     )
@@ -127,7 +127,7 @@ def _sections(catalog: Catalog) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _gist(model: SwitchModel | HostModel | NicModel) -> str:
-    """One line about a model."""
+    """Return one line about a model."""
     if isinstance(model, SwitchModel):
         cages = [
             f"{group.count} x {max(b.children * b.speed_gbps for b in group.breakouts)}G"

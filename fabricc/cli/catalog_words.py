@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 def models(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Switches, hosts and NICs of the catalog."""
+    """Complete switches, hosts and NICs of the catalog."""
     library = Library()
     names = chain.from_iterable(library.names(section) for section in ("switches", "hosts", "nics"))
     return fitting(names, begun)
 
 
 def explained(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """What `explain` takes first: a code, or a file."""
+    """Complete the first argument of `explain`: a code, or a file."""
     codes = [CompletionItem(code, help=title) for code, title in TITLES.items()]
     known = [item for item in codes if begun and item.value.startswith(begun.upper())]
     return known or [CompletionItem(begun, type="file")]
 
 
 def releases(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Systems with the releases that are known of each."""
+    """Complete systems with their known releases."""
     every = (f"{name}-{release}" for name in nos.names() for release in nos.load(name).releases)
     return fitting(every, begun)

@@ -1,4 +1,4 @@
-"""What `fabricc collect` does: switches asked, files written, and told."""
+"""Run `fabricc collect`: read switches, write files, and report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def collected(
     words: Sequence[str], folder: Path, access_file: Path | None, parallel: int, *, audits: bool
 ) -> int:
-    """Ask, write and tell; arguments as those of the command. The exit status."""
+    """Read, write and report, with the arguments of the command; return the exit status."""
     devices = parse_targets(words)
     named = next((Path(word) for word in words if Path(word).is_file()), Path("targets.yaml"))
     access = logins.access(named, access_file)

@@ -26,18 +26,18 @@ CHANGES = 2
 @click.argument("second", metavar="[SPEC|TREE]", required=False, type=options.PATH)
 @click.option("--base", metavar="REV",
               help="Git revision to compare with, where this branch left it. [default: HEAD]")  # fmt: skip
-@click.option("--head", metavar="REV", help="Git revision in place of the files as they are here.")
+@click.option("--head", metavar="REV", help="Git revision instead of the present files.")
 @click.option("--policy", "policy_file", type=options.PATH, metavar="FILE",
-              help="Policy to hold the change to. [default: the spec's own, and fabricc-policy.yaml]")  # fmt: skip
+              help="Policy for the change. [default: the spec's own, and fabricc-policy.yaml]")  # fmt: skip
 @click.option("--label", "labels", multiple=True, metavar="NAME",
-              help="A label that the pull request has; repeatable.")  # fmt: skip
+              help="A label of the pull request; repeatable.")  # fmt: skip
 @options.formats(FORMATS)
 @click.option("--for", "forge", type=click.Choice(["github", "gitlab", "bitbucket", "azure", "none"]),
-              default="github", show_default=True, help="Where the Markdown is posted and labels are set.")  # fmt: skip
+              default="github", show_default=True, help="The forge for Markdown and labels.")  # fmt: skip
 @click.option("--details-url", default="", metavar="URL",
-              help="Where the whole review is, if Markdown must leave out.")  # fmt: skip
+              help="URL of the whole review, used if the Markdown is shortened.")  # fmt: skip
 @click.option("--detailed-exitcode", is_flag=True,
-              help="Exit status 2 when devices change, 0 only when none does.")  # fmt: skip
+              help="End with status 2 if devices change, 0 only if none does.")  # fmt: skip
 @click.option("--check-status", type=click.IntRange(0, 255), metavar="N",
               help="Status of `fabricc check --committed` on the tree of --head, which then does not run.")  # fmt: skip
 @options.templates_option
@@ -56,10 +56,10 @@ def command(
     check_status: int | None,
     jobs: int | None,
 ) -> int:
-    """Tell what changes between two specs, two built trees, or a spec and a Git revision of it.
+    """Review the changes between two specs, two built trees, or a spec and a Git revision of it.
 
-    `fabricc diff cluster.yaml --base origin/main` is what CI posts. Git objects are read, the work tree is not touched.
-    Exit status: 0 done, 1 an error or a policy violation; see --detailed-exitcode.
+    `fabricc diff cluster.yaml --base origin/main` is the review that CI posts. Git objects are read, the work tree is
+    not touched. Exit status: 0 done, 1 an error or a policy violation; see --detailed-exitcode.
     """
     if second is not None and (base is not None or head is not None):
         raise click.UsageError("Give a second spec or tree, or --base and --head, not both.")

@@ -1,4 +1,4 @@
-"""`fabricc docs`: the pages of this release wherever it is installed, and fabricc(1), of what the verbs say."""
+"""`fabricc docs`: the pages of this release, wherever it is installed, and fabricc(1) from the help of the verbs."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _title(path: Path) -> str:
 
 
 def _named(text: str) -> str:
-    """A page whose links to others name the command that shows them."""
+    """Return a page in which links to other pages name the command that shows them."""
     return _LINK.sub(
         lambda link: (
             f"`fabricc docs {link[2]}`"
@@ -120,7 +120,7 @@ def _named(text: str) -> str:
 
 
 def manual() -> str:
-    """The page in the language of man(7), the same bytes on every machine."""
+    """Return the page in the language of man(7), the same bytes on every machine."""
     top = click.Context(cli, info_name="fabricc")
     lines = [
         f'.TH FABRICC 1 "" "fabricc {__version__}" "User Commands"',
@@ -138,7 +138,7 @@ def manual() -> str:
 
 
 def _verb(above: click.Context, name: str) -> Iterator[str]:
-    """A verb with its options, and those below it."""
+    """Yield a verb with its options, and those below it."""
     command = above.command.get_command(above, name)  # type: ignore[attr-defined]
     context = click.Context(command, info_name=name, parent=above)
     words = [_text(word) for word in (*context.command_path.split(), *command.collect_usage_pieces(context))]
@@ -158,12 +158,12 @@ def _options(context: click.Context) -> Iterator[str]:
 
 
 def named(term: str, meaning: str) -> Sequence[str]:
-    """An item of a list: a term, and what it means."""
+    """Return an item of a list: a term and its meaning."""
     return (".TP", f".B {_text(term)}", _line(meaning))
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """The paragraphs of a help text; one that begins with a line of a backspace, as click wants it, keeps its lines."""
+    """Yield the paragraphs of a help text; one that begins with a backspace line (click's marker) keeps its lines."""
     for number, paragraph in enumerate(inspect.cleandoc(text).split("\n\n")):
         if number:
             yield ".PP"
@@ -175,7 +175,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _line(text: str) -> str:
-    """A line of running text; what is between backquotes is bold."""
+    """Return a line of running text; text in backquotes is bold."""
     shown = _WORD.sub(r"\\fB\1\\fR", _text(text).replace("  ", " "))
     return f"\\&{shown}" if shown.startswith((".", "'")) else shown
 

@@ -49,7 +49,7 @@ def write_site(place: Path, pages: Mapping[str, Path]) -> int:
 
 
 def _site(pages: Mapping[str, Path]) -> Iterator[tuple[str, bytes]]:
-    """The files by path: what mkdocs and Zensical build with `mkdocs.yml` at the top."""
+    """Yield the files by path: the sources that mkdocs and Zensical build, with `mkdocs.yml` at the top."""
     texts = {topic: _inside(path.read_text("utf-8")) for topic, path in pages.items()}
     texts["codes"] = "".join(_codes())
     index = (data_folder("docs") / "README.md").read_text("utf-8")
@@ -68,14 +68,14 @@ def _site(pages: Mapping[str, Path]) -> Iterator[tuple[str, bytes]]:
 
 
 def _inside(text: str) -> str:
-    """A page whose links out of the documentation lead to a schema beside it, or nowhere."""
+    """Return a page whose links to outside files lead to a schema in the site, or are removed."""
     return _LINK.sub(
         lambda link: f"[{link[1]}]({link[2]})" if link[2].startswith("schemas/") else link[1], text
     )
 
 
 def _codes() -> Iterator[str]:
-    """The page of every code, under what they are about, there in the order of their numbers."""
+    """Yield the page of every code, by subject, in the order of their numbers."""
     yield "# Every code\n\nWhat a code means, what causes it and what to do: `fabricc explain CODE` says the same.\n"
     known = causes()
     subjects = group_pairs((about_code(code), code) for code in TITLES)
@@ -94,19 +94,19 @@ def _groups(index: str) -> dict[str, list[str]]:
 
 
 def title(text: str) -> str:
-    """The title of a page."""
+    """Return the title of a page."""
     return text.partition("\n")[0].lstrip("# ").replace("`", "")
 
 
 def _first(text: str) -> str:
-    """The first sentence of a page, without links."""
+    """Return the first sentence of a page, without links."""
     body = _HEADING.sub("", text, count=1).partition("\n\n")[0]
     plain = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", " ".join(body.split()))
     return re.split(r"[.:](?: |$)", plain, maxsplit=1)[0] + "."
 
 
 def _llms(texts: Mapping[str, str], groups: Mapping[str, list[str]]) -> str:
-    """An index for programs that read, as llmstxt.org describes it."""
+    """Return an index for language models, as llmstxt.org describes it."""
     text = f"# fabricc\n\n> {_LEAD}\n"
     for heading, topics in groups.items():
         lines = (f"- [{title(texts[topic])}]({topic}.md): {_first(texts[topic])}\n" for topic in topics)

@@ -28,12 +28,12 @@ _WHOLE = 10_000
 
 
 def width() -> int:
-    """Columns of the terminal, 80 where there is none."""
+    """Return the columns of the terminal, 80 without one."""
     return Console().width
 
 
 def page(text: str) -> str:
-    """A page of Markdown laid out for the terminal."""
+    """Return a page of Markdown laid out for the terminal."""
     from rich.markdown import (
         Markdown as Page,  # with its parser as long to import as all the rest of rich; for `docs` alone
     )
@@ -45,7 +45,7 @@ def page(text: str) -> str:
 
 
 def parts(shown: Iterable[Part]) -> str:
-    """Lines in their style, and tables."""
+    """Return lines in their style, and tables."""
     room = None if sys.stdout.isatty() else _WHOLE
     console = Console(highlight=False, no_color="NO_COLOR" in os.environ, width=room)
     with console.capture() as captured:
@@ -85,9 +85,9 @@ def _drawn(table: Table, room: int) -> Drawn:
 
 
 def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
-    """The width of each column: that of its longest cell, less where they need more than the room, the widest first.
+    """Return the width of each column: its longest cell, reduced from the widest column on if room is short.
 
-    None gets narrower than its longest word while another can; rich itself would cut words.
+    No column gets narrower than its longest word while another can; rich itself would cut words.
     """
     widths = [max(map(cell_len, cells)) for cells in columns]
     words = [max(map(cell_len, " ".join(cells).split()), default=1) for cells in columns]

@@ -112,13 +112,13 @@ class Verbs(click.Group):
             raise click.UsageError(f"{error.message} Did you mean '{near[0]}'?", ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb; what it could not do is told in the format that was asked for."""
+        """Run the verb; report an error in the requested format."""
         try:
             return super().invoke(ctx)
         except FindingsError as error:
             _tell(ctx, error.diagnostics, error.sources)
             return exit_status(error.diagnostics) if error.status is None else error.status
-        except BrokenPipeError:  # click would end with 1, which says that the input is wrong
+        except BrokenPipeError:  # click would end with 1, which means that the input is wrong
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
         except _OF_CLICK:
@@ -129,7 +129,7 @@ class Verbs(click.Group):
 
 
 def _tell(ctx: click.Context, found: Sequence[Diagnostic], sources: Mapping[str, str] | None = None) -> None:
-    """Tell what ended a verb, in the format that it was asked for."""
+    """Report the error that ended a verb, in the requested format."""
     output.tell(found, ctx.meta.get(output.FORMAT, "text"), sources or {})
 
 
@@ -143,7 +143,7 @@ def cli() -> None:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run the command line; its exit status."""
+    """Run the command line and return its exit status."""
     _opened()
     _limit_reading()
     try:
@@ -173,14 +173,14 @@ def _limit_reading() -> None:
 
 
 def _opened() -> None:
-    """Open what the caller closed on nothing, so that no file gets its number and nobody writes to it."""
+    """Open closed standard streams on the null device, so that no other file gets their numbers."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def _failed(error: Exception) -> Diagnostic:
-    """What the system would not do, or a defect in one line; its traceback, on request, goes to standard error."""
+    """Return a failure of the system, or a defect in one line; its traceback goes to standard error on request."""
     if isinstance(error, OSError):
         place = f"{error.filename!s}: " if error.filename else ""
         return Diagnostic("FAB7001", Severity.ERROR, f"{place}{error.strerror or error}")

@@ -29,11 +29,13 @@ _STYLES = {"title": "bold", "name": "bold cyan", "label": "dim", "plain": ""}
 @click.command("explain")
 @click.argument("first", metavar="SPEC|TREE|FILE:LINE|CODE", shell_complete=explained)
 @click.argument("words", metavar="[SUBJECT] [FACT]", nargs=-1, shell_complete=subjects)
-@click.option("--spec", type=options.PATH, help="The spec of a line's tree, if it is not found by itself.")
+@click.option(
+    "--spec", type=options.PATH, help="The spec of a line's tree, if it is not found automatically."
+)
 @options.templates_option
-@options.data_option("Text for people, or one JSON object with the explanation and the findings.")
+@options.data_option("Text, or one JSON object with the explanation and the findings.")
 def command(first: str, words: tuple[str, ...], spec: Path | None, format_: str) -> int:
-    """Say why a value is what it is: its rule, its formula in numbers, and the line of the spec behind it.
+    """Explain a value: its rule, its formula in numbers, and the line of the spec behind it.
 
     \b
     FAB4003                                  a diagnostic code

@@ -20,7 +20,7 @@ _SHOWN = 12
 
 @click.group(cls=options.Group)
 def command() -> None:
-    """Write a fabric in the words of other systems."""
+    """Write a fabric in the formats of other systems."""
 
 
 @command.command()
@@ -30,13 +30,13 @@ def command() -> None:
 @click.option("--only", multiple=True, metavar="SWITCH", help="Only this switch; repeatable.")
 @options.network_option
 @options.jobs_option
-@options.data_option("A table for people, or one JSON object with what is not carried, and the findings.")
+@options.data_option("A table, or one JSON object with the missing facts and the findings.")
 def openconfig(
     spec: Path, folder: Path, only: tuple[str, ...], network: str | None, jobs: int | None, format_: str
 ) -> int:
     """Write interfaces, BGP and LLDP of every switch of SPEC as JSON of OpenConfig's models (RFC 7951).
 
-    What the models do not carry (PFC, ECN, buffers, …) is counted: FAB0081, a table, and not-carried.json.
+    Facts that the models do not carry (PFC, ECN, buffers, …) are counted: FAB0081, a table, and not-carried.json.
     """
     compiled = compile_spec(spec, gaps=False, ethernet_only=True)
     if not compiled.sound:

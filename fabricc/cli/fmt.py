@@ -26,10 +26,10 @@ from fabricc.tree.file import write_file
 @click.option("--changed", is_flag=True, help="Skip files that are neither specs nor review policies.")
 @options.format_option
 def command(files: tuple[Path, ...], check: bool, changed: bool, format_: str) -> int:
-    """Lay out FILEs (specs, policies, catalogs): indentation, spacing, blank lines.
+    """Format FILEs (specs, policies, catalogs): indentation, spacing, blank lines.
 
-    The order of keys, quotes and comments stay, and the result is read again and compared before it is written.
-    Exit status: 0 all in order, 1 a file cannot be laid out, or would change with --check, 3 it cannot be written.
+    The order of keys, quotes and comments stay, and the result is read again and compared before it is written. Exit
+    status: 0 all formatted, 1 a file cannot be formatted, or would change with --check, 3 it cannot be written.
     """
     found: list[Diagnostic] = []
     sources: dict[str, str] = {}

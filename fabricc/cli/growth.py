@@ -1,4 +1,4 @@
-"""What `fabricc plan` says of any fabric: cables, assumptions, the room that pins leave, what a repinning changes."""
+"""Further output of `fabricc plan` for any fabric: cables, assumptions, free room, effects of a repinning."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def cable_table(counts: Mapping[str, int], kinds: Mapping[str, CableKind]) -> _T
 
 
 def draws(fabric: Fabric) -> dict[str, Draw]:
-    """What the switches of each tier draw, and the hosts that are those of this network."""
+    """Return the power of the switches of each tier, and of the hosts of this network."""
     counts = fabric.counts()
     found = {
         f"{tier.value}s": total_draw([(plan.model.power or Power(), counts[f"{tier.value}s"])])
@@ -86,7 +86,7 @@ def draws(fabric: Fabric) -> dict[str, Draw]:
 
 
 def power_table(fabric: Fabric) -> _Table:
-    """The same for people; what no figure is known of is told, and not guessed."""
+    """Return the same as a table; unknown figures are marked, not guessed."""
     rows = [
         (
             what,
@@ -127,7 +127,7 @@ def host_facts_table(fabric: Fabric, spec: ClusterSpec) -> _Table:
 
 
 def summary(compiled: Compiled, rooms: Iterable[Room]) -> dict[str, object]:
-    """The same as JSON holds it."""
+    """Return the same as JSON."""
     found: dict[str, object] = {"room": [room._asdict() for room in rooms]}
     if compiled.repinned is not None:
         touched = dataclasses.asdict(compiled.repinned.touched)

@@ -17,24 +17,24 @@ from fabricc.tree.file import make_folder, write_file
 
 @click.group(cls=options.Group)
 def command() -> None:
-    """Make tables of identities of what another system knows."""
+    """Import tables of identities from another system."""
 
 
 @command.command()
 @click.argument("path", type=options.FilePath(exists=True, path_type=Path))
 @click.option("--spec", type=options.FilePath(path_type=Path), default="cluster.yaml", show_default=True,
-              help="The spec whose switches they are.")  # fmt: skip
+              help="The spec of these switches.")  # fmt: skip
 @click.option(
     "--role",
     "roles",
     multiple=True,
     metavar="ROLE=TIER",
-    help="Tier (tor, spine, core) of a role whose name does not tell it; may be given several times.",
+    help="Tier (tor, spine, core) of a role whose name does not show it; repeatable.",
 )
 @click.option("-o", "--output", "folder", type=options.FilePath(path_type=Path),
               help="Folder for devices.csv and links.csv; that of the spec otherwise.")  # fmt: skip
 def netbox(path: Path, spec: Path, roles: tuple[str, ...], folder: Path | None) -> int:
-    """Write the tables of identities that PATH gives, a NetBox's devices, addresses and cables as JSON or CSV."""
+    """Write tables of identities from PATH: devices, addresses and cables of a NetBox as JSON or CSV."""
     stated = dict(_role(each) for each in roles)
     export = read_export(path)
     output.tell(export.findings, "text", {})

@@ -28,14 +28,16 @@ def command() -> None:
 
 
 def _where(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that say which lab is meant."""
+    """Add the options that select a lab."""
     folder = click.option("--state", type=options.PATH, help="State folder of the lab.")
     name = click.option("-l", "--lab", "name", shell_complete=labs,
                         help="Name of the lab, if there are several.")  # fmt: skip
     return folder(name(verb))
 
 
-units_option = click.option("--units", type=click.IntRange(1), help="Only so many units, the first ones.")
+units_option = click.option(
+    "--units", type=click.IntRange(1), help="Boot only this number of units, the first ones."
+)
 sample_option = click.option(
     "--sample", is_flag=True, help="A part of the spines and cores too: the smallest with every prefix class."
 )
@@ -64,7 +66,7 @@ def up(
     swap: tuple[str, str] | None,
     ssh: bool,
 ) -> int:
-    """Boot the fabric of SPEC: every switch a box with FRR, every host a namespace, every cable a veth pair."""
+    """Boot the fabric of SPEC: every switch runs FRR, every host is a namespace, every cable a veth pair."""
     lab, _ = _boot(spec, units, sample, network, state, swap, ssh=ssh)
     where = f"--state {state}" if state else f"-l {lab.record.cluster}"
     output.out(f"Next: `fabricc lab test {where}` compares it with its plan.")
@@ -135,7 +137,7 @@ def _end(text: str) -> tuple[str, str]:
 @command.command("down")
 @_where
 def down(name: str | None, state: Path | None) -> int:
-    """Take a lab away, also what a killed run left; nothing else is touched."""
+    """Remove a lab, including the remains of a killed run; nothing else is touched."""
     record = lifecycle.take_down_lab(states.folder_of(name, state))
     output.out(f"{record.cluster}: gone")
     return 0
@@ -144,7 +146,7 @@ def down(name: str | None, state: Path | None) -> int:
 @command.command("status")
 @_where
 def status(name: str | None, state: Path | None) -> int:
-    """Show each node: whether it runs, its sessions, its memory; and what is broken."""
+    """Show each node: its state, its sessions, its memory, and what is broken."""
     lab = _open(name, state)
     output.out(f"{lab.record.cluster} in {lab.folder}, from {lab.record.origin}")
     output.out(*output.columns(observe.list_status(lab)))
@@ -169,7 +171,7 @@ def exec_(name: str | None, state: Path | None, node: str, words: tuple[str, ...
 @click.option("--silent", is_flag=True,
               help="Drop every packet and leave the carrier up: only timers notice.")  # fmt: skip
 def break_(name: str | None, state: Path | None, target: str, silent: bool) -> int:
-    """Take away a link (DEVICE:PORT, either end) or a switch (its name), as when the light goes out."""
+    """Take down a link (DEVICE:PORT, either end) or a switch (its name), as when a fiber is cut."""
     lab = _open(name, state)
     with states.lock_lab(lab.folder):
         ends = faults.break_target(lab, target, silent=silent)
@@ -181,7 +183,7 @@ def break_(name: str | None, state: Path | None, target: str, silent: bool) -> i
 @_where
 @click.argument("target", required=False, shell_complete=targets)
 def heal(name: str | None, state: Path | None, target: str | None) -> int:
-    """Give back what was broken: TARGET, or everything."""
+    """Restore TARGET, or everything that was broken."""
     lab = _open(name, state)
     with states.lock_lab(lab.folder):
         healed = faults.heal_target(lab, target)
@@ -260,7 +262,7 @@ def grow(name: str | None, state: Path | None, spec: Path, units: int | None, ca
 @click.argument("worksheet", type=options.PATH)
 @click.option("--round", "number", type=click.IntRange(1), help="Only this round. [default: all, in order]")
 def recable(name: str | None, state: Path | None, worksheet: Path, number: int | None) -> int:
-    """Move the cables of WORKSHEET, a recabling.csv of `migrate`; first `grow --cable` to its spec."""
+    """Move the cables of WORKSHEET, a recabling.csv of `migrate`; run `grow --cable` with its spec first."""
     lab = _open(name, state)
     with states.lock_lab(lab.folder):
         after = recabling.recable_lab(network_of(lab), recabling.read_worksheet(worksheet), number)
@@ -280,7 +282,7 @@ def recable(name: str | None, state: Path | None, worksheet: Path, number: int |
 @sample_option
 @options.network_option
 def export(spec: Path, format_: str, out: Path, units: int | None, sample: bool, network: str | None) -> int:
-    """Write SPEC as a topology for containerlab or netlab, for those who have images. Needs no root."""
+    """Write SPEC as a topology for containerlab or netlab, for users of vendor images. Needs no root."""
     written = write(spec, format_, out, units=units, sample=sample, network=network)
     for sentence in written.notes:
         output.err(f"note: {sentence}")

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 def labs(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Labs of this machine."""
+    """Complete labs of this machine."""
     return fitting(sorted(file.parent.name for file in state.DEFAULT.glob(f"*/{state.RECORD}")), begun)
 
 
 def nodes(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Switches and hosts of the lab meant."""
+    """Complete switches and hosts of the selected lab."""
     lab = _lab(context)
     return fitting([*lab.switches, *lab.hosts], begun) if lab else []
 
 
 def targets(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """What can be broken in the lab meant: switches, and from a colon on both ends of each cable."""
+    """Complete targets in the selected lab: switches, and after a colon both ends of each cable."""
     lab = _lab(context)
     if lab is None:
         return []

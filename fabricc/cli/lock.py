@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 @click.command("lock", cls=RepinningCommand)
 @options.specs_argument
 @click.option("--check", is_flag=True,
-              help="Write nothing; exit status 1 when fabricc.lock is not what SPEC needs.")  # fmt: skip
+              help="Write nothing; end with status 1 if fabricc.lock does not match SPEC.")  # fmt: skip
 @options.changed_option
 @repin_option("Change the fewest numbers that the spec has outgrown, or KEY alone: may renumber.")
 @click.option("--own", is_flag=True,
-              help="Write NAME.lock beside NAME.yaml, for one of several specs in a folder.")  # fmt: skip
+              help="Write NAME.lock next to NAME.yaml, for one of several specs in a folder.")  # fmt: skip
 @options.format_option
 def command(
     specs: tuple[Path, ...],
@@ -41,10 +41,10 @@ def command(
     own: bool,
     format_: str,
 ) -> int:
-    """Write fabricc.lock beside each SPEC: the numbers that addresses and names follow from.
+    """Write fabricc.lock next to each SPEC: the numbers from which addresses and names follow.
 
-    A spec that has a lock of its own, NAME.lock beside NAME.yaml, is locked there.
-    Growth adds lines and changes none, so that nothing that stays is renumbered.
+    A spec with its own lock, NAME.lock next to NAME.yaml, uses that file. Growth adds lines and changes none, so
+    nothing that stays is renumbered.
     """
     if check and (own or repin is not None):
         raise click.UsageError(f"--check and {'--own' if own else '--repin'} exclude each other.")
@@ -83,7 +83,7 @@ def command(
 
 
 def _stale(compiled: Compiled, spec: Path) -> list[Diagnostic]:
-    """What `--check` says when the lock is not what the spec needs."""
+    """Return the finding of `--check` if the lock does not match the spec."""
     if compiled.lock_text == compiled.lock_before:
         return []
     verb = "build" if compiled.lock_before is None else "lock"

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def access(spec: Path, stated: Path | None) -> Access:
-    """The access file named, or the one beside the spec; warns when it turns verification off.
+    """Return the named access file, or the one of the spec; warn if it turns verification off.
 
-    From here on, libraries log what switches say only to a handler that someone set up: none of it is escaped.
+    From here on, libraries log output of switches only to a handler that someone set up, because it is not escaped.
 
     Raises:
         DeviceError: as `access_of`.

@@ -20,7 +20,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     name = "TIME"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The minutes."""
+        """Return the minutes."""
         if isinstance(value, int):
             return value
         found = _TIME.fullmatch(str(value).strip())
@@ -36,7 +36,7 @@ class Moment(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     name = "TIME"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """The time, without a zone."""
+        """Return the time, without a zone."""
         if isinstance(value, datetime):
             return value
         try:
@@ -51,24 +51,24 @@ class Moment(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @click.command("maintain")
 @click.argument("devices", metavar="DEVICE...", nargs=-1, required=True, shell_complete=words.maintained)
 @options.spec_argument
-@click.option("--window", "minutes", type=Duration(), required=True, help="How long, such as 2h or 90m.")
-@click.option("--at", "start", type=Moment(), help="When, in the scheduler's local time. [default: at once]")
+@click.option("--window", "minutes", type=Duration(), required=True, help="Duration, such as 2h or 90m.")
+@click.option("--at", "start", type=Moment(), help="Start in the scheduler's local time. [default: now]")
 @click.option("--down", multiple=True, metavar="DEVICE", shell_complete=words.maintained,
               help="A device or link that is out of service already; repeatable.")  # fmt: skip
 @click.option("--verified", type=options.PATH, metavar="FILE",
-              help="What `fabricc verify --format json` printed: what is down there is out already.")  # fmt: skip
+              help="Output of `fabricc verify --format json`: everything down in it counts as an outage.")  # fmt: skip
 @options.network_option
-@click.option("--keep", type=Share(), help="Fail where less than this share of any part or switch is left.")
+@click.option("--keep", type=Share(), help="Fail if less than this share of any part or switch is left.")
 @click.option("--write", type=options.PATH, metavar="DIR",
-              help="Prove the specs that drain and undrain, and write them into DIR.")  # fmt: skip
+              help="Prove the specs that drain and undrain, and write them to DIR.")  # fmt: skip
 @options.data_option()
 @options.templates_option
 def command(**chosen: Any) -> int:
-    """Tell what taking DEVICEs out of service does: jobs, hosts, GPUs, and the capacity left at every moment.
+    """Show the effect of taking DEVICEs out of service: jobs, hosts, GPUs, and the capacity left at every moment.
 
     A DEVICE is a switch, a host, or a link by one of its ends: spine03a, su001-host07, su001-tor1a:swp3.
 
-    Exit status: 0 it can be done, 1 an error, or what is out already or --keep stands against it.
+    Exit status: 0 it can be done, 1 an error, or existing outages or --keep forbid it.
     """
     from fabricc.cli.maintaining import maintained  # plans and compares; `--help` and completion do not
 

@@ -1,4 +1,4 @@
-"""What `fabricc maintain` does: the spec planned, the maintenance prepared, and told."""
+"""Run `fabricc maintain`: plan the spec, prepare the maintenance, and report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def maintained(spec: Path, format_: str, **wish: Any) -> int:
-    """Prepare and tell; the exit status. What is wished for has the names of the command's parameters."""
+    """Prepare and report; return the exit status. Keyword arguments have the names of the command's parameters."""
     compiled = compile_spec(spec, ethernet_only=True)
     if not compiled.sound:
         output.tell(compiled.diagnostics, format_, compiled.sources)

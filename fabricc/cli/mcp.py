@@ -16,19 +16,19 @@ from fabricc.cli import options
     type=options.FilePath(exists=True, file_okay=False, path_type=Path),
     default=Path(),
     metavar="DIR",
-    help="Folder that may be read; nothing outside it is. [default: the one that it is started in]",
+    help="The only folder that is read. [default: the working directory]",
 )
 @click.option(
     "--access",
     "access_file",
     type=options.FilePath(exists=True, dir_okay=False, resolve_path=True, path_type=Path),
     metavar="FILE",
-    help="How `verify` logs in to switches. [default: there is no `verify`]",
+    help="Access file for `verify`. [default: no tool `verify`]",
 )
 def command(root: Path, access_file: Path | None) -> None:
-    """Answer on standard input and output: plan, explain, diff and audit of what is in DIR, verify of live switches.
+    """Serve plan, explain, diff and audit of files in DIR, and verify of live switches, on standard input and output.
 
-    Started by the program that asks, such as an assistant or an editor; see `fabricc docs mcp`.
+    The client, such as an assistant or an editor, starts this program; see `fabricc docs mcp`.
     """
     try:
         from fabricc.integrations.mcp import serve_stdio  # an extra that need not be installed

@@ -15,21 +15,21 @@ from fabricc.cli.shares import Share
 @click.argument("first", metavar="SPEC", type=options.PATH)
 @click.argument("second", metavar="[SPEC]", required=False, type=options.PATH)
 @click.option("--base", metavar="REV", default="HEAD", show_default=True,
-              help="Git revision that is deployed.")  # fmt: skip
+              help="The deployed Git revision.")  # fmt: skip
 @click.option("--keep", type=Share(), default=Fraction(3, 4), show_default="75%",
-              help="Share of its paths that every rail, plane and switch keeps.")  # fmt: skip
+              help="The share of paths that every rail, plane and switch keeps.")  # fmt: skip
 @click.option("--write", type=options.PATH, metavar="DIR",
-              help="Prove the spec of every step and write it into DIR, with worksheets for cables.")  # fmt: skip
+              help="Prove the spec of every step and write it to DIR, with worksheets for cables.")  # fmt: skip
 @options.data_option()
 @options.templates_option
 def command(
     first: Path, second: Path | None, base: str, keep: Fraction, write: Path | None, format_: str
 ) -> int:
-    """Tell the steps from what is deployed to SPEC, each rated; every step is a spec that builds.
+    """Split the change from the deployed spec to SPEC into rated steps; every step is a spec that builds.
 
-    With one SPEC, what is deployed is its Git revision --base; with two, the first one.
+    With one SPEC, the deployed spec is its Git revision --base; with two, the first one.
 
-    Exit status: 0 done, 1 an error, or a step that cannot be taken.
+    Exit status: 0 done, 1 an error, or a step that is not possible.
     """
     from fabricc.cli.migrating import migrated  # plans and compares; `--help` and completion do not
 

@@ -1,4 +1,4 @@
-"""What `fabricc migrate` does: both specs planned, the steps prepared, and told."""
+"""Run `fabricc migrate`: plan both specs, prepare the steps, and report."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 def migrated(
     first: Path, second: Path | None, base: str, keep: Fraction, write: Path | None, format_: str
 ) -> int:
-    """Prepare and tell; arguments as those of the command. The exit status.
+    """Prepare and report, with the arguments of the command; return the exit status.
 
     Raises:
-        FindingsError: a spec has errors, or a step cannot be taken.
+        FindingsError: a spec has errors, or a step is not possible.
     """
     with _deployed(first, second, base) as path:
         old, new = _sound(path), _sound(second or first)
@@ -50,7 +50,7 @@ def migrated(
 
 @contextmanager
 def _deployed(first: Path, second: Path | None, base: str) -> Iterator[Path]:
-    """The spec that runs: the first of two, or a revision of the only one."""
+    """Yield the deployed spec: the first of two, or a revision of the only one."""
     if second is not None:
         yield first
         return

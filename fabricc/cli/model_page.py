@@ -22,7 +22,7 @@ _COLUMNS = (
 
 
 def page(model: SwitchModel | HostModel | NicModel) -> list[str]:
-    """The lines of a model's page; sources are numbered and stand at its end."""
+    """Return the lines of a model's page; sources are numbered and listed at its end."""
     sources: dict[str, int] = {}
     lines = [f"{model.name}: {model.title}"]
     if isinstance(model, SwitchModel):
@@ -54,7 +54,7 @@ def page(model: SwitchModel | HostModel | NicModel) -> list[str]:
 
 
 def _runs(model: SwitchModel, sources: dict[str, int]) -> Iterator[str]:
-    """Since when each NOS runs on the switch, and the files of the SKU that belong together."""
+    """Yield the first release of each NOS on the switch, and the files of the SKU that belong together."""
     if not model.nos:
         yield f"runs: nothing that fabricc renders{': ' if model.listed else ''}{model.listed}"
     for nos in sorted(model.nos):
@@ -68,7 +68,7 @@ def _runs(model: SwitchModel, sources: dict[str, int]) -> Iterator[str]:
 
 
 def _cages(group: CageGroup) -> str:
-    """`1-64: lanes 8, 1x400 2x200 4x100`."""
+    """Return `1-64: lanes 8, 1x400 2x200 4x100`."""
     last = group.first + group.count - 1
     uses = " ".join(f"{b.children}x{b.speed_gbps}" for b in group.breakouts)
     service = "" if group.fabric else " (service)"
@@ -76,7 +76,7 @@ def _cages(group: CageGroup) -> str:
 
 
 def _table(rows: tuple[HeadroomRow, ...], field: str) -> Iterator[str]:
-    """The lossless rows, a line for each speed and a column for each length of cable."""
+    """Yield the lossless rows: a line for each speed, a column for each length of cable."""
     cells = {(row.speed_gbps, row.cable_m): f"{getattr(row, field):,}" for row in rows}
     lengths = sorted({row.cable_m for row in rows})
     yield "  " + f"{'cable':>8}" + "".join(f"{f'{length} m':>12}" for length in lengths)
@@ -85,7 +85,7 @@ def _table(rows: tuple[HeadroomRow, ...], field: str) -> Iterator[str]:
 
 
 def _mark(sources: dict[str, int], source: str) -> str:
-    """A source's number, or the words of an assumption."""
+    """Return the number of a source, or the words of an assumption."""
     if not source or source.startswith("assumed"):
         return source
     return f"[{sources.setdefault(source, len(sources) + 1)}]"

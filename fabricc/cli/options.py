@@ -49,26 +49,26 @@ changed_option = click.option(
     help="Take changed files for SPEC: check every spec of the repository that reads one of them.",
 )  # fmt: skip
 tree_argument = click.argument("tree", type=PATH)
-spec_option = click.option("--spec", type=PATH, help="The tree's spec, if it is not found by itself.")
+spec_option = click.option("--spec", type=PATH, help="The tree's spec, if it is not found automatically.")
 lock_option = click.option(
-    "--lock", type=PATH, metavar="FILE", help="The spec's lock, if it is not beside the spec."
+    "--lock", type=PATH, metavar="FILE", help="The spec's lock, if it is not in the spec's folder."
 )
 network_option = click.option(
     "--network", metavar="NAME",
-    help="Which network, where the cluster has several: compute, or one of `networks`.",
+    help="The network, if the cluster has several: compute, or one of `networks`.",
 )  # fmt: skip
 access_option = click.option(
     "--access", "access_file", type=PATH, metavar="FILE",
-    help="How to log in. [default: fabricc-access.yaml beside the spec, if trusted]",
+    help="The access file. [default: fabricc-access.yaml in the spec's folder, if trusted]",
 )  # fmt: skip
 signature_option = click.option("--signature", type=PATH, metavar="FILE",
-                                help="The signature, where it is not beside the tree.")  # fmt: skip
+                                help="The signature, if it is not next to the tree.")  # fmt: skip
 parallel_option = click.option("--parallel", type=click.IntRange(1, 1024), default=32, show_default=True,
-                               help="Connections at once.")  # fmt: skip
+                               help="Number of parallel connections.")  # fmt: skip
 
 
 class Group(click.Group):
-    """A verb with verbs of its own, each told in its first sentence."""
+    """A verb with verbs of its own, each listed with its first sentence."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """The verbs with a sentence each, whole."""
@@ -80,7 +80,7 @@ class Group(click.Group):
 def formats(
     names: Sequence[str], help_: str = "How it is told on standard output, to people or programs."
 ) -> Callable[[Any], Any]:
-    """`--format`, by default the first; errors are told in it, too."""
+    """Add `--format` with the first name as default; errors use it, too."""
 
     def noted(context: click.Context, _option: click.Parameter, format_: str) -> str:
         context.meta[FORMAT] = format_
@@ -93,11 +93,11 @@ def formats(
 
 
 def data_option(*help_: str) -> Callable[[Any], Any]:
-    """`--format` of verbs that tell people or programs what they found out."""
+    """Add `--format` to verbs that print results for people or programs."""
     return formats(("text", "json"), *help_)
 
 
-format_option = formats(FORMATS, "How findings are told; all but text go to standard output, for machines.")
+format_option = formats(FORMATS, "Format of findings; all but text go to standard output, for machines.")
 jobs_option = click.option("--jobs", "-j", type=click.IntRange(1, 256),
                            help="Worker processes. [default: one per CPU]")  # fmt: skip
 

@@ -1,7 +1,7 @@
-"""How verbs talk: the one place that prints, where every text of others is escaped.
+"""Output of verbs: the one place that prints, where every foreign text is escaped.
 
-`out` and `err` take lines, `show` takes lines in a style and tables, `tell` takes findings, `document` takes what is
-already in the format of a program. A line feed inside a line is shown and breaks nothing.
+`out` and `err` print lines, `show` prints styled lines and tables, `tell` prints findings, `document` prints text that
+is already in a machine format. A line feed inside a line is shown and breaks nothing.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from fabricc.cli.bars import Bars
 
 FORMAT = "fabricc.format"
-"""Where the context of a verb has the format that was asked for."""
+"""The key under which the context of a verb stores the requested format."""
 _TRAILING = pattern(r" +$", re.MULTILINE)
 
 
 def out(*lines: str) -> None:
-    """Print lines on standard output, each escaped unless it is `Terminal` already; on one they break between words."""
+    """Print lines on standard output, escaped unless `Terminal`; a terminal breaks them between words."""
     if sys.stdout.isatty():
         room = width()
         lines = tuple(part for each in lines for part in break_line(each, room))
@@ -48,12 +48,12 @@ def out(*lines: str) -> None:
 
 
 def verbatim(*lines: str) -> None:
-    """Print lines for a program or a file on standard output, as `out` does, none of them broken."""
+    """Print lines for a program or a file on standard output like `out`, but without line breaks."""
     _print(lines, sys.stdout)
 
 
 def err(*lines: str) -> None:
-    """Print lines on standard error, as `out` does."""
+    """Print lines on standard error like `out`."""
     _print(lines, sys.stderr)
 
 
@@ -63,7 +63,7 @@ def document(text: Rendered | Markdown) -> None:
 
 
 def page(text: str, laid_out: Callable[[str], str]) -> None:
-    """Print a page of our own: Markdown as it is; on a terminal what `laid_out` makes of it, rendered, in a pager."""
+    """Print a page of ours: Markdown as it is; on a terminal the result of `laid_out`, rendered, in a pager."""
     if not sys.stdout.isatty():
         _write(text, sys.stdout)
         return
@@ -73,7 +73,7 @@ def page(text: str, laid_out: Callable[[str], str]) -> None:
 
 
 def show(parts: Iterable[Part]) -> None:
-    """Print lines in their style, and tables, on standard output."""
+    """Print styled lines and tables on standard output."""
     from fabricc.cli import drawing  # rich; see `width`
 
     shown = drawing.parts(parts)
@@ -83,7 +83,7 @@ def show(parts: Iterable[Part]) -> None:
 
 
 def width() -> int:
-    """Columns of the terminal, 80 where there is none."""
+    """Return the columns of the terminal, 80 without one."""
     from fabricc.cli import drawing  # rich takes as long to import as many verbs to run: where it draws alone
 
     return drawing.width()
@@ -95,17 +95,17 @@ def _print(lines: Sequence[str], stream: TextIO) -> None:
 
 
 def _write(text: str, stream: TextIO) -> None:
-    """Print what is laid out: nothing in it is obeyed by a runner, and what the stream cannot encode is escaped."""
+    """Print laid-out text: no CI runner obeys anything in it, and characters that cannot be encoded are escaped."""
     encoding = stream.encoding or "utf-8"
     shown = neutral_text(text).encode(encoding, "backslashreplace").decode(encoding)
     _echo(shown, stream)
 
 
 def _echo(shown: str | bytes, stream: TextIO) -> None:
-    """Print; what standard error does not take is lost.
+    """Print; output that standard error does not accept is lost.
 
     Raises:
-        OSError: standard output takes no result, BrokenPipeError where its reader is gone.
+        OSError: standard output accepts no result; BrokenPipeError if its reader is gone.
     """
     try:
         click.echo(shown, file=stream, nl=False)
@@ -118,7 +118,7 @@ def _echo(shown: str | bytes, stream: TextIO) -> None:
 def tell(diagnostics: Sequence[Diagnostic], format_: str, sources: Mapping[str, str]) -> None:
     """Print findings: text on standard error, machine formats on standard output (also when there are none).
 
-    A format that findings have not, such as `table`, is text.
+    A format that findings do not have, such as `table`, means text.
     """
     if format_ not in FORMATS[1:]:
         if diagnostics:
@@ -145,14 +145,14 @@ def findings_document(diagnostics: Iterable[Diagnostic], format_: str) -> None:
 
 
 def tally(diagnostics: Iterable[Diagnostic]) -> str:
-    """The findings as numbers: `2 errors, 1 warning`, or `no findings`."""
+    """Return the findings as numbers: `2 errors, 1 warning`, or `no findings`."""
     counts = Counter(each.severity.value for each in diagnostics)
     parts = [plural(counts[name], name) for name in ("error", "warning", "note") if name in counts]
     return ", ".join(parts) or "no findings"
 
 
 def columns(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Lines of aligned columns."""
+    """Return lines of aligned columns."""
     table = list(rows)
     wide = [max(map(len, cells)) for cells in zip(*table, strict=True)]
     return [
@@ -163,9 +163,9 @@ def columns(rows: Iterable[Sequence[str]]) -> list[str]:
 
 @contextmanager
 def progress() -> Iterator[Bars | None]:
-    """Progress bars on standard error when that is a terminal, else None; what is told while they stand is lost.
+    """Show progress bars if standard error is a terminal, else None; other output during this time is lost.
 
-    Results, findings and questions come after them, or through `Bars.say`.
+    Print results, findings and questions after them, or through `Bars.say`.
     """
     if not sys.stderr.isatty():
         yield None

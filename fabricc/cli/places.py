@@ -46,7 +46,7 @@ def with_places(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def _named() -> str:
-    """The first path that the command line gives to the verb."""
+    """Return the first path among the arguments of the verb."""
     context = click.get_current_context(silent=True)
     values = [context.params.get(each.name or "") for each in context.command.params] if context else []
     paths = [path for value in values for path in (value if isinstance(value, tuple) else (value,))]

@@ -51,7 +51,7 @@ _RENDERERS = (("rsvg-convert", ()), ("magick", ("svg:-", "png:-")), ("convert", 
 
 @click.command("plan", cls=RepinningCommand)
 @options.spec_argument
-@options.data_option("Tables for people, or one JSON object with the plan and the findings.")
+@options.data_option("Tables, or one JSON object with the plan and the findings.")
 @click.option("--csv", "csv_folder", type=options.PATH, metavar="DIR",
               help="Also write cabling, addresses, sessions and QoS as CSV files into DIR.")  # fmt: skip
 @click.option("--qos", is_flag=True,
@@ -61,24 +61,24 @@ _RENDERERS = (("rsvg-convert", ()), ("magick", ("svg:-", "png:-")), ("convert", 
 @click.option("--bom", "bom_file", type=options.PATH, metavar="FILE",
               help="Write the bill of materials, with optics and cables, into FILE, .csv or .xlsx.")  # fmt: skip
 @click.option("--labels", "labels_file", type=options.PATH, metavar="FILE",
-              help="Write labels for both ends of every cable, and what is plugged in, into FILE, .csv.")  # fmt: skip
+              help="Write labels for both ends of every cable, and plugged parts, to FILE, .csv.")  # fmt: skip
 @click.option("--places", "places_file", type=options.PATH, metavar="FILE",
-              help="Read where devices stand: a .csv with device, rack, unit and height, for labels too.")  # fmt: skip
+              help="Read places from a .csv with device, rack, unit and height; labels use them, too.")  # fmt: skip
 @click.option("--elevations", "elevations_file", type=options.PATH, metavar="FILE",
-              help="Write what stands in every unit of every rack of --places into FILE, .csv.")  # fmt: skip
+              help="Write the content of every unit of every rack of --places to FILE, .csv.")  # fmt: skip
 @click.option("--propose-places", "proposal_file", type=options.PATH, metavar="FILE",
-              help="Propose where devices stand, and write it into FILE, a table for --places.")  # fmt: skip
+              help="Propose places of devices, and write them to FILE, a table for --places.")  # fmt: skip
 @click.option("--rack-layout", type=(click.IntRange(1, 72), *[click.IntRange(1, 50)] * 2, click.IntRange(8, 100)),
               metavar="HOSTS HEIGHT SWITCH RACK", default=tuple(RackLayout()), show_default=True,
               help="For --propose-places: hosts in a rack; heights of host, switch and rack, in units.")  # fmt: skip
 @click.option("--spares", type=Share(), default="0%", show_default=True,
               help="Spare optics and cables on the bill, rounded up for each line.")  # fmt: skip
 @click.option("--alternatives", is_flag=True,
-              help="Show other shapes for the same hosts instead, those that no other betters.")  # fmt: skip
+              help="Show other shapes for the same hosts instead: those that no other shape dominates.")  # fmt: skip
 @click.option("--prices", "prices_file", type=options.PATH, metavar="FILE",
               help="Prices for --alternatives: a .csv with item, a model or part number, and price.")  # fmt: skip
 @click.option("--write", "write", type=(click.IntRange(1), options.PATH), metavar="SHAPE FILE",
-              help="Write the shape of that number of --alternatives as a spec into FILE.")  # fmt: skip
+              help="Write the numbered shape of --alternatives as a spec to FILE.")  # fmt: skip
 @repin_option(
     "Plan with the fewest numbers of fabricc.lock changed that the spec has outgrown, or with KEY alone."
 )
@@ -100,7 +100,7 @@ def command(
     write: tuple[int, Path] | None,
     repin: tuple[str, ...] | None,
 ) -> int:
-    """Show what SPEC becomes, without writing a configuration."""
+    """Show the plan of SPEC, without writing a configuration."""
     if not alternatives and (prices_file or write):
         raise click.UsageError(f"{'--prices' if prices_file else '--write'} needs --alternatives.")
     if alternatives and (
@@ -117,12 +117,12 @@ def command(
             raise click.BadParameter(f"{file} ends {ends}{' nor in '.join(endings)}", param_hint=option)
     wanted: Wanted | None = None
     if bom_file or labels_file or elevations_file or places_file:
-        from fabricc.cli import bill  # optics and racks, which few plans are asked for
+        from fabricc.cli import bill  # optics and racks, which few plans request
 
         wanted = bill.Wanted(bom_file, labels_file, elevations_file, places_file, spares)
     compiled = compile_spec(spec, repin=repin, ethernet_only=alternatives)
     if alternatives:
-        from fabricc.cli.alternatives import Wish, show  # few plans are asked for them
+        from fabricc.cli.alternatives import Wish, show  # few plans request them
 
         return show(compiled, Wish(prices_file, write), format_)
     if compiled.infiniband is not None:
@@ -140,7 +140,7 @@ def command(
         owned = [(_label(part), part.spec, fabric) for part, fabric in planned]
         bought = bill.bought(wanted, owned, "ethernet")
         found = (*found, *bought.findings)
-    computed, written = compiled.planned or compiled.draft, []  # before anything is told: it may fail
+    computed, written = compiled.planned or compiled.draft, []  # before any output: it may fail
     if picture is not None and computed is not None:
         panels = [panel for part in parts for panel in _panels(part, sheets[_name(part)])]
         _draw(f"{computed.cluster}: lossless thresholds", panels, picture)
@@ -181,17 +181,17 @@ def _propose(fabrics: Sequence[Fabric], layout: RackLayout, file: Path) -> str:
 
 
 def _name(part: Compiled) -> str:
-    """The name of a further network; "" for that of the top level."""
+    """Return the name of a further network; "" for that of the top level."""
     return part.loaded.network.name if part.loaded is not None and part.loaded.network is not None else ""
 
 
 def _label(part: Compiled) -> str:
-    """What stands before the titles of a further network's tables."""
+    """Return the prefix of the titles of a further network's tables."""
     return f"{_name(part)}: " if _name(part) else ""
 
 
 def _full(part: Compiled) -> Iterator[Diagnostic]:
-    """Where one more unit would be refused in a network."""
+    """Report networks in which one more unit would be rejected."""
     if part.planned is not None and part.loaded is not None:
         pinned = part.lock_before is not None
         for each in report_full(part.loaded, part.planned, list_rooms(part.planned), pinned=pinned):
@@ -199,13 +199,13 @@ def _full(part: Compiled) -> Iterator[Diagnostic]:
 
 
 def _sheets(part: Compiled) -> tuple[Sheet, ...]:
-    """The worksheets of a network, also of one that has errors."""
+    """Return the worksheets of a network, including one with errors."""
     computed = part.planned or part.draft
     return list_worksheets(part.loaded, computed) if computed is not None and part.loaded is not None else ()
 
 
 def _shown(part: Compiled, sheets: Sequence[Sheet] | None) -> Iterator[Table]:
-    """The tables of a network: of its worksheets where they are given, else of its plan."""
+    """Yield the tables of a network: of its worksheets if requested, else of its plan."""
     found: Iterable[_Table] = ()
     if sheets is not None:
         found = _worksheet_tables(sheets)
@@ -248,10 +248,10 @@ def _panels(part: Compiled, sheets: Iterable[Sheet]) -> list[Panel]:
 
 
 def _draw(title: str, panels: Sequence[Panel], file: Path) -> None:
-    """Write the picture; a .png is rendered by whichever program for it is installed.
+    """Write the picture; an installed program renders a .png.
 
     Raises:
-        FindingsError: FAB3148, nothing here renders SVG.
+        FindingsError: FAB3148, no installed program renders SVG.
         EmitError: the file cannot be written.
     """
     text = draw_svg(title, panels)
@@ -316,7 +316,7 @@ def _worksheet_tables(sheets: Iterable[Sheet]) -> Iterator[_Table]:
 
 
 def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
-    """Every table: title, column names, rows."""
+    """Yield every table: title, column names, rows."""
     samples = [fabric.switch(switch_id) for switch_id in fabric.kinds()]
     counts, shape = fabric.counts(), fabric.shape
     hosts, planes = counted_hosts(counts), plural(shape.planes, "plane")

@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 def show_plan(
     compiled: Compiled, format_: str, csv_folder: Path | None, wanted: Wanted | None, *, ethernet_only: bool
 ) -> int:
-    """Show the plan of an InfiniBand spec; the exit status.
+    """Show the plan of an InfiniBand spec and return the exit status.
 
     Args:
         compiled: the spec, with its subnets.
         format_: `text` or `json`.
-        csv_folder: where to write the tables too, or None.
-        wanted: what was asked for those who buy and cable, or None.
-        ethernet_only: whether worksheets or pictures of lossless Ethernet were asked for.
+        csv_folder: folder for the tables, or None.
+        wanted: requested bills, labels and places, or None.
+        ethernet_only: whether worksheets or pictures of lossless Ethernet were requested.
 
     Raises:
         click.UsageError: they were; or the folder cannot be written.
@@ -57,7 +57,7 @@ def show_plan(
     found = (*compiled.diagnostics, *report_full(spec, ib.wiring, list_rooms(ib), pinned=pinned))
     bought = bill.bought(wanted, [("", spec, ib.wiring)], "infiniband") if wanted else None
     found = (*found, *bought.findings) if bought else found
-    written = []  # before anything is told: it may fail
+    written = []  # before any output: it may fail
     if csv_folder is not None:
         make_folder(csv_folder)
         files = [(name, text) for name, text in plan_files(ib, spec.assumptions) if name.endswith(".csv")]
@@ -88,7 +88,7 @@ def _json(ib: InfinibandFabric, compiled: Compiled, found: Iterable[object]) -> 
 
 
 def _tables(ib: InfinibandFabric, compiled: Compiled) -> Iterator[_Table]:
-    """Every table: title, column names, rows."""
+    """Yield every table: title, column names, rows."""
     wiring, counts = ib.wiring, ib.counts()
     hosts, subnets = plural(counts["hosts"], "host"), plural(ib.planes, "subnet")
     tiers = [(t.value, counts[f"{t.value}s"], p.model.title) for t, p in wiring.tiers.items()]

@@ -1,4 +1,4 @@
-"""What `fabricc push` does: each of its modes carried out and told."""
+"""Run `fabricc push` in each of its modes."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _OPTIONS = tuple(one.name for one in fields(Options))
 
 
 def pushed(mode: str | None, rollback: int | None, inventory_out: Path | None, chosen: dict[str, Any]) -> int:
-    """Do what was asked for and tell it; the exit status.
+    """Run the requested mode and report; return the exit status.
 
     Args:
         mode: `plan`, `dry-run`, `try`, `resume` or `status`; None to push, or with one of the next two.
-        rollback: the number of the run to take back.
+        rollback: the number of the run to roll back.
         inventory_out: folder for the inventory of another tool.
         chosen: the other options by their parameters' names.
     """
@@ -87,7 +87,7 @@ def _setting(chosen: dict[str, Any], mode: str | None) -> Setting:
 
 
 def _hook(source: BuiltTree, chosen: dict[str, Any]) -> Hook | None:
-    """The hook that was named, its images checked.
+    """Return the named hook after a check of its images.
 
     Raises:
         RefusedError: FAB9424 or FAB9425.
@@ -112,10 +112,10 @@ def _journal_name(fabric: Fabric) -> str:
 
 @contextmanager
 def _attended(setting: Setting) -> Iterator[Setting]:
-    """The setting with somebody watching: progress is shown, and Ctrl-C, SIGTERM and SIGHUP are a stop.
+    """Yield the setting for an attended run: progress is shown, and Ctrl-C, SIGTERM and SIGHUP stop the run.
 
-    What is to stay on the terminal is printed through the teller, or afterwards. A terminal that is gone or full ends
-    no run, and SIGHUP stays ignored where the caller ignores it, as nohup does.
+    Lines that must stay on the terminal are printed through the reporter, or afterwards. A closed or full terminal ends
+    no run, and SIGHUP stays ignored if the caller ignores it, as nohup does.
     """
     signs = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
@@ -137,7 +137,7 @@ def _attended(setting: Setting) -> Iterator[Setting]:
 
 
 def _stated() -> frozenset[str]:
-    """Names of the options of a run that the command line has."""
+    """Return names of run options on the command line."""
     at = click.get_current_context()
     return frozenset(
         name

@@ -28,7 +28,7 @@ class RepinningCommand(click.Command):
 def _keys(
     _context: click.Context, _option: click.Parameter, value: tuple[str, ...]
 ) -> tuple[str, ...] | None:
-    """None without the option, () for the least, else the keys."""
+    """Return None without the option, () for the smallest sufficient set, else the keys."""
     if not value:
         return None
     keys = tuple(key for key in value if key != LEAST)
@@ -38,7 +38,7 @@ def _keys(
 
 
 def announce(compiled: Compiled, say: Callable[[str], None]) -> None:
-    """Say what the repinning touches, where there is one, before anything is written."""
+    """Report the effect of a repinning, if there is one, before anything is written."""
     if compiled.repinned is not None and compiled.repinned.pins:
         say(f"repinning {compiled.repinned.changes}: {compiled.repinned.touched}")
 

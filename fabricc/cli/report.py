@@ -21,9 +21,9 @@ _BEGINNING = 4096
 @options.spec_argument
 @options.network_option
 @click.option("--output", "-o", "target", type=options.PATH, metavar="FILE", default="report.html",
-              show_default=True, help="Where to write the page; - for standard output.")  # fmt: skip
+              show_default=True, help="Output file; - for standard output.")  # fmt: skip
 def command(spec: Path, network: str | None, target: Path) -> int:
-    """Write what SPEC becomes as one HTML page, to read, print and sign; one for each network where there are several.
+    """Write SPEC as one HTML page, to read, print and sign; one page per network if there are several.
 
     The page loads nothing and needs no script. The lock is read and not written, as with `plan`.
     """
@@ -46,7 +46,7 @@ def command(spec: Path, network: str | None, target: Path) -> int:
 
 
 def _write(target: Path, text: str) -> bool:
-    """Write the page unless something stands there that is no report; whether the file changed.
+    """Write the page unless the file exists and is no report; return whether the file changed.
 
     Raises:
         EmitError: FAB9301, or the file cannot be written.

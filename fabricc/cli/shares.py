@@ -14,7 +14,7 @@ class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     name = "SHARE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
-        """The share, from 0 to 1."""
+        """Return the share, from 0 to 1."""
         text = str(value).strip()
         try:
             share = Fraction(text[:-1]) / 100 if text.endswith("%") else Fraction(text)

@@ -16,16 +16,16 @@ from fabricc.tree.file import write_file
 @click.option("--key", type=options.PATH, metavar="FILE",
               help="Private key of SSH or minisign, or public one of SSH that an agent has.")  # fmt: skip
 @click.option("--out", type=options.PATH, metavar="FILE",
-              help="Where the signature goes. [default: TREE.sig, or TREE.minisig of minisign]")  # fmt: skip
+              help="File of the signature. [default: TREE.sig, or TREE.minisig for minisign]")  # fmt: skip
 @click.option("--verify", "allowed", type=options.PATH, metavar="ALLOWED",
-              help="Sign nothing: prove that the tree is as somebody in this file of keys signed it.")  # fmt: skip
+              help="Sign nothing: verify that a key in this file signed the tree.")  # fmt: skip
 @options.signature_option
 def command(
     tree: Path, key: Path | None, out: Path | None, allowed: Path | None, signature: Path | None
 ) -> int:
-    """Sign TREE (build/<cluster>), or prove its signature: of its manifest, which states every file's SHA-256.
+    """Sign TREE (build/<cluster>), or verify its signature; it covers the manifest with every file's SHA-256.
 
-    The tree has to be as its build left it. Exit status: 0 done, 1 not signed, or not as it was signed.
+    The tree must be unchanged since its build. Exit status: 0 done, 1 not signed, or changed after signing.
     """
     if (key is None) == (allowed is None):
         raise click.UsageError("Name either --key, to sign, or --verify.")

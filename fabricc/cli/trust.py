@@ -16,10 +16,10 @@ from fabricc.operate.devices.trust import list_trusted, remove_trust
 @click.option("--remove", is_flag=True, help="End the trust in each FILE.")
 @click.option("--list", "lists", is_flag=True, help="List the files that are trusted.")
 def command(files: tuple[Path, ...], *, remove: bool, lists: bool) -> int:
-    """Trust each access FILE (fabricc-access.yaml) as it is now, so that verbs use it beside its spec.
+    """Trust the present content of each access FILE (fabricc-access.yaml), so that verbs use it for its spec.
 
     Read the file first: it decides which of your secrets are sent to which addresses. Trust ends when the file, or one
-    of its known hosts, authorities or signers beside it changes, and when its folder is renamed.
+    of its known hosts, authorities or signers in the same folder changes, and when its folder is renamed.
     """
     if lists == bool(files) or (lists and remove):
         raise click.UsageError("Name access files, or use --list alone.")

@@ -13,26 +13,27 @@ from fabricc.cli.shares import Share
 @click.command("upgrade")
 @options.spec_argument
 @click.option("--to", required=True, metavar="NOS-RELEASE", shell_complete=catalog_words.releases,
-              help="The release to go to, such as sonic-202511.")  # fmt: skip
+              help="The new release, such as sonic-202511.")  # fmt: skip
 @click.option("--from", "since", metavar="NOS-RELEASE", shell_complete=catalog_words.releases,
-              help="The release to leave. [default: any other of that system]")  # fmt: skip
+              help="The present release. [default: any other of that system]")  # fmt: skip
 @click.option("--only", multiple=True, metavar="SWITCH", shell_complete=words.planned,
               help="Only this switch; repeatable.")  # fmt: skip
 @click.option("--images", type=options.PATH, metavar="FILE",
               help="Table of image files: nos, release, model, file, sha256.")  # fmt: skip
 @click.option("--keep", type=Share(), default="75%", show_default=True,
               help="Share of its paths that every rail, plane and switch keeps at each step.")  # fmt: skip
-@click.option("--wave-size", "most", type=click.IntRange(1), help="Switches in one wave at most.")
+@click.option("--wave-size", "most", type=click.IntRange(1), help="The most switches in one wave.")
 @click.option("--write", type=options.PATH, metavar="DIR",
-              help="Prove the spec of the new release, and write it and that of before into DIR.")  # fmt: skip
+              help="Prove the spec of the new release, and write it and the present one to DIR.")  # fmt: skip
 @options.data_option()
 @options.templates_option
 def command(**chosen: Any) -> int:
-    """Plan an upgrade of SPEC's switches: what changes, who can take it, in which order, with which image, and back.
+    """Plan an upgrade of SPEC's switches: changes, suitable switches, order, images, and the way back.
 
-    No switch is asked and nothing is changed: `fabricc push --hook` installs the release.
+    No switch is contacted and nothing is changed: `fabricc push --hook` installs the release.
 
-    Exit status: 0 it can be done, 1 an error: a switch cannot take the release, or an image is not what the table says.
+    Exit status: 0 it can be done, 1 an error: a switch does not support the release, or an image differs from the
+        table.
     """
     from fabricc.cli.upgrading import upgraded  # plans and compares; `--help` and completion do not
 

@@ -1,4 +1,4 @@
-"""What `fabricc upgrade` does: the spec planned with another release, compared, and told."""
+"""Run `fabricc upgrade`: plan the spec with another release, compare, and report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def upgraded(spec: Path, to: str, since: str | None, format_: str, **wish: Any) -> int:
-    """Plan and tell; the exit status. What else is wished for has the names of the command's parameters."""
+    """Plan and report; return the exit status. Keyword arguments have the names of the command's parameters."""
     compiled = compile_spec(spec, ethernet_only=True)
     if not compiled.sound:
         output.tell(compiled.diagnostics, format_, compiled.sources)

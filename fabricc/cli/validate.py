@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @options.changed_option
 @options.format_option
 def command(specs: tuple[Path, ...], changed: bool, format_: str) -> int:
-    """Check SPEC: YAML, schema, meaning, whether the hardware can do it and the chosen NOS can say it.
+    """Check SPEC: YAML, schema, meaning, and whether the hardware and the chosen NOS support it.
 
     With --changed, the policies among the files are checked too.
     """
@@ -50,7 +50,7 @@ def command(specs: tuple[Path, ...], changed: bool, format_: str) -> int:
 
 
 def _contradictions(compiled: Compiled) -> list[Diagnostic]:
-    """Return what a build refuses of the overlays of a sound spec."""
+    """Return the errors of a build in the overlays of a sound spec."""
     if not compiled.sound or compiled.infiniband is not None or not compiled.spec.overlays:
         return []
     parts = (compiled, *compiled.networks.values())

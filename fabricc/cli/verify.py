@@ -25,7 +25,7 @@ class Several(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
-        """The words, each of which must be known where only some are."""
+        """Return the words; each must be known if only some are allowed."""
         words = tuple(word.strip() for word in str(value).split(",") if word.strip())
         for word in words:
             if self._known and word not in self._known:
@@ -45,19 +45,19 @@ class Several(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @click.option("--only", type=Several(ASPECTS), default=",".join(ASPECTS), metavar="LIST",
               help=f"What to compare: {', '.join(ASPECTS)}. [default: all]")  # fmt: skip
 @click.option("--devices", type=Several(), default="", metavar="LIST", shell_complete=switches,
-              help="The switches to ask. [default: all]")  # fmt: skip
+              help="The switches to read. [default: all]")  # fmt: skip
 @options.access_option
 @options.spec_option
 @options.network_option
 @options.parallel_option
 @click.option("--max-errors", "errors", type=click.IntRange(0), default=100, show_default=True,
-              help="Interface errors of a port that are not worth a word.")  # fmt: skip
-@options.formats(FORMATS, "How it is told, on standard output.")
+              help="Interface errors of a port that are not reported.")  # fmt: skip
+@options.formats(FORMATS, "Output format, on standard output.")
 def command(**chosen: Any) -> int:
-    """Ask every switch of TREE (build/<cluster>), changing nothing, and compare it with the plan.
+    """Read every switch of TREE (build/<cluster>), change nothing, and compare it with the plan.
 
-    Exit status: 0 all is as planned, 1 something is not, 3 a switch could not be asked.
+    Exit status: 0 all is as planned, 1 something is not, 3 a switch could not be read.
     """
-    from fabricc.cli.verifying import verified  # what asks switches; `--help` and completion do not
+    from fabricc.cli.verifying import verified  # loads the drivers, unlike `--help`
 
     return verified(**chosen)

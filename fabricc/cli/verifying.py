@@ -1,4 +1,4 @@
-"""What `fabricc verify` does: switches asked, compared with the plan, and told."""
+"""Run `fabricc verify`: read switches, compare them with the plan, and report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def verified(tree: Path, spec: Path | None, network: str | None, format_: str, **chosen: Any) -> int:
-    """Ask, compare and tell; the exit status. Arguments are those of the command."""
+    """Read, compare and report, with the arguments of the command; return the exit status."""
     source = read_source(tree, spec, network=network)
     access = logins.access(source.spec, chosen.pop("access_file"))
     names, aspects = chosen.pop("devices"), [Aspect(one) for one in chosen.pop("only")]

@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     import click
 
 _MOST = 1000
-"""Words offered at most; a shell asks again with more letters."""
+"""The largest number of offered words; a shell completes again after more letters."""
 
 
 def subjects(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Devices of the spec that was named first."""
+    """Complete devices of the first named spec."""
     return [] if context.params.get("words") else fitting(_devices(context.params.get("first")), begun)
 
 
 def maintained(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Devices of `cluster.yaml`, as the spec is named behind them; else the spec itself."""
+    """Complete devices of `cluster.yaml`, as the spec comes after them; else the spec itself."""
     known = fitting(_devices(context.params.get("spec") or "cluster.yaml"), begun) if begun else []
     return known or [CompletionItem(begun, type="file")]
 
 
 def planned(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Devices of the spec that was named."""
+    """Complete devices of the named spec."""
     spec = context.params.get("spec") or next(iter(context.args), "")  # see `switches`
     return fitting(_devices(spec), begun)
 
 
 def _devices(spec: object) -> Iterable[str]:
-    """Switches and hosts of a spec, each once; none of what does not plan."""
+    """Return switches and hosts of a spec, each once; none if it does not plan."""
     from fabricc.compiler.compiled import compile_spec  # the other words need no plan
 
     path = Path(str(spec or ""))
@@ -52,7 +52,7 @@ def _devices(spec: object) -> Iterable[str]:
 
 
 def switches(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Switches of the built tree that was named; behind the last comma of a list."""
+    """Complete switches of the named built tree, after the last comma of a list."""
     tree = context.params.get("tree") or next(
         iter(context.args), ""
     )  # not parsed yet behind an option without value
@@ -66,7 +66,7 @@ def switches(context: click.Context, _parameter: click.Parameter, begun: str) ->
 
 
 def fitting(words: Iterable[str], begun: str) -> list[CompletionItem]:
-    """The words that go on as was begun."""
+    """Return the words that continue the given beginning."""
     return [
         CompletionItem(word) for word in islice((each for each in words if each.startswith(begun)), _MOST)
     ]

@@ -43,7 +43,7 @@ class _Stay(HTTPRedirectHandler):
 
 
 def ask(method: str, path: str, **fields: str) -> Any:
-    """The answer of the API to a request of this project."""
+    """Return the answer of the API to a request of this project."""
     request = Request(
         os.environ["CI_API_V4_URL"] + path,
         method=method,
@@ -55,7 +55,7 @@ def ask(method: str, path: str, **fields: str) -> Any:
 
 
 def pages(path: str) -> Iterator[dict[str, Any]]:
-    """The items of all pages."""
+    """Yield the items of all pages."""
     for page in range(1, PAGES + 1):
         items = ask("GET", f"{path}{'&' if '?' in path else '?'}per_page=100&page={page}")
         yield from items
@@ -64,7 +64,7 @@ def pages(path: str) -> Iterator[dict[str, Any]]:
 
 
 def listed(project: str) -> Iterator[dict[str, Any]]:
-    """The open merge requests into the default branch."""
+    """Yield the open merge requests into the default branch."""
     branch = urlencode({"state": "opened", "target_branch": os.environ["CI_DEFAULT_BRANCH"]})
     for each in pages(f"{project}/merge_requests?{branch}"):
         if re.fullmatch("[0-9a-f]{40,64}", each["sha"] or ""):
@@ -77,7 +77,7 @@ def listed(project: str) -> Iterator[dict[str, Any]]:
 
 
 def approved(path: str, commit: str, labels: list[str]) -> list[str]:
-    """The labels that were set after the commit became the head, and those that name it."""
+    """Return the labels that were set after the commit became the head, and those that name it."""
     found = naming(labels, commit)
     if not labels:
         return found
@@ -101,13 +101,13 @@ def approved(path: str, commit: str, labels: list[str]) -> list[str]:
 
 
 def naming(labels: list[str], commit: str) -> list[str]:
-    """The labels of the form `NAME@COMMIT`, without the commit, at least 16 digits of which they have."""
+    """Return the labels `NAME@COMMIT` that have at least 16 digits of the commit, without the commit."""
     matches = map(NAMED.fullmatch, labels)
     return [match[1] for match in matches if match and commit.startswith(match[2])]
 
 
 def reviewed(folder: Path, marker: str) -> str | None:
-    """The text of a review, None where there is none."""
+    """Return the text of a review, None without one."""
     path = folder / "comment.md"
     if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST:
         return None
@@ -116,13 +116,13 @@ def reviewed(folder: Path, marker: str) -> str | None:
 
 
 def last(text: str, place: int = 1) -> str:
-    """The last line that is not empty, or the one that is `place`-th from the end."""
+    """Return the last line that is not empty, or the one that is `place`-th from the end."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-place] if len(lines) >= place else ""
 
 
 def wanted(folder: Path) -> list[str] | None:
-    """The labels of a review, out of `LABELS`; None where nothing was compared."""
+    """Return the labels of a review, out of `LABELS`; None if nothing was compared."""
     path = folder / "review.json"
     if path.is_symlink() or not path.is_file() or not 0 < path.stat().st_size <= LARGEST:
         return None
@@ -139,7 +139,7 @@ def stated_labels(note: str, commit: str) -> list[str]:
 
 
 def joined(reviews: list[list[str]]) -> list[str]:
-    """The labels of a merge request from those of its reviews: the gravest risk, no change only where all agree."""
+    """Return the labels of a merge request from its reviews: the gravest risk, no change only if all agree."""
     found = {name for labels in reviews for name in labels}
     risks = [name for name in RISKS if name in found]
     found -= set(risks[:-1])
@@ -156,7 +156,7 @@ def with_state(text: str, commit: str, labels: list[str] | None) -> str:
 
 
 def post(project: str, own: int, iid: int, commit: str, folders: dict[str, Path]) -> bool:
-    """Edit this account's own notes, one for each marker, or make them; set the labels of all together."""
+    """Edit this account's own notes, one for each marker, or create them; set the labels of all together."""
     here = f"{project}/merge_requests/{iid}"
     notes = {
         last(note["body"]): note
@@ -195,7 +195,7 @@ def folders_of(review: Path) -> dict[str, Path]:
 
 
 def main(verb: str, file: str, folder: str = "") -> int:
-    """Exit status: 1 when a review could not be posted."""
+    """Run a verb; exit status 1 if a review could not be posted."""
     if verb == "approved":
         print(json.dumps(naming(file.split(","), folder)))
         return 0
