@@ -1,4 +1,4 @@
-"""What devices answer as JSON, in whatever nesting: values and neighbours by the names that tell them."""
+"""Read answers of devices in JSON of any nesting: values and neighbors by key names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def parsed(text: str) -> Any:
-    """What a text says as JSON; None for any other."""
+    """Parse a text as JSON; return None for any other text."""
     try:
         return json.loads(text) if text.lstrip()[:1] in ("{", "[") else None
     except (ValueError, RecursionError):
@@ -33,7 +33,7 @@ def under(value: Any, name: str) -> Iterator[Any]:
 
 
 def leaf(value: Any, *names: str) -> str:
-    """The text of the first of these names that says one; `value`, `data` and lists around it are looked through."""
+    """Return the text of the first of these keys that has one, also inside `value`, `data` and lists."""
     for name in names:
         found = value.get(name) if isinstance(value, dict) else None
         while isinstance(found, list | dict):

@@ -62,7 +62,7 @@ class Nos(Protocol):
         ...
 
     def gaps(self, switch: Switch) -> list[Gap]:
-        """What this switch asks for and this NOS cannot express; called for one switch of each kind."""
+        """Return what this switch needs and this NOS cannot express; called for one switch of each kind."""
         ...
 
     def render(self, switch: Switch) -> dict[str, str]:

@@ -26,9 +26,9 @@ class Feature(NamedTuple):
 
     Attributes:
         name: a few words.
-        setting: what facts of it begin with, "" where it is none of the settings.
+        setting: prefix of its facts, "" if it is none of the settings.
         comes: whether the later of the two has it.
-        words: commands, tables or files that carry it; `source`: who says so.
+        words: commands, tables or files that carry it; `source`: where this is documented.
     """
 
     name: str
@@ -42,10 +42,10 @@ class ImageStep(NamedTuple):
     """How a system takes an image and goes back; fabricc runs none of it.
 
     Attributes:
-        check: what holds a file on the switch to its checksum.
+        check: command that verifies the checksum of a file on the switch.
         install, back: commands in their order; `back` is empty where the maker states no way.
         limits: what the way back needs, and what it does not do.
-        sources: who says so; `assumed` names the parts that no manual of the maker was found for.
+        sources: documents; `assumed` names the parts without a manual of the maker.
     """
 
     nos: str

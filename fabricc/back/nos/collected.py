@@ -1,7 +1,7 @@
-"""What a back end knows of texts that people collect: which are its own, what box and release they tell, who LLDP sees.
+"""The knowledge of a back end about collected texts: its own ones, device, release, LLDP neighbors.
 
-Each back end says it in a module `found` of its package, which fulfils `Collected` and is its attribute `found`. A
-third party's may lack it: then an audit does not look for its configurations.
+Each back end has a module `found` in its package, which implements `Collected` and is its attribute `found`. A third
+party's may lack it; then an audit does not search for its configurations.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _DIVIDES = ("begins", "again")
 _READ = 1 << 17
-"""Characters of a text by which its system is told."""
+"""The number of characters of a text from which its system is determined."""
 
 
 class Claim(NamedTuple):
@@ -27,7 +27,7 @@ class Claim(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """What a device says it is; "" for what it does not say.
+    """The identity that a device states; "" for missing values.
 
     Attributes:
         name: of the device; `box`: the product as the device names it; `release`: of the system.
@@ -40,13 +40,13 @@ class Identity(NamedTuple):
     products: tuple[str, ...] = ()
 
     def or_else(self, other: Identity) -> Identity:
-        """What is said here, and what only the other says; the names of a product come with its box."""
+        """Return the values stated here, completed from the other; the product names belong to its box."""
         box = self if self.box or not other.box else other
         return Identity(self.name or other.name, box.box, self.release or other.release, box.products)
 
 
 class Seen(NamedTuple):
-    """A neighbour by LLDP: of which port, who, by which of its ports, and the line that says so."""
+    """An LLDP neighbor: the local port, the neighbor, its port, and the line that states it."""
 
     port: str
     device: str
@@ -55,7 +55,7 @@ class Seen(NamedTuple):
 
 
 class Output(NamedTuple):
-    """What the output of a command says."""
+    """The content of a command's output."""
 
     identity: Identity = Identity()
     neighbours: tuple[Seen, ...] = ()
@@ -65,9 +65,9 @@ class Collected(Protocol):
     """The module `found` of a back end.
 
     Attributes:
-        FILE: its main file, as `Nos.read` calls it.
-        COMMENTS: what a line begins with that states nothing; "" where there are no comments.
-        NAMES: of files that are called alike on every device, without what follows the last full stop.
+        FILE: its main file, with the name of `Nos.read`.
+        COMMENTS: prefix of comment lines; "" without comments.
+        NAMES: of files with the same name on every device, without the suffix.
     """
 
     FILE: str
@@ -79,15 +79,15 @@ class Collected(Protocol):
         ...
 
     def identity(self, files: Mapping[str, str]) -> Identity:
-        """What configurations say of the device outside of facts, such as in their first comments."""
+        """Return the identity of the device in configurations outside of facts, such as in their first comments."""
         ...
 
     def output(self, text: str) -> Output | None:
-        """What the output of a command says of the version or of neighbours; None for any other text."""
+        """Return the version or the neighbors in a command's output; None for any other text."""
         ...
 
     def products(self, box: str) -> tuple[str, ...]:
-        """Names under which a table of products may have what the device calls its box, the best first."""
+        """Return names under which a table of products may list the device's name for its box, the best first."""
         ...
 
     def port(self, spelling: str) -> str:
@@ -122,16 +122,16 @@ def weight(text: str, signs: Mapping[str, int]) -> int:
 
 
 def claim(file: str, found: int, least: int = 3) -> Claim | None:
-    """A claim where at least so much speaks for it."""
+    """Return a claim if there is this much evidence for it."""
     return Claim(file, found) if found >= least else None
 
 
 def by_signs(file: str, signs: Mapping[str, int]) -> Callable[[str, str], Claim | None]:
-    """`Collected.takes` of a system whose texts tell themselves by starts of lines that only it prints."""
+    """Return `Collected.takes` of a system whose texts are recognized by starts of lines that only it prints."""
     return lambda _path, text: claim(file, weight(text, signs))
 
 
-# --- what outputs say --------------------------------------------------------------------------------
+# --- content of outputs --------------------------------------------------------------------------------
 
 
 def told(text: str, patterns: Mapping[str, re.Pattern[str]]) -> dict[str, str]:
@@ -141,12 +141,12 @@ def told(text: str, patterns: Mapping[str, re.Pattern[str]]) -> dict[str, str]:
 
 
 def details(text: str, line: re.Pattern[str]) -> tuple[Seen, ...]:
-    """Neighbours of an output with a block of lines for each.
+    """Return the neighbors of an output with a block of lines for each.
 
     Args:
         text: the output.
-        line: matches a line without its indent, with a group for what it says: `port`, `device`, `far_port`, `chassis`
-            (who it is where no name is told), `begins` where another neighbour begins, or `again` where it is another
+        line: matches a line without its indent, with a group for its value: `port`, `device`, `far_port`, `chassis`
+            (identifies it without a name), `begins` where another neighbour begins, or `again` where it is another
             one of the same port.
     """
     found: list[Seen] = []
@@ -192,7 +192,7 @@ def table(text: str, header: re.Pattern[str], row: re.Pattern[str]) -> tuple[See
 
 
 def said(text: str) -> str:
-    """What a device says in a column or a field, "" where that is nothing."""
+    """Return the value of a column or a field, "" for placeholders of no value."""
     text = text.strip().strip('"')
     return "" if text.lower() in ("not advertised", "-", "none", "null", "n/a") else text
 

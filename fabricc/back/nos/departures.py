@@ -17,12 +17,12 @@ LEFT_OUT, ROUNDED = Kind.LEFT_OUT, Kind.ROUNDED
 
 
 class Departure(NamedTuple):
-    """Facts that a NOS does not hold as the Fabric states them.
+    """Facts whose values on a NOS differ from those of the Fabric.
 
     Attributes:
-        path: of the facts, `*` standing for anything.
-        kind: whether it leaves them out, on some switch at least, or holds the nearest that it can.
-        reason: why, with the code of the gap that says so to the user where there is one.
+        path: of the facts, `*` stands for anything.
+        kind: whether it omits them, at least on some switch, or uses the nearest possible value.
+        reason: why, with the code of the gap that reports it to the user, if any.
     """
 
     path: str

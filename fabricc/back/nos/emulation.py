@@ -23,13 +23,13 @@ class Emulation:
     """How one NOS runs where images of it exist.
 
     Attributes:
-        kind: containerlab's kind; `image`: the image as its documentation names it, `{release}` for the NOS's release.
+        kind: containerlab's kind; `image`: the image name in its documentation, `{release}` for the NOS's release.
         device: netlab's device type.
         endpoint: (place of a port in panel order from 1, its name) -> its interface in the container.
         first_ifindex: what netlab counts the device's first port as; None when ports keep the plan's names there.
         startup: emitted file that the kind boots from; "" when it has no such feature.
         binds: emitted file, or one of `port_map`, -> where the container expects it.
-        port_map: a file that tells the container its ports' names: (file name, its text from switch and port map).
+        port_map: a file with the names of the container's ports: (file name, its text from switch and port map).
         env: environment of the container.
         namespace: whether addresses and kernel settings are given from outside, as to any Linux container.
         unverified: what is assumed, a sentence each, for no such image was run here.
@@ -59,7 +59,7 @@ def by_name(_place: int, name: str) -> str:
 
 
 def emulation(nos: str) -> Emulation | None:
-    """How a NOS is emulated: what its back end's module `emulation` says; None when it has none."""
+    """Return how a NOS is emulated, from its back end's module `emulation`; None without one."""
     if nos not in BUILT_IN:
         return None
     module = f"{BUILT_IN[nos].partition(':')[0]}.emulation"

@@ -1,4 +1,4 @@
-"""What getters of NAPALM say of a device of any system, as JSON: `get_facts` and `get_lldp_neighbors_detail`."""
+"""Read answers of NAPALM getters about a device of any system in JSON: `get_facts`, `get_lldp_neighbors_detail`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def output(text: str, products: Callable[[str], tuple[str, ...]]) -> Output | None:
-    """What an answer says; None for any other text. `products`: of the name of a box, as its system has it."""
+    """Read an answer; return None for any other text. `products`: maps the name of a box, as its system does."""
     if '"remote_system_name"' not in text and '"os_version"' not in text:
         return None
     answer = parsed(text)

@@ -21,11 +21,11 @@ def state_isolation(
     """State the fact, at the line that joins the two or else at `place`.
 
     Args:
-        reading: what was read of all files, with its unknown lines.
-        apart: whether the files say what keeps the two apart on this system.
-        place: file and line that say so, or where that is missing.
-        joins: what a line contains that lets routes of one into the other; no plan has one, so it is among the unknown,
-            or a setting that is told by its words.
+        reading: the reading of all files, with its unknown lines.
+        apart: whether the files have the statements that separate the two on this system.
+        place: file and line of these statements, or of their place.
+        joins: text of a line that leaks routes between the two; no plan has one, so it is unknown, or a setting that is
+            reported by its words.
     """
     found: list[tuple[str, int]] = []
     if joins is not None:

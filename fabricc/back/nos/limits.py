@@ -1,7 +1,7 @@
-"""What systems and their releases cannot do, as data: a row a limit, one order of releases, one evaluation.
+"""Limits of systems and their releases as data: one row per limit, one order of releases, one evaluation.
 
 A back end has its rows in its own `limits.py`, under the same names in each: `RELEASES`, `DEFAULT_RELEASE`, `LIMITS`,
-`has` and `gaps`. Rows that several have alike, each at its own figures, are made by the functions here.
+`has` and `gaps`. The functions here make rows that several systems share with different figures.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ Range = limits.Range
 
 @dataclass(frozen=True, slots=True)
 class Limit(limits.Limit["Switch"]):
-    """Something that a system cannot do, or its releases before one.
+    """A limit of a system, or of its releases before one.
 
     Texts have more fields: `release` (the switch's), `since` (for the switch's family), `family`, `words`, `source`.
 
     Attributes:
-        code: as ever; also empty for what no release lacks, which is stated with its source.
-        setting: what it is about, where that is one of `fabric.facts.SETTINGS`: its words are the feature, and what a
-            switch states of it says whether it asks, unless `feature` and `asked` say otherwise.
-        reason: as ever; empty where the system's sentence about releases says it.
+        code: as in the base; also empty for features that no release lacks, which have a source.
+        setting: its subject, if that is one of `fabric.facts.SETTINGS`: its words are the feature, and the facts of a
+            switch about it decide whether it is needed, unless `feature` and `asked` override this.
+        reason: as in the base; empty if the system's sentence about releases states it.
         since: the first release without the limit, where families differ by family; None where none is known.
-        where: the limit is there only where the switch's release has this.
-        words: commands, tables or files that carry it, empty where there are none; `source`: who says so.
+        where: the limit exists only if the switch's release has this.
+        words: commands, tables or files that carry it, empty without any; `source`: where this is documented.
     """
 
     setting: str = ""
@@ -50,11 +50,11 @@ class Limit(limits.Limit["Switch"]):
     source: str = ""
 
     def title(self) -> str:
-        """What is asked, a few words."""
+        """Return the requested feature in a few words."""
         return self.feature or SETTINGS[self.setting]
 
     def asks(self, switch: Switch) -> bool | Iterable[Any]:
-        """Whether the switch asks for it, or what of it."""
+        """Return whether the switch needs it, or the things that it needs."""
         if self.asked:
             return self.asked(switch)
         stated = setting_facts(switch) | congestion_facts(switch.qos)
@@ -67,11 +67,11 @@ Reservation = partial(Limit, fatal=False)
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A network operating system: its releases and what they cannot do.
+    """A network operating system: its releases and their limits.
 
     Attributes:
         releases: those that are known, oldest first; `default` is that of a switch that names none of them.
-        limits: in the order in which gaps are told; of one thing together where neighbours are asked alike.
+        limits: in the order of reported gaps; neighboring limits with the same question are grouped by thing.
         later, never: reason and remedy, formats as of a `Limit`, with the row's `remedy` as a field, where a later
             release has something, and where none is known to.
         family: the families of switches whose releases differ in what they can do.
@@ -104,7 +104,7 @@ class System:
         return first is not None and release_numbers(self.release(at)) >= release_numbers(first)
 
     def gaps(self, switch: Switch) -> list[Gap]:
-        """What the switch asks for and its release cannot do, each thing once."""
+        """Return what the switch needs and its release cannot do, each thing once."""
         release = switch.release or self.default
         if self.unknown and release not in self.releases:
             known = ", ".join(self.releases)
@@ -150,7 +150,7 @@ def classes(switch: Switch) -> Iterator[dict[str, Any]]:
 
 
 def marks(switch: Switch) -> Iterator[dict[str, Any]]:
-    """Profile, thresholds, how far they are apart, and probability of each profile that marks."""
+    """Yield profile, thresholds, their distance, and probability of each profile that marks."""
     for profile in switch.qos.profiles:
         if ecn := profile.ecn:
             thresholds = {
@@ -212,7 +212,10 @@ def marking(code: str, reason: str, asked: Asking = marks, *, least_percent: int
 
 
 def watchdog_timers(code: str, held: Callable[[Watchdog], tuple[int, int, int]], reason: str) -> Limit:
-    """The NOS has other timers (detect, restore, poll; milliseconds) than were asked for: those of `held`."""
+    """Return the limit of NOS timers (detect, restore, poll.
+
+    Milliseconds) that differ from the requested: those of `held`.
+    """
     return Reservation(
         code,
         feature="PFC watchdog timers of {it[0]} / {it[1]} / {it[2]} ms (detect, restore, poll)",

@@ -1,4 +1,4 @@
-"""What lldpd tells of neighbours, on whatever system it runs: text, `keyvalue` and JSON of `lldpctl` and `lldpcli`."""
+"""Read neighbors from lldpd output on any system: text, `keyvalue` and JSON of `lldpctl` and `lldpcli`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SONIC_ROW = re.compile(
 
 
 def seen(text: str) -> tuple[Seen, ...]:
-    """The neighbours that an output tells; none for any other text."""
+    """Return the neighbors in an output; empty for any other text."""
     if '"lldp"' in text:
         return neighbours(text, _of_json(parsed(text)))
     if "via: LLDP" in text:

@@ -79,7 +79,7 @@ def merge(text: str, overlay: str, *, keyed: bool = False) -> str:
     """The text with the overlay's lines in it.
 
     A block of the overlay whose first line the text has goes into that block, `*` standing for anything but spaces;
-    other lines are added, single ones before the first block beside them and blocks at the end. What the text has
+    other lines are added, single ones before the first sibling block and blocks at the end. What the text has
     already stays as it is.
 
     Args:
@@ -98,7 +98,7 @@ def merge(text: str, overlay: str, *, keyed: bool = False) -> str:
     for number in range(len(lines) + 1):
         if number:
             merged.append(lines[number - 1])
-        # What belongs to the line itself comes before what follows beside it or beside a block around it.
+        # Lines of the statement itself come before lines that follow it or a block around it.
         for _, added in sorted(insertions.get(number, ()), key=lambda each: -each[0]):
             merged += added
     return "\n".join(merged)

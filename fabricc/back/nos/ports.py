@@ -1,4 +1,4 @@
-"""What names of ports say, in whatever way they are spelled: `Et1` and `Ethernet1`, `et-0/0/0` and `et-0/0/0.0`."""
+"""Parse port names in any spelling: `Et1` and `Ethernet1`, `et-0/0/0` and `et-0/0/0.0`."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class PortKind(StrEnum):
 
 
 class PortName(NamedTuple):
-    """A name taken apart.
+    """A parsed port name.
 
     Attributes:
-        port: the name of the port itself in the spelling that all others become, for comparing.
+        port: the canonical name of the port itself, for comparison.
         unit: number of the logical interface on it, "" for the port itself.
     """
 
@@ -58,7 +58,7 @@ class Spelling:
     abbreviated: bool = False
 
     def parsed(self, name: str) -> PortName:
-        """What a name says."""
+        """Parse a name."""
         lower = name.strip().lower()
         if lower in self.whole:
             return PortName(self.whole[lower], lower)
@@ -83,7 +83,7 @@ class Spelling:
 
 
 PLAIN = Spelling({}, {"lo": PortKind.VIRTUAL})
-"""Of hosts, and of systems that say nothing of theirs: a name is a name."""
+"""For hosts and for systems without a spelling: names are compared verbatim."""
 
 
 @cache
@@ -97,5 +97,5 @@ def spelling(system: str) -> Spelling:
 
 @cache
 def parser(system: str) -> Callable[[str], PortName]:
-    """`Spelling.parsed` of a system, each name taken apart once."""
+    """Return `Spelling.parsed` of a system with a cache."""
     return lru_cache(1 << 16)(spelling(system).parsed)

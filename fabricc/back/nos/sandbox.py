@@ -19,7 +19,7 @@ _MAYBE = (nodes.If, nodes.For, nodes.Macro, nodes.CallBlock)
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """As Jinja's, and it tells of circles before rendering ends deep in the stack."""
+    """Jinja's sandbox that also detects circular includes before rendering exhausts the stack."""
 
     def compile(self, source: Any, name: Any = None, filename: Any = None, *others: Any, **named: Any) -> Any:
         """Compile a template; what is constant in it is computed already here.
@@ -34,7 +34,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             raise TemplateAssertionError(message, 1, name, filename) from None
 
     def refuse_circles(self, names: Iterable[str]) -> None:
-        """Look where templates lead whatever the view holds; what cannot be read is told when it is used.
+        """Follow the templates independent of the view; an unreadable one is reported when it is used.
 
         Raises:
             TemplateAssertionError: one of them leads to itself, or is nested too deeply.
@@ -56,7 +56,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 
 def _led_to(environment: Sandbox, name: str) -> list[tuple[int, str, str | None]]:
-    """Line, name, and the file that says so, of each template that one includes, imports or extends."""
+    """Return line, name, and the file of each template that one includes, imports or extends."""
     assert environment.loader is not None
     try:
         text, file, _ = environment.loader.get_source(environment, name)

@@ -27,17 +27,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SingleFileNos:
-    """Fulfils `fabricc.back.nos.base.Nos`, which says what each method promises.
+    """Implements `fabricc.back.nos.base.Nos`, which documents each method.
 
     Attributes:
         name: also the model's key under `nos:` in the catalog, and the folder of the templates.
-        file: what `render` calls its one file; `template` is what prints it.
-        view: makes what the template calls `switch`.
+        file: name of the only file of `render`; `template` prints it.
+        view: makes the object `switch` of the template.
         reader: of the file.
         express: changes what all ports of a profile state to what the platform holds, see `switch_facts`.
-        states: add to the Fabric's facts, in turn, what each topic says beyond them, and take out what it cannot say.
-        asides: reads lines that say nothing about forwarding or losslessness; None where none are known.
-        found: what it knows of texts that people collect.
+        states: functions that add the further facts of each topic to the Fabric's facts, and remove those it cannot
+            express.
+        asides: reads lines without effect on forwarding or losslessness; None if none are known.
+        found: its knowledge about collected texts.
         commands: beginnings of lines and blocks by which the switch runs a command; None where none are known.
         exec_commands: lines of the exec mode, which no configuration holds.
     """

@@ -215,7 +215,7 @@ def _files() -> Iterable[Path]:
 def _mentions(file: Path, name: str) -> bool:
     try:
         return name.encode() in files.read(file, root=file.parent.parent, limit=_LARGEST)
-    except OSError:  # told of when it is rendered
+    except OSError:  # reported when it is rendered
         return False
 
 
@@ -235,8 +235,8 @@ def environment(nos: str, *, objects: bool = False) -> Environment:
 
     Args:
         nos: folder of the templates.
-        objects: what the view is made of has attributes, no keys. `view.name` is then what Python says it is, except
-            in the sandbox.
+        objects: the view consists of objects with attributes, without keys. `view.name` then follows Python's rules,
+            except in the sandbox.
     """
     return _environment(nos, _overrides, objects)
 
@@ -299,7 +299,7 @@ def _loader(folder: Path, nos: str) -> BaseLoader:
 
 
 def _compiled() -> BytecodeCache | None:
-    """Compiled templates stay beside the built-in ones, as Python's do; compiling those of a NOS takes 50 ms."""
+    """Store compiled templates next to the built-in ones, as Python does; compiling those of a NOS takes 50 ms."""
     from jinja2 import FileSystemBytecodeCache
 
     folder = installation.data_folder("templates") / "__pycache__"

@@ -1,1 +1,1 @@
-"""What EOS, NX-OS and their kin say alike: the order of names, prefix lists, community lists, route maps."""
+"""Syntax that EOS, NX-OS and similar systems share: name order, prefix lists, community lists, route maps."""

@@ -1,4 +1,4 @@
-"""Routing policy as EOS and its kin say it: rows of prefix lists, community lists and route maps, and their facts."""
+"""Routing policy of EOS and similar systems: rows of prefix lists, community lists and route maps, and their facts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _FAMILIES = {"ip": 4, "ipv6": 6}
 _WORDS = ("match", "set", "continue", "sub-route-map")
-"""How lines of clauses begin, beside those of our policies."""
+"""Prefixes of clause lines other than those of our policies."""
 
 
 def rule_text(prefix: str, eq: int | None, ge: int | None, le: int | None) -> str:
@@ -42,7 +42,7 @@ _OTHERS: Sequence[Row] = (
     Keep("continue", "continue", "true"),
     Silent("description <rest>"),
 )
-"""What no policy of ours says."""
+"""Rows that our own policies never use."""
 
 PREFIX_LISTS: Sequence[Row] = tuple(
     Each(f"{family} prefix-list <word>", f"{family} prefix-list", RULES[family]) for family in _FAMILIES
@@ -56,7 +56,7 @@ LISTS: Sequence[Row] = (
 
 
 def route_maps(*, once: bool = False, others: bool = False) -> Row:
-    """The row of route maps; `once` of their clauses, as that of a block; `others`: and what no policy of ours says."""
+    """Return the row of route maps; `once` applies to their clauses as in a block; `others` adds foreign rows."""
     rows = (*_CLAUSE, *_OTHERS) if others else _CLAUSE
     clause = Block("<permit|deny> <integer>", "clause", rows, once)
     return Each("route-map <word>", "route-map", (clause, Keep("<permit|deny> <integer>", "action", "{1}")))
@@ -104,7 +104,7 @@ def denies_all(clause: Scope) -> bool:
 
 
 def clause_said(clause: Scope) -> Said:
-    """What all lines of a clause say together, and the last of them."""
+    """Return the values of all lines of a clause together, and the last of the lines."""
     said = {name: value for name, (value, _) in clause.values.items()}
     stated = Clause(
         0,

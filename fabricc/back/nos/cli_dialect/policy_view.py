@@ -106,7 +106,7 @@ def clause_view(route_map: str, clause: Clause, names: Mapping[str, str]) -> Cla
 
 
 def prefix_lists(bgp: Bgp) -> list[PrefixListView]:
-    """The prefix lists by family and name, their rules ten apart."""
+    """Return the prefix lists by family and name, their rules numbered in steps of ten."""
     return [
         PrefixListView(
             "ipv6" if each.family == 6 else "ip",

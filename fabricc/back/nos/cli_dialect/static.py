@@ -1,4 +1,4 @@
-"""Static routes as EOS, NX-OS and FRR say them: a line for each next hop, or one that leads nowhere."""
+"""Static routes of EOS, NX-OS and FRR: a line for each next hop, or one for a discard route."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What NVUE says of designs of others: bridges, bonds, VLANs, MLAG, VXLAN, VRFs, access lists, static routes and OSPF.
+"""NVUE statements of foreign designs: bridges, bonds, VLANs, MLAG, VXLAN, VRFs, access lists, static routes and OSPF.
 
 BGP and its policy are rows of `peering` and `policy`. The rows read statements, see `second_reading`. Names are those
 of NVIDIA's NVUE reference (docs.nvidia.com/networking-ethernet-software, NVUE).
@@ -204,7 +204,7 @@ ROWS: tuple[Row, ...] = (
 )  # fmt: skip
 
 
-# --- what the statements say -----------------------------------------------------------------------------
+# --- content of the statements ---------------------------------------------------------------------------
 
 
 def finish(document: Document, unknown: frozenset[int]) -> None:
@@ -265,7 +265,7 @@ def _finish_interface(document: Document, name: str, interface: Scope) -> None:
 
 
 def _put_addresses(document: Document, prefix: str, own: str, scope: Scope) -> None:
-    """State addresses: the first of a family, and what is beside it."""
+    """State addresses: the first of a family, and further ones."""
     met: set[str] = set()
     for address, (_, line) in scope.table("addresses").items():
         family = "ipv6" if ":" in str(address) else "ipv4"
@@ -307,7 +307,7 @@ _KINDS_OF_HOP = ("true", "interface", "blackhole")
 
 
 def _finish_vrf(document: Document, name: str, vrf: Scope, above: Scope | None) -> None:
-    """State a routing instance: its addresses, static routes, and what its processes say."""
+    """State a routing instance: its addresses, static routes, and the content of its processes."""
     prefix = "" if name == "default" else f"vrf[{name}]/"
     if prefix:
         document.put(f"vrf[{name}]", "present", vrf.line)

@@ -80,7 +80,7 @@ def global_next_hops(switch: Switch) -> frozenset[str]:
 
 
 def prefers_global(clause: Clause) -> bool:
-    """Whether a clause of such a route map says so: one that lets IPv6 routes in."""
+    """Return whether a clause of such a route map prefers the global next hop: one that accepts IPv6 routes."""
     return clause.permit and clause.family != 4
 
 
@@ -232,7 +232,7 @@ def _clause(clause: Clause, prefer_global: str | None) -> Tree:
 
 
 def _stated(parts: Mapping[str, Tree | str | int | None]) -> Tree:
-    """The parts that say something."""
+    """Return the parts that are not empty."""
     return {key: part for key, part in parts.items() if part is not None and part not in ("", {})}
 
 
@@ -240,7 +240,7 @@ def _stated(parts: Mapping[str, Tree | str | int | None]) -> Tree:
 
 
 def state(facts: Facts, switch: Switch) -> None:
-    """State what NVUE says beyond the Fabric: parts of what that states whole, so that each is named by its line."""
+    """State the facts of NVUE beyond the Fabric: parts of a whole fact, so that each is reported at its line."""
     bgp, release = switch.bgp, release_of(switch.release)
     if not bgp.sessions:
         for path in [path for path in facts if path.startswith("bfd/")]:

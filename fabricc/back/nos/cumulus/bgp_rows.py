@@ -381,5 +381,5 @@ def _text(said: Mapping[str, tuple[Value, int]], key: str) -> str | None:
 
 
 def finish(file: File) -> None:
-    """State policy, the process and its neighbours with what their peer groups say."""
+    """State policy, the process and its neighbors with the values of their peer groups."""
     _Bgp(file).read()

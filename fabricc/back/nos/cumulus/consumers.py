@@ -22,15 +22,15 @@ _OFF = frozenset({"off", "disable", "disabled"})
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What everything below `top` that is switched on needs, by the documentation.
+    """The documented requirement of everything enabled below `top`.
 
     Attributes:
-        otherwise: what is so where it is not there.
-        page: where the documentation says so.
+        otherwise: the effect if it is missing.
+        page: page of the documentation.
         at: paths of which one has a value of `holds`, or any where there are none; `*` is the key that it stands for
             in `top`.
         unless: a path without which nothing is needed; empty where something always is.
-        beside: keys below `top` that need nothing.
+        beside: keys below `top` without this requirement.
     """
 
     top: str

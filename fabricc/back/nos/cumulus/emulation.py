@@ -1,7 +1,7 @@
 """Cumulus Linux in a virtual machine: kind `nvidia_cumulusvx`, with ports `swp1`, `swp2`, ….
 
-By containerlab's documentation (docs/manual/kinds/nvidia_cumulusvx.md), which tells of no start-up configuration and
-calls the older kind `cvx` unmaintained; netlab's device `cumulus_nvue` still uses that one.
+By containerlab's documentation (docs/manual/kinds/nvidia_cumulusvx.md), which describes no start-up configuration and
+marks the older kind `cvx` as unmaintained; netlab's device `cumulus_nvue` still uses that one.
 """
 
 from fabricc.back.nos.emulation import Emulation, by_place

@@ -1,8 +1,8 @@
 """Cumulus Linux without NVUE: ifupdown2's `interfaces`, `frr.conf`, and the files of quality of service.
 
-Sources: ifupdown2's manual ifupdown-addons-interfaces(5); NVIDIA's user guide, Quality of Service, which says the keys
-of `/etc/cumulus/datapath/qos/qos_features.conf` and `/etc/mlx/datapath/qos/qos_infra.conf`. Those tell of all ports, so
-that `interfaces` must be beside them to know which there are.
+Sources: ifupdown2's manual ifupdown-addons-interfaces(5); NVIDIA's user guide, Quality of Service, which documents the
+keys of `/etc/cumulus/datapath/qos/qos_features.conf` and `/etc/mlx/datapath/qos/qos_infra.conf`. These files refer to
+all ports, so `interfaces` must be present to know the ports.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ _KINDS = (
     ("setting[vrf-table]", "vrf"), ("vni", "vxlan"), ("vlan vnis", "vxlan"), ("slaves", "bond"),
     ("vlan aware", "bridge"), ("ports", "bridge"), ("vlan_tag", "vlan"),
 )  # fmt: skip
-"""What an interface says -> what it is."""
+"""Statement of an interface -> its kind."""
 
 
 # --- quality of service ----------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ _MARKS = {
 _LISTED = frozenset({
     "pfc", "ecn_red", "pfc_watchdog", "egress_sched", "link_pause", "source", "remark", "shaping",
 })  # fmt: skip
-"""What is said of groups of ports."""
+"""Statements about groups of ports."""
 _KEPT = frozenset({
     "traffic", "ingress_service_pool", "egress_service_pool", "flow_control", "port", "priority_group", "cos_egr_queue",
     "port_group", "source", "remark", "shaping", "default_shaping", "service_pool", "egress_buffer", "ingress_buffer",
@@ -220,11 +220,11 @@ def _assignments(text: str) -> Iterator[tuple[int, str, list[str]]]:
 
 
 class _Quality:
-    """The files of quality of service while they are read.
+    """The files of quality of service during reading.
 
     Attributes:
-        ports: of the device, by which `allports` is spelled out.
-        groups: (feature, group) -> what is said of it.
+        ports: of the device, to expand `allports`.
+        groups: (feature, group) -> its statements.
     """
 
     def __init__(self, file: str, reading: Reading, ports: list[str]) -> None:
@@ -304,7 +304,7 @@ def _integer(group: _Group, key: str) -> int | None:
 
 
 def _pfc(group: _Group) -> Iterator[tuple[str, Value, int]]:
-    """PFC both ways; one way alone is told as such."""
+    """State PFC in both directions; a single direction is stated as such."""
     off = [way for way in ("tx_enable", "rx_enable") if group.words(way) == ["false"]]
     if group.words("cos_list"):
         priorities = ",".join(sorted(group.words("cos_list")))
@@ -364,14 +364,14 @@ _STATED: Mapping[str, frozenset[str]] = {
     "egress_sched": frozenset({"port_set"}),
     "link_pause": frozenset({"port_set", "tx_enable", "rx_enable"}),
 }
-"""Keys of a group that its facts tell."""
+"""Keys of a group that its facts contain."""
 
 
 # --- all of them -----------------------------------------------------------------------------------------
 
 
 def read(files: Mapping[str, str], reading: Reading) -> None:
-    """Add the facts of the files that there are; those of quality of service tell of the ports in `interfaces`."""
+    """Add the facts of the existing files; those of quality of service describe the ports in `interfaces`."""
     if INTERFACES in files:
         _reader().read_file(INTERFACES, files[INTERFACES], reading)
     ports = sorted({found[1] for path in reading.facts if (found := _PORT.match(path))}, key=natural_key)
@@ -389,5 +389,5 @@ _PORT = re.compile(r"interface\[(swp[0-9s]+)\]/")
 
 
 def _with_defaults(text: str) -> str:
-    """A text that says its profile: Cumulus Linux builds FRR for data centres (user guide, FRRouting)."""
+    """Return a text with an explicit profile: Cumulus Linux builds FRR for data centers (user guide, FRRouting)."""
     return text if "frr defaults" in text else f"{text.rstrip()}\nfrr defaults datacenter\n"

@@ -23,7 +23,7 @@ _SIGNS = {
     "> router:": 1, "> lo:": 1, "> swp1:": 2, "bridge:": 1, "evpn:": 1, "system:": 1, "qos:": 1, "> qos:": 1,
     "network:": -9, "> swp1-32:": 2, "service:": 1, "platform:": 1, "nve:": 1, "mlag:": 1, "acl:": 1,
 }  # fmt: skip
-"""Starts of lines of YAML, and of the commands that say the same."""
+"""Starts of lines of YAML, and of the equivalent commands."""
 _OWN_INTERFACES = re.compile(
     r"^\s*(clagd?-|address-virtual |vrf-table auto|bridge-vlan-vni-map |source /etc/network/interfaces\.d/\*\.intf"
     r"|es-sys-mac |mstpctl-)", re.MULTILINE)  # fmt: skip
@@ -44,9 +44,9 @@ _ROW = re.compile(r"(?P<port>\S+)\s+\S+\s+\S+\s+(?P<device>\S+)\s+(?P<far_port>\
 
 
 def takes(path: str, text: str) -> Claim | None:
-    """NVUE's start-up file, the tree as its API gives it, or `nv set` commands; and the files below NVUE.
+    """Recognize NVUE's start-up file, the tree of its API, `nv set` commands, and the files below NVUE.
 
-    `frr.conf` is this system's where another file of this system stands beside it.
+    `frr.conf` belongs to this system if another file of this system is in the same place.
     """
     name = path.rpartition("/")[2]
     if name in (flat.FEATURES, flat.INFRA):
@@ -61,14 +61,14 @@ def takes(path: str, text: str) -> Claim | None:
 
 
 def identity(files: Mapping[str, str]) -> Identity:
-    """What the header of a start-up file says."""
+    """Return the identity in the header of a start-up file."""
     found = told(files.get(FILE, "")[:4096], _HEADER)
     box = found.get("box", "")
     return Identity("", box, found.get("release", ""), itself(box))
 
 
 def output(text: str) -> Output | None:
-    """`nv show system`, `nv show platform`, os-release, and LLDP as NVUE and lldpd tell it."""
+    """Read `nv show system`, `nv show platform`, os-release, and LLDP as NVUE and lldpd print it."""
     answer = parsed(text)
     if isinstance(answer, dict) and (box := leaf(answer, "product-name", "platform-name")):
         return Output(Identity(leaf(answer, "hostname"), box, leaf(answer, "product-release"), (box,)))

@@ -116,7 +116,7 @@ def _addresses(release: Release, addresses: tuple[str | None, ...], gateway: str
 
 
 def state(facts: Facts, switch: Switch) -> None:
-    """State what NVUE says of ports beyond the Fabric."""
+    """State the facts of NVUE about ports beyond the Fabric."""
     for port in switch.ports:
         facts[f"interface[{port.name}]/configured"] = "true"
         paths = port_paths(port.name)
@@ -249,7 +249,7 @@ def _finish_addresses(
 
 
 def _finish_breakout(file: File, name: str, port: Scope, breakout: Scope) -> None:
-    """State a cage whose children are ports; what it says beside that is no plan's and not known."""
+    """State a cage whose children are ports; further statements about it are unknown, because no plan has them."""
     file.put(f"breakout[{name}]/configured", "true", port.line)
     for mode, scope in breakout.each("mode").items():
         if "lanes" in scope.values and f"breakout[{name}]" not in file.facts:
@@ -271,7 +271,7 @@ def _finish_port(file: File, name: str, port: Scope, release: Release) -> None:
     if len(states) > 1:
         for _, line in states.values():
             file.reject(line)
-    else:  # a port that is configured and not told to be down is up
+    else:  # a configured port is up unless it is set down
         word, line = next(iter(states.values()), ("up", port.line))
         file.put(paths["enabled"], "true" if word == "up" else "false", line)
     for family in _families(release):

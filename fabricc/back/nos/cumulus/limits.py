@@ -24,14 +24,14 @@ class Release:
     Attributes:
         on, off: the words of most switches; `enable`: the key of most of them.
         auto_save: key and word below `system config auto-save` that turn it off; a push saves what it confirmed.
-        dns, syslog, ntp: whether the servers are below `service <name> <vrf>` or `system <name>`.
+        dns, syslog, ntp: whether the servers are below `service <name> <vrf>` instead of `system <name>`.
         lldp, snmp: whether they are below `service` or `system`.
         lldp_state: LLDP can be switched on and off.
         snmp_switch: key and word that switch the SNMP agent on.
         tacacs_by_address: TACACS+ servers are named by their addresses and have a priority; before, they are
             named by it and have a host, and TACACS+ has a switch of its own.
         login_list: the order of login methods is a list, not a mapping by number.
-        family_addresses: interfaces have `ipv4` and `ipv6` and a `vrf` beside them, not one `ip` around all three.
+        family_addresses: interfaces have separate `ipv4`, `ipv6` and `vrf`, not one `ip` around all three.
         bfd_profiles: BFD timers are in a profile of `router bfd`, not in the peer group.
         ebgp_paths: largest number of equal-cost paths.
         reboot_mode: whether the factory configuration has `system reboot mode`.
@@ -62,7 +62,7 @@ class Release:
 
     @property
     def version(self) -> str:
-        """What the header of a switch of this release says."""
+        """Return the version in the header of a switch of this release."""
         return f"Cumulus Linux {self.name}.0"
 
 
@@ -128,7 +128,7 @@ def _profiles(switch: Switch) -> Iterator[dict[str, Any]]:
 
 
 def _alphas(switch: Switch) -> Iterator[tuple[str, str]]:
-    """The thresholds that are asked for and the one that is written, where it is another."""
+    """Yield the requested thresholds with the written one, if they differ."""
     profiles = words.used_profiles(switch)
     alpha = words.shared_alpha(profiles)
     asked = sorted({profile.headroom.dynamic_th for profile in profiles if profile.headroom})
@@ -137,7 +137,7 @@ def _alphas(switch: Switch) -> Iterator[tuple[str, str]]:
 
 
 def _watchdog(switch: Switch) -> Iterator[dict[str, Any]]:
-    """Timers of the watchdog as asked and as NVUE holds them."""
+    """Yield timers of the watchdog as requested and as NVUE stores them."""
     for asked in limits.watchdogs(switch):
         held = words.timers(asked)
         same = (asked.poll_ms, asked.detect_ms) == (held.polling_ms, held.detect_ms)
@@ -165,7 +165,7 @@ def _keys(switch: Switch) -> Iterator[tuple[str, str, str]]:
 
 
 def _beside_adaptive_routing(switch: Switch) -> list[str]:
-    """Where adaptive routing is asked for and does not work: the speed of a port, or the ASIC."""
+    """Return why requested adaptive routing does not work: the speed of a port, or the ASIC."""
     speeds = {port.speed_gbps for port in switch.ports if port.direction in words.FABRIC}
     beside = sorted(speeds.difference(_ADAPTIVE_SPEEDS))
     works = switch.model.asic_family in _ADAPTIVE_ASICS and not beside

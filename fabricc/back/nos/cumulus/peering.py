@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fabricc.back.reading import Document, Row
 
 MULTIPATH_LIMIT = 128
-"""Next hops that Cumulus Linux installs where nothing is said (NVIDIA's user guide, Equal Cost Multipath)."""
+"""Next hops that Cumulus Linux installs by default (NVIDIA's user guide, Equal Cost Multipath)."""
 _SESSION: tuple[Row, ...] = (
     Keep("remote-as <asn>", "remote_asn"),
     Keep("remote-as <external|internal>", "remote_kind"),

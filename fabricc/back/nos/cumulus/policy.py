@@ -42,7 +42,7 @@ _IN_CLAUSES = {
 }  # fmt: skip
 """Lines of clauses that a plan has -> what `Clause` calls them."""
 _APART = (["match", "type"], ["set", "ipv6-nexthop-prefer-global"])
-"""Lines that say nothing of which routes pass, or have a fact of their own."""
+"""Lines that do not affect which routes pass, or have their own fact."""
 _WELL_KNOWN = {"graceful-shutdown": "65535:0"}
 
 

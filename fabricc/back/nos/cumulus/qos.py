@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.qos import Headroom, PortProfile, SwitchQos, Trimming
 
     Stated = tuple[str, Value | None, int]
-    """Rest of the path of a port's fact, its value (None where none is said), and the line, or where it would stand."""
+    """Rest of the path of a port's fact, its value (None if not stated), and its line or place."""
 
 LOSSLESS_POOL = "default-lossless"
 LOSSY_POOL = "default-lossy"
@@ -148,7 +148,7 @@ def trimming(switch: Switch) -> Trimming | None:
 
 
 def packet_trim(switch: Switch) -> Tree:
-    """What trims packets switch-wide, below `system forwarding`; which queues' packets is said at each port."""
+    """Return the trimming of the whole switch, below `system forwarding`; each port states its trimmed queues."""
     cut = trimming(switch)
     if cut is None:
         return {}
@@ -222,7 +222,7 @@ def express(switch: Switch, alike: Facts, profile: PortProfile | None) -> None:
 
 
 def state(facts: Facts, switch: Switch) -> None:
-    """Change the facts of the whole switch to what NVUE holds of them, and add what it says beyond the Fabric."""
+    """Change the facts of the whole switch to the values of NVUE, and add its further facts."""
     qos, profiles = switch.qos, used_profiles(switch)
     for path in [path for path in facts if path.startswith(("pool/", "watchdog/"))]:
         del facts[path]

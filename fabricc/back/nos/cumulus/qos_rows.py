@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
 
     Stated = tuple[str, Value | None, int]
-    """Rest of the path of a port's fact, its value (None where none is said), and the line, or where it would stand."""
+    """Rest of the path of a port's fact, its value (None if not stated), and its line or place."""
 
 _TRUST = {"l3": "dscp"}
 _POOLS = {LOSSLESS_POOL: "lossless", LOSSY_POOL: "lossy"}
@@ -283,7 +283,7 @@ def _finish_pfc(policy: Policy) -> None:
 
 
 def _finish_marking(policy: Policy) -> None:
-    """The global profile says which queue it does not mark, every other one which it marks."""
+    """State marking: the global profile names the queue that it does not mark, any other profile those it marks."""
     for name, profile in policy.marking.items():
         if name not in policy.bound and name != GLOBAL:
             policy.reject(profile.line)

@@ -1,4 +1,4 @@
-"""NVUE's RoCE profile: what `qos roce` alone sets on every port, by its mode, where no other line says otherwise.
+"""NVUE's RoCE profile: the settings of `qos roce` on every port, by its mode, unless other lines override them.
 
 Figures are those of the chapter "RDMA over Converged Ethernet - RoCE" of NVIDIA's Cumulus Linux 5.14 user guide; what
 it does not state is not stated here: sizes of headroom and pools, and all of the mode `lossy-multi-tc`.
@@ -45,11 +45,11 @@ _LEAVES = {
 
 @dataclass(slots=True)
 class _Switch:
-    """What a file says of the profile and beside it.
+    """The statements of a file about the profile, and related ones.
 
     Attributes:
-        words: of the profile -> what follows them.
-        ports: with the features of which each has a profile of its own.
+        words: of the profile -> the words after them.
+        ports: with their features that have their own profile.
         priorities: that the global PFC profile names, and the line; `pfc`: its other words.
         marking: (traffic class, word) of the global marking profile.
     """
@@ -144,7 +144,7 @@ def _marking(switch: _Switch, line: int) -> Iterator[tuple[str, Value, int]]:
 
 
 def _pfc(switch: _Switch, priorities: dict[str, int], line: int) -> Iterator[tuple[str, Value, int]]:
-    """Leaf, value and line of PFC on every port; one way alone is told as such."""
+    """Yield leaf, value and line of PFC on every port; a single direction is stated as such."""
     one_way = any(switch.pfc.get(way, ("", 0))[0] == "disable" for way in ("rx", "tx"))
     leaf = "qos_setting[pfc one way]" if one_way else "pfc"
     yield leaf, ",".join(sorted(priorities)), min(priorities.values())
@@ -152,5 +152,5 @@ def _pfc(switch: _Switch, priorities: dict[str, int], line: int) -> Iterator[tup
 
 
 def _number(said: _Said | None, usual: tuple[int, int]) -> tuple[int, int]:
-    """A number and its line as a file says, else the usual ones."""
+    """Return a number and its line from a file, else the defaults."""
     return (int(said[0]), said[1]) if said and is_number(said[0]) else usual

@@ -70,7 +70,7 @@ def read(text: str, file: str, reading: Reading) -> None:
 
 _LIST = "access_list["
 _BINDINGS = ("]/access_list_in", "]/access_list_out")
-"""Ends of paths that say which list filters a port: those of a plan filter the control plane alone."""
+"""Ends of paths that name the filter list of a port; those of a plan filter the control plane only."""
 _ROUTES = "static_route["
 _WHOLE = ("route_map[", "prefix_list[", "community_list[", _ROUTES, "bgp/")
 """Beginnings of paths whose values are made of several lines, of which some were unknown."""

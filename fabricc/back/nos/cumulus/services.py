@@ -41,7 +41,9 @@ TACACS_PORT = 49
 ACCESS, ACCESS_V6, OPEN = "FABRICC-ACCESS", "FABRICC-ACCESS-V6", "FABRICC-GNMI"
 LIST_TYPES = {ACCESS: "ipv4", ACCESS_V6: "ipv6", OPEN: "ipv4"}
 ITSELF = {"ipv4": "127.0.0.0/8", "ipv6": "::1/128"}
-"""What a switch asks itself from; a list of the control plane filters that too (NVIDIA, Control Plane ACLs)."""
+"""Services that a switch contacts itself; a list of the control plane filters these too (NVIDIA, Control Plane
+ACLs).
+"""
 
 SSH, SNMP, HTTPS, API, GNMI = 22, 161, 443, 8765, 9339
 """Ports that `acl-default-whitelist` opens for SSH, SNMP, the web server, NVUE's API and gNMI."""
@@ -135,7 +137,7 @@ def hash_seed(tier_index: int) -> int:
 
 
 def factory(release: Release) -> Tree:
-    """What a new switch has below `system` beside its accounts, which `nv config replace` would drop if it were absent.
+    """Return the factory settings below `system` except accounts; `nv config replace` would drop absent ones.
 
     Roles and their commands, the filters of the control plane, SSH, the API and drop monitoring; and, other than on a
     new switch, automatic saving is off.
@@ -191,13 +193,13 @@ def gnmi_port(management: Management, release: Release) -> int | None:
 
 
 def lldp_settings(release: Release) -> Tree:
-    """What LLDP has beside its interval."""
+    """Return the settings of LLDP other than its interval."""
     held: Tree = {"tx-hold-multiplier": LLDP_HOLD}
     return {"state": "enabled", **held} if release.lldp_state else held
 
 
 def snmp_sources(management: Management) -> tuple[str, ...]:
-    """Whom the SNMP agent answers: the access networks, or `any`."""
+    """Return the sources that the SNMP agent answers: the access networks, or `any`."""
     return management.access or ("any",)
 
 
@@ -297,7 +299,7 @@ def _rule(rule: Rule) -> Tree:
 
 
 def state(facts: Facts, switch: Switch) -> None:
-    """Change the facts of the system and its services to what NVUE holds of them, and add what it says beyond."""
+    """Change the facts of the system and its services to the values of NVUE, and add its further facts."""
     management, release = switch.management, release_of(switch.release)
     facts["system/model"] = str(switch.model.nos["cumulus"]["model"]).lower()
     facts["system/api_version"] = "nvue_v1"

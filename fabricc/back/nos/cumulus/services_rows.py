@@ -181,7 +181,7 @@ def _finish_tacacs(file: File, root: Scope, release: Release) -> None:
 
 
 def _finish_login(file: File, aaa: Scope, order: Scope | None, release: Release) -> None:
-    """TACACS+ is asked first and local accounts when no server answers; another order is not known."""
+    """State that TACACS+ comes first and local accounts when no server answers; any other order is unknown."""
     if order is None:
         words = "authentication order" if release.login_list else "authentication-order"
         file.missing(aaa.line, f"{words} is missing")
@@ -217,7 +217,7 @@ def _need_address(file: File, service: Scope) -> None:
 
 
 def _finish_access(file: File, root: Scope) -> None:
-    """The rules of every access list, and whom the one of the control plane lets in."""
+    """State the rules of every access list, and the sources that the one of the control plane accepts."""
     bound = entries(root, "system", "control-plane", "acl")
     lists = entries(root, "acl")
     facts, lines = file.facts, file.lines

@@ -21,7 +21,7 @@ def settings(*beginnings: str, under: str = "setting", before: str = "") -> tupl
 
 
 def place_of(scope: Scope, unknown: frozenset[int]) -> int:
-    """The first unknown line of what a scope says, else its own."""
+    """Return the first unknown line of a scope's values, else its own line."""
     return min((line for _, line in scope.said() if line in unknown), default=scope.line)
 
 

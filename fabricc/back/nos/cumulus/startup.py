@@ -1,4 +1,4 @@
-"""NVUE's start-up file as text and as a tree: how it is written, and what rows say that must be in it."""
+"""NVUE's start-up file as text and as a tree: its writer, and rows that require statements in it."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ _EACH = "each"
 
 
 def constant(tree: Tree) -> tuple[Row, ...]:
-    """The rows of what is written alike on every switch, all of which is to be there."""
+    """Return the rows of statements that are the same on every switch; all are required."""
     return tuple(
         node(key, *constant(value), needed=True)
         if value and isinstance(value, dict)
@@ -302,13 +302,13 @@ def _shape(rows: Sequence[Row], part: Part | None = None, captures: int = 0) -> 
 
 
 def completeness(topics: Sequence[Topic], release: Release) -> Topic:
-    """States what is there and tells what is missing by the rows of all topics; it comes last."""
+    """State existing statements and report missing ones by the rows of all topics; it comes last."""
     shape = _shape([row for topic in topics for row in topic.rows])
     return Topic((), lambda document: _complete(File(document, release), shape, document.scope, 1, ()))
 
 
 def _complete(file: File, shape: _Shape, scope: Scope | None, line: int, keys: tuple[Value, ...]) -> None:
-    """State that a block is there, tell what it lacks, and where its facts would stand: else at the nearest block."""
+    """State that a block exists, report missing statements and their places: else at the nearest block."""
     line = scope.line or line if scope else line
     if scope and shape.part and shape.part.here:
         path, value = shape.part.here

@@ -60,7 +60,7 @@ class Timers:
 
 
 def timers(watchdog: Watchdog) -> Timers:
-    """The poll nearest to the one asked for, and as many of them as last at least the detection time."""
+    """Return the poll closest to the requested one, and enough polls to last the detection time."""
     low, high = POLLING_RANGE_MS
     polling = min(max(watchdog.poll_ms, low), high)
     return Timers(polling, max(1, -(-watchdog.detect_ms // polling)))
@@ -95,7 +95,7 @@ def used_profiles(switch: Switch) -> tuple[PortProfile, ...]:
 
 
 def shared_alpha(profiles: Iterable[PortProfile]) -> int | None:
-    """The exponent of the one alpha of all lossless priority groups: the smallest asked for, within NVUE's range."""
+    """Return the exponent of the shared alpha of lossless priority groups: the smallest requested, in NVUE's range."""
     exponents = [profile.headroom.dynamic_th for profile in profiles if profile.headroom]
     return min(max(min(exponents), min(ALPHAS)), max(ALPHAS)) if exponents else None
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 FILE = "running-config.cfg"
 """The whole running configuration, as loaded with `configure replace`."""
 OTHERS = (switching.TOPIC, igp.TOPIC, routing.TOPIC)
-"""What designs of others say, and no fabric of ours."""
+"""Statements of foreign designs that our fabrics never use."""
 DEPARTURES = (
     *interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *services.DEPARTURES, *evpn.DEPARTURES,
 )  # fmt: skip

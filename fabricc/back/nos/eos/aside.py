@@ -1,4 +1,4 @@
-"""Lines of EOS that say nothing about forwarding or losslessness: accounts, clocks, logs, counters, the box itself."""
+"""Lines of EOS without effect on forwarding or losslessness: accounts, clocks, logs, counters, the box itself."""
 
 from __future__ import annotations
 

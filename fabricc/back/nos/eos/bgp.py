@@ -83,7 +83,7 @@ class BgpView:
 
 
 def bgp_view(switch: Switch) -> BgpView:
-    """The view of one BGP process, the policy it uses, and the static routes beside it."""
+    """Return the view of one BGP process, its policy, and the static routes."""
     bgp = switch.bgp
     timers = (bgp.keepalive_s, bgp.hold_s)
     groups = [_group(bgp, group, transport) for group, transport in policy_view.groups_in_use(bgp)]
@@ -124,7 +124,7 @@ def _group(bgp: Bgp, group: PeerGroup, transport: Transport) -> GroupView:
 
 
 def state(facts: Facts, switch: Switch) -> None:
-    """Change the facts of sessions to what EOS holds of them, and add what it says beyond the Fabric."""
+    """Change the facts of sessions to the values of EOS, and add its further facts."""
     for session in switch.bgp.sessions:
         prefix = f"bgp/neighbor[{neighbor_key(session.transport, session.remote, session.port)}]/"
         facts[prefix + "send_community"] = "true"
@@ -143,7 +143,7 @@ _OURS = {
     "next_hop", "remote_asn", "description", "import", "export", "maximum_prefixes", "send_community",
     "maximum_hops", "secret",
 }  # fmt: skip
-"""What sessions of a fabric of ours say."""
+"""Statements of sessions in our own fabrics."""
 _STATED = (
     "remote_asn", "description", "import", "export", "maximum_prefixes", "send_community", "maximum_hops", "secret",
 )  # fmt: skip
@@ -291,7 +291,7 @@ ROWS: Sequence[Row] = (
 
 
 def finish(document: Document) -> None:
-    """State routes, timers, and sessions with what their peer groups say; the last process counts."""
+    """State routes, timers, and sessions with the values of their peer groups; the last process counts."""
     state_static(document)
     for bgp in [*document.scope.each("bgp").values()][-1:]:
         evpn.finish_process(document, bgp)
@@ -329,7 +329,7 @@ def _sessions(
 def _listen(
     document: Document, groups: Mapping[Captured, Scope], path: str, listening: Sequence[str], line: int
 ) -> None:
-    """State a range of neighbours, with what its group says of them, and the AS numbers that they may have."""
+    """State a range of neighbors, with the values of its group, and the AS numbers that they may have."""
     group, *peers = listening
     document.put(path, group, line)
     for key, (value, at) in groups[group].values.items() if group in groups else ():
@@ -343,7 +343,7 @@ _VALUE = itemgetter(0)
 
 
 def _inherited(groups: Mapping[Captured, Scope], own: dict[str, Said]) -> dict[str, Said]:
-    """What a neighbour says, and what its group says where it does not."""
+    """Return the values of a neighbor, completed from its group."""
     group = groups.get(own["group"][0]) if "group" in own else None
     said = group.values | own if group is not None else own
     if peering.UNSET in map(_VALUE, said.values()):
@@ -398,7 +398,7 @@ def _further(said: Mapping[str, Said]) -> list[str]:
 
 
 def _beyond(document: Document, prefix: str, said: Mapping[str, Said]) -> None:
-    """State what sessions of our fabrics do not say."""
+    """State values that sessions of our own fabrics never have."""
     for key, (value, line) in said.items():
         if key in peering.STATED or key.startswith("setting["):
             document.put(prefix + key, value, line)

@@ -1,4 +1,4 @@
-"""Quality of service as others write it on EOS: what no policy of ours says, and spellings of other releases."""
+"""Foreign quality of service on EOS: statements that our policies never use, and syntax of other releases."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _cos(points: tuple[int, ...], traffic_class: int) -> dict[str, Value]:
 
 
 def _bounds(low: int, low_unit: int, high: int, high_unit: int) -> dict[str, Value]:
-    """Thresholds in bytes, where no line says with which probability packets are marked at the upper one."""
+    """Return thresholds in bytes, if no line states the marking probability at the upper one."""
     return {"ecn_min_bytes": low * low_unit, "ecn_max_bytes": high * high_unit}
 
 

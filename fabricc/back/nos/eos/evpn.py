@@ -41,10 +41,10 @@ DEPARTURES = (
 
 @dataclass(frozen=True, slots=True)
 class EvpnView:
-    """What the templates print of segments; `ipv6` tells whether any has IPv6.
+    """Values of segments in the templates; `ipv6`: whether any has IPv6.
 
     Attributes:
-        vlan_routes, vrf_routes: segment or VRF, route distinguisher and route target of what BGP carries of each.
+        vlan_routes, vrf_routes: segment or VRF, with route distinguisher and route target of its routes in BGP.
     """
 
     vlans: tuple[Segment, ...]
@@ -80,7 +80,7 @@ def evpn_view(switch: Switch) -> EvpnView:
 
 
 def state(facts: Facts, switch: Switch) -> None:
-    """Add the facts of segments, and what EOS says beyond the Fabric; access ports do not route."""
+    """Add the facts of segments, and further facts of EOS; access ports do not route."""
     for session, _ in switch.bgp.evpn_sessions:
         key = neighbor_key(session.transport, session.remote, session.port)
         facts[f"bgp/neighbor[{key}]/maximum_prefixes"] = NO_LIMIT
@@ -233,7 +233,7 @@ class Segments(NamedTuple):
 
 
 def segments(document: Document) -> Segments:
-    """What Vxlan1 and the process say of VLANs and VRFs."""
+    """Return the statements of Vxlan1 and the process about VLANs and VRFs."""
     vlans: dict[Value, Said] = {}
     vrfs: dict[Value, Said] = {}
     for block in document.scope.each("vxlan").values():
@@ -253,7 +253,7 @@ def segments(document: Document) -> Segments:
 
 
 def finish_interface(document: Document, vlan: str, block: Scope) -> Scope | None:
-    """State the gateway of a segment; what else its interface says."""
+    """State the gateway of a segment; return the other statements of its interface."""
     prefix = f"evpn/segment[{vlan}]/"
     rest = Scope(block.line)
     rest.tables, rest.scopes = block.tables, block.scopes
@@ -268,7 +268,7 @@ def finish_interface(document: Document, vlan: str, block: Scope) -> Scope | Non
 
 
 def finish_session(document: Document, name: str, said: dict[str, Said]) -> None:
-    """State what a session says of EVPN routes."""
+    """State the values of a session about EVPN routes."""
     if "evpn active" not in said:
         return
     for leaf in ("import", "export", "next_hop"):
@@ -281,7 +281,7 @@ _OF_EVPN = ("distinguisher", "router_id", "redistribute_connected", "announces_l
 
 
 def finish_process(document: Document, bgp: Scope) -> None:
-    """State what the process says of VLANs and VRFs."""
+    """State the values of the process about VLANs and VRFs."""
     for vlan, scope in bgp.each("vlan").items():
         _put_routes(document, f"evpn/segment[{vlan}]/", scope)
         _put_settings(document, f"vlan[{vlan}]/", scope)
@@ -321,7 +321,7 @@ def _put_settings(document: Document, prefix: str, scope: Scope) -> None:
 
 
 def _put_instance(document: Document, at: str, scope: Scope) -> None:
-    """State what the process says of a VRF that is no part of EVPN."""
+    """State the values of the process about a VRF that is no part of EVPN."""
     values = scope.values
     for leaf, path in (("distinguisher", "distinguisher"), ("router_id", "bgp/router_id")):
         if leaf in values:

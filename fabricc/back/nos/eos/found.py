@@ -63,7 +63,7 @@ takes = by_signs(FILE, _SIGNS)
 
 
 def identity(files: Mapping[str, str]) -> Identity:
-    """What the first comments say: those of EOS itself, and of collectors that put `show version` there."""
+    """Return the identity in the first comments: of EOS itself, and of collectors that put `show version` there."""
     found = told("".join(files.values())[:8192], _HEADER)
     release = found.get("release") or found.get("image") or found.get("boot", "")
     return Identity(found.get("name", ""), found.get("box", ""), release, products(found.get("box", "")))

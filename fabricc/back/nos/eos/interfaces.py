@@ -120,7 +120,7 @@ def _speed_word(port: Port) -> str:
 
 
 def _is_quiet(port: Port) -> bool:
-    """Return whether a host would hear router advertisements of the port: it has an IPv6 address there."""
+    """Return whether a host would receive router advertisements of the port: it has an IPv6 address there."""
     return port.direction is Direction.HOST and port.ipv6 is not None
 
 
@@ -133,7 +133,7 @@ def _fec(port: Port) -> str | None:
 
 
 def state(facts: Facts, switch: Switch) -> None:
-    """Add what EOS says of ports beyond the Fabric: lanes, FEC, that they route, and marking by delay."""
+    """Add further facts of EOS about ports: lanes, FEC, routing, and marking by delay."""
     delays = qos.delays(switch)
     waiting = [c.priority for c in switch.qos.classes if qos.waits(strict=c.strict, stopped=c.lossless)]
     for port in switch.ports:
@@ -214,12 +214,12 @@ _KEPT = frozenset(
 )
 """Names of what is no fact of an interface by itself."""
 _EXISTS = frozenset({"enabled", "mmu_profile", "vrf", "ecn_delay_us", "ecn_count"})
-"""What is said of an interface that does nothing."""
+"""Statements about an unused interface."""
 _OURS = {
     "description", "mtu", "speed_gbps", "lanes", "fec", "routed", "ipv4", "ipv6", "link_local", "ra_max_s", "ra",
     "qos_profile", "policy", "access", *_EXISTS - {"vrf"},
 }  # fmt: skip
-"""What a port of a fabric of ours says."""
+"""Statements of a port in our own fabrics."""
 _BRIDGES_OR_ROUTES = ("Ethernet", "Port-Channel", "Vlan")
 _ROUTES = frozenset({"ipv4", "ipv6", "link_local", "virtual ipv4", "virtual ipv6", "address_from", "dhcp"})
 _BRIDGES = frozenset({"switchport", "bundle"})
@@ -325,7 +325,7 @@ def _policy(document: Document, paths: Mapping[str, str], policy: Said) -> None:
 
 
 def _beyond(document: Document, port: str, paths: Mapping[str, str], block: Scope) -> None:
-    """State what ports of our fabrics do not say."""
+    """State values that ports of our own fabrics never have."""
     values = block.values
     if "vrf" in values:
         document.put(paths["vrf"], *values["vrf"])

@@ -46,7 +46,7 @@ def _ramps(switch: Switch) -> list[str]:
 
 
 def _late_marks(switch: Switch) -> Iterator[tuple[PortProfile, str, int]]:
-    """Profiles whose marks come later than asked, with their delay in words and in bytes."""
+    """Yield profiles that mark later than requested, with their delay in words and in bytes."""
     for profile, us in _delays(switch):
         late_bytes = thresholds(us, profile.speed_gbps).min_bytes
         if profile.ecn and late_bytes > profile.ecn.max_bytes:
@@ -54,7 +54,7 @@ def _late_marks(switch: Switch) -> Iterator[tuple[PortProfile, str, int]]:
 
 
 def _timers(switch: Switch) -> Iterator[dict[str, int]]:
-    """Timers of the watchdog as asked and as EOS holds them."""
+    """Yield timers of the watchdog as requested and as EOS stores them."""
     for asked in limits.watchdogs(switch):
         timeout_ms, recovery_ms, polling_ms = _held_timers(asked)
         wanted = {"detect_ms": asked.detect_ms, "restore_ms": asked.restore_ms}

@@ -1,4 +1,4 @@
-"""What interfaces of others say beside those of a fabric of ours: further addresses, speeds, filters, settings."""
+"""Interface statements that our own fabrics never use: further addresses, speeds, filters, settings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SPANS = pattern(r"\d{1,4}(?:-\d{1,4})?(?:,\d{1,4}(?:-\d{1,4})?)*")
 
 
 def _speed(text: str) -> tuple[int, ...] | None:
-    """Gigabits per second, and lanes where the spelling says them."""
+    """Return gigabits per second, and lanes if the text states them."""
     if text in SPEED_OF:
         return SPEED_OF[text]
     found = _SPEED.fullmatch(text) or _MEGABITS.fullmatch(text)
@@ -138,7 +138,7 @@ _SETS = ("dhcp_relay", "access_list_in", "access_list_out")
 
 
 def finish(document: Document, paths: Mapping[str, str], block: Scope) -> None:
-    """State what entries of tables say of an interface."""
+    """State the values of tables about an interface."""
     for leaf in _SETS:
         document.put_set(paths[leaf], block.table(leaf))
     if pause := block.table("flow_control"):

@@ -1,6 +1,6 @@
 """Quality of service on EOS: classes, scheduling, marking, PFC with its watchdog, buffers.
 
-Where the catalog says so EOS marks by delay: a packet that waited longer than one threshold is marked, whatever its
+If the catalog specifies it, EOS marks by delay: a packet that waited longer than one threshold is marked, whatever its
 queue (Arista's description of ECN by latency, July 2024; michaely-cb/cluster-cp writes the line on interfaces). There
 is no ramp and no probability, so the threshold is Kmax: where the policy marks every packet too.
 """
@@ -32,8 +32,8 @@ LOSSY_PROFILE = "LOSSY"
 UNTRUSTED_PROFILE = "UNTRUSTED"
 """The QoS profile, and the policy map, of ports whose packets all go to the default class."""
 EGRESS_LOSSLESS_EXPONENT = 3  # the largest: PFC, not the egress limit, is to hold a lossless queue back
-# What a watched queue is given of the link before all scheduling: the watchdog asks for some, and as it may go
-# before strict queues too (assumed), it is the least there is.
+# The link share of a watched queue before all scheduling: the watchdog requires some, and since it may go before strict
+# queues too (assumed), it is the minimum.
 GUARANTEED_PERCENT = 1
 WATCHDOG_ACTIONS = {"drop": "drop", "forward": "notify-only"}
 ALL_GROUPS = "all"
@@ -122,7 +122,7 @@ class WatchdogView:
 
 @dataclass(frozen=True, slots=True)
 class QosView:
-    """What a switch does for its classes.
+    """The settings of a switch for its classes.
 
     Attributes:
         queue: EOS's word for a transmit queue; `queues`: their numbers.
@@ -131,7 +131,7 @@ class QosView:
         headroom_pool_bytes: None where the platform keeps no shared headroom pool or EOS cannot set one.
         untrusted: policy map, code point and traffic class of what arrives at ports that trust none; None without.
         counts_in_profiles: whether profiles count marks; needs_ecn_counters: whether the hardware counts none before
-            it is told to, as on the sand family.
+            this is configured, as on the sand family.
     """
 
     queue: str
@@ -318,7 +318,7 @@ def delays(switch: Switch) -> dict[str, int]:
 
 
 def counted_on_ports(switch: Switch) -> dict[str, tuple[int, ...]]:
-    """Port profile -> queues whose marks the port counts, where a QoS profile cannot say so."""
+    """Return port profile -> queues whose marks the port counts, if a QoS profile cannot configure this."""
     if words.counts_in_profiles(switch) or step_us(switch) is not None:
         return {}
     queues = tuple(c.priority for c in switch.qos.marked)

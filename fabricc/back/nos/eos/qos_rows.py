@@ -152,11 +152,11 @@ def marked(document: Document, policy: Said) -> Said | None:
 
 
 OF_PORTS = frozenset({"pfc", "watchdog"})
-"""What a port says of pausing by itself; the priorities that it pauses are a table."""
+"""Statements of a port about pausing; its paused priorities are a table."""
 
 
 def of_port(port: Scope) -> Iterator[Stated]:
-    """What a port says of pausing without a profile."""
+    """Return the statements of a port about pausing without a profile."""
     no_drop, values = port.table("no_drop"), port.values
     if "pfc" in values and no_drop:
         line = max(line for _, line in no_drop.values())
@@ -194,7 +194,7 @@ def _of_profile(profile: Scope) -> list[Stated]:
 
 
 def _of_queue(number: object, queue: Scope, *, told: bool = False) -> Iterator[Stated]:
-    """What a queue states of its port; if `told`, its scheduler only where a line says one."""
+    """Yield the statements of a queue about its port; if `told`, its scheduler only if a line states one."""
     said = [queue.values[name][1] for name in ("strict", "percent") if name in queue.values]
     weight = queue.values.get("percent", (0, 0))[0]
     if not told or "percent" in queue.values or queue.values.get("strict", ("", 0))[0] == "true":
@@ -233,7 +233,7 @@ def default_traffic_class(dscp: int) -> int:
 
 
 def finish(document: Document) -> None:
-    """State the maps in full, what no line says being EOS's default, and list thresholds that contradict others."""
+    """State the maps in full, with EOS's defaults where no line exists, and list contradicting thresholds."""
     classes: dict[Value, Said] = {dscp: (default_traffic_class(dscp), 0) for dscp in range(64)}
     classes |= document.scope.table("traffic classes")
     for dscp, said in classes.items():

@@ -30,7 +30,7 @@ TYPES = {"interface": _interface}
 
 
 def _static(family: int) -> tuple[Row, ...]:
-    """What follows the prefix of a static route, beside an address alone or nothing."""
+    """Return rows of a static route after its prefix, other than a lone address or nothing."""
     return (
         Entry(f"<address{family}> <rest>", "via", lambda _via, options: options),
         Entry("<interface>", "via"),
@@ -52,7 +52,7 @@ def _masked(address: str, mask: str, via: str, options: str | None = None) -> di
 
 
 def _section(pattern: str) -> tuple[Row, ...]:
-    """A part of the configuration that is told as it stands and not looked into."""
+    """Return rows of a section that is reported verbatim and not interpreted."""
     outer = pattern.count("<")
     words = " ".join(word for word in pattern.split() if word[0] != "<")
     key = f"routing/setting[{words}" + "".join(f" {{{place}}}" for place in range(outer))

@@ -29,7 +29,7 @@ CONTROL_PLANE_LIST = "FABRICC-CONTROL-PLANE"
 SERVER_GROUP = "FABRICC"
 ROLE = "network-admin"
 UNTYPEABLE = "untypeable"  # a password that no text fits, for accounts with a key alone
-GNMI_PROVIDER = "eos-native"  # the paths of EOS itself beside those of OpenConfig
+GNMI_PROVIDER = "eos-native"  # the paths of EOS itself, in addition to those of OpenConfig
 ROUTING_AGENTS = "multi-agent"
 QUEUE_MONITOR = "length"  # what EOS samples of its queues
 DEFAULT_LLDP_S = 30
@@ -71,7 +71,7 @@ class ManagementView:
 
     Attributes:
         control_plane: rules of the list in front of the CPU; none where EOS's own serves.
-        access_list: name of the list that guards the services; None where everyone may ask them.
+        access_list: name of the list that guards the services; None if they are open to everyone.
         nobody_list: name of the list that keeps everyone out over IPv6; None where there is none to keep out.
         removes_default_account: whether EOS's own `admin` goes; it stays where nobody else could log in, and where
             the spec has an account of that name.
@@ -186,7 +186,7 @@ def management_view(switch: Switch, balancing: BalancingView) -> ManagementView:
 
 
 def state(facts: Facts, switch: Switch) -> None:
-    """Add the settings that EOS expresses, and what it says beyond the Fabric."""
+    """Add the settings that EOS expresses, and its further facts."""
     balancing = balancing_view(switch)
     view = management_view(switch, balancing)
     facts |= setting_facts(switch)
@@ -308,7 +308,7 @@ ROWS: Sequence[Row] = (
             )),
         )),
     )),
-    # What may be asked, and by whom.
+    # Services that can be queried, and their clients.
     Block("ip access-list standard <word>", "access list", _NETWORKS),
     Block("ipv6 access-list standard <word>", "access list", _NETWORKS),
     Block("ip access-list <word>", "rules", (Entry("<integer> <permit|deny> <rest>", "rules", "{2} {3}"),)),
@@ -362,7 +362,7 @@ ROWS: Sequence[Row] = (
 
 
 def finish(document: Document) -> None:
-    """State what only several lines together say, and defaults that no line says."""
+    """State facts that need several lines, and defaults without a line."""
     for kind in ("ntp", "dns", "syslog"):
         document.put_set(f"management/{kind}", document.scope.table(kind))
     document.default("lldp/interval_s", DEFAULT_LLDP_S)

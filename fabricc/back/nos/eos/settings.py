@@ -29,7 +29,7 @@ def kept(name: str, outer: int, patterns: Iterable[str], about: str = "") -> tup
 
 
 def defaults(patterns: Iterable[str]) -> tuple[Row, ...]:
-    """Lines that say a default aloud: each pattern behind `no` and behind `default`."""
+    """Return rows of explicit defaults: each pattern after `no` and after `default`."""
     return tuple(Silent(f"(no|default) {pattern}") for pattern in patterns)
 
 

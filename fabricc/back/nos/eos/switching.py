@@ -20,7 +20,7 @@ VLAN_ROWS: Sequence[Row] = (
     )),
     *defaults(("mac address learning", "private-vlan", "trunk group", "name", "state")),
 )  # fmt: skip
-"""Of a VLAN, beside its name."""
+"""Rows of a VLAN other than its name."""
 
 _MODES = {"access": "access", "trunk": "trunk", "dot1q-tunnel": "tunnel", "tap": None, "tool": None}
 
@@ -120,7 +120,7 @@ ROWS: Sequence[Row] = (
 
 
 def trunk_vlans(block: Scope) -> Said | None:
-    """The VLANs of a trunk, as one text; None where no line says any."""
+    """Return the VLANs of a trunk as one text; None without a line."""
     vlans: list[str] = []
     last = 0
     for text, (how, line) in block.table("vlans").items():

@@ -19,7 +19,7 @@ def blanked(text: str) -> str:
         begins = next((at for at in range(after, end) if _BEGINS.fullmatch(lines[at])), end)
         begins += (
             lines[begins].strip() != _COMMENT
-        )  # a comment says nothing, what there is a banner of is told
+        )  # comments state nothing; the existence of a banner is reported
         lines[begins : end + 1] = ["!"] * (end + 1 - begins)
         after = end + 1
     return "\n".join(lines)

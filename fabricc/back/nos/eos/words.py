@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MANAGEMENT_VRF = "MGMT"
 MANAGEMENT_INTERFACE = "Management1"  # unless the catalog names another, as of two supervisors
 SSL_PROFILE = "FABRICC"  # of gNMI; the certificate is in the device's store, which a replace leaves alone
-GRPC_PORT = 6030  # of gNMI when no `port` says another
+GRPC_PORT = 6030  # of gNMI unless `port` sets another
 # EOS's own list in front of its CPU, `default-control-plane-acl`, knows gNMI at that port alone and cannot be changed.
 # What stands for it in the management VRF lets in what that list does of the services there, and gNMI (Arista openmgmt,
 # Securing Management Services).
@@ -129,7 +129,7 @@ def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
 
     Raises:
         KeyError: the catalog has no EOS settings for the model.
-        ValueError: the model has no such cage, or it has fewer lanes than children are asked of it.
+        ValueError: the model has no such cage, or it has fewer lanes than requested children.
     """
     nos = model.nos["eos"]
     group = model.split_cage(cage, child, children)

@@ -55,12 +55,12 @@ def render_frr_conf(
 ) -> str:
     """The text of `frr.conf` for one switch, as `show running-config` prints it.
 
-    frr-reload then finds nothing to change: what FRR leaves out because it is a default is left out here too.
+    frr-reload then finds nothing to change: defaults that FRR leaves out are left out here too.
 
     Args:
         switch: what to render; only `name`, `ports`, `bgp` and the loopbacks are used.
-        router_interfaces: True states the description and addresses of every port in `interface` blocks; False
-            where another file holds them. Router advertisements of unnumbered ports are stated either way.
+        router_interfaces: True states the description and addresses of every port in `interface` blocks; False if
+            another file contains them. Router advertisements of unnumbered ports are stated either way.
         hostname: False leaves the `hostname` line out. It must equal the kernel's hostname, else frr-reload
             never finds the running configuration equal.
         extra_head: global lines to add after `service integrated-vtysh-config`, such as
@@ -68,7 +68,7 @@ def render_frr_conf(
         multipath_limit: next hops that the FRR build was compiled for (`--enable-multipath`); FRR does not print
             `maximum-paths` when it equals this. The reader needs the same number.
         log_facility: of syslog; empty for FRR's own, which it does not print.
-        bfd_profile: holds the timers of BFD; None leaves them to FRR, whatever the plan says.
+        bfd_profile: holds the timers of BFD; None leaves them to FRR, whatever the plan contains.
         route_maps_of_source: `ip` or `ipv6` -> route map by which BGP's routes have the loopback as source address.
         graceful_restart: None states nothing, so that the router only helps its neighbours.
 
@@ -134,19 +134,19 @@ def _state_stopped(reading: Reading) -> None:
 
 COMMANDS = services.COMMANDS[FILE]
 ASIDES = Reader((aside.TOPIC,), {}, leave=_LEAVE)
-"""Of lines of frr.conf that say nothing about forwarding or losslessness."""
+"""Readers of lines of frr.conf without effect on forwarding or losslessness."""
 
 
 def read_frr_conf(text: str, file: str, reading: Reading, *, multipath_limit: int = MULTIPATH_LIMIT) -> None:
     """Add the facts of one `frr.conf` to `reading`, and its unknown lines.
 
-    A host name or an address of an interface beside a different one that `reading` has already is a fact of its own.
+    A host name or an interface address that differs from one in `reading` is a separate fact.
 
     Args:
         text: the file, or the output of `show running-config`.
         file: its name, for the lines of the facts.
         reading: what has been read so far.
-        multipath_limit: what `maximum-paths` is when the text is silent, see `render_frr_conf`.
+        multipath_limit: the default of `maximum-paths`, see `render_frr_conf`.
     """
     _router_reader(multipath_limit).read_file(file, text, reading)
 
@@ -208,7 +208,7 @@ class FrrLinux:
         return [(daemons.FILE, line, foreign) for line, foreign in daemons.foreign_lines(text)]
 
     def planned(self, switch: Switch) -> Facts:
-        """The Fabric's facts but for `DEPARTURES`, with daemons, kernel settings and what frr.conf says of itself."""
+        """Return the Fabric's facts except `DEPARTURES`, with daemons, kernel settings and frr.conf's own settings."""
         neutral = switch_facts(switch) | setting_facts(switch)
         facts = {path: value for path, value in neutral.items() if not _LEFT_OUT.fullmatch(path)}
         services.state(facts, switch)

@@ -1,4 +1,4 @@
-"""Lines of FRR that say nothing about forwarding or losslessness: logs, accounts, debugging, how daemons run."""
+"""Lines of FRR without effect on forwarding or losslessness: logs, accounts, debugging, daemon options."""
 
 from __future__ import annotations
 

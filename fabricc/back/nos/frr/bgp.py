@@ -145,7 +145,7 @@ def _printed(rule: PrefixRule) -> str:
 
 
 def state(facts: Facts, switch: Switch, profile: str | None = BFD_PROFILE) -> None:
-    """Add what FRR says beyond the Fabric: that policy is required, and who uses which profile of BFD."""
+    """Add further facts of FRR: that policy is required, and the users of each BFD profile."""
     facts["bgp/requires_policy"] = "true"
     if switch.bgp.bfd_interval_ms is None:
         return
@@ -308,7 +308,7 @@ def topic(multipath_limit: int) -> Topic:
 
 
 def _finish(multipath_limit: int, document: Document) -> None:
-    """State lists, maps, timers, and sessions with what their peer groups say; the first process counts."""
+    """State lists, maps, timers, and sessions with the values of their peer groups; the first process counts."""
     scope = document.scope
     policy.finish(document)
     routing.finish(document)
@@ -343,7 +343,7 @@ def _routes(tenant: Scope) -> bool:
 
 
 def finish_process(document: Document, bgp: Scope, multipath_limit: int, prefix: str = "") -> None:
-    """State what a process says, of the default routing instance or below `prefix`."""
+    """State the values of a process, of the default routing instance or below `prefix`."""
     values, line = bgp.values, bgp.line
     timers = DATACENTER_TIMERS if "datacenter" in document.scope.values else TRADITIONAL_TIMERS
     defaults: dict[str, Value] = {"keepalive_s": timers[0], "hold_s": timers[1], "multipath_relax": "false"}

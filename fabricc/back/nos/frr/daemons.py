@@ -39,7 +39,7 @@ _FEWEST_FILES = 1024
 
 
 class DaemonsError(Exception):
-    """The file says what a lab does not start; `line` counts from 1."""
+    """The file requires something that a lab does not start; `line` counts from 1."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)

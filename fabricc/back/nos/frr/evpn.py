@@ -259,7 +259,7 @@ TENANT_ROWS: tuple[Row, ...] = (
 
 
 def finish_routes(document: Document, bgp: Scope) -> None:
-    """State what the router's process says of segments, whose VLANs another file has."""
+    """State the values of the router's process about segments, whose VLANs another file has."""
     if "evpn" in bgp.values:
         document.put("evpn/route_targets", "all", bgp.values["evpn"][1])
     of_vni = _vlans_of(document.reading)
@@ -273,7 +273,7 @@ def finish_routes(document: Document, bgp: Scope) -> None:
 
 
 def finish_tenants(document: Document) -> None:
-    """State what is said of VRFs."""
+    """State the values of VRFs."""
     for name, scope in document.scope.each("vrf").items():
         document.put_leaves(f"evpn/vrf[{name}]/", scope.values, ("vni",))
     for name, scope in document.scope.each("tenant").items():

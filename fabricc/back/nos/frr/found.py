@@ -16,7 +16,7 @@ FILE = "frr.conf"
 _INTERFACES = "interfaces"
 _BY_NAME = {"daemons", "sysctl.conf", "lldpd.conf", "nftables.conf", "timesyncd.conf", "resolv.conf", "rsyslog.conf",
             "hostname"}  # fmt: skip
-"""Files of the box that say too little to be told by their text."""
+"""Files of the box with too little content to recognize them by text."""
 NAMES = frozenset(("frr", "interfaces", *(name.partition(".")[0] for name in _BY_NAME)))
 _SIGNS = {
     "> bgp router-id": 1, "> bgp suppress-fib-pending": 3, "> bgp bestpath": 1, "> bgp log-neighbor-changes": 1,
@@ -58,13 +58,13 @@ def ifupdown(text: str) -> bool:
 
 
 def identity(files: Mapping[str, str]) -> Identity:
-    """The release that `frr.conf` begins with; what the box is, no file says."""
+    """Return the release in the first line of `frr.conf`; no file names the box."""
     found = told(files.get(FILE, "")[:65536], _HEADER)
     return Identity(release=found.get("release", ""))
 
 
 def output(text: str) -> Output | None:
-    """`vtysh -c "show version"`, and what lldpd tells."""
+    """Read `vtysh -c "show version"` and the output of lldpd."""
     found, neighbours = told(text, _VERSION), seen(text)
     if not found and not neighbours:
         return None

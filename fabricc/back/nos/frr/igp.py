@@ -1,4 +1,4 @@
-"""OSPF, OSPFv3 and IS-IS as FRR's lines say them: processes, and what interfaces say of them.
+"""OSPF, OSPFv3 and IS-IS in FRR's lines: processes, and their settings on interfaces.
 
 Facts of OSPFv3 are those of a process `v3`; a process without a number is `default`.
 """
@@ -107,7 +107,7 @@ ROWS: tuple[Row, ...] = (
     *_process("router ospf6", "ospf6", _OSPF),
     *_process("router isis <word>", "isis", _ISIS),
 )
-"""Lines beside interfaces."""
+"""Rows other than those of interfaces."""
 
 _OSPF_SETTINGS = (
     "advertise prefix-list", "authentication", "bfd", "capability opaque", "dead-interval", "graceful-restart",
@@ -189,6 +189,6 @@ def _finish_isis(document: Document, process: Scope, prefix: str) -> None:
 
 
 def _put_presence(document: Document, process: Scope, prefix: str) -> None:
-    """State that a process is there, of which nothing else is said."""
+    """State that a process exists, if nothing else states it."""
     if not (process.values or process.tables):
         document.put(f"{prefix}setting[process]", "true", process.line)

@@ -65,8 +65,8 @@ def ports_view(switch: Switch) -> dict[str, object]:
 def network_rules(switch: Switch) -> dict[int, str]:
     """Routing rules by preference that keep the management network to the switch's own packets (ip-rule(8)).
 
-    Linux asks the input port whether it forwards, so that `ip-forward off` on the management port stops what comes
-    from there and nothing that goes there.
+    Linux checks forwarding on the input port: `ip-forward off` on the management port stops packets from there, but
+        none that go there.
     """
     network = ip_interface(switch.management.address).network
     return {OWN_RULE: f"to {network} iif lo lookup main", FABRIC_RULE: f"to {network} unreachable"}
@@ -195,7 +195,7 @@ ROWS: Sequence[Row] = (
 
 
 def finish_router(document: Document) -> None:
-    """State the facts of zebra's interfaces, beside what other files say of them: the kernel adds addresses."""
+    """State the facts of zebra's interfaces in addition to those of other files: the kernel adds addresses."""
     blocks = [*document.scope.each("interface").items(), *document.scope.each("interface in").items()]
     for named, block in blocks:
         name = str(named).split(None, 1)[0]
@@ -217,7 +217,7 @@ _PORT = ("mtu", "enabled")
 
 
 def finish(document: Document) -> None:
-    """State the facts of interfaces that come up at boot, and whether the management network is apart."""
+    """State the facts of interfaces that come up at boot, and whether the management network is separate."""
     scope = document.scope
     automatic = dict(scope.table("auto"))
     for interface, owner in (("lo", "loopback"), (MANAGEMENT_INTERFACE, "management")):
@@ -253,9 +253,9 @@ def finish(document: Document) -> None:
 
 
 def _finish_isolation(reading: Reading) -> None:
-    """State whether rules keep packets of the fabric's ports from the management network and from its gateway.
+    """State whether rules block packets of the fabric's ports from the management network and from its gateway.
 
-    A rule is asked before the main table, which has that network as a connected route, when its preference is lower.
+    A rule precedes the main table, which has that network as a connected route, if its preference is lower.
     """
     facts = reading.facts
     try:

@@ -1,4 +1,4 @@
-"""Routing policy as FRR's lines say it: prefix, access, community and AS-path lists, and route maps."""
+"""Routing policy in FRR's lines: prefix, access, community and AS-path lists, and route maps."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _entry(action: str, text: str) -> str:
 
 
 def _further(words: str, rest: str) -> dict[str, str]:
-    """A line of a clause that its fact tells as it stands."""
+    """Return a line of a clause that its fact quotes verbatim."""
     return {f"{words} {rest}": f"{words} {rest}"}
 
 
@@ -101,9 +101,9 @@ ROWS: Sequence[Row] = (
     )),
     *(Keep(f"{keyword} protocol bgp route-map <word>", f"{keyword} source") for keyword in ANY),
 )  # fmt: skip
-"""Lines beside processes."""
+"""Rows other than those of processes."""
 _OF_FABRIC = frozenset({"action", *ANY, "community_list", "local_preference", "add_community", "source"})
-"""What is kept of a clause beside lines that its fact tells as they stand."""
+"""Values of a clause other than lines that its fact quotes verbatim."""
 
 
 def finish(document: Document) -> None:

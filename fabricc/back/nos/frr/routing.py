@@ -1,4 +1,4 @@
-"""What FRR's lines say beside processes: static routes, routing instances, BFD, segment routing."""
+"""FRR's lines outside of routing processes: static routes, routing instances, BFD, segment routing."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ ROWS: tuple[Row, ...] = (
     Fact("no ip forwarding", "routing/enabled[ipv4]", "false"),
     Fact("no ipv6 forwarding", "routing/enabled[ipv6]", "false"),
 )  # fmt: skip
-"""Lines beside processes."""
+"""Rows other than those of processes."""
 
 
 def finish(document: Document) -> None:

@@ -47,9 +47,9 @@ DEPARTURES = (
 
 
 def next_hop_lines(switch: Switch) -> tuple[str, ...]:
-    """What the switch's release is told about next-hop groups.
+    """Return the lines about next-hop groups for the switch's release.
 
-    FRR 8.4 keeps a shrunken kernel next-hop group for good after a port flap, so it is told not to use them.
+    FRR 8.4 keeps a shrunken kernel next-hop group for good after a port flap, so they are disabled.
     """
     return () if has(switch, RECOVERING_GROUPS) else ("no zebra nexthop kernel enable",)
 
@@ -144,7 +144,7 @@ def state(facts: Facts, switch: Switch) -> None:
 
 
 def state_router(facts: Facts, switch: Switch, head: Sequence[str]) -> None:
-    """Add what frr.conf says of itself, with these lines at its head."""
+    """Add the facts of frr.conf's own settings, with these lines at its head."""
     facts["structure/frr_hostname"] = switch.name
     facts["log/syslog"] = LOG_LEVEL
     for line in head:
@@ -178,7 +178,7 @@ def _other_options(text: str) -> str | None:
 
 
 def _started(daemon: str, state: str) -> dict[str, str]:
-    """Of daemons that run, and of those that are asked for; what others do not do is no fact."""
+    """Return the facts of running and requested daemons; other daemons have no facts."""
     stated = daemon in ("bgpd", "bfdd") or state == "yes"
     return {f"daemon[{daemon}]": state} if stated else {}
 

@@ -1,4 +1,4 @@
-"""BGP sessions as FRR's lines say them: neighbours, the peer groups that they take settings from, and BFD's timers."""
+"""BGP sessions in FRR's lines: neighbors, the peer groups that they inherit from, and BFD's timers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 FAMILIES = ("ipv4", "ipv6")
 FURTHER = ("ipv4 vpn", "ipv6 vpn", "ipv4 labeled-unicast", "ipv6 labeled-unicast")
-"""Families that no session carries unless it says so."""
+"""Families that a session carries only if it activates them."""
 ALLOWED_AS = 3
-"""How often the own AS number may be in a path where `allowas-in` says no number (user guide, BGP)."""
+"""The limit of the own AS number in a path for `allowas-in` without a number (user guide, BGP)."""
 FARTHEST = 255
-"""Hops of `ebgp-multihop` that says no number."""
+"""Hops of `ebgp-multihop` without a number."""
 _BFD = ("bfd_on", "bfd_profile")
 _OWN = (
     "remote_asn", "description", "ttl_security_hops", "secret", "remote_kind", "password", "enabled", "local_asn",
@@ -35,7 +35,7 @@ _FURTHER_JOINT = (
 _FLAGS = ("reflector_client", "next_hop_self", "next_hop_unchanged")
 """Statements whose value is the families that they are made of."""
 _MEMBER = frozenset({"group", "remote_asn", "description"})
-"""What a member of a peer group says for itself, as a rule."""
+"""Statements that members of a peer group usually have themselves."""
 _TIMERS = {"transmit": BFD_INTERVAL_MS, "receive": BFD_INTERVAL_MS, "multiplier": BFD_MULTIPLIER}
 
 
@@ -87,7 +87,7 @@ SESSION: tuple[Row, ...] = (
         "strict-capability-match", "tcp-mss", "timers connect", "timers delayopen",
     ),
 )  # fmt: skip
-"""What a line of the process says behind the neighbour's name."""
+"""Rows of the process after the neighbor's name."""
 NEGATED: tuple[Row, ...] = (
     Keep("(shutdown|shut)", "enabled", "true"),
     Keep("capability extended-nexthop", "extended_next_hop", "false"),
@@ -143,7 +143,7 @@ def of_family(family: str) -> tuple[Row, ...]:
 
 
 def finish(document: Document, bgp: Scope, prefix: str = "") -> None:
-    """State sessions with what their peer groups say; most members of a group say nothing of what it does."""
+    """State sessions with the values of their peer groups, which most members do not repeat."""
     speakers = {str(name): speaker for name, speaker in bgp.each("neighbor").items()}
     default: dict[str, Said] = {"ipv4": ("false" if "no default" in bgp.values else "true", 0)}
     if "ipv6 default" in bgp.values:
@@ -187,9 +187,9 @@ def finish(document: Document, bgp: Scope, prefix: str = "") -> None:
 
 
 def _stated(said: Mapping[str, Said], default: Mapping[str, Said]) -> list[tuple[str, Value, int]]:
-    """What a session states beside its far end, (name, value, line), by the families that it carries or not by default.
+    """Return statements of a session except its far end, (name, value, line), by the families that it carries.
 
-    The line is 0 where none says it.
+    `default` are the families active by default. The line is 0 without a line.
     """
     carried = {f: said.get(f"{f} active") or default.get(f, ("false", 0)) for f in (*FAMILIES, *FURTHER)}
     active = [f for f, (value, _) in carried.items() if value == "true"]
@@ -212,7 +212,7 @@ _PLAIN = frozenset({
 
 
 def _further(said: Mapping[str, Said], active: list[str]) -> dict[str, Said]:
-    """What few sessions state: the rest of what is said of families, and settings."""
+    """Return rare statements of a session: the rest of its family values, and settings."""
     found: dict[str, Said] = dict(settings_in(said))
     for key in _FURTHER_JOINT:
         found |= joint(key, {f: said.get(f"{f} {key}") for f in active})
@@ -263,7 +263,7 @@ def _finish_bfd(document: Document, used: Mapping[Value, int], prefix: str) -> N
 
 
 def joint(name: str, by_family: Mapping[str, Said | None]) -> dict[str, Said]:
-    """One value for all families, or each family's own where they differ; nothing when none says one."""
+    """Return one value for all families, or each family's own if they differ; empty without values."""
     said = [each for each in by_family.values() if each]
     if not said:
         return {}

@@ -18,7 +18,7 @@ BFD_INTERVAL_MS = 300  # transmit and receive
 BFD_MULTIPLIER = 3
 BFD_PROFILE = "FABRIC"
 MULTIPATH_LIMIT = 256  # `--enable-multipath` of the Debian and FRR project packages
-RA_INTERVAL_S = 10  # what bgpd itself asks of zebra for an unnumbered neighbour
+RA_INTERVAL_S = 10  # the value that bgpd itself requests from zebra for an unnumbered neighbor
 
 COMMUNITY_NAMES = {
     "65535:0": "graceful-shutdown", "65535:1": "accept-own", "65535:2": "route-filter-translated-v4",

@@ -1,4 +1,4 @@
-"""Statements of Junos that say nothing about forwarding or losslessness: accounts, logs, clocks, certificates."""
+"""Statements of Junos without effect on forwarding or losslessness: accounts, logs, clocks, certificates."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """BGP and routing policy of Junos: groups per direction and transport, route maps as policy statements.
 
-Junos exports from the routing table: every group exports through the policy that chooses what may go to BGP at all,
-whose terms say `next policy`, and then through its own.
+Junos exports from the routing table: every group exports through the policy that selects routes for BGP, whose terms
+end in `next policy`, and then through its own.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _OTHERS = ("aggregate", "bgp", "direct")
 DYNAMIC_NEIGHBOR = "UNNUMBERED"
 DEFAULT_HOLD_S = 90
 DEFAULT_BFD_MULTIPLIER = 3
-# Router advertisements, by which neighbours find each other on unnumbered links: Junos's own are up to 600 s apart
-# (RFC 4861). FRR's BGP takes 10 s for the same purpose, and 3 s is the least there is.
+# Router advertisements, by which neighbors find each other on unnumbered links: Junos's default interval is up to 600
+# s (RFC 4861). FRR's BGP takes 10 s for the same purpose, and 3 s is the least there is.
 RA_MAX_S, RA_MIN_S = 10, 3
 # Below this hold time Juniper recommends `precision-timers`, which Junos OS Evolved does not have (Juniper,
 # precision-timers, edit protocols bgp).
@@ -266,7 +266,7 @@ def _match_words(rule: PrefixRule) -> str:
 
 
 def state(facts: Facts, switch: Switch) -> None:
-    """Change the facts of sessions and policy to what Junos holds of them, and add what it says beyond the Fabric."""
+    """Change the facts of sessions and policy to the values of Junos, and add its further facts."""
     bgp = switch.bgp
     facts |= {
         "bgp/keepalive_s": bgp.hold_s // HOLD_PER_KEEPALIVE,

@@ -34,7 +34,7 @@ _FAMILY = {
     ("evpn", "signaling"): "evpn", ("inet-vpn", "unicast"): "vpnv4", ("inet6-vpn", "unicast"): "vpnv6",
     ("l2vpn", "signaling"): "l2vpn", ("inet", "multicast"): "ipv4 multicast", ("inet6", "multicast"): "ipv6 multicast",
 }  # fmt: skip
-"""Families beside plain IPv4 and IPv6 as facts call them; others by Junos's own words."""
+"""Families other than plain IPv4 and IPv6, with their names in facts; others keep Junos's names."""
 _FAMILIES = (
     "inet|inet6|evpn|inet-vpn|inet6-vpn|l2vpn|iso-vpn|inet-mdt|inet-mvpn|inet6-mvpn|bridge-vpn|bridge|fabric"
     "|fabric-vpn|inet-bgpmcast|inet6-bgpmcast|traffic-engineering"
@@ -111,7 +111,7 @@ _SESSION: Sequence[Row] = (
               "egress-te-adj-segment link-bandwidth message-batching nlri no-global-load-balancing "
               "route-server-client send-non-transitive-link-bandwidth tcpao-auth-mismatch"),
 )  # fmt: skip
-"""What a neighbour leaves unsaid its group says, and then the protocol."""
+"""Settings of a neighbor, inherited from its group and then from the protocol."""
 _GROUP: Sequence[Row] = (
     Keep("multipath", "multipath", "false"),
     Keep("multipath multiple-as", "multipath", "true"),
@@ -120,9 +120,9 @@ _GROUP: Sequence[Row] = (
     *verbatim("multipath+"),
     *_SESSION,
 )
-"""What a group leaves unsaid the protocol says."""
+"""Settings of a group, inherited from the protocol."""
 _ALONE: Sequence[Row] = tuple(row for row in _GROUP if row.pattern != "hold-time <integer>")
-"""What the protocol says: its hold time is the process's."""
+"""Settings of the protocol only: its hold time belongs to the process."""
 
 _NONE = (None, 0)
 _SAID = (
@@ -286,7 +286,7 @@ def _listed_asn(document: Document, group: Scope) -> dict[str, Said]:
 
 
 def _session(document: Document, prefix: str, said: Scope, *, unnumbered: bool = False) -> None:
-    """State one session by what it, its group and the protocol say."""
+    """State one session from its own settings, those of its group and of the protocol."""
     values, imports, exports = said.values, said.table("import"), said.table("export")
     document.put_leaves(prefix, values, _SAID)
     if "remote_asn" not in values and "type" in values:
@@ -316,7 +316,7 @@ def _session(document: Document, prefix: str, said: Scope, *, unnumbered: bool =
 
 
 def _chain(said: Mapping[Value, Said]) -> tuple[list[str], int]:
-    """The words of a chain of policies and its line; the brackets around an expression say nothing."""
+    """Return the words of a chain of policies and its line; brackets around an expression have no meaning."""
     words = [str(word) for word in said]
     while words[:1] == ["("] and words[-1:] == [")"]:
         words = words[1:-1]

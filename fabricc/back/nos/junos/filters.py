@@ -49,7 +49,7 @@ class FilterView(NamedTuple):
 
 
 def filter_views(switch: Switch) -> list[FilterView]:
-    """Return the filters of `lo0`: none where neither access networks nor TTL security are asked for."""
+    """Return the filters of `lo0`: none without requested access networks or TTL security."""
     if not switch.management.access and not switch.bgp.ttl_security:
         return []
     families = ["inet", "inet6"] if _has_ipv6(switch) else ["inet"]

@@ -55,7 +55,7 @@ takes = by_signs(FILE, _SIGNS)
 
 
 def identity(files: Mapping[str, str]) -> Identity:
-    """The release that a configuration begins with; it does not say what the box is."""
+    """Return the release in the first line of a configuration; it does not name the box."""
     found = told("".join(files.values())[:65536], _HEADER)
     return _identity("", found.get("box", ""), found.get("release", ""))
 

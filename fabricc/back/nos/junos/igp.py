@@ -95,7 +95,7 @@ COMMON: Sequence[Row] = (
 
 
 def finish(document: Document) -> None:
-    """State both protocols; what an interface says is the interface's, in whatever routing instance it is."""
+    """State both protocols; settings of an interface belong to the interface, in any routing instance."""
     for protocol, process in _PROCESS.items():
         for ospf in document.scope.each(protocol).values():
             _ospf(document, protocol, process, ospf)

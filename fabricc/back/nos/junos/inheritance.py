@@ -1,6 +1,7 @@
-"""What a Junos configuration says in one place for several: `groups` with wildcards, and `interface-range`.
+"""Statements of a Junos configuration for several places: `groups` with wildcards, and `interface-range`.
 
-A group says what holds where nothing else does; of several applied in one place the first counts, and those applied
+A group sets values that apply where nothing else does; of several applied in one place the first counts, and those
+applied
 further in count before those around (Juniper, CLI User Guide, "Use Configuration Groups"). What is inherited is a
 statement at the line of the group.
 """
@@ -142,7 +143,7 @@ def _matched(group: _Branch, own: _Branch, path: Words, words: Words = ()) -> It
 
 
 def _of_range(said: Sequence[Statement], whole: _Branch) -> Iterator[Statement]:
-    """What a range says of each of its members."""
+    """Return the statements of a range for each of its members."""
     members: dict[str, None] = {}
     there = whole.below.get("interfaces", _NOTHING).below
     others: list[Statement] = []

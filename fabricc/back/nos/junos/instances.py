@@ -1,4 +1,4 @@
-"""Routing instances of Junos, overlays, DHCP relays, and what is said of routing as a whole."""
+"""Routing instances of Junos, overlays, DHCP relays, and settings of routing as a whole."""
 
 from __future__ import annotations
 
@@ -197,12 +197,12 @@ def finish(document: Document) -> None:
 
 
 def _is_gateway(prefix: str, route: Scope) -> bool:
-    """Whether a route is a default one that has a next hop and nothing else said of it."""
+    """Return whether a route is a default route with a next hop and no other settings."""
     return _DEFAULTS.fullmatch(prefix) is not None and bool(route.tables) and not route.values
 
 
 def _common(document: Document, scope: Scope) -> dict[str, int]:
-    """State what a routing instance may say as the default one does; the numbers of its VLANs."""
+    """State settings that a routing instance shares with the default one; return the numbers of its VLANs."""
     ids = switching.state(document, scope)
     bgp_rows.finish(document)
     igp.finish(document)

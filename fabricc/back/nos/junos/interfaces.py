@@ -131,7 +131,7 @@ def _fec(port: Port) -> str | None:
 
 
 def state(facts: Facts, switch: Switch) -> None:
-    """Add what Junos says of ports beyond the Fabric: splits, the physical MTU, FEC."""
+    """Add further facts of Junos about ports: splits, the physical MTU, FEC."""
     for name, port in _splits(switch).items():
         facts[f"platform/sub_ports[{name}]"] = port.children
     for port in switch.ports:
@@ -147,7 +147,7 @@ _FEC = {"fec91": "rs", "fec74": "fc"}
 _MANAGEMENT = re.compile(r"em\d|fxp\d|vme|me\d|re\d:mgmt-\d")
 _ESI = re.compile(r"(?:[0-9A-Fa-f]{1,2}:){9}[0-9A-Fa-f]{1,2}")
 TAG_BYTES = {"setting vlan-tagging": 4, "setting flexible-vlan-tagging": 8, "setting stacked-vlan-tagging": 8}
-"""What an interface's MTU counts beside the Ethernet header where frames have tags (Juniper, "Protocol MTU")."""
+"""Bytes in an interface's MTU besides the Ethernet header for tagged frames (Juniper, "Protocol MTU")."""
 _ETHER = "(ether-options|gigether-options|fastether-options)"
 _LACP = "aggregated-ether-options lacp"
 
@@ -251,7 +251,7 @@ ROWS: Sequence[Row] = (
     Block("interfaces <word>", "interface", _INTERFACE),
 )  # fmt: skip
 _IDLE = frozenset({"physical_mtu", "fec", "speed_gbps"})
-"""What is also said of a port that does nothing, such as a cage that is split."""
+"""Statements about an unused port, such as a split cage."""
 _STATED = (
     "description", "fec", "physical_mtu", "bundle", "native_vlan", "autoneg", "flow_control", "ethernet_segment",
 )  # fmt: skip
@@ -302,7 +302,7 @@ def _place(name: str) -> str:
 
 
 def _speeds(scope: Scope, interfaces: Mapping[Captured, Scope]) -> dict[str, Said]:
-    """Speeds by the numbers of ports, by what `chassis` says of a port and by its own."""
+    """Return speeds by the numbers of ports, from `chassis` and from the port itself."""
     speeds = {
         name.removeprefix("speed "): said for name, said in scope.values.items() if name.startswith("speed ")
     }
@@ -326,7 +326,7 @@ def _bundle(document: Document, paths: PortPaths, block: Scope, interfaces: Mapp
 
 
 def _loopback(document: Document, unit: Scope) -> None:
-    """State the loopback's addresses: one of each family is the switch's, others are beside."""
+    """State the loopback's addresses: one of each family is the switch's, others are further addresses."""
     for family, version in words.FAMILIES.items():
         for said in unit.each(family).values():
             addresses = _addresses(said)
@@ -337,7 +337,7 @@ def _loopback(document: Document, unit: Scope) -> None:
 
 
 def _management(document: Document, port: str, unit: Scope) -> None:
-    """State the address of the out-of-band port, the first that says one."""
+    """State the address of the out-of-band port, the first one that is stated."""
     for family in words.FAMILIES:
         for said in unit.each(family).values():
             addresses = _addresses(said)
@@ -377,7 +377,7 @@ def _unit(
 
 
 def _rest(document: Document, name: str, unit: Scope) -> None:
-    """State what a unit says beside its addresses."""
+    """State the settings of a unit other than its addresses."""
     paths = port_paths(name)
     if "." in name:
         document.put(paths["enabled"], *unit.values.get("enabled", ("true", unit.line)))
@@ -395,7 +395,7 @@ def _rest(document: Document, name: str, unit: Scope) -> None:
 
 
 def _addresses(said: Scope) -> list[Said]:
-    """The addresses of a family, the primary one first: the one said to be, else the lowest (Juniper, `primary`)."""
+    """Return the addresses of a family, the primary one first: the stated one, else the lowest (Juniper, `primary`)."""
     addresses = said.each("address")
     order = [*addresses]
     if len(order) > 1:

@@ -30,7 +30,7 @@ _MODELS = "the first of Juniper's YANG models to have it, junos-qfx from 19.1 an
 
 
 def _marks(switch: Switch) -> list[dict[str, Any]]:
-    """What profiles mark, of a switch of which some class is marked, beside a queue's share of the pool."""
+    """Return marked values of profiles next to a queue's share of the pool, for a switch that marks some class."""
     queue = queue_bytes(switch)
     marked = any(c.ecn for c in switch.qos.classes)
     return [
@@ -84,7 +84,7 @@ def _takes(watchdog: Watchdog) -> bool:
 
 
 def _slower_bfd(switch: Switch) -> Iterator[dict[str, Any]]:
-    """BFD where the platform's least interval is above the one that is asked for."""
+    """Yield BFD settings whose interval is below the platform's minimum."""
     bgp, held_ms = switch.bgp, bfd_interval_ms(switch)
     if held_ms is not None and held_ms != bgp.bfd_interval_ms:
         detection_ms = held_ms * bgp.bfd_multiplier
@@ -93,7 +93,7 @@ def _slower_bfd(switch: Switch) -> Iterator[dict[str, Any]]:
 
 
 def _hidden(prefix_list: PrefixList) -> tuple[str, str] | None:
-    """A prefix of the list, and one around it that permits more there; Junos asks the inner one alone."""
+    """Return a prefix of the list and a more permissive one around it; Junos matches the inner one only."""
     permitted: dict[IPv4Network | IPv6Network, set[int]] = {}
     for rule in prefix_list.rules:
         network = ip_network(rule.prefix)

@@ -1,7 +1,7 @@
-"""Routing policy of Junos as it is read: lists, communities, AS paths, and policy statements term by term.
+"""The reader of Junos routing policy: lists, communities, AS paths, and policy statements term by term.
 
-A policy of others is a route map whose clauses are its terms in order, ten apart: Junos goes by their order and not by
-their names (Juniper, "Routing Policy Terms").
+A foreign policy is a route map whose clauses are its terms in order, numbered in steps of ten: Junos uses their order
+and not their names (Juniper, "Routing Policy Terms").
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ STATIC_TERM = "STATIC"
 OTHERS_TERM = "OTHERS"
 DEFAULT_TERM = "DEFAULT"
 OWN_TERMS = frozenset({SUMMARY_TERM, AGGREGATES_TERM, BGP_TERM, STATIC_TERM, OTHERS_TERM, DEFAULT_TERM})
-"""Terms beside numbered ones that route maps of fabricc are written with."""
+"""Terms other than numbered ones in route maps of fabricc."""
 _STEP = 10
 _RANGE = re.compile(r"/(\d{1,3})-/(\d{1,3})")
 _UPTO = re.compile(r"/(\d{1,3})")
@@ -205,7 +205,7 @@ def _action(term: Scope) -> object:
 
 
 def _as_written(statement: Scope) -> bool:
-    """Whether a policy is a route map as fabricc writes it: numbered terms, and some of its own beside."""
+    """Return whether a policy is a route map of fabricc: numbered terms, and some of its own."""
     names = [str(name) for name in statement.each("term")]
     rest = statement.values or statement.tables
     return bool(names) and not rest and all(is_number(name) or name in OWN_TERMS for name in names)
@@ -219,7 +219,7 @@ def _numbered(document: Document, name: str, statement: Scope) -> None:
 
 
 def _ordered(document: Document, name: str, statement: Scope) -> None:
-    """State a policy by the order of its terms, what is said outside of terms being the last."""
+    """State a policy by the order of its terms; statements outside of terms come last."""
     terms = [(str(term), each) for term, each in statement.each("term").items()]
     if statement.values or statement.tables:
         terms.append(("", statement))
@@ -249,7 +249,10 @@ def _term(document: Document, policy: str, name: str, term: Scope) -> tuple[str,
 
 
 def _clause(document: Document, number: int, term: Scope, *, as_written: bool = False) -> tuple[str, int]:
-    """A term as a clause, and the last line that says something of it; `as_written`: protocols are told elsewhere."""
+    """Return a term as a clause, and the last line that contributes to it.
+
+    With `as_written`, protocols are stated elsewhere.
+    """
     preference = term.values.get("local_preference")
     action = _action(term)
     named = {kind: _names(document, term, kind, of) for kind, of in _NAMED.items()}

@@ -67,7 +67,7 @@ class FillLevels(NamedTuple):
 
 
 class ProfileView(NamedTuple):
-    """What definitions named after a port profile say: PFC of its ports, and the curve by which they mark.
+    """The definitions named after a port profile: PFC of its ports, and their marking curve.
 
     Attributes:
         mru: the largest frame received in bytes, for which Junos sizes headroom.
@@ -208,8 +208,8 @@ def detection(watchdog: Watchdog) -> Detection:
 def shared_buffer(switch: Switch) -> SharedBuffer | None:
     """The catalog's split; None where it has none or no class is lossless.
 
-    The threshold belongs to the whole switch, so the smallest that any port profile asks for is taken: it pauses
-    earliest and is safe for all.
+    The threshold applies to the whole switch, so the smallest of all port profiles is used: it pauses earliest and is
+        safe for all.
     """
     split = settings(switch)
     if "lossless_percent" not in split or not switch.qos.headrooms:

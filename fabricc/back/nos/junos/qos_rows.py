@@ -285,7 +285,7 @@ def _attachments(document: Document) -> Iterator[tuple[str, Scope]]:
 def _stated(
     document: Document, scheduler_map: Scope | None, classifier: Scope | None, profile: Scope | None
 ) -> Stated:
-    """What an interface states by what it refers to, at line 0 where the reference is all that says so."""
+    """Return the statements of an interface through its references, at line 0 if only the reference states them."""
     stated: Stated = []
     for name, (scheduler, line) in scheduler_map.table("schedulers").items() if scheduler_map else ():
         forwarding_class = _class_of(document, name, line)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Account, Snmp, Switch
 
-# One seed per tier, so that a tier does not repeat the choice of the one below: odd and far apart.
+# One seed per tier, so that a tier does not repeat the choice of the one below: odd and widely spaced.
 HASH_SEEDS = (2_654_435_769, 1_013_904_223, 3_668_339_987)
 DYNAMIC = {Spreading.FLOWLET: "flowlet", Spreading.PACKET: "per-packet"}
 
@@ -67,13 +67,13 @@ class BalancingView(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ServicesView:
-    """What Junos adds to a switch's `Management`.
+    """Values of Junos in addition to a switch's `Management`.
 
     Attributes:
         instance, interface: of the out-of-band side; `family` and `default`: of its address and default route.
         root: whose key satisfies `root-authentication`; None without users.
         template_user: account whose rights TACACS+ users get that have none of their own; None without TACACS+.
-        accounted: the events that TACACS+ servers are told of.
+        accounted: the events that are reported to TACACS+ servers.
         certificate: name of the certificate that gNMI shows.
         lldp_s, lldp_delay_s: None at Junos's defaults.
     """
@@ -148,7 +148,7 @@ def _lldp_delay_s(interval_s: int) -> int | None:
 
 
 def state(facts: Facts, switch: Switch) -> None:
-    """Add settings, and what Junos says of the device beyond the Fabric."""
+    """Add settings and further facts of Junos about the device."""
     facts |= setting_facts(switch)
     facts.pop("load_balancing/queue_pairs", None)
     for port in switch.ports:
@@ -258,7 +258,7 @@ ROWS: Sequence[Row] = (
 
 
 def finish(document: Document) -> None:
-    """State servers that are asked by way of the management instance, LLDP's timers, and whether that is apart."""
+    """State servers that are reached through the management instance, LLDP's timers, and whether it is separate."""
     scope = document.scope
     for kind in ("ntp", "dns"):
         document.put_set(f"management/{kind}", scope.table(kind))
@@ -282,7 +282,7 @@ def finish(document: Document) -> None:
 
 
 def _finish_management(document: Document) -> None:
-    """State the gateway, that of the address's family, and whether the port's routes are kept apart."""
+    """State the gateway, that of the address's family, and whether the port's routes are separate."""
     facts, lines = document.reading.facts, document.reading.lines
     inet6 = ":" in str(facts.get("management/address", ""))
     routes = document.scope.each(GATEWAYS)

@@ -1,4 +1,4 @@
-"""Statements that are kept as they stand: what matters too little to be told by a fact of its own."""
+"""Statements that are kept verbatim, because they do not need a fact of their own."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _SET = "set"
 
 
 def verbatim(words: str, above: str = "", kind: str = SETTING, lead: str = "") -> list[Keep]:
-    """Rows that keep what some words begin, with all that is below them.
+    """Return rows that keep statements with some first words, with everything below them.
 
     Args:
         words: the first words, with blanks between; one with `+` has others behind it.
         above: words before them that are not kept.
-        kind: by which the scope's statements are asked for.
+        kind: key of the statements in the scope.
         lead: words that are kept before them.
     """
     before = f"{kind} {lead} " if lead else f"{kind} "

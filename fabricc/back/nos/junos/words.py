@@ -85,7 +85,7 @@ def settings(switch: Switch) -> Mapping[str, Any]:
 
 
 def flavour(switch: Switch) -> str:
-    """`evo` or `classic`: where breakouts are said and what the management port is called."""
+    """Return `evo` or `classic`, which decides the syntax of breakouts and the name of the management port."""
     return str(settings(switch).get("flavour", EVOLVED))
 
 
@@ -94,7 +94,7 @@ def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
 
     Raises:
         KeyError: the catalog has no Junos settings for the model.
-        ValueError: the model has no such cage, or it has fewer lanes than children are asked of it.
+        ValueError: the model has no such cage, or it has fewer lanes than requested children.
     """
     model.split_cage(cage, child, children)
     return str(model.nos["junos"]["port" if children == 1 else "child"]).format(cage=cage, child=child - 1)

@@ -1,4 +1,4 @@
-"""Lines of NX-OS that say nothing about forwarding or losslessness: accounts, clocks, logs, the guard of the CPU."""
+"""Lines of NX-OS without effect on forwarding or losslessness: accounts, clocks, logs, CPU protection."""
 
 from __future__ import annotations
 

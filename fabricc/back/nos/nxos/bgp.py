@@ -126,7 +126,7 @@ class BgpView:
 
 
 def bgp_view(switch: Switch) -> BgpView:
-    """The view of one BGP process, the policy it uses, and the static routes beside it."""
+    """Return the view of one BGP process, its policy, and the static routes."""
     bgp = switch.bgp
     timers = (bgp.keepalive_s, bgp.hold_s)
     return BgpView(
@@ -220,4 +220,4 @@ LINES = {
     "local_preference": ("set local-preference", "{}"),
     "add_community": ("set community", "{} additive"),
 }
-"""What a line of a clause says -> how it begins and goes on."""
+"""Setting of a clause -> the start of its line and the rest."""

@@ -281,9 +281,9 @@ def _state_detection(document: Document) -> None:
 
 
 def _united(maps: Mapping[str, Mapping[Captured, Scope]]) -> dict[object, str]:
-    """Maps of one family each that are stated as one -> its name: all whose clauses are of the family in their name.
+    """Return maps of one family each that are stated as one -> its name: all clauses are of the family in their name.
 
-    A clause without a prefix list is of both, and has to be in both maps; one that denies all the rest says nothing.
+    A clause without a prefix list is of both, and has to be in both maps; one that denies all the rest is ignored.
     """
     suffixes = FAMILY_SUFFIXES.values()
     stems = {name[: -len(suffix)] for name in maps for suffix in suffixes if name.endswith(suffix)}
@@ -403,7 +403,7 @@ def _inheriting(scope: Scope, process: Scope, depth: int = 3) -> Scope:
 
 
 def _with_policies(family: Scope, process: Scope, depth: int) -> Scope:
-    """What a peer says of a family, with its peer-policy templates: that of the lowest number first."""
+    """Return the values of a peer for a family, with its peer-policy templates: the lowest number first."""
     merged = Scope(family.line)
     named = sorted(family.table("policies").items(), key=lambda each: int(each[1][0]), reverse=True)
     for name, _ in named:
@@ -454,7 +454,7 @@ _OF_PEER = beginnings("""
     multihop, keepalive_s, hold_s, remove_private, extended_next_hop, password
 """)  # fmt: skip
 _OF_NONE = {"bfd": "false", "families": ""}
-"""What is said of a peer that says nothing of it."""
+"""The values of a peer without statements."""
 _NONE = ("", 0)
 _NOTHING = Scope(0)
 _PER_FAMILY = beginnings("""

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 _NONE = ("", 0)
 _PREFERENCE = 1
-"""Of a static route that says none."""
+"""The preference of a static route without one."""
 _HOP, _MORE = "hop ", "of "
 _ROUTED = "routed between VTEPs"
 _LEAKS, _LEAKING = "leaks", "leaks of management "
 
 
 def _hop(text: str) -> Mapping[str, Value] | None:
-    """What follows the prefix of a static route: interface or address or both, then what is said of it; None if not."""
+    """Parse a static route after its prefix: interface or address or both, then its settings; None if invalid."""
     words = text.split()
     way: list[str] = []
     while (
@@ -150,7 +150,7 @@ ROWS: Sequence[Row] = (
 
 
 def finish(document: Document) -> None:
-    """State routing instances, the VTEP with its members, EVPN instances, and static routes that say more."""
+    """State routing instances, the VTEP with its members, EVPN instances, and static routes with more settings."""
     scope, put = document.scope, document.put
     _state_routes(document, "", scope.scopes.get("static route", {}))
     _state_routes(document, f"vrf[{MANAGEMENT_VRF}]/", scope.scopes.get("management route", {}))
@@ -251,7 +251,7 @@ def _state_vtep(document: Document, nve: Scope) -> None:
 
 
 def _state_routes(document: Document, path: str, routes: Mapping[Captured, Scope]) -> None:
-    """State next hops of static routes: those of the best preference, and what is said of each."""
+    """State next hops of static routes: those of the best preference, and the settings of each."""
     for prefix, route in routes.items():
         hops: dict[str, Said] = {
             str(via): (_PREFERENCE, line) for via, (_, line) in route.table("via").items()

@@ -47,7 +47,7 @@ class Advertisements:
 
 
 ADVERTISEMENTS = Advertisements(4, 3, 10)
-"""The shortest; NX-OS's own are 600 s apart (Nexus 9000 unicast routing guide 9.3, BGP interface peering)."""
+"""The shortest interval; NX-OS's own is 600 s (Nexus 9000 unicast routing guide 9.3, BGP interface peering)."""
 
 
 class PortKind(NamedTuple):
@@ -95,12 +95,12 @@ def is_paused(switch: Switch, port: Port) -> bool:
 
 
 def quiet(port: Port) -> bool:
-    """Whether the port has an IPv6 address towards a host, which would hear router advertisements there."""
+    """Return whether the port has an IPv6 address towards a host, which would receive router advertisements."""
     return port.direction is Direction.HOST and bool(port.ipv6)
 
 
 def breakouts(switch: Switch) -> list[tuple[str, str]]:
-    """(ranges of cages, word) of those that are split alike, in the order of their first cages."""
+    """Return (ranges of cages, word) of cages with the same split, in the order of their first cages."""
     cages: dict[str, set[int]] = {}
     for port in switch.ports:
         if port.children > 1:
@@ -237,12 +237,12 @@ _OWN = frozenset({
 """Names of what is a fact of an interface by itself."""
 _PARTS = ("defined", "qos input", "queuing input", "queuing output")
 _EXISTS = frozenset({"defined", "access_list", "forward", "watchdog", "ra"})
-"""What is said of an interface that does nothing."""
+"""Statements about an unused interface."""
 
 
 @lru_cache(maxsize=4096)
 def _paths(port: str) -> Mapping[str, str]:
-    """The path of each fact that a line of an interface says by itself."""
+    """Return the path of each fact that a single line of an interface states."""
     own = port_paths(port)
     return {leaf: own[leaf] for leaf in _OWN} | {leaf: f"structure/port[{port}]/{leaf}" for leaf in _PARTS}
 
@@ -306,7 +306,7 @@ def _management(document: Document, block: Scope) -> None:
 
 
 def _derived(document: Document, name: str, block: Scope, cages: Mapping[Value, Said]) -> list[Stated]:
-    """(leaf, value, line) of what several lines say together, or none of them: defaults, and the speed of a split."""
+    """Return (leaf, value, line) of facts that need several lines or none: defaults, and the speed of a split."""
     values = block.values
     stated: list[Stated] = []
     if "enabled" not in values:

@@ -30,7 +30,7 @@ _CLAUSES = {
         metric-type, origin, tag, weight, distance, evpn, vrf, label-index, path-selection
     """),
 }  # fmt: skip
-"""What lines of a clause begin with, beside those that fabricc writes."""
+"""Prefixes of clause lines other than those that fabricc writes."""
 _STRUCTURE = frozenset({
     "match community", "match ip address", "match ipv6 address", "set community", "set local-preference",
 })  # fmt: skip

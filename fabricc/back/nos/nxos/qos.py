@@ -161,9 +161,9 @@ class Timers:
 
 
 def watchdog_timers(watchdog: Watchdog) -> Timers:
-    """The nearest timers NX-OS has, none shorter than asked.
+    """Return the nearest timers of NX-OS, none shorter than requested.
 
-    The interval is the one asked, from 100 ms to 1 s, and longer where the largest multiples are not enough.
+    The interval is the requested one, from 100 ms to 1 s, and longer if the largest multiples are not enough.
     """
     low, high = words.WATCHDOG_INTERVAL_RANGE_MS
     interval = max(
@@ -245,7 +245,7 @@ class OutputPolicyView:
 
 @dataclass(frozen=True, slots=True)
 class InputPolicyView:
-    """One ingress queuing policy, alike for all its lossless queues."""
+    """An ingress queuing policy, the same for all its lossless queues."""
 
     name: str
     queues: list[str]
@@ -335,7 +335,7 @@ def _output(
 
 
 def express(switch: Switch, alike: Facts, _profile: PortProfile | None) -> None:
-    """What ports of a profile state alike, as NX-OS holds it: queues by qos-group, buffers the platform's own."""
+    """Change the shared values of a profile's ports to those of NX-OS: queues by qos-group, platform buffers."""
     groups = qos_groups(switch.qos.classes)
     held = {
         _grouped(_QUEUE, leaf, groups): value
@@ -401,7 +401,7 @@ def _regroup(facts: Facts, qos: SwitchQos, groups: dict[int, int]) -> None:
 
 
 def _state_policies(facts: Facts, switch: Switch, groups: dict[int, int]) -> None:
-    """State which maps and policies there are, and what each class of theirs says."""
+    """State the existing maps and policies, and the statements of each of their classes."""
     classes = switch.qos.classes
     facts["structure/system_qos/queuing output"] = system_output(switch.qos)
     facts["structure/system_qos/network-qos"] = NETWORK_POLICY

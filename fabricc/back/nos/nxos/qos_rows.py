@@ -84,7 +84,7 @@ _HARDWARE = {
     "hardware": ("tcam", "rate-limiter", "capacity", "module", "vxlan", "multicast", "flow-table", "led"),
     "system": ("nve", "vlan reserve", "acl", "interface", "login", "memory-thresholds", "module"),
 }  # fmt: skip
-"""Settings of ports and tables: what says nothing of a buffer."""
+"""Settings of ports and tables that do not concern buffers."""
 _CLASS_ROWS: Sequence[Row] = (
     Entry("match [ip|ipv6] dscp <code points>", "dscps"),
     Entry("match cos <priorities>", "priorities"),
@@ -313,7 +313,7 @@ _APPLIED = ("qos input", *_QUEUING, "ipv4", "ipv6", "unnumbered", "pfc", OWN + "
 
 
 def _bridged_mtu(document: Document) -> Said | None:
-    """The MTU of ports that bridge and say none: that of the default class, where classes have names of their own.
+    """Return the MTU of bridging ports without their own: that of the default class, if classes have their own names.
 
     Switches with such classes have it by class and not by interface (Nexus 5000 QoS guide 5.1(3)N2(1), MTU).
     """
@@ -322,7 +322,7 @@ def _bridged_mtu(document: Document) -> Said | None:
 
 
 def _marked_by_class(document: Document) -> Iterator[Stated]:
-    """Queues whose packets the network-qos policy in force marks, where no queuing policy says by how much."""
+    """Yield queues that the active network-qos policy marks, if no queuing policy states the thresholds."""
     for group, scope in _network_policy(document).each("class").items():
         control, line = scope.values.get(f"{_SAID}congestion-control", _NONE)
         if "ecn" in str(control).split():
@@ -350,7 +350,7 @@ def _pauses(document: Document) -> dict[Value, tuple[int, int]]:
 
 
 def _paused(document: Document, group: Captured, scope: Scope) -> Iterator[tuple[Value, int]]:
-    """Priorities that a class of a network-qos policy pauses: those said, else those by which frames get into it."""
+    """Yield priorities that a network-qos class pauses: the stated ones, else those that lead to its frames."""
     said = scope.table("pauses")
     for priority, (_, line) in said.items():
         yield priority, line
@@ -365,7 +365,7 @@ def _paused(document: Document, group: Captured, scope: Scope) -> Iterator[tuple
 
 
 def _kinds(document: Document, policy: Scope) -> str:
-    """What the classes of a policy follow from, comma-joined; code points where nothing is said."""
+    """Return the criteria of a policy's classes, comma-joined; code points by default."""
     maps = document.scope.each("class map")
     used = [maps[name] for name in policy.each("class") if name in maps]
     points = any(each.table("dscps") or each.table("precedences") for each in used)
@@ -432,7 +432,7 @@ def _ingress(policy: Scope) -> Iterator[Stated]:
 
 
 def finish(document: Document) -> None:
-    """State what the policies in force say of the switch, the watchdog, and which policies there are."""
+    """State the switch-wide values of the active policies, the watchdog, and the existing policies."""
     _name_groups(document)
     put, maps = document.put, document.scope.each("class map")
     policy = document.scope.each("qos").get(_classification(document))
@@ -505,7 +505,7 @@ def _state_watchdog(document: Document) -> None:
 
 
 def _state_parts(document: Document) -> None:
-    """State which maps and policies there are, and what each class of theirs says."""
+    """State the existing maps and policies, and the statements of each of their classes."""
     put, scope = document.put, document.scope
     for kind, said in scope.each("system qos").get("", Scope(0)).values.items():
         put(
@@ -545,7 +545,7 @@ def _state_parts(document: Document) -> None:
 
 
 def _state_settings(document: Document, name: str, block: Scope) -> None:
-    """State what else is said of a class of a policy."""
+    """State the other values of a policy's class."""
     for leaf, said in block.values.items():
         if leaf.startswith(_SAID):
             document.put(f"qos/setting[{name} {leaf.removeprefix(_SAID)}]", *said)

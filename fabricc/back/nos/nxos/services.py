@@ -44,8 +44,8 @@ ACCESS_LIST_V6 = "FABRICC-ACCESS-V6"
 API_ACCESS_LIST = "FABRICC-API"
 EVERYONE = "0.0.0.0/0"
 SNMP_ROLE = "network-operator"  # reads, and changes nothing
-HTTPS_PORT = 443  # of the NX-API when nothing else is said
-GRPC_PORT = 50051  # of the gRPC agent when no `grpc port` says another
+HTTPS_PORT = 443  # of the NX-API by default
+GRPC_PORT = 50051  # of the gRPC agent unless `grpc port` sets another
 
 SERVER_GROUP = "FABRICC"
 # `aaa` statements about the group of TACACS+ servers; local accounts answer when no server does.
@@ -62,7 +62,7 @@ DEFAULT_LLDP_HOLD_S = 120
 
 DLB_MODES = {Spreading.FLOWLET: "flowlet", Spreading.PACKET: "per-packet"}
 DEFAULT_DLB_MAC = "00:cc:cc:cc:cc:cc"
-# Random seeds of the ECMP hash, one per tier: multiples of 2**32 divided by the golden ratio, far apart in all bits.
+# Random seeds of the ECMP hash, one per tier: multiples of 2**32 divided by the golden ratio, spread over all bits.
 HASH_SEEDS = tuple(2_654_435_761 * tier % 2**32 for tier in (1, 2, 3))
 
 
@@ -81,7 +81,7 @@ def features(switch: Switch) -> list[str]:
 
 
 def access_lists(management: Management) -> dict[tuple[str, str], list[str]]:
-    """(family, name) -> rules of the lists behind `management.access`; none where everyone may ask.
+    """Return (family, name) -> rules of the lists behind `management.access`; none if access is open.
 
     SSH and SNMP answer in every VRF, so lists of their own guard them, over IPv6 from everyone. The NX-API and the
     gRPC agent have no such list: that of the management interface guards their ports, and passes all other packets,
@@ -122,11 +122,11 @@ def load_sharing(switch: Switch) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ManagementView:
-    """The out-of-band side; servers ascending, but those of TACACS+ in the order in which they are asked.
+    """The out-of-band side; servers ascending, but those of TACACS+ in the order of use.
 
     Attributes:
-        asked: what the Fabric asks for: TACACS+, SNMP, gNMI, address and gateway.
-        access_lists: (family, name) -> rules, empty where everyone may ask; `access_list` and `access_list_v6` guard
+        asked: the request of the Fabric: TACACS+, SNMP, gNMI, address and gateway.
+        access_lists: (family, name) -> rules, empty if access is open; `access_list` and `access_list_v6` guard
             SSH and SNMP, `api_access_list` the interface.
         aaa: (statement, methods) of each `aaa` line.
         lldp_s, lldp_hold_s: None at NX-OS's defaults.
@@ -352,7 +352,7 @@ _GUARDS = (_VTY + "access-class", _VTY + "ipv6 access-class", _SNMP + "use-ipv4a
 
 
 def finish(document: Document) -> None:
-    """State what only several lines together say."""
+    """State facts that need several lines."""
     facts, lines, scope = document.reading.facts, document.reading.lines, document.scope
     for path in [path for path in facts if path.endswith("/device_role")]:
         account = path.removesuffix("/device_role")
@@ -384,7 +384,7 @@ def finish(document: Document) -> None:
 
 
 def _finish_access(document: Document) -> None:
-    """State the access lists and whom they let in; one that guards something and is not there would guard nothing."""
+    """State the access lists and the admitted sources; a missing list that guards something would guard nothing."""
     facts, lines = document.reading.facts, document.reading.lines
     lists = document.scope.each("access list")
     guards = {path: (facts[path], lines[path][1]) for path in _GUARDS if path in facts}

@@ -75,7 +75,7 @@ _ROUTED = frozenset({
     "watchdog",
     "qos input", "queuing input", "queuing output", "bfd",
 })  # fmt: skip
-"""What is said of a port that has nothing of what is stated here."""
+"""Values of a port without any of the statements here."""
 TYPES: Types = {"bundle": lambda number: f"{BUNDLE}{number}" if is_number(number) else None}
 _GATEWAY: Sequence[Row] = (
     Entry("(ip|ipv6|address) <address> [secondary|primary]", "addresses"),
@@ -240,7 +240,7 @@ ROWS: Sequence[Row] = (
 
 
 def finish(document: Document) -> None:
-    """State VLANs, and what lines of an interface say together."""
+    """State VLANs, and facts that need several lines of an interface."""
     put, scope = document.put, document.scope
     for vlan, block in scope.each("vlan").items():
         put(f"vlan[{vlan}]/enabled", *block.values.get("enabled", ("true", block.line)))
@@ -257,9 +257,9 @@ def finish(document: Document) -> None:
 
 
 def enabled_by_default(name: str, block: Scope, document: Document) -> bool:
-    """Whether an interface that says nothing of it is up.
+    """Return whether an interface is up by default.
 
-    Ports that bridge are up unless `system default switchport shutdown` says otherwise; those that route are shut, but
+    Ports that bridge are up unless `system default switchport shutdown` is set; those that route are shut, but
     on Nexus 3000 in releases of its own such as 6.0(2)U6(1) (Nexus 3000 interfaces command reference 5.0(3), shutdown).
     So are SVIs, subinterfaces and the VTEP; bundles and loopbacks are up.
     """
@@ -276,7 +276,7 @@ def enabled_by_default(name: str, block: Scope, document: Document) -> bool:
 
 
 def of_interface(block: Scope) -> Iterator[Stated]:
-    """(rest of the path, value, line) of what several lines say together, or one by a list of its own."""
+    """Yield (rest of the path, value, line) of facts from several lines, or from one with its own list."""
     values = block.values
     yield from _bridged(block)
     for way in ("in", "out"):

@@ -53,8 +53,9 @@ MAXIMUM_RESTORE = 100
 LLDP_RANGE_S = (5, 63)  # `lldp holdtime` takes up to 255 s (Cisco Network as Code, NX-OS data model, lldp)
 
 ONCE = "once"
-"""What a part of the text that is defined is said to be, below `structure/`: a part that is renamed, said twice or used
-in another's place shows on the very line that says so."""
+"""Facts of a defined part of the text, below `structure/`: a renamed part, a repeated one or one in the place of
+another is reported at its own line.
+"""
 
 
 def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
@@ -62,7 +63,7 @@ def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
 
     Raises:
         KeyError: the catalog has no NX-OS settings for the model.
-        ValueError: the model has no such cage, or it has fewer lanes than children are asked of it.
+        ValueError: the model has no such cage, or it has fewer lanes than requested children.
     """
     model.split_cage(cage, child, children)
     return str(model.nos["nxos"]["port" if children == 1 else "child"]).format(cage=cage, child=child)
@@ -167,7 +168,7 @@ def part(pattern: str, scope: str, rows: Sequence[Row], *, once: bool = False) -
 
 
 def define(facts: Facts, path: str, said: Mapping[str, Value] | None = None) -> None:
-    """State that a part of the text is defined, and what it says."""
+    """State that a part of the text is defined, with its content."""
     facts |= {f"structure/{path}/{leaf}": value for leaf, value in {"defined": ONCE, **(said or {})}.items()}
 
 

@@ -110,7 +110,7 @@ class Sonic:
 
 
 def _is_aside(unknown: tuple[str, int, str]) -> bool:
-    """Whether an unknown line of `config_db.json` is of a table that says nothing about forwarding."""
+    """Return whether an unknown line of `config_db.json` is in a table without effect on forwarding."""
     file, _, text = unknown
     return file == config_db.FILE and text.removeprefix("table ").partition("|")[0] in beyond.ASIDE
 
@@ -146,7 +146,7 @@ def reader() -> Reader:
 
 
 def _read_tables(text: str, reading: Reading) -> Document | None:
-    """Add the facts of `config_db.json`, and what it says that nothing reads; None where it is no such file.
+    """Add the facts of `config_db.json`, and report fields that nothing reads; return None for another file.
 
     What is not understood is among the unknown lines, and text that is not JSON is one of them.
     """

@@ -1,4 +1,4 @@
-"""What SONiC's tables say of designs of others: VLANs, bundles, VRFs, overlays, access lists, neighbours, routes.
+"""Tables of SONiC for foreign designs: VLANs, bundles, VRFs, overlays, access lists, neighbours, routes.
 
 Field names are those of the YANG models of sonic-buildimage (src/sonic-yang-models/yang-models).
 """
@@ -32,7 +32,7 @@ ASIDE = frozenset({
     "SNMP_AGENT_ADDRESS_CONFIG", "SNMP_COMMUNITY", "SUPPRESS_ASIC_SDK_HEALTH_EVENT", "SYSLOG_SERVER", "SYSTEM_PORT",
     "TACPLUS", "TACPLUS_SERVER", "TAM", "USER", "VERSIONS", "WARM_RESTART", "WARM_RESTART_ENABLE", "ZTP",
 })  # fmt: skip
-"""Tables that say nothing about forwarding or losslessness, whatever their fields; policies bind to the CPU alone."""
+"""Tables without effect on forwarding or losslessness, whatever their fields; policies bind to the CPU only."""
 RULE = (
     "CANDIDATE_IP", "DSCP", "DST_IP", "DST_IPV6", "EGRESS_INTERFACE", "ICMPV6_CODE", "ICMPV6_TYPE", "ICMP_CODE",
     "ICMP_TYPE", "INNER_ETHER_TYPE", "INNER_IP_PROTOCOL", "INNER_L4_DST_PORT", "INNER_L4_SRC_PORT", "INNER_SRC_IP",
@@ -40,7 +40,7 @@ RULE = (
     "METADATA_ACTION", "MIRROR_ACTION", "MIRROR_EGRESS_ACTION", "MIRROR_INGRESS_ACTION", "NEXT_HEADER", "OUT_PORTS",
     "REDIRECT_ACTION", "SRC_IPV6", "TCP_FLAGS", "TUNNEL_VNI", "VLAN_ID",
 )  # fmt: skip
-"""Fields of `ACL_RULE` beside those of rules about the switch's own services."""
+"""Fields of `ACL_RULE` other than those of rules about the switch's own services."""
 _ACTIONS = (
     "PACKET_ACTION", "MIRROR_ACTION", "MIRROR_INGRESS_ACTION", "MIRROR_EGRESS_ACTION", "REDIRECT_ACTION",
 )  # fmt: skip
@@ -174,7 +174,7 @@ def _finish_vlans(document: Document) -> None:
 
 
 def _put_members(document: Document, name: str, row: Scope) -> None:
-    """State the members that a row lists, as old releases have them beside tables of members."""
+    """State the members listed in a row; old releases have them in addition to tables of members."""
     if "members" in row.values:
         members, line = row.values["members"]
         document.put(port_paths(name)["members"], ",".join(sorted(str(members).split(","))), line)

@@ -59,8 +59,8 @@ def as_run(switch: Switch) -> Switch:
 def bfd_profile(bgp: Bgp) -> str | None:
     """The profile of BFD's timers; None for FRR's own timers, which need none.
 
-    bgpcfgd starts bfdd after `vtysh -b` has read frr.conf (managers_bfd.py), so what frr.conf says to bfdd itself is
-    lost at every start of the container, while bgpd registers its sessions anew.
+    bgpcfgd starts bfdd after `vtysh -b` has read frr.conf (managers_bfd.py), so settings of frr.conf for bfdd itself
+    are lost at every start of the container, while bgpd registers its sessions anew.
     """
     own = (bgp.bfd_interval_ms, bgp.bfd_multiplier) == (BFD_INTERVAL_MS, BFD_MULTIPLIER)
     return None if own else BFD_PROFILE
@@ -94,7 +94,7 @@ def frr_conf(run: Switch) -> str:
 
 
 def state(facts: Facts, run: Switch) -> None:
-    """Add the settings that `frr.conf` expresses, and what it says beyond the Fabric."""
+    """Add the settings that `frr.conf` expresses, and its further facts."""
     facts["log/facility"] = LOG_FACILITY
     addresses = {"ip": run.loopback4, "ipv6": run.loopback6}
     facts |= {
@@ -127,7 +127,7 @@ def finish(document: Document) -> None:
 
 
 def read_routing(text: str, reading: Reading) -> None:
-    """Add the facts of `frr.conf`; list where it presumes what `config_db.json`, read before, does not say."""
+    """Add the facts of `frr.conf`; list assumptions that `config_db.json`, read before, does not confirm."""
     stated = dict(reading.facts)
     read_frr_conf(text, FRR_FILE, reading, multipath_limit=MULTIPATH_LIMIT)
     if not stated:

@@ -1,6 +1,6 @@
 """`config_db.json` as text, and back: a writer of its fixed depth, the tree of tables, rows and fields, and their rows.
 
-A list is told from text as the database itself does it: its items, joined by commas, stand after an `@`.
+A list is marked as in the database itself: `@` and its items, joined by commas.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _row(row: Mapping[str, str | list[str]]) -> str:
 
 @lru_cache(maxsize=1)
 def parsed(text: str) -> Any:
-    """What the text says as JSON; not to be altered.
+    """Parse the text as JSON; callers must not change the result.
 
     Raises:
         ValueError: it is none.
@@ -117,7 +117,7 @@ def tree(known: Set[str], text: str) -> Tree:
     mention.
 
     Args:
-        known: names of the tables that rows read; of others the name alone is told.
+        known: names of the tables that rows read; others are reported by name only.
         text: JSON, an object.
     """
     for lines in (_key_lines, _loose_key_lines):
@@ -295,7 +295,7 @@ def flat(name: str) -> Block:
 
 
 def flat_rows(document: Document, name: str) -> Mapping[str, tuple[str, int]]:
-    """Key -> what the one field of a row says, and its line."""
+    """Return key -> value of the only field of a row, and its line."""
     return table_scope(document, name).values  # type: ignore[return-value]
 
 
@@ -316,7 +316,7 @@ def rows_of(document: Document, name: str) -> Mapping[str, Scope]:
 
 
 def value_of(row: Scope, field: str, default: str = "") -> str:
-    """What a row says of a field."""
+    """Return the value of a field in a row."""
     said = row.values.get(field)
     return default if said is None else str(said[0])
 
@@ -328,7 +328,7 @@ def line_of(row: Scope, field: str) -> int:
 
 
 def put(document: Document, path: str, name: str, key: str, field: str) -> None:
-    """State what a field says, where a row says it."""
+    """State the value of a field, if a row has it."""
     row = rows_of(document, name).get(key)
     if row and field in row.values:
         document.put(path, *row.values[field])
@@ -340,7 +340,7 @@ def strange(document: Document, line: int, text: str) -> None:
 
 
 def state_fields(document: Document, prefix: str, row: Scope, *fields: str) -> None:
-    """State what a row says of fields as settings of their names."""
+    """State the fields of a row as settings of their names."""
     for field in fields:
         if field in row.values:
             value, line = row.values[field]

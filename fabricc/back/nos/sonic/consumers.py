@@ -40,7 +40,7 @@ class Consumer:
         by: daemon, manager, script or template; `sources`: repository and file, each.
         since, until: the first and last release, empty where open.
         needs: names of conditions; `unless`: one with which everything is read, in every release; empty for none.
-        gap: code of the finding that says that nothing reads it; empty where something does.
+        gap: code of the finding that nothing reads it; empty if something does.
     """
 
     table: str
@@ -66,12 +66,12 @@ class Consumer:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What a consumer needs: a field with one of some values.
+    """A requirement of a consumer: a field with one of some values.
 
     Attributes:
         by_default: whether it holds where the field is not stated.
         asked: only rows with this value, or with it at the end of their key, need the condition; empty for all.
-        beside: a table with which it holds too; empty for none.
+        beside: a table that also satisfies it; empty for none.
     """
 
     table: str

@@ -1,8 +1,8 @@
-"""Who may send packets to a SONiC switch itself: an access list of the control plane for every service, and back.
+"""The access to a SONiC switch itself: control-plane access lists for every service, and their reader.
 
 `caclmgrd` (sonic-host-services) turns these lists into iptables rules. Without any list it drops what arrives for the
 even address of a /31, BFD with it, and answers GPU hosts at the odd one. With a list it accepts ICMP, DHCP and BGP,
-then what the lists say, and drops all else, IPv6 too. BFD of FRR is no service of its own, so links to other
+then the rules of the lists, and drops all else, IPv6 too. BFD of FRR is no service of its own, so links to other
 switches are let in whole. Lists come with 202505: before, caclmgrd does not read the port of a rule, and no bfdd runs.
 """
 
@@ -52,7 +52,7 @@ def _to_switches(switch: Switch) -> list[Session]:
 
 
 def _links(run: Switch, version: int) -> list[Rule]:
-    """The far ends whose BGP sessions have BFD: networks of links, as few as say it, and ports without addresses."""
+    """Return the far ends of BGP sessions with BFD: as few networks as possible, and unnumbered ports."""
     if run.bgp.bfd_interval_ms is None:
         return []
     sessions = _to_switches(run)
@@ -66,7 +66,7 @@ def _links(run: Switch, version: int) -> list[Rule]:
 
 
 def _rules(run: Switch, version: int) -> list[Rule]:
-    """The rules in the order in which they are asked."""
+    """Return the rules in the order of evaluation."""
     if not has(run, KEEPING_OUT):
         return []
     found = _links(run, version)
@@ -100,7 +100,7 @@ def control_plane_tables(run: Switch) -> Tables:
 
 
 def state(facts: Facts, run: Switch) -> None:
-    """Add what the lists say."""
+    """Add the facts of the lists."""
     for version, name in LISTS.items():
         if rules := _rules(run, version):
             facts[f"control_plane[{name}]"] = _text(rules)
@@ -116,7 +116,7 @@ def _text(rules: Iterable[Rule]) -> str:
 
 
 def read_list(document: Document, name: str, row: Scope, rules: Iterable[tuple[str, Scope]]) -> None:
-    """State a list for every service; a rule that matches by more than source and port is told as unknown."""
+    """State a list for every service; a rule that matches more than source and port is reported as unknown."""
     found = []
     ours = name in LISTS.values()
     for index, (key, rule) in enumerate(sorted(rules, key=lambda each: -_priority(each[1]))):

@@ -1,7 +1,7 @@
 """SONiC in a virtual machine: kind `sonic-vm`, which boots from a config_db.json.
 
 `eth1` is Ethernet0, `eth2` Ethernet4 and so on (containerlab docs/manual/kinds/sonic-vm.md): panel order. netlab knows
-the container only (`sonic-vs`, netsim/devices/sonic.yml), whose interfaces are numbered alike.
+the container only (`sonic-vs`, netsim/devices/sonic.yml), whose interfaces have the same numbers.
 """
 
 from fabricc.back.nos.emulation import Emulation, by_place

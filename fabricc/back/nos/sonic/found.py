@@ -27,7 +27,7 @@ _VERSION = {
 
 
 def takes(path: str, text: str) -> Claim | None:
-    """`config_db.json` by the names of its tables; FRR's text too, which is SONiC's where the tables are beside it."""
+    """Recognize `config_db.json` by its tables, and FRR's text, which is SONiC's if the tables exist too."""
     if text.lstrip()[:1] == "{":
         return Claim(FILE, 100) if _TABLE.search(text[:65536]) else None
     claimed = frr.takes(path, text)
@@ -35,7 +35,7 @@ def takes(path: str, text: str) -> Claim | None:
 
 
 def identity(files: Mapping[str, str]) -> Identity:
-    """What `DEVICE_METADATA` and `VERSIONS` say; the names of products are the SKU and the platform."""
+    """Return the identity in `DEVICE_METADATA` and `VERSIONS`; the names of products are the SKU and the platform."""
     tables = parsed(files.get(FILE, ""))
     metadata = _row(tables, "DEVICE_METADATA", "localhost")
     sku, platform = (str(metadata.get(key) or "") for key in ("hwsku", "platform"))
@@ -51,7 +51,7 @@ def _row(tables: Any, table: str, key: str) -> Mapping[str, Any]:
 
 
 def output(text: str) -> Output | None:
-    """`show version`, `show lldp table` and what lldpd tells."""
+    """Read `show version`, `show lldp table` and the output of lldpd."""
     found, neighbours = told(text, _VERSION), seen(text)
     if "release" not in found and not neighbours:
         return None

@@ -46,7 +46,7 @@ _FAMILY_FLAGS = {
     "rrclient": "reflector_client", "nhself": "next_hop_self", "unchanged_nexthop": "next_hop_unchanged",
     "remove_private_as_enabled": "remove_private", "send_default_route": "default_originate",
 }  # fmt: skip
-"""Fields of it that say `true`."""
+"""Boolean fields with the value `true`."""
 _FAMILY_SETTINGS = (
     "addpath_tx_all_paths", "addpath_tx_bestpath_per_as", "allow_as_origin", "as_override", "cap_orf",
     "max_prefix_restart_interval", "max_prefix_warning_only", "max_prefix_warning_threshold", "nexthop_self_force",
@@ -140,7 +140,7 @@ _TABLES = tuple(row.pattern for row in ROWS)
 
 
 def finish(document: Document) -> None:
-    """State what the tables say, unless the device routes by a file of its own."""
+    """State the facts of the tables, unless the device routes by a file of its own."""
     metadata = rows_of(document, "DEVICE_METADATA").get("localhost")
     if metadata and value_of(metadata, "docker_routing_config_mode").startswith("split"):
         for name in _TABLES:

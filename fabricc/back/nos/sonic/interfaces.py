@@ -139,7 +139,7 @@ def _addresses(switch: Switch) -> Table:
 
 
 def state(facts: Facts, switch: Switch) -> None:
-    """Add what SONiC says of ports beyond the Fabric: a wrong lane, label, mode or error correction cuts a link."""
+    """Add further facts of SONiC about ports: a wrong lane, label, mode or error correction cuts a link."""
     platform = Platform.of(switch.model)
     for port in switch.ports:
         paths = port_paths(port.name)
@@ -216,7 +216,7 @@ ROWS: tuple[PatternRow, ...] = (
 
 
 def finish(document: Document) -> None:
-    """State ports and addresses, and list what has no place beside them."""
+    """State ports and addresses, and list rows without a place among them."""
     demand(document, _STATED)
     demand_row(document, "MGMT_PORT", "eth0")
     demand_row(document, "MGMT_VRF_CONFIG", "vrf_global")
@@ -260,7 +260,7 @@ def finish(document: Document) -> None:
 
 
 def put_interface(document: Document, name: str, row: Scope) -> None:
-    """State what the row of an interface with addresses says of it."""
+    """State the values of an interface with addresses."""
     paths = port_paths(name)
     if "ipv6_use_link_local_only" in row.values:
         word, line = row.values["ipv6_use_link_local_only"]
@@ -305,10 +305,10 @@ def _put_address(document: Document, prefix: str, name: str, key: str, line: int
 
 
 def read_isolation(document: Document, reading: Reading) -> None:
-    """The management port is in a VRF of its own, and routing, of the other file, imports nothing from it.
+    """State whether the management port is in its own VRF from which routing (in the other file) imports nothing.
 
-    Without it the kernel, which forwards, has the management network beside the fabric's routes, and only fpmsyncd's
-    passing over routes of eth0 keeps it from the ASIC (sonic-swss, routesync.cpp).
+    Without it the kernel, which forwards, has the management network among the fabric's routes, and only fpmsyncd,
+    which skips routes of eth0, keeps it from the ASIC (sonic-swss, routesync.cpp).
     """
     if "management/address" not in reading.facts:
         return

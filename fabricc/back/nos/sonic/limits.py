@@ -79,7 +79,7 @@ _MTU, _LLDP_S = Range(68, 9216), Range(*LLDP_RANGE_S)
 
 
 def _ports(switch: Switch) -> Iterator[dict[str, Any]]:
-    """Each port's figures; too few lanes and an odd MTU are told of the first port alone."""
+    """Yield each port's figures; too few lanes and an odd MTU are reported for the first port only."""
     platform = Platform.of(switch.model)
     most_gbps = release_of(switch).max_port_gbps
     told: set[str] = set()
@@ -122,7 +122,7 @@ def _timers(switch: Switch) -> Iterator[tuple[str, int, int, int]]:
 
 
 def _profiles(switch: Switch) -> Iterator[dict[str, Any]]:
-    """Each port profile beside the row of its headroom in the hardware SKU's own table, where it has one."""
+    """Yield each port profile with the row of its headroom in the hardware SKU's own table, if any."""
     rows = {(row.speed_gbps, row.cable_m): row for row in reversed(switch.model.buffers.rows)}
     earlier: dict[str, PortProfile] = {}
     for profile, headroom in switch.qos.headrooms:

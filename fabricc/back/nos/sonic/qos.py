@@ -49,7 +49,7 @@ WATCHDOG = {"detection_time": "detect_ms", "restoration_time": "restore_ms", "ac
 """Fields of a row of `PFC_WD` -> what facts call them."""
 INGRESS_PORT: Row = {"dynamic_th": LOSSLESS_DYNAMIC_TH, "pool": INGRESS_POOL, "size": "0"}
 TRIMS: Row = {"packet_discard_action": "trim"}
-"""What the profile of trimmed queues has beside that of lossy ones."""
+"""Fields of the profile of trimmed queues in addition to those of lossy ones."""
 SHARED = {
     LOSSY_PG_PROFILE: "pool/lossy_group",
     LOSSLESS_QUEUE_PROFILE: "pool/lossless_queue",
@@ -309,7 +309,7 @@ def _bound(
 
 
 def state(facts: Facts, switch: Switch) -> None:
-    """Add what SONiC says of queues and buffers beyond the Fabric, and trimming where it has buffers."""
+    """Add further facts of SONiC about queues and buffers, and trimming if it has buffers."""
     qos, platform = switch.qos, Platform.of(switch.model)
     if platform.mellanox:
         for c in qos.lossless:

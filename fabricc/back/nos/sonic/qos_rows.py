@@ -220,7 +220,7 @@ def _finish_queues(document: Document) -> None:
 
 
 def _marking(row: Scope) -> list[tuple[str, Value, int]]:
-    """What a profile says of queues: where marking begins and is at its most, or dropping where it does not mark."""
+    """Return the queue facts of a profile: start and maximum of marking, or dropping if it does not mark."""
     marks = (
         value_of(row, "ecn", "ecn_none") in _MARKING and value_of(row, "wred_green_enable", "false") == "true"
     )
@@ -276,7 +276,7 @@ _PLANNED_PROFILES = frozenset({
     qos.LOSSY_PG_PROFILE, qos.INGRESS_PORT_PROFILE, qos.LOSSLESS_QUEUE_PROFILE, qos.LOSSY_QUEUE_PROFILE,
     qos.TRIM_QUEUE_PROFILE, reclaim.ZERO_GROUP, *reclaim.ZERO_QUEUES, *reclaim.ZERO_LISTS.values(),
 })  # fmt: skip
-"""Profiles whose facts have names of their own, or that planned switches have and no fact tells of."""
+"""Profiles whose facts have their own names, or profiles of planned switches without a fact."""
 
 
 def _put_buffer(document: Document, prefix: str, row: Scope) -> None:
@@ -353,7 +353,7 @@ def _finish_bindings(document: Document) -> dict[str, str]:
 
 
 def _put_bindings(document: Document, port: str, row: Scope) -> None:
-    """State the maps that a port has beside those under fabricc's name; what it trusts follows from the map's field."""
+    """State the maps of a port other than those with fabricc's name; its trust follows from the map's field."""
     path = "qos/setting" if port == "global" else f"interface[{port}]/qos_setting"
     for field in ("dscp_to_tc_map", "tc_to_queue_map", *_GROUP_MAPS, *_OTHER_BINDINGS):
         said, line = row.values.get(field, (MAP, 0))

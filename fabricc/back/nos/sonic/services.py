@@ -1,4 +1,4 @@
-"""Identity and management services of SONiC: who may log in, whom it asks and tells; and what the ASIC hashes."""
+"""Identity and management services of SONiC: logins, servers, access; and the hash fields of the ASIC."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def hash_tables() -> Tables:
 
 
 def guarded(management: Management) -> list[str]:
-    """The services that only the access networks may ask."""
+    """Return the services that only the access networks may reach."""
     on = {
         "SSH": True,
         "SNMP": management.snmp is not None,
@@ -116,7 +116,7 @@ def guarded(management: Management) -> list[str]:
 
 
 def _tacacs_servers(servers: tuple[str, ...]) -> Table:
-    """Asked from the highest priority down (`hostcfgd`)."""
+    """Used from the highest priority down (`hostcfgd`)."""
     count = len(servers)
     return {
         server: {"priority": str(count - index), "tcp_port": "49", "vrf": "mgmt"}
@@ -127,7 +127,8 @@ def _tacacs_servers(servers: tuple[str, ...]) -> Table:
 def _logins(management: Management) -> dict[str, str]:
     """Local accounts serve when no server answers; one that a server refuses is refused (`common-auth-sonic.j2`).
 
-    `failthrough` would let a refused user try the local accounts, `authorization` ask the servers for every command.
+    `failthrough` would let a refused user try the local accounts, `authorization` would contact the servers for every
+    command.
     """
     return dict.fromkeys(AAA_KINDS, AAA_LOGIN) if management.tacacs else {}
 
@@ -183,7 +184,7 @@ def _rules(service: str, management: Management) -> Table:
 
 
 def state(facts: Facts, switch: Switch) -> None:
-    """Add the settings that SONiC expresses, what the switch is, and what its services say beyond the Fabric."""
+    """Add the settings that SONiC expresses, the identity of the switch, and further facts of its services."""
     management, platform = switch.management, Platform.of(switch.model)
     for path in [path for path in facts if path.startswith("user[")]:
         del facts[path]
