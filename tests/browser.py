@@ -26,7 +26,7 @@ without_axe = pytest.mark.skipif(
 
 
 class Chromium:
-    """A browser and the few things that are asked of it."""
+    """A browser with the few needed commands."""
 
     def __init__(self, profile: Path) -> None:
         from selenium import webdriver

@@ -77,7 +77,7 @@ def spec_text(nos: str, *, dual: bool = False, asn: str = "shared") -> str:
 
 @cache
 def compiled(nos: str, *, dual: bool = False, asn: str = "shared") -> Compiled:
-    """The spec compiled, without asking what the system cannot express."""
+    """Return the compiled spec, without a check of the system's gaps."""
     with TemporaryDirectory() as folder:
         spec = Path(folder, "cluster.yaml")
         spec.write_text(spec_text(nos, dual=dual, asn=asn))

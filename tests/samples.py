@@ -304,7 +304,7 @@ CX7 = NicModel("connectx-7", "NVIDIA ConnectX-7", "nvidia", "mlx5_core", "mlx5",
 
 
 def with_settings(switch: Switch, mode: Spreading = Spreading.FLOWLET) -> Switch:
-    """The switch with every setting that a spec may ask for, but for a flowlet pause of its own."""
+    """Return the switch with every setting that a spec may have, except a flowlet pause of its own."""
     management = replace(
         switch.management,
         access=("172.16.9.0/24", "172.16.8.0/24"),

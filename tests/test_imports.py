@@ -93,7 +93,7 @@ def test_no_circle_of_imports() -> None:
 
 @pytest.mark.slow
 def test_no_circle_of_imports_for_a_type_checker_either() -> None:
-    """Which module a reader has to know first is asked of all imports: types of a circle cannot be read one by one."""
+    """The reading order of modules follows from all imports: types of a circle cannot be read one by one."""
     found = named_by_each(typed=True)
     assert "fabricc.fabric.design" in found["fabricc.fabric.links"], "that is such an import"
     assert circles(found) == []

@@ -1,4 +1,4 @@
-"""The entry for Python users: what docs/python.md shows runs and says what it says."""
+"""The interface for Python users: the examples of docs/python.md run with the printed results."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_device_that_there_is_not(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a\0b", "\ud800", "n" * 300, "cluster.yaml/x"])
 def test_a_name_that_no_file_can_have_is_a_finding(folder: Path, name: str) -> None:
-    """What `read_folder` and `audit_folder` raise is an `OSError`, as the page says."""
+    """`read_folder` and `audit_folder` raise an `OSError`, as the page documents."""
     for result in (
         fabricc.build(name),
         fabricc.build("cluster.yaml", name),

@@ -21,7 +21,7 @@ BY_OUR_OWN_WORDS = frozenset({
     "front/spec/pools.py _parse_networks", "review/diff/impact.py vocabulary",
     "review/report/page.py _file",
 })  # fmt: skip
-"""Asked for systems, drivers, releases, files and constants of fabricc's own, of which there are so many."""
+"""Caches keyed by systems, drivers, releases, files and constants of fabricc's own, a bounded number."""
 OF_ONE_CALL = frozenset({"front/planning/quality.py policy_of", "operate/verify/run.py names"})
 """Made anew for each plan or verification."""
 

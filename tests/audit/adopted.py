@@ -137,7 +137,7 @@ def recipe_words(recipe: str) -> dict[str, Any]:
 
 
 GAPS = ("FAB5201", "FAB5202", "FAB5510", "FAB5513", "FAB5725", "FAB5832", "FAB5418", "FAB5419")
-"""What a system cannot say is no part of these specs."""
+"""The gaps of a system are no part of these specs."""
 
 
 def compiled_of(words: dict[str, Any] | Path, folder: Path) -> Compiled:

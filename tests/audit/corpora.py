@@ -1,8 +1,9 @@
-"""How much of configurations that others wrote the readers understand: `python -m tests.audit.corpora eos [SOURCE]`.
+"""Measure how much of foreign configurations the readers understand: `python -m tests.audit.corpora eos [SOURCE]`.
 
-Prints a row for each source, and with a source the unknown lines that come most often, numbers and names made alike.
-A statement is a line that is not empty, no comment and more than brackets; *aside* are lines that are known to say
-nothing about forwarding or losslessness, *unknown* those that nothing knows; both out of all statements.
+Prints a row for each source, and with a source the unknown lines that come most often, with placeholders for numbers
+and names.
+A statement is a line that is not empty, no comment and more than brackets; *aside* are known lines without effect on
+forwarding or losslessness, *unknown* those that no row matches; both out of all statements.
 """
 
 from __future__ import annotations

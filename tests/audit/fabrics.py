@@ -95,7 +95,7 @@ def collected(
 
 
 def found_of(devices: Mapping[str, Device]) -> Found:
-    """Devices as a folder of them, with links and places as they tell them."""
+    """Return devices as a folder of them, with the links and places from their facts."""
     links = links_of(devices)
     return Found(devices, links, places_of(devices, links))
 

@@ -104,7 +104,7 @@ _NAMES = (
 
 
 def foreign(path: Path) -> Found:
-    """The spec's switches under names that fabricc would not give, with links and places as they tell them."""
+    """Return the spec's switches under foreign names, with the links and places from their facts."""
     devices: dict[str, Device] = {}
     for switch in switches_of(path):
         texts = {file: disguised(text) for file, text in back_ends.load(switch.nos).render(switch).items()}
@@ -121,7 +121,7 @@ def disguised(text: str) -> str:
 
 
 def inferred(devices: Mapping[str, Device]) -> Found:
-    """Devices with the links and places that they tell themselves."""
+    """Return devices with the links and places from their facts."""
     links = links_of(devices)
     return joined(devices, links, places_of(devices, links))
 

@@ -314,7 +314,7 @@ def shaped(system: str, shape: str) -> str:
 def tried(
     system: str, times: int, start: int = 0, kinds: Iterable[str] = KINDS, text: str = ""
 ) -> Iterator[tuple[Planted, list[Finding]]]:
-    """Faults of each kind that the system can say, each planted so many times, and what the audit says."""
+    """Yield faults of each kind that the system can have, each planted so many times, and the findings of the audit."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "cluster.yaml")
         path.write_text(text or ours.spec_of(system))

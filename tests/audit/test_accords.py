@@ -1,4 +1,4 @@
-"""Sessions whose ends say alike are not looked at, and what is told is what looking at each of them tells."""
+"""Sessions with matching digests are not compared, and the findings equal those of a comparison of all sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fabrics that Arista's AVD generates, of inputs written here, are adopted: what stays, and what their overlays say."""
+"""Fabrics that Arista's AVD generates from inputs in this file are adopted: what stays, and their overlays."""
 
 from __future__ import annotations
 

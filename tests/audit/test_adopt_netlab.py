@@ -28,10 +28,10 @@ SYSTEMS = {
 
 
 def topology(platform, plain):
-    """An eBGP fabric of four leaves with a host on each of two ports, below two spines, in netlab's words.
+    """Return an eBGP fabric of four leaves with a host on each of two ports, below two spines, for netlab.
 
-    `plain`: as short as it can be said, so with netlab's pools, /30 between switches, a LAN for each host, and uplinks
-    on the first ports; otherwise with links of a /31 and hosts first.
+    `plain`: as short as possible, so with netlab's pools, /30 between switches, a LAN for each host, and uplinks on the
+    first ports; otherwise with /31 links and hosts first.
     """
     nodes = [f"  s{s}: {{bgp.as: 65000}}" for s in SPINES]
     nodes += [f"  l{n}: {{bgp.as: {65000 + n}}}" for n in LEAVES]

@@ -1,4 +1,4 @@
-"""What no word of a spec says of SONiC switches is kept by overlays of their `config_db.json`, key by key."""
+"""Overlays of `config_db.json`, key by key, keep the parts of SONiC switches that a spec cannot express."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole audit: what is told of a folder, in every format, and that nothing in a folder ends the verb."""
+"""A whole audit: the findings of a folder in every format, and no folder makes the verb crash."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LLDP = {
     "junos": "Local Information:\nLocal Interface    : {0}\nPort ID            : {2}\nSystem name        : {1}\n",
     "sonic": "{0}  {1}  {2}  BR\n",
 }
-"""What each system says of a neighbour: of which port, who, by which of its ports."""
+"""The LLDP neighbor in the syntax of each system: local port, neighbor, its port."""
 FABRICS: dict[str, Path] = {}
 
 
@@ -212,13 +212,13 @@ def test_the_topic_of_a_statement_hangs_on_nothing_that_was_read_before() -> Non
 
 
 def test_what_is_between_brackets_does_not_hide_what_a_statement_is_about() -> None:
-    """Paths that begin and end alike are of one topic only where all between is alike."""
+    """Paths with the same beginning and end have one topic only if all parts between are the same."""
     stopped, shut = "interface[Ethernet1]/pfc_setting[3]/enabled", "interface[Ethernet1]/enabled"
     assert [topic_of(path) for path in (stopped, shut, stopped)] == ["PFC", "interfaces", "PFC"]
 
 
 def test_it_is_told_what_was_asked(fabrics: dict[str, Path], fabricc: Fabricc) -> None:
-    """Silence about a topic means something where switches were asked, and nothing where they could not be."""
+    """A topic without findings means something only if switches were checked for it."""
     found = audit(fabrics["frr"], jobs=1)
     accounts = {one.topic: one for one in found.accounts}
     assert accounts["BGP"].asked == len(found.devices)

@@ -1,4 +1,4 @@
-"""Devices that are built alike share a frame, from which each one's facts come back as they were."""
+"""Similar devices share a frame, from which the facts of each are restored unchanged."""
 
 from __future__ import annotations
 

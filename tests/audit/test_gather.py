@@ -1,4 +1,6 @@
-"""A folder of what people collect becomes devices: systems by their texts, outputs beside them; the rest is told."""
+"""A folder of collected files becomes devices: systems by their texts, outputs in the same place; the rest is
+reported.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,7 @@ def folder_of(path: Path, texts: Mapping[str, str | bytes]) -> Path:
 
 
 def codes(gathered: Gathered) -> list[tuple[str, str]]:
-    """What is told, but for boxes."""
+    """Return the findings, except those about models."""
     boxes = ("FAB9506", "FAB9507")
     return sorted((finding.code, finding.file) for finding in gathered.findings if finding.code not in boxes)
 
@@ -216,7 +218,7 @@ def test_tables_and_routing_of_sonic_are_one_device(specs: Path, tmp_path: Path)
     assert device.model == "sn5600"
 
 
-# --- what is told ----------------------------------------------------------------------------------------
+# --- findings --------------------------------------------------------------------------------------------
 
 
 def test_what_nobody_knows_is_told(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Links are found from whatever devices say, and what contradicts a link is kept with it."""
+"""Links are found from any statements of devices, and contradictions are stored with the link."""
 
 from __future__ import annotations
 

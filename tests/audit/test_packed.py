@@ -1,4 +1,4 @@
-"""What the files of a device say is the same after it was packed, in whatever order it is looked at."""
+"""The content of a device's files is the same after packing, in any order of use."""
 
 from __future__ import annotations
 

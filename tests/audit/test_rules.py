@@ -32,7 +32,7 @@ def device(name: str, facts: Facts, system: str = "eos") -> Device:
 
 
 def folder(*devices: Device) -> Found:
-    """The devices with the links and places that they tell."""
+    """Return the devices with the links and places from their facts."""
     every = {each.name: each for each in devices}
     links = links_of(every)
     return ours.joined(every, links, places_of(every, links))
@@ -61,7 +61,7 @@ def end(number: int, other: str, more: Mapping[str, str | int] | None = None) ->
 
 
 def pair(mine: Mapping[str, str | int], theirs: Mapping[str, str | int] | None = None) -> list[Finding]:
-    """What is told of two switches with a link of which one states something more."""
+    """Return the findings about two switches with a link of which one states something more."""
     return told(device("leaf", end(0, "spine", mine)), device("spine", end(1, "leaf", theirs)))
 
 
@@ -186,7 +186,9 @@ def test_a_name_without_a_definition() -> None:
 
 
 def test_a_name_that_is_an_address_is_defined_by_its_own_device_alone() -> None:
-    """What devices that are built alike define is worked out once, and an address is each one's own elsewhere."""
+    """Definitions shared by similar devices are computed once, and the same address belongs to each device
+    separately.
+    """
     near, far = "bgp/neighbor[10.0.0.1]/prefix_list_in", "bgp/neighbor[10.0.0.0]/prefix_list_in"
     mine, other = {"prefix_list[10.7.0.0/16]/0": "10.7.0.0/16"}, {"prefix_list[10.8.0.0/16]/0": "10.8.0.0/16"}
     found = one(pair({**mine, near: "10.7.0.0/16"}, {**other, far: "10.7.0.0/16"}), "FAB9605")
@@ -285,7 +287,7 @@ def test_nothing_raises_on_odd_values() -> None:
 
 
 def test_a_watchdog_on_ports_of_no_known_speed_is_held_against_no_pause() -> None:
-    """How long a legal pause is depends on the speed, which a configuration need not say."""
+    """The longest legal pause depends on the speed, which a configuration need not state."""
     guarded = {
         "interface[Ethernet1]/pfc": "3",
         "interface[Ethernet1]/watchdog": "true",
@@ -317,7 +319,7 @@ def test_the_ends_of_a_session_are_of_one_family() -> None:
 
 
 def test_bridged_lossless_ports_are_told_once_a_switch() -> None:
-    """32 ports of one design are one thing to tell, with a remedy that says what to do about ports."""
+    """32 ports of one design give one finding, with a remedy about ports."""
     ports = {
         f"interface[Ethernet{n}]/{leaf}": value
         for n in range(2, 6)

@@ -1,4 +1,4 @@
-"""What is wrong in one line of one device is named at that line; of a sound fabric nothing is said."""
+"""A fault in one line of one device is reported at that line; a sound fabric has no findings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.audit import ours
 from tests.audit.seeds import KINDS, SHAPES, TO_HOSTS, named, shaped, tried
 
 LEAST = {"eos": 16, "nxos": 15, "junos": 13, "sonic": 15, "cumulus": 15, "frr": 8}
-"""How many kinds of fault a system can say, at least."""
+"""The least number of kinds of fault that a system can have."""
 
 REACHED = 96
 """Per cent of the faults tried here, or all but one; of 489 tried with six of each kind 488 were named."""

@@ -1,4 +1,4 @@
-"""A configuration that is like one that was read says what reading it would have said, and any other one is read."""
+"""A configuration similar to one that was read gives the result of reading it, and any other one is read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SYSTEMS = ("eos", "nxos", "junos")
 
 
 def texts_of(tmp_path: Path, system: str) -> list[str]:
-    """The configurations of sixteen ToRs that are alike."""
+    """Return the configurations of sixteen similar ToRs."""
     path = tmp_path / "cluster.yaml"
     path.write_text(ours.spec_of(system))
     tors = [each for each in ours.switches_of(path) if each.tier is TierName.TOR]

@@ -28,7 +28,7 @@ def test_a_wheel_carries_it_where_it_is_looked_for(
     project = tomllib.loads((installation.PACKAGE.parent / "pyproject.toml").read_text())
     carried = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     (tmp_path / carried[name]).mkdir(parents=True)
-    (tmp_path / name).mkdir()  # what happens to lie beside an installed package is not ours
+    (tmp_path / name).mkdir()  # folders next to an installed package are not ours
     monkeypatch.setattr(installation, "PACKAGE", tmp_path / "fabricc")
     assert installation.data_folder(name) == tmp_path / carried[name]
 

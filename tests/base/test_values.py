@@ -53,7 +53,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Longer(Quick):
-    """Goes on from another one, says one of its attributes anew and has a name that constructors use."""
+    """Extends another one, repeats one of its attributes and has a name that constructors use."""
 
     ports: tuple[int, ...] = (1,)
     absent: str | None = None

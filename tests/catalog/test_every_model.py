@@ -58,7 +58,7 @@ def speeds(model: SwitchModel) -> tuple[int, int]:
 
 
 def excused(name: str, nos: str) -> set[str]:
-    """What is known of a model and said by it: too new for any release here, ports beyond its SKU's own table."""
+    """Return the known exceptions of a model: too new for any release here, ports beyond its SKU's own table."""
     model, codes = MODELS[name], set()
     if release_numbers(model.support[nos]) > release_numbers(back_ends.load(nos).releases[-1]):
         codes.add("FAB5653")

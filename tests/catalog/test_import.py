@@ -1,4 +1,4 @@
-"""`fabricc catalog import`: what others publish about a switch becomes an entry that loads, and its gaps are told."""
+"""`fabricc catalog import`: published data about a switch becomes an entry that loads, with its gaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fabricc plan --alternatives`: what it prints, what it writes, and what it says of prices."""
+"""`fabricc plan --alternatives`: its output, its files, and its findings about prices."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ ROWS = {
     "catalog": ("catalog @",),
     "export openconfig": ("export openconfig @", f"export openconfig {SPEC} -o @"),
 }  # fmt: skip
-"""For each verb with `--format` what it is asked, @ standing for a file or folder that cannot be had."""
+"""The arguments of each verb with `--format`; @ is a file or folder that cannot be read."""
 IMPOSSIBLE = ("cluster.yaml/x", "n" * 300, "a\0b")
 """Below what is no folder, too long for a file system, and no name at all."""
 _NO_ROOM = 77

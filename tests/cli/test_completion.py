@@ -1,4 +1,4 @@
-"""What a shell completes, asked as a shell asks it; what cannot be read completes to nothing."""
+"""Completion through real shells; unreadable files complete to nothing."""
 
 from __future__ import annotations
 

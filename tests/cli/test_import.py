@@ -63,7 +63,7 @@ def end(name: str, interface: str) -> list[dict[str, Any]]:
 
 
 def export(folder: Path, fabric: Fabric) -> dict[str, str]:
-    """What a NetBox would say of the fabric under names of its own; computed name -> that name."""
+    """Write a NetBox export of the fabric with its own names; return computed name -> that name."""
     named = {
         fabric.name(at): f"dc1-{at.tier.value}-{number}" for number, at in enumerate(fabric.switch_ids(), 1)
     }
@@ -313,7 +313,7 @@ def test_what_is_no_export_is_refused(tmp_path: Path, fabricc: Fabricc) -> None:
 
 @pytest.mark.parametrize("known", ["", "10.0.0.0/8,10.9.0.0/16,10.9.1.0/24,10.9.1.0/31,10.9.2.0/24"])
 def test_rail_subnets_that_stand_become_blocks_of_tors(tmp_path: Path, fabricc: Fabricc, known: str) -> None:
-    """The ToR's end of a link suffices; prefixes of the IPAM say how long the blocks are."""
+    """The ToR's end of a link suffices; prefixes of the IPAM define the length of the blocks."""
     spec = written(tmp_path)
     fabric = compile_spec(spec).fabric
     cables = [each for each in fabric.cables() if each.kind == "host" and each.b_device == "su001-tor1a"]

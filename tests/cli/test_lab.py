@@ -1,4 +1,4 @@
-"""What `lab` tells of itself while it works."""
+"""Messages of `lab` during its work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--repin` on the command line: the least by itself, keys exactly, and what it touches told before it is written."""
+"""`--repin` on the command line: the smallest set automatically, keys exactly, and the effect before the write."""
 
 from __future__ import annotations
 

@@ -408,7 +408,7 @@ def test_completion_scripts(fabricc: Fabricc, shell: str) -> None:
 
 
 def test_what_is_to_run_at_the_end_of_a_process_runs(tmp_path: Path) -> None:
-    """A process of fabricc's own ends at once; a profiler, which tells what it saw then, and others get their turn."""
+    """A process of fabricc ends at once; a profiler and other exit handlers still run."""
     start = "from fabricc.cli import main; sys.argv[1:] = ['--version']; sys.exit(main())"
     later = "threading.Thread(target=lambda: (time.sleep(0.2), print('later'))).start()"
     for words, told in (

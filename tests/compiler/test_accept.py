@@ -1,4 +1,4 @@
-"""What is not lossless in the worst case stops a build until the spec says why it may be."""
+"""A fabric that is not lossless in the worst case stops a build unless the spec accepts it with a reason."""
 
 from __future__ import annotations
 

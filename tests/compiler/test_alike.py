@@ -1,4 +1,4 @@
-"""Devices that are alike but for coordinates are proved by substitution, as strictly as by reading each."""
+"""Devices that differ in coordinates only are proved by substitution, as strictly as by reading each."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ BROKEN: Mapping[str, Callable[[Coordinates], Coordinates]] = {
 }
 """Coordinates of a ToR that no planner should give."""
 UNIQUE = ("a public AS number", "an address outside")
-"""Those that leave coordinates equal that were, and no others: the switch is as alike as before."""
+"""Replacements that keep equal coordinates equal, and no others: the switch is as similar as before."""
 
 
 def _with(values: tuple[str, ...], at: int, value: str) -> tuple[str, ...]:
@@ -330,7 +330,7 @@ def told(
 
 
 def test_a_policy_is_named_by_the_first_switch_that_has_it() -> None:
-    """Also where switches of one policy are alike in two ways, each of which meets it anew."""
+    """Also if switches of one policy are similar in two ways, each of which meets it anew."""
     survey, switches = Survey(), []
     for _, device, found in substituted(fabric("eos")):
         told(device, found)
@@ -361,7 +361,7 @@ def test_a_back_end_that_does_not_take_letters_is_read(monkeypatch: pytest.Monke
 def test_findings_about_a_tree_are_those_of_reading_every_device(
     nos: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One altered file in each of some devices; of others nothing is known but that they are alike."""
+    """One altered file in each of some devices; nothing is known about the others except that they are similar."""
     of = fabric(nos)
     tree = {_folder(device): dict(rendered(device)) for device in all_devices(of)}
     for number, files in enumerate(list(tree.values())[2::3]):
@@ -382,7 +382,7 @@ def test_findings_about_a_tree_are_those_of_reading_every_device(
 def test_rules_of_the_whole_and_ends_of_links_see_what_they_see_of_devices_that_are_read(
     nos: str, shape: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pods and planes too, which no file tells."""
+    """Pods and planes too, which no file contains."""
     of = fabric(nos, shape)
     work = Work(of, pieces_of(of, 1), None)
     found = [work(number) for number in range(len(work.pieces))]

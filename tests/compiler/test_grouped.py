@@ -1,4 +1,4 @@
-"""Findings are told alike, whichever worker was done first with those that it found."""
+"""Findings are the same, whichever worker was done first."""
 
 from __future__ import annotations
 

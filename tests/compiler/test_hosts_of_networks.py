@@ -119,7 +119,7 @@ def test_parts_of_a_host_state_what_is_compiled(whole: Compiled) -> None:
 
 
 def test_the_apply_script_knows_the_host_and_its_ports(tree: Path) -> None:
-    """What the script itself says of the host and of the addresses, by its own functions."""
+    """The script's own functions return the host and its addresses."""
     folder = tree / "hosts" / "store001"
     text = (folder / "apply").read_text()
     functions = text[text.index("host_name() {") : text.index("rebuild_initramfs() {")]

@@ -1,7 +1,7 @@
-"""Whatever is renamed, replaced, retired or added in whatever order: a fresh build of the last spec gives the same.
+"""Whatever is renamed, replaced, retired or added in any order: a fresh build of the last spec gives the same.
 
 The lock is carried along from step to step, as a repository does. What is deployed at the end equals a build of the
-last spec alone, without what it says of the past, with that lock; and no step changes what it does not name.
+last spec alone, without its history, with that lock; and no step changes what it does not name.
 """
 
 from __future__ import annotations

@@ -416,7 +416,7 @@ def test_growth_renumbers_no_bmc_no_dpu_and_no_management_switch(steps: list[str
 
 
 def explained(found: Compiled, address: str) -> tuple[str, dict[str, str], list[str]]:
-    """Title, details, and where the inputs stand, of what is told of an address."""
+    """Return title, details, and places of inputs of the explanation of an address."""
     told = explain_address(known_of_front(found), address)
     return told.title, dict(told.details), [each.key for each in told.statements[0].origins]
 

@@ -172,7 +172,7 @@ def test_of_a_renamed_cluster_the_last_build_is_that_under_its_new_name(spec: Pa
 
 
 def test_a_fabric_has_the_same_outline_in_every_process(tmp_path: Path) -> None:
-    """Python orders a set of texts anew in each, and a build in another process is to tell what changed."""
+    """Python orders a set of texts differently in each process, and a later build compares the outline."""
     moved = {"spine01a": "east", "spine02a": "west", "su002": "hall-b", "su003": "hall-c"}
     spec = write(tmp_path, DRAINED, moved=moved)
     program = (
@@ -242,7 +242,7 @@ def test_a_tree_that_another_build_has_changed_meanwhile_is_not_patched(spec: Pa
 def test_a_manifest_is_restated_in_parts_of_any_size(
     lines: list[tuple[str, bool]], size: int, missing: bool
 ) -> None:
-    """A word that ends where a part does is found, and one that does not come is told."""
+    """A word that ends at the end of a part is found, and a missing one is reported."""
     text = b"".join(f"{at}{name}: 12;".encode() for at, (name, _) in enumerate(lines))
     stated = [(f"{at}{name}: ".encode(), b"%02d" % at) for at, (name, other) in enumerate(lines) if other]
     wanted = text

@@ -1,4 +1,4 @@
-"""Pieces that processes take from one another, and a question that is asked beside."""
+"""Pieces that processes share, and checks in a second process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A front end with segments beside a lossless network: built whole, told apart, explained and refused."""
+"""A front end with segments next to a lossless network: built as a whole, distinguished, explained and rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a spec may ask for and not every NOS has is stated, or refused with the setting's name."""
+"""Settings that not every NOS has are stated, or rejected with the setting's name."""
 
 from __future__ import annotations
 

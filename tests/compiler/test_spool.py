@@ -1,4 +1,4 @@
-"""Rows of tables come in any order and leave in that of their pieces, from memory and from a file alike."""
+"""Rows of tables arrive in any order and leave in that of their pieces, from memory and from a file."""
 
 from __future__ import annotations
 

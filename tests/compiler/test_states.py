@@ -96,7 +96,7 @@ def test_a_file_that_is_gone_or_a_link_is_seen(tree: Path) -> None:
 
 
 def test_amending_looks_at_nothing_else(tree: Path) -> None:
-    """What somebody edited beside the files that a build wrote is told by the next."""
+    """The next build reports files that somebody edited, other than the written ones."""
     before = states_now(tree, Listing.of(FILES))
     for name in FILES[3:5]:
         os.utime(tree / name, ns=(0, 1))

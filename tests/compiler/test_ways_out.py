@@ -1,4 +1,4 @@
-"""What ways out change beside the switches: hosts' routes, the cabling list, what reviews and gates say."""
+"""Effects of external links beyond the switches: routes of hosts, the cabling list, reviews and gates."""
 
 from __future__ import annotations
 

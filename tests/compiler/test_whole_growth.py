@@ -148,7 +148,7 @@ def test_growth_of_a_whole_cluster_changes_nothing_that_exists(steps: list[str])
                 key: value for key, value in known.items() if not key.endswith("aggregates")
             }
             for key, value in known.items():
-                if key.endswith("aggregates"):  # hosts beside others bring one more
+                if key.endswith("aggregates"):  # hosts of other groups add one
                     assert {*value} <= {*grown[key]}  # type: ignore[misc]
             found.lock_path.write_text(found.lock_text)
             known = grown
@@ -246,7 +246,7 @@ def test_growth_changes_nothing_where_tables_of_all_networks_give_a_part(
                 event(f"refused, {step or 'at once'}")
                 return
             grown = everything(found)
-            kept = {key for key in known if not key.endswith("aggregates")}  # hosts beside others add to them
+            kept = {key for key in known if not key.endswith("aggregates")}  # other groups add to these
             assert {key: grown.get(key) for key in kept} == {key: known[key] for key in kept}
             parts = [part.fabric for part in (found, *found.networks.values())]
             for of_all in (loopbacks, managed, blocks, ends):

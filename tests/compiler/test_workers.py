@@ -1,4 +1,4 @@
-"""Work spread over processes: everything once, failures told, nobody left behind."""
+"""Work spread over processes: everything once, failures reported, no process left behind."""
 
 from __future__ import annotations
 

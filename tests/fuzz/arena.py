@@ -31,7 +31,7 @@ GROWTH = 512 << 20
 ADDRESS_SPACE = 3 << 30
 STATUSES = (0, 1, 2, 3)
 UNTOLD = ("FAB7999", "FAB7001", "Traceback")
-"""What is told of no input: a defect, a system call that failed, a traceback."""
+"""Outputs that no input may cause: a defect, a failed system call, a traceback."""
 
 _HEAD = """\
 cluster: lab
@@ -96,7 +96,7 @@ class Broken(BaseException):
 
 
 class Arena:
-    """A clone with fabrics and a home beside it, for one input after another."""
+    """A clone with fabrics and a separate home, for one input after another."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -153,10 +153,10 @@ class Arena:
         self.put(tree / "manifest.json", json.dumps(manifest, indent=2).encode())
 
     def fabricc(self, *words: str | Path) -> tuple[int, str]:
-        """Run the command line; exit status and all that it printed.
+        """Run the command line; return the exit status and the whole output.
 
         Raises:
-            Broken: it told of a defect, or printed what a terminal obeys.
+            Broken: it reported a defect, or printed control sequences.
         """
         status, told = self._told(*map(str, words))
         verb = " ".join(map(str, words))[:120]

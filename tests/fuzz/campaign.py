@@ -1,4 +1,4 @@
-"""Inputs for every kind, one after another; what breaks is made small, told with its seed, and kept."""
+"""Inputs for every kind, one after another; a failing one is minimized, reported with its seed, and kept."""
 
 from __future__ import annotations
 

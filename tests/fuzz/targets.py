@@ -280,7 +280,7 @@ def _open_netbox_csv(arena: Arena, data: bytes) -> None:
 
 
 def _import_netbox(arena: Arena, name: str, data: bytes) -> None:
-    """A file alone, and in a folder beside sound devices."""
+    """A single file, and the same in a folder of sound devices."""
     lab = arena.labs["frr"]
     (lab / "netbox").mkdir(exist_ok=True)
     arena.put(lab / "netbox" / "netbox_devices.csv", _netbox_csv(arena)[0])
@@ -573,7 +573,7 @@ def _journals(arena: Arena) -> list[bytes]:
 
 
 def _open_bundle(arena: Arena, data: bytes) -> None:
-    """A text as NAPALM's calls take it: files, or a ValueError that the drivers tell."""
+    """A text as NAPALM's calls accept it: files, or a ValueError that the drivers report."""
     from fabricc.operate.devices.running import pack_files, unpack_files
     from fabricc.operate.drivers.bundle import candidate_files, pack_bundle
 
@@ -600,11 +600,11 @@ def _bundles(arena: Arena) -> list[bytes]:
     return [pack_bundle({f.name: f.read_text() for f in folder.iterdir()}).encode() for folder in folders]
 
 
-# What devices say.
+# Answers of devices.
 
 
 class _Driver:
-    """A driver whose getters say what an input says."""
+    """A driver whose getters return an input."""
 
     CONFIRM_STEP = 1
 
@@ -624,7 +624,7 @@ class _Driver:
 
 
 class answering:  # noqa: N801 - reads as a statement
-    """Inside, every switch says this."""
+    """Inside, every switch returns this."""
 
     def __init__(self, said: Any) -> None:
         self.said = said if isinstance(said, dict) else {}
@@ -659,7 +659,7 @@ def _open_answers(arena: Arena, data: bytes) -> None:
 
 @cache
 def _said(arena: Arena) -> dict[str, Any]:
-    """What a switch says that is well."""
+    """Return a valid answer of a switch."""
     found: dict[str, Any] = json.loads(_answers(arena)[0])
     return found
 
@@ -694,7 +694,7 @@ def _answers(arena: Arena) -> list[bytes]:
     return [json.dumps(said).encode()]
 
 
-# What Git has, what is asked.
+# Objects of Git, and requests.
 
 
 def _open_revision(arena: Arena, data: bytes) -> None:
@@ -729,7 +729,7 @@ def _git(folder: Path, *words: str, given: bytes = b"") -> None:
 
 
 def _open_words(arena: Arena, data: bytes) -> None:
-    """What a user asks `explain`, `catalog` and others: words of the command line."""
+    """Arguments of `explain`, `catalog` and others: words of the command line."""
     from fabricc.cli.entry import VERBS
 
     text = data.decode("utf-8", "surrogateescape").replace("\x00", "")

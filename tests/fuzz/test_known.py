@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def told(arena: Arena, lab: str, files: dict[str, str], *words: str) -> tuple[int, str]:
-    """What a verb says with these files beside the spec of a lab; nothing of what no input may do."""
+    """Return the output of a verb with these files next to the spec of a lab, without forbidden outputs."""
     with arena.inside(), arena.judged():
         for name, text in files.items():
             arena.put(arena.labs[lab] / name, text.encode("utf-8", "surrogatepass"))

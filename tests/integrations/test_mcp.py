@@ -1,4 +1,4 @@
-"""The MCP server, asked by the client of the protocol's own SDK over standard input and output."""
+"""The MCP server, called by the client of the protocol's own SDK over standard input and output."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ management: {network: 172.16.0.0/12, snmp: {community: {secret: snmp-read}}}
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a spec, a changed one and a tree, and beside it what is none of a client's business."""
+    """Return a folder with a spec, a changed one and a tree, next to files that no client may read."""
     top = tmp_path_factory.mktemp("mcp") / "root"
     top.mkdir()
     (top / "cluster.yaml").write_text(SPEC)
@@ -74,7 +74,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 def told(*words: str, cwd: Path) -> Any:
-    """What the verb itself tells a program."""
+    """Return the output of the verb for programs."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     ran = subprocess.run(
         [sys.executable, "-m", "fabricc", *words, "--format", "json"],
@@ -173,7 +173,7 @@ def test_what_is_long_is_cut_and_said(tmp_path: Path) -> None:
 
 @pytest.fixture
 def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Confined]:
-    """A folder whose verbs do what a script says, its process ID written to `pid`."""
+    """Return a folder whose verbs run a script, its process ID written to `pid`."""
 
     def made(script: str) -> Confined:
         (tmp_path / "fabricc").mkdir()

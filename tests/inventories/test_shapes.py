@@ -1,4 +1,4 @@
-"""Every shape of a cluster on every operating system: built, proved, cabled and labelled, and told to its jobs."""
+"""Every shape of a cluster on every operating system: built, proved, cabled, labeled, and exported to jobs."""
 
 from __future__ import annotations
 

@@ -329,7 +329,7 @@ def renumbered() -> Switch:
 
 
 def breaches(switch: Switch, *, replaced: tuple[str, str] = ("", "")) -> list[Finding]:
-    """What the rules for one device say of its files, one text in them replaced."""
+    """Return the findings of the rules for one device about its files, with one text in them replaced."""
     back_end = nos.load(switch.nos)
     files = {
         name: re.sub(*replaced, body) if replaced[0] else body

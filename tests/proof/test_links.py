@@ -1,4 +1,4 @@
-"""Both ends of a link must say the same about it, whatever the plan says."""
+"""Both ends of a link must have the same settings, whatever the plan contains."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def any_switch() -> Switch:
 def switch_end(
     name: str, port: str, peer: tuple[str, str], reading: Reading, to_host: bool, families: tuple[str, ...]
 ) -> End:
-    """The end of a link at a switch with that one port, all that its files say being given."""
+    """Return the end of a link at a switch with that one port; all its file content is given."""
     one = any_switch()
     direction = Direction.HOST if to_host else Direction.UP
     cabled = replace(one.ports[0], name=port, peer=Peer(*peer), direction=direction)
@@ -236,7 +236,7 @@ def told(*ends: End) -> list[str]:
 
 
 def test_an_end_whose_system_runs_no_bfd_does_not_disagree() -> None:
-    """Its session comes up without; the back end tells of what it lacks."""
+    """Its session comes up without BFD; the back end reports the gap."""
     assert told(bfd("tor", runs=False), bfd("spine", runs=True)) == []
     assert told(bfd("tor", runs=True), bfd("spine", runs=True)) == []
 

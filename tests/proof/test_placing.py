@@ -49,7 +49,7 @@ def test_one_change_alone_leaves_json_that_can_be_read() -> None:
 
 
 def told(altered: dict[str, str], *, by_hand: bool = True) -> list[tuple[str, str, int, str]]:
-    """What is told of an FRR switch whose files were altered."""
+    """Return the findings about an FRR switch whose files were altered."""
     switch, back_end = tor(), load("frr")
     files = back_end.render(switch)
     found = Text({**files, **altered}, back_end.read({**files, **altered}))

@@ -1,4 +1,4 @@
-"""Segments are proved from the files: each planted fault of one ToR or spine is caught, and told as what it is."""
+"""Segments are proved from the files: each planted fault of one ToR or spine is found and named correctly."""
 
 from __future__ import annotations
 

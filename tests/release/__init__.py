@@ -1,1 +1,1 @@
-"""What a release holds, and what the project says to those who build, install and trust one."""
+"""The content of a release, and the project's documents for those who build, install and trust one."""

@@ -1,4 +1,4 @@
-"""fabricc(1): every verb and option, as the program says them, in a form that formatters take."""
+"""fabricc(1): every verb and option with the program's texts, in a form that formatters accept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What forges and containers find beside the code: it fits its schema, and nothing in it runs by a moving name."""
+"""Files for forges and containers: they fit their schemas, and nothing in them runs by a moving name."""
 
 from __future__ import annotations
 

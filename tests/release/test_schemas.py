@@ -107,7 +107,7 @@ class Editor:
         self.server.stdin.flush()
 
     def hear(self, wanted: Any) -> dict[str, Any]:
-        """The first message that is wanted; what the server asks is answered."""
+        """Return the first expected message; requests of the server are answered."""
         assert self.server.stdout is not None
         for _ in range(100):
             length = 0

@@ -26,7 +26,7 @@ CARRIED = {
 }
 """Folder of the repository -> where the wheel has it."""
 LARGEST = 3_000_000
-"""Bytes of the wheel, as docs/release.md says."""
+"""Bytes of the wheel, from docs/release.md."""
 
 
 @pytest.fixture(scope="module")

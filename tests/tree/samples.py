@@ -35,7 +35,7 @@ def emit(out: Path, table: dict[str, bytes], cluster: str = "zone") -> Committed
 
 
 def main() -> int:
-    """Build generations for ever (`loop`), or one and say what happened (`once`)."""
+    """Build generations forever (`loop`), or one and report the result (`once`)."""
     out, mode = Path(sys.argv[1]), sys.argv[2]
     if mode == "once":
         try:

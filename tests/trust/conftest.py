@@ -1,4 +1,4 @@
-"""A cloned repository beside a user's own files, and the command line run in it."""
+"""A cloned repository next to a user's own files, and the command line run in it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SECRET = "s3cret-of-the-user"
 
 @dataclass(frozen=True)
 class Clone:
-    """A clone that brought a built tree, and what is the user's beside it."""
+    """A clone with a built tree, and the user's files outside of it."""
 
     top: Path
     home: Path

@@ -52,7 +52,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def spec(tmp_path: Path, state: Path) -> Path:
-    """A spec in an unpacked archive, with an access file beside it."""
+    """Return a spec in an unpacked archive, with an access file next to it."""
     top = tmp_path / "archive"
     top.mkdir()
     (top / "cluster.yaml").write_text("cluster: lab\n")

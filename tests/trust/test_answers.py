@@ -64,7 +64,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def web(
     folder: Path, answer: Callable[[ssl.SSLSocket], None], *, handshake: bool = True
 ) -> Iterator[tuple[int, Path]]:
-    """A server that takes a request over TLS, and answers it as told."""
+    """Serve one request over TLS with the given answer."""
     public, private = make_certificate(folder)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(public, private)
@@ -91,7 +91,7 @@ def web(
 
 
 def refused_in_time(name: str, port: int, **options: Any) -> str:
-    """Open a driver and ask it something; how it failed."""
+    """Open a driver and send a request; return how it failed."""
     began = time.monotonic()
     driver = get_network_driver(name)(
         HOST, "admin", "secret", timeout=TIMEOUT_S, optional_args={"port": port, **options}

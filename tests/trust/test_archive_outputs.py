@@ -49,7 +49,7 @@ WAYS = {
 
 @pytest.fixture
 def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of the user beside the folder with the archive."""
+    """Return a folder of the user next to the folder with the archive."""
     home = tmp_path / "home"
     (home / "outside").mkdir(parents=True)
     (home / "outside" / "secret").write_text(SECRET)

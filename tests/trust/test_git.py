@@ -85,7 +85,7 @@ def trap(tmp_path: Path) -> tuple[str, Path]:
 
 
 def used(folder: Path) -> None:
-    """Everything that fabricc asks of a repository, once with what is there and once with what is not."""
+    """Run every request of fabricc to a repository, once for existing and once for missing objects."""
     try:
         found = Repository.of(folder)
         commit = found.commit("HEAD")

@@ -1,4 +1,4 @@
-"""`diff` compares trees only as their builds wrote them, and a build beside a reader never makes a false verdict."""
+"""`diff` compares trees only as their builds wrote them, and a concurrent build never causes a false verdict."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ CONF = "switches/su001-tor1a/frr.conf"
 
 
 def rewrite(clone: Clone, change: Callable[[dict[str, Any]], object]) -> int:
-    """Change what the manifest says, one entry a line; the number of lines."""
+    """Change the content of the manifest, one entry per line; return the number of lines."""
     place = clone.tree / "manifest.json"
     stated = json.loads(place.read_text())
     change(stated)

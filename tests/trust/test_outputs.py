@@ -1,4 +1,4 @@
-"""What a verb writes where the user says goes there, and never through a link that a clone planted."""
+"""Outputs of a verb go where the user names, and never through a link that a clone planted."""
 
 from __future__ import annotations
 

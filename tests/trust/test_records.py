@@ -1,4 +1,4 @@
-"""What fabricc remembers of a build is its own: a record or ledger that a clone brought says nothing."""
+"""fabricc's memory of a build is its own: a record or ledger that a clone brought has no effect."""
 
 from __future__ import annotations
 

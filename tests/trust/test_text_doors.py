@@ -1,4 +1,4 @@
-"""Only the sink prints, and only the module that escapes says that a text is escaped: read off the source itself."""
+"""Only the sink prints, and only the escaping module marks a text as escaped: read from the source itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verbs that ask Git end in a finding in every unusual repository, and wait for it once."""
+"""Verbs that use Git end in a finding in every unusual repository, and wait for it once."""
 
 from __future__ import annotations
 

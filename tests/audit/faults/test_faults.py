@@ -1,4 +1,4 @@
-"""A fault is found on one switch and on all switches alike; an untouched fabric is silent."""
+"""A fault is found on one switch and on all switches; an untouched fabric has no findings."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Stands in for the NIC tools, none of which runs without a NIC: keeps what it is told, and shows it as they do.
+"""Stands in for the NIC tools, none of which runs without a NIC: stores settings, and shows them as they do.
 
 The formats are those of mlnx-tools' mlnx_qos, iproute2's dcb and devlink, ethtool and pciutils' setpci. Its name
-decides which tool it is; RECORD lists every call that is not only a question, STATE is what was set. A script asks
-hundreds of times, so little is imported.
+decides which tool it is; RECORD lists every call that changes something, STATE contains the settings. A script calls it
+hundreds of times, so it imports little.
 """
 
 import marshal

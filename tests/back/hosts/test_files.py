@@ -1,4 +1,4 @@
-"""What a host's files say is what the Fabric says, and no change of them goes unseen."""
+"""The facts of a host's files equal those of the Fabric, and every change of the files is found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rails come back as planned after a restart of what configures them and after a boot, beside an installer's file."""
+"""Rails return as planned after a restart of their services and after a boot, also with an installer's file present."""
 
 from __future__ import annotations
 

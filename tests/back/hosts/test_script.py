@@ -1,4 +1,4 @@
-"""The NIC script, run by a real shell against recording tools, does what the contract says and nothing else."""
+"""The NIC script, run by a real shell with recording tools, does what the contract defines and nothing else."""
 
 from __future__ import annotations
 

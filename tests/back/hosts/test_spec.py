@@ -1,4 +1,4 @@
-"""What a spec says of hosts reaches them: operating system and NIC, for all groups or for one."""
+"""The host settings of a spec reach the hosts: operating system and NIC, for all groups or for one."""
 
 from __future__ import annotations
 

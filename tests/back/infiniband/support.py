@@ -49,7 +49,7 @@ def planned(spec: dict[str, Any], lock: Lock = EMPTY_LOCK, folder: Path | None =
 
 
 def codes(spec: dict[str, Any]) -> set[str]:
-    """Codes that loading, or else planning, a spec tells, those of placeholders left out."""
+    """Return the codes of loading, or else planning, a spec, without those of placeholders."""
     loaded = read_spec(json.dumps(spec, indent=1).encode(), "cluster.yaml")
     told = loaded.diagnostics if loaded.spec is None else found(spec).diagnostics
     return {d.code for d in told} - {"FAB5814"}

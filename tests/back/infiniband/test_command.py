@@ -1,4 +1,4 @@
-"""The verbs on an InfiniBand spec: validate, plan, build, check; others say that they know none."""
+"""The verbs on an InfiniBand spec: validate, plan, build, check; other verbs reject it."""
 
 from __future__ import annotations
 

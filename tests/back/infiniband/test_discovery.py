@@ -200,7 +200,7 @@ def test_a_tree_without_subnets_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}")
 def test_what_the_real_ibnetdiscover_prints_is_compared(tmp_path: Path) -> None:
-    """Cables are moved on ibsim's console; its links all run as HDR, which is told and is no error."""
+    """Cables are moved on ibsim's console; its links all run as HDR, which is reported and is no error."""
     folder = tmp_path / "sim"
     folder.mkdir()
     prepare(folder, FILES)

@@ -1,4 +1,4 @@
-"""Hosts: IPoIB by operating system, names by GUID or PCI address, NCCL; real tools accept what they can be asked."""
+"""Hosts: IPoIB by operating system, names by GUID or PCI address, NCCL; real tools accept the files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Published fabrics, identities that stay, limits that are told, engines that fit."""
+"""Published fabrics, stable identities, reported limits, suitable engines."""
 
 from __future__ import annotations
 

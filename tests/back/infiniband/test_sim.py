@@ -30,7 +30,7 @@ needs_opensm = pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '
 @pytest.mark.slow
 @needs_opensm
 def test_512_adapters_and_two_tenants() -> None:
-    """LIDs, engine, routes, credit loops, isolation, service levels and a pulled link, as docs/infiniband.md says."""
+    """LIDs, engine, routes, credit loops, isolation, service levels and a pulled link, as in docs/infiniband.md."""
     ib = planned(document("dgx-h100", 64, 32, priorities=CLASSES, infiniband=TENANTS))
     report = simulate(ib, rendered(ib))
     assert report.findings == []

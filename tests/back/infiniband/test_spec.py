@@ -1,4 +1,4 @@
-"""What an InfiniBand spec may say, and what it is told when it speaks of Ethernet."""
+"""Allowed content of an InfiniBand spec, and the errors for Ethernet settings."""
 
 from __future__ import annotations
 

@@ -270,7 +270,7 @@ def test_a_table_of_counters_that_is_none_is_named(tmp_path: Path, table: str | 
 
 
 def refused(tree: Path, *arguments: str) -> str:
-    """What the judge says of files that it cannot judge."""
+    """Return the message of the judge about files that it cannot judge."""
     call = [sys.executable, "acceptance/judge.py", "--results", "results", *arguments]
     done = subprocess.run(call, cwd=tree, capture_output=True, text=True, check=False)
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)

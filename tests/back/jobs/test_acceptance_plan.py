@@ -130,7 +130,7 @@ def test_every_host_and_lane_has_its_turn() -> None:
 
 @pytest.mark.parametrize("name", SPECS)
 def test_hashed_flows_reach_every_uplink(name: str) -> None:
-    """Every queue pair takes an uplink at random, up and down alike, as ECMP makes it; twenty trials."""
+    """Every queue pair takes an uplink at random, in both directions, as ECMP does; twenty trials."""
     uplinks = fabric(name).shape.uplinks
     of, rng = tors(name), random.Random(1)
     spine = [pair for kind, pair in gated(name) if kind == "spine"]

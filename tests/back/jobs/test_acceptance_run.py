@@ -109,7 +109,7 @@ def test_clients_and_servers_meet(tree: Path, kind: str) -> None:
 @pytest.mark.skipif(not shutil.which("ib_write_bw"), reason="perftest is not installed")
 @pytest.mark.parametrize("kind", ["spine", "latency"])
 def test_the_real_perftest_takes_the_arguments(tree: Path, kind: str) -> None:
-    """Without a device it stops after reading them; of unknown ones it says so."""
+    """Without a device it stops after parsing them; it rejects unknown ones."""
     calls = start(tree, str(ROUNDS[kind]), "--host", host_at(0).name, "--print").stdout.splitlines()
     for call in (calls[0], calls[-1]):
         words = ["no-such-device" if word.startswith("mlx5_") else word for word in call.split()]

@@ -1,4 +1,4 @@
-"""The launch files are sound shell, put ranks where the fabric's order says, and tell RDMA from sockets in a log."""
+"""The launch files are sound shell, put ranks in the fabric's order, and detect sockets instead of RDMA in a log."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def test_open_mpi_maps_ranks_in_host_order(tree: Path) -> None:
 
 @MPIRUN
 def test_open_mpi_connects_over_the_socket_interface_alone(tree: Path) -> None:
-    """Open MPI itself says what its parameters are, and where from."""
+    """Open MPI itself lists its parameters and their sources."""
     (tree / "here").write_text("localhost slots=1\n")
     for name in ("nccl.conf", "rccl.conf"):
         (tree / "jobs" / name).write_text("NCCL_SOCKET_IFNAME==lo\n")
@@ -278,7 +278,7 @@ USING = (
         (DIRECT.replace("GDRDMA", "GDRDMA(PCI)"), 0, "1 with GDRDMA"),
         (DIRECT.replace("IB/0", "AWS Libfabric/0"), 0, "(AWS Libfabric)"),
         (SOCKET.replace("Socket", "FastSocket"), 1, "FAULT: NET/Socket"),
-        # NCCL sets up sockets beside RDMA, and uses RDMA.
+        # NCCL sets up sockets in addition to RDMA, and uses RDMA.
         ("NCCL INFO NET/Socket : Using [0]eno3:10.0.0.1<0>\n" + DIRECT, 0, "0 over sockets"),
         ("NCCL INFO Using network Socket\n", 1, "FAULT: NET/Socket"),
         ("NCCL INFO NET/IB : No device found.\n", 1, "no RDMA device"),

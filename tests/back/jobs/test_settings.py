@@ -1,4 +1,4 @@
-"""Collective libraries and launchers are told what the hosts and switches are told, once and in topological order."""
+"""Collective libraries and launchers get the settings of hosts and switches, once and in topological order."""
 
 from __future__ import annotations
 

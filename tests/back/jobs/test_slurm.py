@@ -130,7 +130,7 @@ def test_domains_are_the_leaves_below_a_unit_of_several() -> None:
 
 
 def test_ranks_follow_nvlink_domains_whatever_slots_hosts_have() -> None:
-    """A tray added later has a slot behind those of other racks, and ranks beside those of its own."""
+    """A tray added later has a slot after those of other racks, and ranks next to those of its own."""
     spec = deepcopy(SPECS["nvl72"])
     spec["gpus"] |= {"racks": {"a1": 3, "a2": 3}, "hosts_per_rack": None}
     first = planned(document(**spec))
@@ -222,7 +222,7 @@ def slurmctld_says(configuration: Path) -> list[str]:
 
 
 def slurmctld_reads(name: str, file: str, folder: Path) -> list[str]:
-    """What slurmctld says of a fabric's `topology.conf` or `topology-block.conf`, and of its `gres.conf`."""
+    """Return the output of slurmctld for a fabric's `topology.conf` or `topology-block.conf`, and its `gres.conf`."""
     (folder / "state").mkdir()
     (folder / "topology.conf").write_text(files(name)[f"jobs/slurm/{file}"])
     (folder / "gres.conf").write_text(files(name)["jobs/slurm/gres.conf"])

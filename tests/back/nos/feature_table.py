@@ -1,4 +1,4 @@
-"""The table of docs/settings.md: what each NOS expresses, asked of the back ends feature by feature and by release.
+"""The table of docs/settings.md: the features that each NOS expresses by release, from the back ends.
 
 `python -m tests.back.nos.feature_table` prints it.
 """
@@ -96,7 +96,7 @@ Told = frozenset[tuple[str, str, bool]]
 
 
 def fabric_of(nos: str, model: str, feature: dict[str, Any]) -> Fabric:
-    """The two-tier fabric of one unit that asks for the feature and little else."""
+    """Return the two-tier fabric of one unit that requires the feature and little else."""
     tier = {"model": model, "nos": nos}
     spec = {**BASE, "tors": tier, "spines": {**tier, "reserved_ports": 4}, **feature}
     spec["management"] = {**BASE["management"], **feature.get("management", {})}

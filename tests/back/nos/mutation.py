@@ -96,7 +96,7 @@ def _depth(line: str) -> int:
 
 
 def named(read: Reader, planned: Facts, expected: Text, altered: Mapping[str, str]) -> list[Finding]:
-    """What `check` tells of files that were altered after the build wrote them."""
+    """Return the findings of `check` about files that were altered after the build."""
     found = Text(altered, read(altered))
     mismatches = compare(planned, found.reading)
     return list(placed("device", mismatches, found.reading.unknown, expected, found, read))
@@ -109,11 +109,11 @@ KINDS = (("word", changed_words), ("line", deleted_lines))
 
 @dataclass(slots=True)
 class Score:
-    """What became of alterations of one kind.
+    """The results of alterations of one kind.
 
     Attributes:
-        near: what `nearness` says of those that a fact or an unknown line gave away -> how many.
-        survivors: file, line and word, digits as N, of those that only the text gave away -> how many.
+        near: result of `nearness` for those found by a fact or an unknown line -> how many.
+        survivors: file, line and word, digits as N, of those found only by the text -> how many.
     """
 
     tried: int = 0

@@ -1,4 +1,4 @@
-"""What the command-line dialects read alike: each line below means the same to EOS's reader and to NX-OS's."""
+"""Common lines of the command-line dialects: each means the same to EOS's reader and to NX-OS's."""
 
 from __future__ import annotations
 

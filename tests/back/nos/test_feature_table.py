@@ -1,4 +1,4 @@
-"""The table in docs/settings.md is what the back ends say."""
+"""The table in docs/settings.md equals the answers of the back ends."""
 
 from __future__ import annotations
 

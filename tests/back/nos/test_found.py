@@ -242,7 +242,7 @@ JSON = {
         },
     ),
 }
-"""How a system says in JSON that its first port leads to the fifth of spine1."""
+"""The JSON of a system for a link from its first port to the fifth of spine1."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""No route leads from a port of the fabric to the management network, on every system, by what its files say."""
+"""No route leads from a port of the fabric to the management network, on every system, by its files."""
 
 from __future__ import annotations
 

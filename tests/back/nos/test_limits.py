@@ -1,4 +1,4 @@
-"""The limits of every NOS stand in one table each, whose rows say who says so; their releases have one order."""
+"""The limits of every NOS are in one table each, whose rows have sources; their releases have one order."""
 
 from __future__ import annotations
 

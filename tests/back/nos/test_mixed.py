@@ -64,7 +64,7 @@ addressing: {family: ipv6, fabric_links: unnumbered}""",
 }
 
 
-# The file that tells each maker's devices apart, and how many devices of each mix have it.
+# The file that identifies each maker's devices, and how many devices of each mix have it.
 FILES = {
     "eos or nxos": "running-config.cfg",
     "sonic": "config_db.json",

@@ -75,7 +75,7 @@ def test_check_names_the_line(nos: str, model: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("nos", "model"), MODELS)
 def test_check_names_each_of_several_altered_lines(nos: str, model: str) -> None:
-    """Two words altered and one line left out of the longest file; nearly nothing is told of other lines."""
+    """Two words altered and one line removed in the longest file; hardly any other line has a finding."""
     fabric = fabric_of(nos, model, asked(nos))
     switch = fabric.switch(next(iter(fabric.switch_ids())))
     back_end = back_ends.load(nos)

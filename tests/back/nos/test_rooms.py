@@ -16,7 +16,7 @@ TOPICS = ("interfaces", "qos", "bgp", "services")
 
 
 def declared() -> dict[str, frozenset[str]]:
-    """Room -> the systems that have it, as the documentation says."""
+    """Return room -> the systems that have it, from the documentation."""
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     rows = [found for line in text.splitlines() if (found := ROW.fullmatch(line))]
     every = frozenset(BUILT_IN)

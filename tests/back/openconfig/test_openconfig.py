@@ -121,7 +121,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def judged(models: Path, document: Path) -> str:
-    """What libyang says of a document by the models, errors alone."""
+    """Return the errors of libyang about a document by the models."""
     names = [
         *(
             "types",

@@ -1,4 +1,4 @@
-"""All rows of a reader: they compile when a text first has such a line, so a test asks for all of them."""
+"""All rows of a reader: they compile at the first use, so a test compiles all of them."""
 
 from __future__ import annotations
 

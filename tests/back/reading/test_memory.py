@@ -1,4 +1,4 @@
-"""What a reader says of a text does not hang on what it read before: a process reads the texts of a whole fabric."""
+"""The result of a reader does not depend on what it read before: a process reads the texts of a whole fabric."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 HOSTS = "hosts"
 ALL = (*back_ends.BUILT_IN, HOSTS)
 LARGEST = 40_000
-"""Characters of a text that somebody published; larger ones say no more about memory, and take longer."""
+"""The largest published text in characters; larger ones show no more about memory, and take longer."""
 
 
 def forget() -> None:
@@ -120,7 +120,7 @@ def _returned(lines: list[str], _: random.Random) -> list[str]:
 
 
 def _left(lines: list[str], chance: random.Random) -> list[str]:
-    """Lines that end a block or say nothing, as people and other systems have them."""
+    """Return lines that end a block or state nothing, in the forms of people and other systems."""
     for _ in range(4):
         word = chance.choice(("exit", "!", "#", "# a remark", "! a remark", "end", "}", "{"))
         lines.insert(chance.randrange(len(lines) + 1), " " * chance.choice((0, 3, 6)) + word)
@@ -133,7 +133,7 @@ def _reworded(lines: list[str], chance: random.Random) -> list[str]:
 
 
 def _commands(lines: list[str], _: random.Random) -> list[str]:
-    """A text in braces as `set` lines, one in JSON on a line: the other form of what says the same."""
+    """Return a text in braces as `set` lines, one in JSON on a line: the equivalent other form."""
     try:
         return [json.dumps(json.loads("\n".join(lines)))]
     except ValueError:

@@ -1,4 +1,4 @@
-"""The reading engine: rows state what lines say, in whatever order and syntax, and list what no row knows."""
+"""The reading engine: rows state facts of lines in any order and syntax, and unknown lines are listed."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ ALL = (PLAIN, WARNING, NOTE, NASTY)
 def render(
     found: Iterable[Diagnostic], format: str, sources: Mapping[str, str], *, colour: bool = False
 ) -> Safe:
-    """Findings in one of `FORMATS`, as a verb tells them."""
+    """Return findings in one of `FORMATS`, as a verb prints them."""
     if format == "text":
         return render_text(found, sources, colour=colour)
     return render_document(found, format)

@@ -1,4 +1,4 @@
-"""What programs get is well-formed in each format, escaped, and says the same as the text for people."""
+"""Machine formats are well-formed, escaped, and state the same as the text."""
 
 from __future__ import annotations
 

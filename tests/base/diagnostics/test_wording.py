@@ -1,4 +1,4 @@
-"""What fabricc says is worded as docs/messages.md has it: findings, titles, causes, remedies and helps."""
+"""Texts of fabricc follow docs/messages.md: findings, titles, causes, remedies and helps."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ AVOIDED = re.compile(
 
 
 class Text(NamedTuple):
-    """Something that fabricc says: where, which kind (a message, a remedy, …), and what, values as `{}`."""
+    """A text of fabricc: its place, its kind (a message, a remedy, …), and the text, values as `{}`."""
 
     place: str
     kind: str
@@ -77,7 +77,7 @@ def assigned(nodes: list[ast.AST]) -> dict[str, list[ast.expr]]:
 
 
 def said_in(nodes: list[ast.AST], place: str) -> Iterator[Text]:
-    """What is said beside a code: literals, and those of names that they were given in the same function."""
+    """Yield the texts next to a code: literals, and those of names that got them in the same function."""
     named = assigned(nodes)
     for node in nodes:
         given: list[tuple[str, ast.expr]] = []
@@ -100,7 +100,7 @@ def said_in(nodes: list[ast.AST], place: str) -> Iterator[Text]:
 
 @cache
 def findings() -> tuple[Text, ...]:
-    """Every text of the package that stands beside a code."""
+    """Return every text of the package next to a code."""
     files = sorted(PACKAGE.rglob("*.py"))
     return tuple(
         dict.fromkeys(
@@ -124,7 +124,7 @@ def explained() -> list[Text]:
 
 
 def helps() -> list[Text]:
-    """What `--help` says of verbs and options; examples stand after a line of their own."""
+    """Return the texts of `--help` for verbs and options; examples are after a line of their own."""
 
     def of(command: click.Command, name: str) -> Iterator[Text]:
         yield Text(name, "verb", (command.help or "").partition("\b")[0].strip())

@@ -1,4 +1,4 @@
-"""The quick yes to a spec: never where the JSON Schema library would say no."""
+"""The fast check of a spec never accepts what the JSON Schema library would reject."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from fabricc.base.foreign.files import Folder, ForeignFileError
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository beside which a secret stands."""
+    """Return a repository with a secret outside of it."""
     (tmp_path / "secret").write_text("the secret\n")
     top = tmp_path / "clone"
     (top / ".git").mkdir(parents=True)

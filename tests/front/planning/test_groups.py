@@ -1,4 +1,4 @@
-"""Hosts without GPUs, in units of their own or beside others: no ToR and no port more than they need."""
+"""Hosts without GPUs, in their own units or sharing ToRs: no ToR and no port more than they need."""
 
 from __future__ import annotations
 
@@ -312,7 +312,7 @@ def test_hosts_with_gpus_that_come_after_others_are_refused_with_a_lock_of_these
 
 @pytest.mark.parametrize("length", range(16, 28))
 def test_a_pool_holds_the_units_of_all_groups_or_is_refused(length: int) -> None:
-    """As many numbers as there are units, of one group or of two, and the pool that is asked for holds them."""
+    """As many numbers as there are units, of one group or of two, and the requested pool holds them."""
     groups = [{"name": name, "model": "dgx-h100", "hosts": 3, "hosts_per_unit": 1} for name in ("one", "two")]
     addressing = {"hosts": f"10.0.0.0/{length}"}
     several = mixed(groups[1], compute=groups[0], addressing=addressing)

@@ -28,7 +28,7 @@ CORES = {"model": "sn5400", "nos": "frr"}
 def planned_with(
     folder: Path, devices: str = "", links: str = "", lock: Lock = EMPTY_LOCK, **sections: Any
 ) -> tuple[Plan, list[str]]:
-    """The plan of a spec with these tables, and what is said of it by code, place and message."""
+    """Return the plan of a spec with these tables, and its findings by code, place and message."""
     tables = {"devices": devices, "links": links}
     named = {key: f"{key}.csv" for key, text in tables.items() if text}
     for key, file in named.items():

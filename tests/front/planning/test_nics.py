@@ -1,4 +1,4 @@
-"""Ethernet ports that a NIC does not have are told where a fabric is planned with them."""
+"""Ethernet ports that a NIC does not have are reported where a fabric is planned with them."""
 
 from __future__ import annotations
 

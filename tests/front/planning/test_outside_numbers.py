@@ -1,4 +1,4 @@
-"""Links numbered from a network of their party: in a stable way, beside given addresses, and never twice."""
+"""Links numbered from a network of their party: in a stable way, next to given addresses, and never twice."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def superpod(hosts: int, **more: Any) -> dict[str, Any]:
 
 
 def b300(hosts: int, **gpus: Any) -> dict[str, Any]:
-    """B300 on 64 x 800G switches; the uplinks are 800G unless told otherwise."""
+    """Return B300 on 64 x 800G switches; the uplinks are 800G by default."""
     box = {"model": "sn5600"}
     return document(gpus={"model": "dgx-b300", "hosts": hosts, **gpus}, tors=box, spines=box)
 
@@ -63,7 +63,7 @@ ROWS = [
     ("T2", NV_B200, superpod(128), 32, 16, 0, 1024, 1024, 0),
     ("T3", NV_B200, superpod(256), 64, 32, 0, 2048, 2048, 0),
     ("T4", NV_B200, superpod(512, cores={"model": "sn5400", "nos": "frr"}), 128, 128, 64, 4096, 4096, 4096),
-    # T7 and T8 count 4 links of a management appliance beside those of 31 and 127 hosts (252, 1020)
+    # T7 and T8 count 4 links of a management appliance in addition to those of 31 and 127 hosts (252, 1020)
     ("T7", NV_B200 + ", as built", superpod(31), 8, 4, 0, 252 - 4, 256, 0),
     ("T8", NV_B200 + ", as built", superpod(127), 32, 16, 0, 1020 - 4, 1024, 0),
     ("T9", NV_B300, b300(64), 16, 8, 0, 512, 512, 0),

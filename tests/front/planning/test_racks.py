@@ -65,7 +65,7 @@ NVL72 = {"model": "gb200-nvl72", "racks": ["a01", "a02"], "hosts_per_rack": 18, 
 
 
 def domains(**gpus: Any) -> tuple[list[str], list[str]]:
-    """The NVLink domain of each host, and the codes told."""
+    """Return the NVLink domain of each host, and the codes of findings."""
     tors = {"model": "sn5600", "oversubscription": 4}
     plan = planned(document(gpus={"hosts": None, **NVL72, **gpus}, tors=tors))
     told = [d.code for d in plan.diagnostics if d.code in ("FAB3170", "FAB3171")]

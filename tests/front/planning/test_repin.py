@@ -59,7 +59,7 @@ def changed(spec: dict[str, Any], **sections: Any) -> dict[str, Any]:
 
 
 def moved(before: Fabric, after: Fabric) -> set[str]:
-    """Names of what is another afterwards, by everything that tells devices, ports and cables apart."""
+    """Return the names of everything that changed, by all that identifies devices, ports and cables."""
     old, new = identity(before), identity(after)
     return {key for key in old if new.get(key) != old[key]}
 

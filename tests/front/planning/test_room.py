@@ -1,4 +1,4 @@
-"""The room of every pin is what growth really finds, and a tier that is full is told before growth fails."""
+"""The room of every pin equals what growth really finds, and a full tier is reported before growth fails."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_every_pin_that_bounds_something_has_its_row(spec: dict[str, Any]) -> No
     first = planned(spec)
     assert first.fabric is not None
     found = {room.pin for room in list_rooms(first.fabric)}
-    cores = {"links_per_spine", "spines_per_core_group"}  # told by spine_up_cage and by links_per_core
+    cores = {"links_per_spine", "spines_per_core_group"}  # known from spine_up_cage and from links_per_core
     alike = cores if "cores" in spec else {"spine_uplink"}
     assert found | alike | {"unit_digits", "host_digits"} == set(first.lock.strides)
     assert all(0 < room.used <= room.room for room in list_rooms(first.fabric))

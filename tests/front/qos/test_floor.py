@@ -20,7 +20,7 @@ LIBRARY = Library()
 BUFFERS = {name: LIBRARY.switch(name).buffers for name in LIBRARY.names("switches")}
 MODELS = sorted(
     {(b.rows, b.formula): name for name, b in BUFFERS.items() if b.rows}.values()
-)  # one of those alike
+)  # one of the equal ones
 SPEEDS = st.sampled_from((10, 25, 40, 50, 100, 200, 400, 800, 1600))
 METRES = st.integers(1, 3000)
 MTUS = st.integers(1500, 9216)

@@ -119,7 +119,7 @@ def test_the_present_formula_on_spectrum_4(speed: int, length: int, xoff: int) -
 
 
 def test_the_version_matters_more_than_the_cable() -> None:
-    """The shipped SN4700 table says 77,824 where today's formula says 266,240."""
+    """The shipped SN4700 table has 77,824 where today's formula gives 266,240."""
     assert spectrum_headroom(published.SPECTRUM3, 400, 40).xoff_bytes == 266240
     assert spectrum_headroom(published.SPECTRUM3, 400, 40, version=CONSTANT_PEER).xoff_bytes == 77824
 

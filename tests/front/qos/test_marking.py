@@ -1,4 +1,4 @@
-"""Congestion controls and published presets: each marks as its source says, and never after PFC acts."""
+"""Congestion controls and published presets: each marks as its source specifies, and never after PFC acts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `evpn` may say: VLANs, subnets and VRFs that go together, each refused with what would do."""
+"""Allowed content of `evpn`: VLANs, subnets and VRFs that fit together; errors suggest valid values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `external` may say: prefixes, addresses and AS numbers of others, each refused with what would do."""
+"""Allowed content of `external`: prefixes, addresses and AS numbers of others; errors suggest valid values."""
 
 from __future__ import annotations
 

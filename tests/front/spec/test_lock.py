@@ -1,4 +1,4 @@
-"""The lock goes to text and back unchanged, merges line by line, and says what a bad merge left behind."""
+"""The lock goes to text and back unchanged, merges line by line, and reports the result of a bad merge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people are told about the mistakes they make: place, code, message and remedy, word for word."""
+"""Messages about common mistakes: place, code, message and remedy, word for word."""
 
 from __future__ import annotations
 

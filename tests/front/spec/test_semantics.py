@@ -15,7 +15,7 @@ def rack(racks: str) -> str:
 
 
 def beside(group: str, words: str, wiring: str = "rail") -> str:
-    """A second group, of storage nodes, that stands beside one."""
+    """Return a second group, of storage nodes, that shares ToRs with one."""
     gpus = (
         f"  wiring: {wiring}\n  groups:\n    - {{name: a, model: dgx-b200, hosts: 64, hosts_per_unit: 32}}\n"
         f"    - {{name: b, model: storage-2x400, beside: {group}, hosts_per_unit: 4, {words}}}\n"

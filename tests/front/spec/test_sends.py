@@ -1,4 +1,4 @@
-"""What a class says of its senders, and lists whose items must differ: refused with a place, never a defect."""
+"""Sender settings of a class, and lists whose items must differ: rejected with a place, never a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts that a spec or a file beside it may have come from strangers: what is refused, and with which advice."""
+"""Texts of a spec or a nearby file from strangers: what is rejected, and with which advice."""
 
 from __future__ import annotations
 

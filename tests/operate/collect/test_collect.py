@@ -46,7 +46,7 @@ def silent(*_: object) -> None:
 
 
 def putting(put: Callable[[Any], None], make: Callable[..., Any]) -> Callable[..., Any]:
-    """How a local server is made, with something put onto it before anybody asks."""
+    """Return a factory of local servers with a change applied before the first request."""
 
     @contextmanager
     def made(*arguments: Any, **named: Any) -> Iterator[Any]:

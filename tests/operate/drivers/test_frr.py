@@ -108,7 +108,7 @@ def test_a_commit_that_nobody_confirms_is_reverted_without_a_connection(
     boxes: list[Box], driver: Any
 ) -> None:
     driver.load_replace_candidate(config=NEW)
-    with suppress(CommitError):  # the time may be over before the driver hears that the commit waits
+    with suppress(CommitError):  # the time may be over before the driver sees that the commit waits
         driver.commit_config(revert_in=2)
     driver.close()
     assert until(lambda: "network 10.1.3.0/24" in boxes[0].run("vtysh", "-c", "show running-config"))
@@ -363,7 +363,7 @@ def test_a_disk_that_fills_while_a_commit_waits_does_not_keep_it_from_going_back
 ) -> None:
     for ends in ("asked for", "not confirmed within 4 s"):
         driver.load_replace_candidate(config=NEW)
-        with suppress(CommitError):  # the time may be over before the driver hears that the commit waits
+        with suppress(CommitError):  # the time may be over before the driver sees that the commit waits
             driver.commit_config(revert_in=600 if ends == "asked for" else 4)
         with full(boxes[0]):
             if ends == "asked for":

@@ -1,4 +1,4 @@
-"""The login list of an FRR switch beside other firewall rules, loaded by the real nft in namespaces of its own."""
+"""The login list of an FRR switch among other firewall rules, loaded by the real nft in its own namespaces."""
 
 from __future__ import annotations
 

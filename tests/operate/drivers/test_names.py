@@ -48,7 +48,7 @@ def test_another_distribution_can_add_drivers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["frr", "sonic", "cumulus"])
 def test_no_getter_of_ours_hides_behind_one_that_napalm_leaves_out(name: str) -> None:
-    """NAPALM's base class has every getter, each to say that it is not there."""
+    """NAPALM's base class has every getter, each of which raises that it is missing."""
     driver = get_network_driver(name)
     told = (
         "get_lldp_neighbors_detail",

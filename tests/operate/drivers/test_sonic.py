@@ -259,7 +259,7 @@ def test_a_clock_that_is_set_moves_neither_the_way_back_nor_a_lock(switch: Linux
 
 
 def set_clock(switch: LinuxSwitch, when: str) -> None:
-    """Let the switch's `date` tell another time."""
+    """Let the switch's `date` return another time."""
     program = switch.root / "bin" / "date"
     program.write_text(f"#!/bin/sh\nexec /bin/date -d '{when}' \"$@\"\n")
     program.chmod(0o755)

@@ -65,7 +65,7 @@ def planned(*up: str, cable: str = "5m", speed: str = "400000", **more: Any) -> 
 
 
 def run_by(candidate: dict[str, Any]) -> dict[str, Any]:
-    """What a switch runs with a candidate: rows of the image beside it."""
+    """Return the tables that a switch runs with a candidate: including rows of the image."""
     tables = copy.deepcopy({**candidate, **IMAGE})
     tables["DEVICE_METADATA"]["localhost"] |= OF_IMAGE
     tables["FLEX_COUNTER_TABLE"] |= POLLED
@@ -136,7 +136,7 @@ def test_a_port_retires_and_comes_again_and_the_rows_of_the_image_stay(
 def test_the_updater_alone_breaks_off_when_a_lossless_port_goes_down(
     switch: LinuxSwitch, driver: Any
 ) -> None:
-    """Proves that the stand-in is as unkind as the real updater, whose steps the driver takes apart."""
+    """Proves that the stand-in is as strict as the real updater, whose steps the driver splits."""
     (switch.root / "whole.json").write_text(json.dumps(run_by(planned("Ethernet0"))))
     with pytest.raises(CommandErrorException, match="can't remove a non-existent object"):
         driver.cli([f"config replace {switch.root}/whole.json"])

@@ -26,7 +26,7 @@ from tests.operate.lab import specs
 from tests.operate.lab.specs import INVENTORIES, SPECS
 
 SCHEMA = Path(__file__).with_name("containerlab") / "clab.schema.json"
-"""containerlab's own, under the licence beside it."""
+"""containerlab's own, under the license next to it."""
 
 
 def sample(spec: Path) -> Topology:

@@ -1,4 +1,4 @@
-"""What the lab would make of the inventories, and what it asks of the machine first."""
+"""The lab files for the inventories, and the checks of the machine before the start."""
 
 from __future__ import annotations
 

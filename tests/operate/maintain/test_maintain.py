@@ -1,4 +1,4 @@
-"""What a maintenance says is what routing predicts, what its specs build, and what schedulers take."""
+"""The result of a maintenance equals what routing predicts, what its specs build, and what schedulers accept."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Ran
 
 KEPT = Fraction(1, 2)
-"""Of two spines, the share that the push was told to keep."""
+"""Of two spines, the share that the push must keep."""
 
 
 @pytest.fixture(params=[4])
@@ -44,7 +44,9 @@ def live(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Live]:
 
 
 class Step(NamedTuple):
-    """A step as it was told: its spec, what `diff` says of it, the least share that its order keeps; 0 if none does."""
+    """A step of the output: its spec, the result of `diff` for it, the least share that its order keeps; 0 if none
+    does.
+    """
 
     spec: Path
     rating: str
@@ -59,7 +61,7 @@ def steps(
     *more: tuple[str, str],
     pins: Mapping[str, int] | None = None,
 ) -> dict[str, Step]:
-    """The steps from what runs to what is wanted, with other strides where `pins` says so, by name."""
+    """Return the steps from the running spec to the new one by name, with other strides if `pins` is set."""
     wanted = live.folder / "wanted" / "cluster.yaml"
     wanted.parent.mkdir()
     text = live.text

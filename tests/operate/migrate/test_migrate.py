@@ -381,7 +381,7 @@ def test_larger_strides_and_pools_renumber_a_few_switches_at_a_time(
 def test_cables_move_in_rounds_that_keep_what_they_say(
     tmp_path: Path, base: str, change: tuple[str, str], least: Fraction
 ) -> None:
-    """Each round plugs into free ports alone; what stays on switches that are not out is what the worksheet says."""
+    """Each round only uses free ports; shares kept on remaining switches are those of the worksheet."""
     old, new = pair(tmp_path, change, base=base)
     found = plan_moves(old.fabric, new.fabric, ROOM)
     plugged, after = cables(old.fabric), cables(new.fabric)

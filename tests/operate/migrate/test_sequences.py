@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class State:
-    """What a spec of the sequence says."""
+    """The content of a spec in the sequence."""
 
     dscp: int = 26
     priority: int = 3

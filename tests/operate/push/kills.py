@@ -60,12 +60,12 @@ _KEPT = {"backup.json", "guard", "reserve", "state.json", "wish.json", "filler"}
 
 @dataclass
 class Kill:
-    """One kill and what came of it.
+    """One kill and its result.
 
     Attributes:
-        phase: what the journal said of the switch when the signal was sent.
+        phase: the journal's state of the switch when the signal was sent.
         ended: how the run was ended.
-        wrong: what does not agree, empty when all does.
+        wrong: disagreements, empty if all agree.
     """
 
     number: int
@@ -286,7 +286,7 @@ def play(bench: Bench, number: int, verb: str, rng: random.Random) -> Kill:
 
 
 def end(bench: Bench, found: Kill, wanted: str, before: str, hooked: list[str], rng: random.Random) -> None:
-    """End the run that was killed, and compare what the journal says with what the switch runs."""
+    """End the killed run, and compare the journal with the switch's running configuration."""
     backwards = found.verb == "rollback" and "rollback" in str(
         bench.read("SELECT kind FROM run ORDER BY id DESC LIMIT 1")
     )

@@ -1,4 +1,4 @@
-"""A lab whose switches can be logged in to, and the push run beside them."""
+"""A lab whose switches accept logins, and the push that runs against them."""
 
 from __future__ import annotations
 
@@ -138,13 +138,13 @@ class Live:
         subprocess.run(["ip", "-n", bridge, "link", "set", management_port(name), state], check=True)
 
     def push(self, *options: str, machine: str = "") -> tuple[int, str]:
-        """Run it to its end: exit status, and what it said."""
+        """Run it to its end; return the exit status and the output."""
         process = self.begin(*options, machine=machine)
         out, err = process.communicate(timeout=600)
         return process.returncode, out + err
 
     def states(self) -> dict[str, str]:
-        """What the journal says of the latest run; nothing while it is being made."""
+        """Return the journal's state of the latest run; empty while it is being created."""
         place = f"file:{self.folder / 'journal.sqlite'}?mode=ro"
         query = "SELECT name, state FROM device WHERE run=(SELECT max(id) FROM run)"
         with suppress(sqlite3.OperationalError), closing(sqlite3.connect(place, uri=True)) as base:

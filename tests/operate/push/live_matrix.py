@@ -1,4 +1,4 @@
-"""Real faults at every step of a push to real FRR over SSH: what is left, and whether the journal says so.
+"""Real faults at every step of a push to real FRR over SSH: the result, and whether the journal agrees.
 
 `python -m tests.operate.push.live_matrix` prints the table; it needs what a lab needs.
 """
@@ -198,7 +198,7 @@ def run(chosen: Sequence[Case], folder: Path, labs: int = 2) -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    # Which faults, all of them without a word; FABRICC_LABS says how many labs run at once.
+    # The faults, all by default; FABRICC_LABS is the number of parallel labs.
     wanted = [case for case in cases() if not sys.argv[1:] or case.fault in sys.argv[1:]]
     with tempfile.TemporaryDirectory() as place:
         sys.stdout.write(matrix.HEAD.replace("first spine and the other after it", "spine after it"))

@@ -1,4 +1,4 @@
-"""Faults at every step of a push against simulated switches: what is left, and whether the journal says so.
+"""Faults at every step of a push against simulated switches: the result, and whether the journal agrees.
 
 `python -m tests.operate.push.matrix` prints the table.
 """

@@ -52,7 +52,7 @@ class Network:
 
     @staticmethod
     def start(folder: Path, spec_text: str = "", older: Callable[[str], str] = str) -> Network:
-        """Switches that run what the spec says, or an older text made from it."""
+        """Start switches that run the spec, or an older text made from it."""
         spec = specs.two_tiers(folder / "spec")
         if spec_text:
             spec.write_text(spec_text)
@@ -78,7 +78,7 @@ class Network:
 
     @property
     def access(self) -> Path:
-        """The access file beside the spec."""
+        """Return the access file in the spec's folder."""
         return self.spec.with_name("fabricc-access.yaml")
 
     def stop(self) -> None:
@@ -127,7 +127,7 @@ class Network:
         return ran
 
     def ask(self, act: str, name: str = "", **more: Any) -> Any:
-        """Ask the server itself, past the push."""
+        """Call the server itself, not through the push."""
         address = (
             self.source.devices[name].address if name else next(iter(self.source.devices.values())).address
         )
@@ -150,7 +150,7 @@ class Network:
         return f"{timers[0].strip() if timers else bfd[0].strip() if bfd else 'first'}{drained}"
 
     def states(self, run: int | None = None) -> dict[str, str]:
-        """What the journal says of each switch in the latest run."""
+        """Return the journal's state of each switch in the latest run."""
         with sqlite3.connect(self.journal) as base:
             number = run or base.execute("SELECT max(id) FROM run").fetchone()[0] or 0
             rows = base.execute("SELECT name, state, intent FROM device WHERE run=?", (number,)).fetchall()
@@ -158,7 +158,7 @@ class Network:
         return {name: state + (f" ({intent})" if intent else "") for name, state, intent in rows}
 
     def truthful(self, new: str, old: str = "first") -> None:
-        """Every switch runs exactly what the journal says of it, and none waits for a confirmation."""
+        """Check that every switch runs exactly what the journal states, and none waits for a confirmation."""
         for name, state in self.states().items():
             runs, pending = self.interval(name), self.ask("pending", name)
             wanted = new if state in ("confirmed", "undrained", "unchanged") else old

@@ -1,4 +1,4 @@
-"""Which fault strikes at a call of a driver, told by a file of lines `device method when fault count`."""
+"""The fault at a call of a driver, from a file of lines `device method when fault count`."""
 
 from __future__ import annotations
 

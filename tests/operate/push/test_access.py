@@ -1,4 +1,4 @@
-"""Where passwords come from, and what an access file may not say."""
+"""Sources of passwords, and the forbidden content of an access file."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ ROOT = Path(__file__).parents[3]
 
 @dataclass
 class Bench:
-    """One switch behind a server, the tree that it is pushed, and what its server says that it runs."""
+    """One switch behind a server, the pushed tree, and the configuration that its server reports."""
 
     folder: Path
     source: BuiltTree
@@ -101,13 +101,13 @@ class Bench:
         )
 
     def push(self, *options: str, status: int) -> str:
-        """Push to the end, which must be of this exit status; what was said."""
+        """Push to the end with this exit status; return the output."""
         ran = run_here(self.words(*options))
         assert ran.returncode == status, (ran.stdout, ran.stderr)
         return ran.stdout + ran.stderr
 
     def state(self) -> str:
-        """What the journal says of the switch in the latest run, "" while there is none."""
+        """Return the journal's state of the switch in the latest run, "" while there is none."""
         place = f"file:{self.folder / 'journal.sqlite'}?mode=ro"
         query = "SELECT state FROM device WHERE run=(SELECT max(id) FROM run)"
         with suppress(sqlite3.OperationalError), closing(sqlite3.connect(place, uri=True)) as base:

@@ -59,7 +59,7 @@ HONEST: dict[str, Any] = {
 
 
 class Driver:
-    """A driver whose getters return what a test says."""
+    """A driver whose getters return the values of a test."""
 
     def __init__(self, **told: Any) -> None:
         for name, value in told.items():

@@ -1,4 +1,4 @@
-"""What devices accepted is kept in a ledger, and a build says what none of them ever took."""
+"""A ledger stores the lines that devices accepted, and a build reports lines that none of them ever accepted."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def live(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Live]:
 
 
 def pushed_under_traffic(live: Live, *options: str, between: Network | None = None) -> int:
-    """Push, and tell how many datagrams of 64 flows, of all hosts or those of a smaller network, were lost."""
+    """Push, and return how many datagrams of 64 flows, of all hosts or those of a smaller network, were lost."""
     network = between or live.network
     ended: list[tuple[int, str]] = []
     with Stream(live.lab, scenarios.surviving_pairs(network, network.predict())) as stream:
@@ -99,7 +99,7 @@ def test_frr_itself_checks_a_candidate_refuses_planted_lines_and_runs_on_as_it_w
 
 
 def vouched(live: Live, text: str) -> str:
-    """Put a text in place of a switch's configuration in the tree, and tell the tree's digest."""
+    """Replace a switch's configuration in the tree by a text, and return the tree's digest."""
     path, manifest = live.source.tree / "switches" / VICTIM / "frr.conf", live.source.tree / "manifest.json"
     path.write_text(text)
     stated = json.loads(manifest.read_text())
@@ -149,7 +149,7 @@ def test_the_guard_of_a_dead_push_does_not_undo_the_push_of_another_machine(live
     status, said = live.push(*other, machine="-2")
     assert (status, "1 unchanged" in said) == (0, True), said
 
-    # The first machine finds out that its run is over, and changes nothing without being told to.
+    # The first machine detects that its run is over, and changes nothing without a new order.
     live.edit(DISRUPTIVE)
     status, said = live.push("--resume")
     assert status == 3, said

@@ -1,4 +1,4 @@
-"""No push locks its own login out: what it loads is asked before anything is sent, on every system."""
+"""No push locks its own login out: the new configuration is checked before anything is sent, on every system."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 
 def judged(source: BuiltTree, consents: frozenset[str] = frozenset(), **login: Any) -> tuple[Diagnostic, ...]:
-    """What is said of a push to one switch by a login."""
+    """Return the findings about a push to one switch by a login."""
     setting = Setting(source, Access(Login(**login)), Path("journal"), consents=consents)
     return lockout.require_login(setting, [NAME])
 

@@ -1,4 +1,4 @@
-"""A login is judged by the accounts and servers that a configuration states, on every system alike."""
+"""A login is judged by the accounts and servers of a configuration, in the same way on every system."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def large(folder: Path, older: Callable[[str], str] = str) -> Iterator[tuple[Net
 
 @contextmanager
 def measured(network: Network, what: str) -> Iterator[None]:
-    """Tell the wall time, the processor time of ours and of the peers, connections and memory; bound the last two."""
+    """Report the wall time, the processor time of ours and of the peers, connections and memory; bound the last two."""
     ours, peers, began = (
         resource.getrusage(resource.RUSAGE_CHILDREN),
         seconds_of(network.server.pid),

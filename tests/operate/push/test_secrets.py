@@ -108,7 +108,7 @@ def stored(network: Network) -> str:
 
 
 def apart(network: Network) -> list[str]:
-    """The secrets that lie apart."""
+    """Return the secrets outside of the network."""
     with closing(sqlite3.connect(f"{network.journal}.secrets")) as base:
         return [row[0] for row in base.execute("SELECT secret FROM apart").fetchall()]
 

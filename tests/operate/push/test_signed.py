@@ -30,7 +30,7 @@ def network(tmp_path: Path) -> Iterator[Network]:
 
 @pytest.fixture
 def key(tmp_path: Path) -> Path:
-    """A key, and beside it the file of those who may sign."""
+    """Return a key, with the file of allowed signers next to it."""
     path = tmp_path / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path], check=True, timeout=60)
     (tmp_path / "allowed").write_text(f"ci@example.org {path.with_suffix('.pub').read_text()}")

@@ -1,4 +1,4 @@
-"""A PFC storm on one switch, told by the real driver of each system: the push ends with the canary."""
+"""A PFC storm on one switch, reported by the real driver of each system: the push ends with the canary."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Pair:
     """Both spines of a fabric, each behind a server of its own.
 
     Attributes:
-        servers: switch -> server; `running`: switch -> what it says that it runs.
-        strikes: called with a server once its switch runs the changed state, when its sessions are asked for.
+        servers: switch -> server; `running`: switch -> the configuration that it reports.
+        strikes: called with a server once its switch runs the changed state, when its sessions are read.
     """
 
     def __init__(self, folder: Path, nos: str, stack: ExitStack) -> None:
@@ -74,7 +74,7 @@ class Pair:
         return {one.remote or one.port: PREFIXES for one in self.source.switch(name).bgp.sessions}
 
     def push(self, *options: str, status: int) -> str:
-        """Push to both spines; what was said."""
+        """Push to both spines; return the output."""
         words = [
             "python",
             "-m",

@@ -1,4 +1,4 @@
-"""What stays on a terminal after a push: the bars are gone, and everything that was told stands."""
+"""The terminal after a push: the bars are gone, and all messages remain."""
 
 from __future__ import annotations
 

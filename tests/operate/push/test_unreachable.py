@@ -1,4 +1,4 @@
-"""Switches that do not answer are left out of a push when asked for: reported, not counted on, and resumed later."""
+"""A push skips switches that do not answer if requested: they are reported, not counted on, and resumed later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What an upgrade says is what the specs of both releases build, and what may not be is refused with its reason."""
+"""The result of an upgrade equals what the specs of both releases build; a forbidden one is rejected with its
+reason.
+"""
 
 from __future__ import annotations
 

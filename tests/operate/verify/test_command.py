@@ -1,4 +1,4 @@
-"""`fabricc verify` as a user runs it, against simulated switches over real sockets, and what single comparisons say."""
+"""`fabricc verify` as a user runs it, against simulated switches over real sockets, and single comparisons."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def until(live: Live, good: Callable[[dict[str, Any]], bool]) -> tuple[int, dict
         status, report = verify(live)
         if good(report) or time.monotonic() > limit:
             return status, report
-        time.sleep(2)  # asking takes a second of the machine that the switches run on
+        time.sleep(2)  # reading takes a second of the machine that the switches run on
 
 
 def said(report: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
@@ -72,7 +72,7 @@ def said(report: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def routes_gone(report: dict[str, Any]) -> bool:
-    """Whether the switch with a shut session is told to lack next hops."""
+    """Return whether the switch with a shut session is reported to lack next hops."""
     return any((code, "su002-tor1a") in said(report) for code in ("FAB9221", "FAB9222"))
 
 
@@ -115,7 +115,7 @@ def test_a_miswire_a_shut_session_and_a_drifted_line_are_found_with_their_fix(li
         words = [word for line in ("configure", *lines) for word in ("-c", line)]
         live.lab.run("su002-tor1a", ["vtysh", *words])
     wanted = {("FAB9201", victim), ("FAB9211", "su002-tor1a"), ("FAB9251", "su002-tor1a")}
-    # The spines hear what they heard before until its time to live ends; routes of the session go a little later.
+    # The spines keep the announcements until their time to live ends; routes of the session go a little later.
     status, report = until(
         live, lambda report: bool(report["moves"]) and said(report).keys() >= wanted and routes_gone(report)
     )

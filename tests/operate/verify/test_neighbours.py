@@ -1,4 +1,4 @@
-"""What switches hear becomes cables, whatever systems call their ports, and silence is not taken for a fault."""
+"""LLDP announcements become cables, whatever names systems use for ports, and silence is no fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Next hops and counters of lossless classes through the real driver of every system, as `verify` tells them."""
+"""Next hops and counters of lossless classes through the real driver of every system, as `verify` reports them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A switch that falls silent after its login is asked one more question, and no other, by every verb that reads."""
+"""A switch that stops answering after its login gets one more request, and no other, from every reading verb."""
 
 from __future__ import annotations
 

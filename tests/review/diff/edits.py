@@ -140,12 +140,12 @@ def _set(at: dict[str, Any], path: list[str], value: Any) -> None:
 
 
 def of(added: str) -> dict[str, Edit]:
-    """Text that FRR and SONiC, whose routing daemon is FRR, have alike."""
+    """Text that FRR and SONiC share, because SONiC's routing daemon is FRR."""
     return dict.fromkeys(("frr", "sonic"), more(added, "frr.conf"))
 
 
 def routed(*edits: tuple[str, str]) -> dict[str, Edit]:
-    """Lines that FRR and SONiC have alike."""
+    """Lines that FRR and SONiC share."""
     return dict.fromkeys(("frr", "sonic"), lines(*edits, file="frr.conf"))
 
 

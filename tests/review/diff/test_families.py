@@ -1,4 +1,4 @@
-"""Another address family beside the first, as every operating system takes it."""
+"""A second address family, as every operating system accepts it."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with what `init` wrote, committed; pre-commit's own folder is beside it."""
+    """Return a repository with the files of `init`, committed, and a separate folder of pre-commit."""
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("PRE_COMMIT_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", f"{PROGRAMS}:{os.environ['PATH']}")

@@ -1,4 +1,4 @@
-"""Code points that change their class: a loss, unless the spec says that nobody sends them."""
+"""Code points that change their class: a loss, unless the spec states that no sender uses them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reviewer is told of devices that were renamed, or that are another box at an old place."""
+"""The review of devices that were renamed, or that are another box at an old place."""
 
 from __future__ import annotations
 

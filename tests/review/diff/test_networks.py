@@ -1,4 +1,4 @@
-"""A cluster of several networks is compared network by network, and told as one."""
+"""A cluster of several networks is compared network by network, with one report."""
 
 from __future__ import annotations
 

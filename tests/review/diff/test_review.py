@@ -1,4 +1,4 @@
-"""What a reviewer is told about the changes that people make."""
+"""The review of typical changes."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_rules_of_access_lists_are_told_by_their_numbers(bench: Bench) -> None:
 def test_a_change_is_traced_to_the_sections_that_its_facts_follow_from(
     subject: str, section: str, follows: bool
 ) -> None:
-    """And not to one that a part of its path sounds like; where nothing tells, every change is named."""
+    """And not to one with a similar name as a part of its path; without a rule, every change is named."""
     changes = [SpecChange(f"{section}.x", "1", "2", None), SpecChange("cluster", "a", "b", None)]
     found = causes("tor", "cumulus", frozenset({"su001-tor1a"}), frozenset({subject}), changes)
     assert found == ((f"{section}.x",) if follows else (f"{section}.x", "cluster"))

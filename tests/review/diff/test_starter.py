@@ -68,7 +68,7 @@ def set_labels(forge: Forge, *labels: str) -> None:
 
 
 def approvals(forge: Forge, head: str, label: str | None = None) -> set[str]:
-    """The labels that a review is told to be approvals of a commit; the outcome is posted."""
+    """Return the labels that a review gets as approvals of a commit; the outcome is posted."""
     forge.log.write_text("", "utf-8")
     done = forge.job("prove", head, "fetch", "review", label=label)
     assert {name: step.returncode for name, step in done.items()} == {"fetch": 0, "review": 0}, done

@@ -226,7 +226,7 @@ def scheduled_labels(forge: Forge, server: GitLab) -> list[set[str]]:
 
 
 def use_stand_in(forge: Forge) -> None:
-    """Replace fabricc by one that writes down what it is asked, and gives an empty review."""
+    """Replace fabricc by a program that records its arguments, and returns an empty review."""
     python = forge.work / "python" / "bin" / "python"
     python.write_text(STAND_IN.format(python=python.with_name("real"), log=forge.log), "utf-8")
     python.with_name("real").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', "utf-8")
@@ -284,7 +284,7 @@ def test_gitlab_keeps_one_note_for_each_spec_and_joins_their_labels(forge: Forge
     assert done.returncode == 0, done.stderr
     assert [note["body"].splitlines()[0] for note in gitlab.notes] == ["of cluster.yaml", "of b/cluster.yaml"]
     assert gitlab.labels[-1][0] == "risk:high,renumbers"
-    # One of two reviews is missing: nothing says that nothing changes.
+    # One of two reviews is missing: nothing states that nothing changes.
     (folder / "2" / "comment.md").unlink()
     (folder / "2" / "review.json").write_text(json.dumps({"labels": ["fabric:no-change"]}))
     assert gitlab_job(forge, "fabric-post", gitlab, SPEC=specs).returncode == 1

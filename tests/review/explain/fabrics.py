@@ -44,7 +44,7 @@ def samples(nos: str) -> Iterator[Switch]:
 
 
 def settings_of(nos: str) -> Iterator[Switch]:
-    """One switch of each kind that asks for each feature, under each release that expresses it."""
+    """Yield one switch of each kind that requires each feature, under each release that expresses it."""
     back_end = back_ends.load(nos)
     for feature in feature_table.FEATURES.values():
         try:

@@ -32,7 +32,7 @@ OF_REVIEWS = {
     "device/model", "device/platform", "device/drained", "link[*]", "link[*] left", "bgp/neighbor[*] beside",
     "interface[*]/port", "interface[*]/peer", "interface[*]/cable/length_m", "interface[*]/cable/medium", "text",
     "text/ended[*]", "text/harmless", "text/vouched"}  # fmt: skip
-"""What a review adds; no file states it, so nobody asks why."""
+"""Facts that a review adds; no file states them, so nobody explains them."""
 WORD = re.compile(r"\{[a-z_]+\}")
 
 
@@ -56,7 +56,7 @@ def test_every_declared_fact_has_a_rule(nos: str) -> None:
 
 
 def shown(statement: Statement) -> bool:
-    """Whether a statement says by which rule it is so, and from where."""
+    """Return whether a statement has its rule and its origin."""
     return bool(
         statement.rule
         and "{" not in statement.rule

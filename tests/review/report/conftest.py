@@ -1,4 +1,4 @@
-"""Plans as the command line tells them, and the report of the same spec, read."""
+"""Plans as the command line prints them, and the report of the same spec, parsed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def told(*arguments: str) -> tuple[int, str]:
 
 @dataclass
 class Planned:
-    """One spec: its file, what `plan` says as JSON and CSV, and its report."""
+    """One spec: its file, the output of `plan` as JSON and CSV, and its report."""
 
     spec: Path
     plan: dict[str, Any]

@@ -59,7 +59,9 @@ class Graph:
 
 
 def bisection(fabric: Fabric, cables: list[CableRow]) -> int:
-    """The least that any half of the units can send to the other half; units are alike and even in number."""
+    """Return the least traffic that any half of the units can send to the other half; the even number of units are
+    equal.
+    """
     hosts = [set(unit.hosts.values()) for unit in fabric.units.values()]
     graph = Graph(cables)
     everyone = set().union(*hosts)

@@ -1,4 +1,6 @@
-"""Specs that differ in all that a report tells apart: wiring, planes, tiers, parallel links, groups, overrides."""
+"""Specs that differ in everything that a report distinguishes: wiring, planes, tiers, parallel links, groups,
+overrides.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ SMALL = {
     "two ToRs a host": two_ports(4, 2, 1),
     "racks": two_ports(4, 2, 1, "rack"),
 }
-"""Fabrics small enough to follow every cable; their units are alike and even in number."""
+"""Fabrics small enough to follow every cable; their units are equal and even in number."""
 
 MIXED = f"""\
 cluster: mixed

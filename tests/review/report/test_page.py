@@ -138,7 +138,7 @@ def test_a_page_grows_with_kinds_and_not_with_devices(tmp_path: Path) -> None:
 
 
 def test_many_devices_with_cables_of_their_own_stay_readable(tmp_path: Path) -> None:
-    """Each gives worksheets and switches of its own kind; the page holds some and says where the rest is."""
+    """Each has worksheets and switches of its own kind; the page has some and names the place of the rest."""
     changes = "".join(f"  su{u + 1:03d}-tor1a: {{cable_m: {50 + u}}}\n" for u in range(40))
     text = (
         lab(40, 1, 1, 1).replace("linux-16x100, nos: frr", "7816r3, nos: eos").replace("lab-host", "dgx-h100")

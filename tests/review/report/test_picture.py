@@ -1,4 +1,4 @@
-"""The topology picture: what is drawn is what there is, nothing leaves the frame, and the words say the same."""
+"""The topology picture: it shows what exists, nothing leaves the frame, and the words match."""
 
 from __future__ import annotations
 

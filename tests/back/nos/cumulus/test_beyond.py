@@ -1,4 +1,4 @@
-"""Configurations of Cumulus Linux that others wrote, with NVUE and without: what they say becomes facts."""
+"""Foreign configurations of Cumulus Linux, with NVUE and without, become facts."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def test_every_fact_is_declared_and_of_its_type() -> None:
 
 
 def test_all_rows_compile() -> None:
-    """Blocks compile when a text first has them: none may say the same twice."""
+    """Blocks compile at their first use: no two may be equal."""
     assert compiled_blocks(second_reading.reader().start) > 20
 
 
@@ -259,7 +259,7 @@ def test_no_foreign_text_is_too_broken_to_read() -> None:
 
 
 def test_routing_goes_with_the_interfaces_beside_it() -> None:
-    """By itself `frr.conf` is FRR's, with a file that says Cumulus Linux it is of that box."""
+    """A lone `frr.conf` is FRR's; with a file of Cumulus Linux it belongs to that box."""
     claims = {name: CUMULUS.found.takes(f"leaf1/{name}", text) for name, text in FLAT.items()}
     routing = frr.takes("leaf1/frr.conf", FLAT["frr.conf"])
     assert {name: claim.file for name, claim in claims.items() if claim} == {name: name for name in FLAT}

@@ -1,4 +1,4 @@
-"""What Cumulus Linux cannot express is said before anything is built."""
+"""Gaps of Cumulus Linux are reported before anything is built."""
 
 from __future__ import annotations
 

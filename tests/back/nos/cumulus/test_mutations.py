@@ -25,7 +25,7 @@ CASES = [
         ("whole-cages", "5.9"), ("settings", "5.14"), ("dual", "5.14"), ("dual-unnumbered", "5.15"),
         ("settings", "5.15"), ("settings", "5.11"))),
 ]  # fmt: skip
-"""A sample, its release, and how far apart alterations are: an odd number meets keys and values alike."""
+"""A sample, its release, and the distance of alterations: an odd number alters both keys and values."""
 WITHOUT_MEANING = {
     ("rev-id: 1.0", "value"),
     ("full-name: cumulus,,,", "value"),
@@ -36,7 +36,7 @@ WITHOUT_MEANING = {
 DEVICE_DEFAULTS = {
     ("link", "state:"), ("state", "up: {}"),  # a configured port is up
     ("ipv4-unicast", "enable: 'on'"), ("ipv4-unicast", "state: enabled"),  # a neighbour carries IPv4,
-    ("address-family", "ipv6-unicast:"), ("ipv6-unicast", "enable: 'off'"),  # and IPv6 only when told
+    ("address-family", "ipv6-unicast:"), ("ipv6-unicast", "enable: 'off'"),  # and IPv6 only when activated
     ("ipv6-unicast", "state: disabled"),
     ("header", "rev-id: 1.0"), ("cumulus", "full-name: cumulus,,,"),
 }  # fmt: skip
@@ -63,7 +63,7 @@ def test_nothing_left_out_goes_unnoticed(name: str, release: str, step: int) -> 
 
 @pytest.mark.parametrize(("name", "release", "step"), CASES)
 def test_the_line_of_a_change_is_named(name: str, release: str, step: int) -> None:
-    """Of 100 changed keys and values, 99 are found with their line, whatever else is said about them."""
+    """Of 100 changed keys and values, 99 are reported at their line, in addition to other findings."""
     noted = [(mutant, lines) for mutant, lines in changed(name, release, step) if lines]
     elsewhere = [(m.line, m.before, m.part) for m, lines in noted if m.line not in lines]
     assert len(elsewhere) <= 0.01 * len(noted), elsewhere

@@ -1,4 +1,4 @@
-"""What `startup.yaml` says, read back, is what the switch is, in every release and in any layout."""
+"""The content of `startup.yaml`, read back, equals the switch, in every release and in any layout."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def test_a_file_without_header_is_read_by_its_looks(release: str) -> None:
     reading = CUMULUS.read({FILE: text[text.index("- set:") :]})
     missing = CUMULUS.planned(switch).keys() - reading.facts.keys()
     assert missing == HEADER
-    # What tells 5.9 from 5.10 is one word of automatic saving.
+    # The only difference between 5.9 and 5.10 is one word of automatic saving.
     assert sorted(text for _, _, text in reading.unknown) == (
         ["enable: 'off'", "state: disabled is missing"] if release == "5.9" else []
     )

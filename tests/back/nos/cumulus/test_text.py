@@ -355,7 +355,7 @@ def plain(node: Node) -> Any:
 
 
 def strings(tree: Any) -> Any:
-    """The tree as nodes show it: numbers as their text, and nothing told apart from an empty mapping."""
+    """Return the tree as nodes: numbers as their text, and null the same as an empty mapping."""
     if isinstance(tree, dict):
         return {key: strings(value) for key, value in tree.items()}
     return {} if tree == "" else str(tree)

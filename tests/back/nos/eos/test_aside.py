@@ -1,4 +1,4 @@
-"""What EOS says about itself and its managers is told apart from what nobody understands."""
+"""Statements of EOS about itself and its managers are distinguished from unknown lines."""
 
 from fabricc.back.nos.eos import EOS, FILE
 

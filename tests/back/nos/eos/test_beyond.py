@@ -1,4 +1,4 @@
-"""What fabrics of others say on EOS: bridging, other routing, overlays, lists, classes of other releases."""
+"""Foreign fabrics on EOS: bridging, other routing, overlays, lists, classes of other releases."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_every_fact_is_declared_and_of_its_type() -> None:
 
 
 def test_all_rows_compile() -> None:
-    """Blocks compile when a text first has them: none may say the same twice."""
+    """Blocks compile at their first use: no two may be equal."""
     assert EOS.asides is not None
     assert compiled_blocks(EOS.reader.start) > 100
     assert compiled_blocks(EOS.asides.start) > 100

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
 
 GOLDEN = Path(__file__).parent / "golden" / "7808r4-spine.cfg"
-# An R4 chassis with one of its eight line cards, marking by another step where asked.
+# An R4 chassis with one of its eight line cards, marking by another step if requested.
 CATALOG = """\
 switches:
   one-card:

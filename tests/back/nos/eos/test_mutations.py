@@ -12,7 +12,7 @@ from tests.back.nos.eos.variants import variant
 
 
 def equivalent(line: str, index: int) -> bool:
-    """Whether another word there says the same to a device.
+    """Return whether another word there means the same to a device.
 
     Rules of a list follow the order of the sequence numbers, the name of the one gRPC transport is free, and
     a code point that EOS's default map puts into the class written needs no line of its own.
@@ -110,7 +110,7 @@ def test_no_missing_line_goes_unnoticed(name: str) -> None:
     )
     queue = "uc-tx-queue" if name.startswith("trident") else "tx-queue"
     assert survivors == ipv4_only | buffers | {
-        # EOS's defaults: leaving the line out says the same.
+        # EOS's defaults: without the line the meaning is the same.
         "bgp asn notation asplain", "bgp bestpath as-path multipath-relax", "end", "no ip routing vrf MGMT",
         "priority strict", "protocol https", f"qos map traffic-class N to {queue} N",
         "qos map dscp N to traffic-class N",

@@ -55,7 +55,7 @@ class Box:
     """One switch: a namespace, its ports, and zebra, staticd, bfdd and bgpd; `close` always removes all of it."""
 
     def __init__(self, switch: Switch, name: str) -> None:
-        self.switch = replace(switch, release="8.4")  # the oldest, which says the most
+        self.switch = replace(switch, release="8.4")  # the oldest, which states the most
         self.name = name
         self.folders = [Path("/etc/frr") / name, Path("/var/run/frr") / name]
         self.files = FRR.render(self.switch)
@@ -119,7 +119,7 @@ class Box:
                 raise RuntimeError(f"{daemon} of {self.name} did not start")
 
     def load(self) -> str:
-        """Load `frr.conf` as at boot; everything that vtysh says."""
+        """Load `frr.conf` as at boot; return the whole output of vtysh."""
         result = self.run(["vtysh", "-N", self.name, "-b"], check=False)
         return result.stdout + result.stderr + (f"rc {result.returncode}" if result.returncode else "")
 
@@ -157,7 +157,7 @@ class Box:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _sysctls(self) -> None:
-        """Set what `sysctl.conf` says; neighbour thresholds belong to the machine and stay as they are."""
+        """Apply `sysctl.conf`; neighbor thresholds belong to the machine and are not changed."""
         lines = [line for line in self.files["sysctl.conf"].splitlines() if "gc_thresh" not in line]
         lines += [f"net.ipv6.conf.default.{key} = 0" for key in ("accept_dad", "dad_transmits")]
         self._host(["ip", "netns", "exec", self.name, "sysctl", "-q", "-p", "-"], "\n".join(lines) + "\n")

@@ -1,4 +1,4 @@
-"""FRR's configurations that others wrote: what they say becomes facts, and nothing of it ends the reading."""
+"""Foreign configurations of FRR become facts, and none of them ends the reading."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def check_declared(facts: dict[str, str | int]) -> None:
 
 
 def test_all_rows_compile() -> None:
-    """Blocks compile when a text first has them: none may say the same twice."""
+    """Blocks compile at their first use: no two may be equal."""
     assert sum(compiled_blocks(reader.start) for reader in (*_readers().values(), ASIDES)) > 50
 
 

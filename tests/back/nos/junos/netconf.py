@@ -1,6 +1,6 @@
 """Turns Junos text into the XML that Juniper's YANG models describe, so that a schema can judge it.
 
-Text does not say which words are keys and which are values, so the tables below do, for what the product writes. A word
+Text does not mark which words are keys and which are values, so the tables below do, for the product's output. A word
 that they do not know becomes an element of its own, which the models then refuse.
 """
 

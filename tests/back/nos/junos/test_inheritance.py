@@ -1,4 +1,4 @@
-"""Groups and interface ranges: what is said once for several, and where a fact of it is found."""
+"""Groups and interface ranges: statements for several places, and the lines of their facts."""
 
 from __future__ import annotations
 

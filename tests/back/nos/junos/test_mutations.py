@@ -95,7 +95,8 @@ def test_no_missing_statement_goes_unnoticed(name: str) -> None:
     for at, line in enumerate(lines):
         if line.strip().endswith(";") and not shows("\n".join([*lines[:at], *lines[at + 1 :]]), planned):
             survivors.add(re.sub(r"\d+", "N", line.strip()))
-    # Junos's defaults (the MTU of a family is what the interface's leaves): leaving them out says the same.
+    # Junos's defaults (the MTU of a family is that of the interface minus headers): without them the meaning is the
+    # same.
     defaults = {"mtu N;", "multiplier N;"}
     assert survivors == defaults | (
         {"detection N;", "watchdog-action drop;"} if switch.qos.watchdog else set()

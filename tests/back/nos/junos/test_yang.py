@@ -46,7 +46,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def complaints(
     models: Path, tree: str, texts: dict[str, str], folder: Path, sections: tuple[str, ...]
 ) -> list[str]:
-    """What yanglint says about these sections of these configurations, in one run."""
+    """Return the output of yanglint for these sections of these configurations, in one run."""
     namespace = "http://yang.juniper.net/" + ("junos-qfx/conf" if tree == "qfx" else "junos/conf")
     files = []
     for name, text in texts.items():

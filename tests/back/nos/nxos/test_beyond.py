@@ -1,4 +1,4 @@
-"""The reader on configurations that fabricc does not write: what they say is stated, or told apart as irrelevant."""
+"""The reader on configurations that fabricc does not write: they become facts, or are known as irrelevant."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STRUCTURE = "structure/"
 UNKNOWN_PERCENT = {
     "azurelocal-docs": 3.0,  # whose pages have `<Loopback-IP>` in place of addresses
     "batfish-lab-validation": 0.1,
-    "batfish-networks": 2.0,  # route maps of neighbours that stand beside their address family and not in it
+    "batfish-networks": 2.0,  # route maps of neighbors that are outside of their address family
     "batfish-parser": 1.0,
     "microsoft-sdn": 0.5,  # `network 10.10.0.1.73/32`
 }
@@ -122,7 +122,7 @@ def test_a_class_that_no_class_map_defines_is_not_known() -> None:
 def test_a_vlan_whose_vni_is_a_routing_instance_s_is_no_segment() -> None:
     text = (TEXTS / "leaf.cfg").read_text("utf-8")
     assert facts_of(text)["vxlan/vlan[900]/vni"] == 50900
-    elsewhere = facts_of(text.replace("  vni 50900\n", "  vni 50901\n"))  # the VTEP still says what it is for
+    elsewhere = facts_of(text.replace("  vni 50900\n", "  vni 50901\n"))  # the VTEP still states its segment
     assert elsewhere["vxlan/vlan[900]/vni"] == 50900
     assert "evpn/segment[900]/vni" not in elsewhere
     unknown = facts_of(text.replace("  vn-segment 20010\n", ""))

@@ -1,4 +1,4 @@
-"""What NX-OS cannot express is said, with a remedy, and what it rounds is rounded alike in text and plan."""
+"""Gaps of NX-OS are reported with a remedy, and values are rounded in the same way in text and plan."""
 
 from __future__ import annotations
 

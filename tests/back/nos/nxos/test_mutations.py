@@ -19,7 +19,7 @@ MUTATED = ["cloudscale/settings", "cloudscale/dual-unnumbered", "silicon-one/dra
 
 
 def equivalent(line: str, index: int) -> bool:
-    """Whether another word there says the same to a device.
+    """Return whether another word there means the same to a device.
 
     Rules of an access list, a prefix list and a community list follow the order of their sequence numbers, and the
     hash of a password is the device's own: it salts it anew.
@@ -95,9 +95,9 @@ def block_of(lines: list[str], at: int) -> range:
     return range(first, last)
 
 
-# NX-OS's defaults: leaving the line out says the same. `set qos-group 0` and `shutdown` of a routed port are what
-# holds without a word, names are looked up by default, and a multiplier of one is the default. That a port advertises
-# itself is a line to type that no device prints, so that its absence says nothing.
+# NX-OS's defaults: without the line the meaning is the same. `set qos-group 0` and `shutdown` of a routed port are
+# defaults, names are looked up by default, and a multiplier of one is the default. That a port advertises
+# itself is a line to type that no device prints, so its absence means nothing.
 DEFAULTS = {
     "ip domain-lookup", "set qos-group 0", "shutdown", "priority-flow-control watch-dog shutdown-multiplier 1",
     "no ipv6 nd suppress-ra",
@@ -128,7 +128,7 @@ def test_a_missing_line_is_found_in_its_block(name: str) -> None:
 
 @pytest.mark.parametrize("name", MUTATED)
 def test_two_lines_in_each_other_s_place_are_found(name: str) -> None:
-    """Where order matters: a line and the one that it belongs below, and servers in the order they are asked."""
+    """Order matters: a line and its parent, and servers in the order of use."""
     switch = variant(name)
     text = NXOS.render(switch)[FILE]
     planned = NXOS.planned(switch)

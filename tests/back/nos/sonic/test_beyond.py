@@ -1,4 +1,4 @@
-"""SONiC's configurations that others wrote: what they say becomes facts, and nothing of it ends the reading."""
+"""Foreign configurations of SONiC become facts, and none of them ends the reading."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_every_fact_is_declared_and_of_its_type() -> None:
 
 
 def test_all_rows_compile() -> None:
-    """Blocks compile when a text first has them: none may say the same twice."""
+    """Blocks compile at their first use: no two may be equal."""
     assert compiled_blocks(reader().start) > 100
 
 

@@ -1,4 +1,4 @@
-"""Nothing that is written for SONiC is read by nothing, and what a reader needs is proved on what a device says."""
+"""Everything written for SONiC has a reader, and requirements of readers are proved on the device's facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What SONiC cannot express is said before anything is built."""
+"""Gaps of SONiC are reported before anything is built."""
 
 from __future__ import annotations
 

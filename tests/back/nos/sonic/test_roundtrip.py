@@ -1,4 +1,4 @@
-"""What the SONiC files say, read back, is what the switch is; and a change of any field is noticed."""
+"""The content of the SONiC files, read back, equals the switch; and a change of any field is noticed."""
 
 from __future__ import annotations
 

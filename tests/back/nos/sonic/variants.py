@@ -96,4 +96,4 @@ EDGES = (
     replace(LOSSY, qos=replace(LOSSY.qos, trimming=Trimming(256, 48, 6, (0,)))),
     replace(LOSSY, qos=replace(LOSSY.qos, watchdog=Watchdog(200, 400, 200, "drop"))),
 )
-"""What is asked of a switch without a lossless class, and needs one on SONiC."""
+"""Settings of a switch without a lossless class that need one on SONiC."""

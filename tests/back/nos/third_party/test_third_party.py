@@ -1,4 +1,4 @@
-"""A back end of a third party: installed beside fabricc, found by its entry point, and held to the same proof."""
+"""A back end of a third party: installed with fabricc, found by its entry point, and subject to the same proof."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a device counts and complains of; each server tells it in the form of its system."""
+"""Counters and alarms of a device; each server reports them in the form of its system."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Counted:
     """A test changes it while the server runs.
 
     Attributes:
-        ports: those that are told, with nothing counted where nothing is said below.
+        ports: reported ports, with zero counts unless set below.
         marked: packets with congestion experienced.
         storms: that the PFC watchdog detected.
         dropped: packets dropped from queues.
-        alarms: part -> what is the matter with it.
+        alarms: part -> its problem.
         routes: BGP prefix -> next hops.
         refused: commands, or beginnings of them, that this platform does not have.
     """
@@ -33,7 +33,7 @@ class Counted:
     refused: tuple[str, ...] = ()
 
     def of(self, what: str, port: str, priority: int) -> int:
-        """One count, 0 where none is said."""
+        """Return one count, 0 if none is set."""
         counts: Counts = getattr(self, what)
         return counts.get(port, {}).get(priority, 0)
 

@@ -22,7 +22,7 @@ class Device:
     options: dict[str, Any] = field(default_factory=dict)
 
     def login(self) -> dict[str, Any]:
-        """What an access file says to reach the device, without its password."""
+        """Return the access-file entry that reaches the device, without its password."""
         options = dict(self.options)
         keys = {"port": "port", "alt_key_file": "known_hosts", "ssl_verify": "ca_file"}
         found = {key: options.pop(option) for option, key in keys.items() if option in options}

@@ -41,8 +41,8 @@ class EosSwitch:
         requests: how many were answered.
         waiting: the session that waits for confirmation, what ran before, and when its time is over.
         printed: lines -> the text as which EOS prints them, where that is not the lines themselves.
-        neighbors: tells the sessions that are up, neighbour -> prefixes received.
-        counted: what it counts and complains of.
+        neighbors: returns the established sessions, neighbor -> received prefixes.
+        counted: its counters and alarms.
     """
 
     device: Device
@@ -91,7 +91,7 @@ class EosSwitch:
         return {"jsonrpc": "2.0", "id": asked["id"], "result": results}
 
     def _advised(self, result: dict[str, Any]) -> dict[str, Any]:
-        """Add what EOS advises beside an answer: `messages` of eAPI, and the output of a command without any."""
+        """Add the advice of EOS to an answer: `messages` of eAPI, and the output of a command without any."""
         if not self.faults.warning:
             return result
         said = {"output": f"{self.faults.warning}\n"} if not result else {}

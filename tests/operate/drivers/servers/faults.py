@@ -1,4 +1,4 @@
-"""How a server misbehaves when it is asked to."""
+"""Misbehavior of a server on request."""
 
 from __future__ import annotations
 

@@ -59,11 +59,11 @@ class JunosSwitch:
         minute: how long a minute of `confirm-timeout` lasts here, in seconds.
         waiting: when the time of a confirmed commit is over.
         comment: of the newest commit.
-        checked: how often a commit was checked alone.
+        checked: how often a commit was only checked.
         unsound: path and element that such a check refuses, as in Juniper/ansible-junos-stdlib pull 73.
         holder: the session that holds the lock.
-        neighbors: tells the sessions that are up, neighbour -> prefixes received.
-        counted: what it counts and complains of.
+        neighbors: returns the established sessions, neighbor -> received prefixes.
+        counted: its counters and alarms.
         requests: how many RPCs it has answered.
     """
 

@@ -44,8 +44,8 @@ class LinuxSwitch:
 
     Attributes:
         root: its folder; `running.json` and `frr` are what it runs, `startup` and `etc/sonic` what it boots from.
-        neighbors: tells the sessions that are up, neighbour -> prefixes received; None where a test writes answers.
-        counted: what it counts and complains of.
+        neighbors: returns the established sessions, neighbor -> received prefixes; None where a test writes answers.
+        counted: its counters and alarms.
         requests: how many commands it has run.
     """
 

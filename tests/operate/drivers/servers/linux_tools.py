@@ -269,7 +269,7 @@ def id(words: list[str]) -> None:  # noqa: A001 - programs are found by their na
 
 
 def sudo(words: list[str]) -> None:
-    """`sudo -n PROGRAM ...`; with the fault `sudo_password` it would ask for a password."""
+    """`sudo -n PROGRAM ...`; with the fault `sudo_password` it would require a password."""
     if faulty("sudo_password"):
         fail("sudo: a password is required")
     os.environ["AS_ROOT"] = "1"

@@ -65,9 +65,9 @@ class NxosSwitch:
         slow_s: seconds that a replace takes; its answer is then lost.
         executed: the log of the last replace; `operations`: how many there were.
         operations: see `executed`.
-        typed: configuration commands that were typed beside a replace.
-        neighbors: tells the sessions that are up, neighbour -> prefixes received.
-        counted: what it counts and complains of.
+        typed: configuration commands that were typed outside of a replace.
+        neighbors: returns the established sessions, neighbor -> received prefixes.
+        counted: its counters and alarms.
         requests: how many it has answered over NX-API.
     """
 
@@ -204,7 +204,7 @@ class NxosSwitch:
         )
 
     def _verified(self, commands: list[str], wanted: str) -> str:
-        """The answer to `verify-only`: after each command, what the switch says of it."""
+        """Return the answer to `verify-only`: the switch's response after each command."""
         lines = [*map(str.strip, wanted.splitlines())]
         planted = [one for one in self.faults.planted if one in lines and one not in commands]
         told, refused = "", bool(planted)

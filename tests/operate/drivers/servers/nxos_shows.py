@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def table(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """A table as NX-API tells it."""
+    """Return a table as NX-API formats it."""
     return {f"TABLE_{name}": {f"ROW_{name}": rows[0] if len(rows) == 1 else rows}} if rows else {}
 
 

@@ -19,7 +19,7 @@ FLAP_S = 25
 
 
 class FaultyDriver(frr.FrrDriver):
-    """Options: `faults`, the file that says what strikes; `link`, `folder`, `keys`, what it strikes; `late_s`."""
+    """Options: `faults`, the file that selects faults; `link`, `folder`, `keys`, their targets; `late_s`."""
 
     ACCESS_OPTIONS: ClassVar = {
         **RULES["frr"].options, "faults": str, "link": str, "folder": str, "keys": str, "late_s": float,

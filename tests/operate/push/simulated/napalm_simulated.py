@@ -48,7 +48,7 @@ class SimulatedDriver(base.NetworkDriver):  # type: ignore[misc]
         self.loaded = False
 
     def _fault(self, method: str, when: str) -> None:
-        """Strike once, if the file of faults says so."""
+        """Inject a fault once, if the file of faults requests it."""
         if fault := due(self.options.get("faults"), self.hostname, method, when):
             self._strike(fault)
 

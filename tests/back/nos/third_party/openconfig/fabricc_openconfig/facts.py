@@ -1,4 +1,4 @@
-"""Which of the switch's facts OpenConfig states here: all but those of queues, and what keeps management apart."""
+"""The facts of the switch that OpenConfig states here: all except queues and the separation of management."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenConfig JSON back to facts: every leaf is a path of names and keys, and a pattern says which fact it states."""
+"""OpenConfig JSON to facts: every leaf is a path of names and keys, and a pattern defines its fact."""
 
 from __future__ import annotations
 
