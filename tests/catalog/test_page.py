@@ -19,9 +19,9 @@ CATALOG, _ = load_catalog()
 PAGE = Path(__file__).parents[2] / "docs" / "hardware.md"
 HEADS = {
     "### Ethernet switches": (
-        "| key | switch | ASIC | fabric cages (splits) | systems, since | SONiC hwsku | power, W | assumed figures |"
+        "| key | switch | ASIC | fabric cages (splits) | systems, since | SONiC hwsku | power, W | assumed |"
     ),
-    "### InfiniBand switches": "| key | switch | ASIC | cages (splits) | generation | power, W | assumed figures |",
+    "### InfiniBand switches": "| key | switch | ASIC | cages (splits) | generation | power, W | assumed |",
 }
 
 
@@ -29,8 +29,8 @@ def cages(group: CageGroup) -> str:
     whole = [use for use in group.breakouts if use.children == 1] or [group.breakouts[0]]
     best = max(whole, key=lambda use: use.speed_gbps)
     splits = " ".join(f"{use.children}x{use.speed_gbps}" for use in group.breakouts if use.children > 1)
-    twin = f"{best.children} x " if best.children > 1 else ""
-    return f"{group.count} x {twin}{best.speed_gbps}G" + (f" ({splits})" if splits and not twin else "")
+    twin = f"{best.children}x" if best.children > 1 else ""
+    return f"{group.count}x{twin}{best.speed_gbps}G" + (f" ({splits})" if splits and not twin else "")
 
 
 def power(model: SwitchModel) -> str:
@@ -38,7 +38,7 @@ def power(model: SwitchModel) -> str:
     if model.power is None:
         return ""
     figures = (model.power.typical_w, model.power.maximum_w)
-    return " / ".join("-" if watts is None else f"{watts:,}" for watts in figures)
+    return "/".join("-" if watts is None else f"{watts:,}" for watts in figures)
 
 
 def row(name: str, model: SwitchModel) -> str:
@@ -51,10 +51,10 @@ def row(name: str, model: SwitchModel) -> str:
     else:
         systems = ", ".join(f"{nos} {model.support.get(nos, '')}".strip() for nos in sorted(model.nos))
         sonic = model.nos.get("sonic", {})
-        table = ", own table" if "lookup" in sonic.get("sku", {}) else ""
+        table = "*" if "lookup" in sonic.get("sku", {}) else ""
         cells += [systems or "listed", f"{sonic['hwsku']}{table}" if sonic else ""]
     cells.append(power(model))
-    return "| " + " | ".join([*cells, f"{assumed} of {len(model.sources)}"]) + " |"
+    return "| " + " | ".join([*cells, f"{assumed}/{len(model.sources)}"]) + " |"
 
 
 def table(heading: str) -> list[str]:
