@@ -19,6 +19,7 @@ from fabricc.catalog.model import (
     NicModel,
     Pools,
     Power,
+    ReleaseFigures,
     SpectrumFigures,
     SwitchModel,
     TofinoFigures,
@@ -123,6 +124,11 @@ def build_switch(name: str, raw: Raw, table: Callable[[str], Raw]) -> SwitchMode
         },
         support={
             nos: settings["support"]["since"] for nos, settings in raw["nos"].items() if "support" in settings
+        },
+        releases={
+            nos: tuple(_build_release_figures(raw["buffers"], settings, entry, table) for entry in figures)
+            for nos, settings in raw["nos"].items()
+            if (figures := settings.get("figures"))
         },
         power=read_power(raw),
         listed="" if raw["nos"] else raw.get("listed", ""),
@@ -266,10 +272,17 @@ def _build_limits(raw: Raw, sources: dict[str, str]) -> Limits:
 def _merge_table_rows(
     uses: list[Raw], table: Callable[[str], Raw], sources: dict[str, str]
 ) -> tuple[HeadroomRow, ...]:
-    """All rows of the tables used, by speed and length; where two tables share both, the later one wins."""
+    """All rows of the tables used, by speed and length; where two tables share both, the later one wins.
+
+    The switch's own table, one that is not assumed, also replaces every earlier row of its speeds.
+    """
     rows: dict[tuple[int, int], HeadroomRow] = {}
     for use in uses:
         found = table(use["table"])
+        own = () if use.get("assumed") else _table_rows(use["table"], found)
+        listed = {row.speed_gbps for row in own}
+        for key in [key for key in rows if key[0] in listed]:
+            del rows[key], sources[f"buffers.rows.{key[0]}.{key[1]}"]
         where = read_citation(found)
         if use.get("assumed"):
             where = f"{read_citation(use)} ({where})"
@@ -285,9 +298,38 @@ def _table_rows(name: str, found: Raw) -> Iterator[HeadroomRow]:
         yield HeadroomRow(**dict(zip(found["columns"], cells, strict=True)), table=name)
 
 
+def _build_release_figures(
+    buffers: Raw, settings: Raw, entry: Raw, table: Callable[[str], Raw]
+) -> ReleaseFigures:
+    """The figures of some releases: the buffers of the switch with the changes of the entry."""
+    sources = {"figures": read_citation(entry)}
+    return ReleaseFigures(
+        since=entry.get("since"),
+        until=entry.get("until"),
+        buffers=_build_buffers(merge_values(buffers, entry.get("buffers", {})), table, sources),
+        lookup=entry.get("lookup", settings.get("sku", {}).get("lookup", "")),
+        sources=sources,
+    )
+
+
+def merge_values(base: Raw, changes: Raw) -> Raw:
+    """Changes over a base: mappings merge, lists and figures replace, a new provenance replaces the old one."""
+    merged = dict(base)
+    if changes.keys() & {"source", "assumed"}:
+        for key in PROVENANCE:
+            merged.pop(key, None)
+    for key, value in changes.items():
+        old = merged.get(key)
+        if isinstance(value, dict) and isinstance(old, dict) and "value" not in value:
+            merged[key] = merge_values(old, value)
+        else:
+            merged[key] = value
+    return merged
+
+
 def _build_settings(nos: str, raw: Raw, fabric_cages: int, sources: dict[str, str]) -> Raw:
     sources[f"nos.{nos}"] = read_citation(raw)
-    settings = strip_provenance(raw)
+    settings = {key: value for key, value in strip_provenance(raw).items() if key != "figures"}
     for part in ("support", "sku", "ecn_delay"):
         if part in settings:
             sources[f"nos.{nos}.{part}"] = read_citation(settings[part])

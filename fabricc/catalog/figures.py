@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.documents.package_yaml import load_package_yaml
 from fabricc.catalog.model import HeadroomRow, HostPorts, SwitchModel
 
 if TYPE_CHECKING:
@@ -13,7 +17,9 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.model import HostModel, NicModel
 
-_HIDDEN = ("sources", "nos", "support", "listed", "name", "title", "vendor")
+_HIDDEN = ("sources", "nos", "support", "releases", "listed", "name", "title", "vendor")
+_BRANCHES = Path(__file__).parent / "sonic-branches.yaml"
+_CITED_BRANCH = re.compile(r"\((\d{6}|master)(?=[,)])")
 
 
 def list_figures(model: SwitchModel | HostModel | NicModel) -> Iterator[tuple[str, object, str]]:
@@ -27,6 +33,33 @@ def list_figures(model: SwitchModel | HostModel | NicModel) -> Iterator[tuple[st
                 yield f"nos.{nos}.support", model.support[nos], source_of(sources, f"nos.{nos}.support")
             for part, file in model.nos[nos].get("sku", {}).items():
                 yield f"nos.{nos}.sku.{part}", file, source_of(sources, f"nos.{nos}.sku")
+            yield from _release_figures(model, nos)
+
+
+def _release_figures(model: SwitchModel, nos: str) -> Iterator[tuple[str, object, str]]:
+    """Return the figures of single releases that differ from those of the switch, under the releases in words."""
+    usual = dict(_walk_leaves(model.buffers, "buffers"))
+    for figures in model.releases.get(nos, ()):
+        path = f"nos.{nos}.figures.{figures.releases}"
+        yield f"{path}.lookup", figures.lookup or "none", source_of(model.sources, f"nos.{nos}.sku")
+        for leaf, value in _walk_leaves(figures.buffers, "buffers"):
+            if usual.get(leaf) != value:
+                yield f"{path}.{leaf}", value, source_of(figures.sources, leaf)
+
+
+@cache
+def branch_commits() -> Mapping[str, str]:
+    """Return branch of sonic-buildimage -> the commit that the catalog was compared with."""
+    commits: Mapping[str, str] = load_package_yaml(_BRANCHES)["branches"]
+    return commits
+
+
+def cite_commit(source: str) -> str:
+    """Return a citation with the commit after the branch that it names: `… (202605 at 10ae4708751b)`."""
+    commits = branch_commits()
+    return _CITED_BRANCH.sub(
+        lambda found: f"({found[1]} at {commits[found[1]][:12]}" if found[1] in commits else found[0], source
+    )
 
 
 def source_of(sources: Mapping[str, str], path: str) -> str:

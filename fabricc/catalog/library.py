@@ -162,17 +162,4 @@ def _base_sections(section: str, base: str, models: Container[str], asics: Conta
 
 
 def _extend_model(base: Raw, raw: Raw) -> Raw:
-    return _merge_values(base, {key: value for key, value in raw.items() if key != "extends"})
-
-
-def _merge_values(base: Raw, changes: Raw) -> Raw:
-    """Changes over a base: mappings merge, lists and figures replace, a new provenance replaces the old one."""
-    merged = dict(base)
-    if changes.keys() & {"source", "assumed"}:
-        for key in assemble.PROVENANCE:
-            merged.pop(key, None)
-    for key, value in changes.items():
-        old = merged.get(key)
-        mergeable = isinstance(value, dict) and isinstance(old, dict) and "value" not in value
-        merged[key] = _merge_values(old, value) if mergeable else value  # type: ignore[arg-type]
-    return merged
+    return assemble.merge_values(base, {key: value for key, value in raw.items() if key != "extends"})

@@ -210,6 +210,33 @@ class Power:
 
 
 @dataclass(frozen=True, slots=True)
+class ReleaseFigures:
+    """Figures of a switch on some releases of a NOS, where they differ from those of its other releases.
+
+    Attributes:
+        since, until: the first and the last of these releases; None where the range is open.
+        buffers: the buffer model on these releases.
+        lookup: the table with the lossless rows that the image of these releases ships; empty where it ships none.
+        sources: figure path (dotted) -> source; these replace the sources of the switch.
+    """
+
+    since: str | None
+    until: str | None
+    buffers: Buffers
+    lookup: str
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def releases(self) -> str:
+        """The releases in words: `202505`, `202505 to 202511`, `to 202505`, `since 202511`."""
+        if self.since == self.until:
+            return self.since or "all"
+        if self.since and self.until:
+            return f"{self.since} to {self.until}"
+        return f"since {self.since}" if self.since else f"to {self.until}"
+
+
+@dataclass(frozen=True, slots=True)
 class SwitchModel:
     """A switch model on the market.
 
@@ -222,6 +249,7 @@ class SwitchModel:
         forwarding_latency_ns: port to port, cut-through, unloaded.
         nos: per NOS name, the settings its back end needs (lane maps, hwsku, …); opaque here.
         support: per NOS name, the first release that runs on the box; a NOS without one is not known to run.
+        releases: per NOS name, the figures that differ on some of its releases; see `support.model_at_release`.
         power: what it draws; None where no source states it.
         listed: why no system runs on it here; empty where one does.
         sources: figure path (dotted) -> source, or `assumed`.
@@ -239,6 +267,7 @@ class SwitchModel:
     buffers: Buffers
     nos: Mapping[str, Mapping[str, Any]]
     support: Mapping[str, str] = field(default_factory=dict)
+    releases: Mapping[str, tuple[ReleaseFigures, ...]] = field(default_factory=dict)
     power: Power | None = None
     listed: str = ""
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)

@@ -1,10 +1,12 @@
-"""Since which release a NOS runs on a box: releases compared as their makers count them."""
+"""Which releases of a NOS run on a switch, and the figures of the switch on each; releases compare as makers count."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from fabricc.base.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,3 +29,26 @@ def runs_release(model: SwitchModel, nos: str, release: str) -> bool:
 def oldest_release(model: SwitchModel, nos: str, releases: Sequence[str]) -> str | None:
     """The first of these releases, in ascending order, that runs on the box; None when none does."""
     return next((release for release in releases if runs_release(model, nos, release)), None)
+
+
+def model_at_release(model: SwitchModel, nos: str, release: str) -> SwitchModel:
+    """Return the switch with the figures that it has on a release of a NOS."""
+    number = release_numbers(release)
+    for figures in model.releases.get(nos, ()):
+        if figures.since is not None and number < release_numbers(figures.since):
+            continue
+        if figures.until is not None and number > release_numbers(figures.until):
+            continue
+        settings = dict(model.nos[nos])
+        if "sku" in settings:
+            rest = {key: value for key, value in settings["sku"].items() if key != "lookup"}
+            settings["sku"] = {**rest, "lookup": figures.lookup} if figures.lookup else rest
+        kept = {path: source for path, source in model.sources.items() if not path.startswith("buffers.")}
+        return replace(
+            model,
+            buffers=figures.buffers,
+            nos={**model.nos, nos: settings},
+            releases={},
+            sources={**kept, **figures.sources},
+        )
+    return model

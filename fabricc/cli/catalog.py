@@ -11,10 +11,12 @@ import click
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
+from fabricc.base.foreign.git import GitError
 from fabricc.base.foreign.screen import Table
-from fabricc.catalog.figures import list_figures
+from fabricc.catalog.figures import branch_commits, cite_commit, list_figures
 from fabricc.catalog.importing import import_switch
 from fabricc.catalog.importing.draft import Wishes
+from fabricc.catalog.importing.sonic_branches import Branch, compare_branch
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import HostModel, SwitchModel
 from fabricc.cli import catalog_words, model_page, options, output
@@ -52,18 +54,48 @@ def imports(
     return exit_status(made.found)
 
 
-class _OrImport(click.Command):
-    """The command, or `catalog import`, whose words are its own."""
+@click.command("compare")
+@click.argument("repository", type=options.FilePath(exists=True, file_okay=False, path_type=Path))
+@click.option("--branch", "branches", multiple=True, metavar="RELEASE[=REVISION]",
+              help="A release of SONiC; its branch, unless another revision is named. Repeatable; by default the "
+              "commits that the catalog was compared with.")  # fmt: skip
+def compare(repository: Path, branches: tuple[str, ...]) -> int:
+    """Compare lossless tables and pools of the catalog with branches of a clone of sonic-buildimage.
+
+    Ends with 1 if a table or a pool differs from what a branch ships.
+    """
+    catalog, _ = load_catalog()
+    differs = False
+    recorded = [f"{branch}={commit}" for branch, commit in branch_commits().items() if branch.isdecimal()]
+    for text in branches or recorded:
+        release, _, revision = text.partition("=")
+        try:
+            branch = Branch(repository.resolve(), revision or release)
+        except GitError as error:
+            raise click.UsageError(f"{error} {error.help}".strip()) from None
+        rows = list(compare_branch(branch, release, catalog.switches))
+        differs = differs or any(row.differs for row in rows)
+        title = f"{release} at {branch.commit[:12]} ({sum(row.differs for row in rows)} of {len(rows)} SKUs differ)"
+        cells = [(row.model, row.hwsku, row.table, row.pools) for row in rows]
+        output.show([Table(title, ("model", "hardware SKU", "lossless table", "pools"), cells)])
+    return int(differs)
+
+
+_PARTS = {"import": imports, "compare": compare}
+
+
+class _OrPart(click.Command):
+    """The command, or `catalog import` or `catalog compare`, which have options of their own."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        if args[:1] == ["import"]:
-            return imports.make_context(f"{info_name} import", args[1:], parent, **extra)
+        if args and (part := _PARTS.get(args[0])):
+            return part.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
         return super().make_context(info_name, args, parent, **extra)
 
 
-@click.command("catalog", cls=_OrImport)
+@click.command("catalog", cls=_OrPart)
 @click.argument("name", required=False, shell_complete=catalog_words.models)
 @click.option("--add", "extra", multiple=True, type=options.PATH, metavar="FILE",
               help="A catalog file of your own; may be given several times.")  # fmt: skip
@@ -71,7 +103,8 @@ class _OrImport(click.Command):
 def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
     """List every switch, host and NIC, or show model NAME: each figure with its source.
 
-    `fabricc catalog import --help` explains how to make an entry of your own from published data.
+    `fabricc catalog import --help` explains how to make an entry of your own from published data, and
+    `fabricc catalog compare --help` how to compare the catalog with branches of SONiC.
     """
     catalog, found = load_catalog(list(extra))
     output.tell(found, "text", input_texts(found))
@@ -89,7 +122,8 @@ def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
         raise click.UsageError(f"no model '{name}' in the catalog.{hint} `fabricc catalog` lists them.")
     if format_ == "json":
         rows = [
-            {"figure": path, "value": value, "source": source} for path, value, source in list_figures(model)
+            {"figure": path, "value": value, "source": cite_commit(source)}
+            for path, value, source in list_figures(model)
         ]
         output.document(json_document({"name": model.name, "title": model.title, "figures": rows}))
     else:

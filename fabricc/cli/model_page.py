@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.catalog.figures import figure_leaves, format_figure, list_figures, source_of
+from fabricc.catalog.figures import cite_commit, figure_leaves, format_figure, list_figures, source_of
 from fabricc.catalog.model import SwitchModel
 
 if TYPE_CHECKING:
@@ -49,7 +49,11 @@ def page(model: SwitchModel | HostModel | NicModel) -> list[str]:
         for path, value, source in rows
     ]
     if sources:
-        lines += ["", "sources", *(f"  [{number}] {source}" for source, number in sources.items())]
+        lines += [
+            "",
+            "sources",
+            *(f"  [{number}] {cite_commit(source)}" for source, number in sources.items()),
+        ]
     return lines
 
 
@@ -65,6 +69,9 @@ def _runs(model: SwitchModel, sources: dict[str, int]) -> Iterator[str]:
             files = ", ".join(f"{what} {file or 'none'}" for what, file in parts.items())
             words = f"  {model.nos[nos]['hwsku']}: {sku['port_table']}, {files}"
             yield f"{words}  {_mark(sources, model.sources[f'nos.{nos}.sku'])}"
+        for figures in model.releases.get(nos, ()):
+            source = _mark(sources, figures.sources["figures"])
+            yield f"  {figures.releases}: lossless table {figures.lookup or 'none'}  {source}"
 
 
 def _cages(group: CageGroup) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import replace
 from fabricc.catalog.names import suggestion_remedy
+from fabricc.catalog.support import model_at_release
 from fabricc.fabric import links
 from fabricc.fabric.plans import DeviceChange
 from fabricc.fabric.shape import TierName
@@ -52,6 +53,8 @@ def apply_overrides(
             if release is None:
                 continue
         if model is not tier.model:
+            nos = override.nos.name if override.nos else tier.nos
+            model = model_at_release(model, nos, release or tier.release)
             box = box_of(spec, fabric, at, model, findings)
             if box is None:
                 continue

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.names import suggestion_remedy
-from fabricc.catalog.support import oldest_release, runs_release
+from fabricc.catalog.support import model_at_release, oldest_release, runs_release
 from fabricc.fabric.plans import TierPlan
 from fabricc.fabric.shape import TierName
 
@@ -177,8 +177,21 @@ def tiers_of(
             continue
         release = nos_release(spec, naming, tier.nos, model, findings, key, "nos")
         if release is not None:
-            found[tier_name] = TierPlan(model, tier.nos.name, release)
+            found[tier_name] = TierPlan(
+                model_at_release(model, tier.nos.name, release), tier.nos.name, release
+            )
     return found
+
+
+def models_at_releases(models: Models, tiers: Mapping[TierName, TierPlan]) -> Models:
+    """Return the models with the figures that each tier's switches have on its release."""
+    planned = {tier: plan.model for tier, plan in tiers.items()}
+    return replace(
+        models,
+        tor=planned.get(TierName.TOR, models.tor),
+        spine=planned.get(TierName.SPINE, models.spine),
+        core=planned.get(TierName.CORE, models.core),
+    )
 
 
 def nos_release(

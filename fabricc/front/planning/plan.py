@@ -24,7 +24,7 @@ from fabricc.front.planning.external import add_external
 from fabricc.front.planning.host_cables import host_cable
 from fabricc.front.planning.identities import given_bits, given_devices, given_links
 from fabricc.front.planning.media import media_findings
-from fabricc.front.planning.models import UnfitError, models_of, tiers_of
+from fabricc.front.planning.models import UnfitError, models_at_releases, models_of, tiers_of
 from fabricc.front.planning.nics import nic_findings
 from fabricc.front.planning.out_of_band import narrow_subnets, out_of_band_findings, refuse_unmanaged
 from fabricc.front.planning.outside_numbers import numbered_outside
@@ -88,6 +88,7 @@ def plan_fabric(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming)
         tiers = tiers_of(spec, models, naming, findings)
         if worst_severity(soften_errors(findings, spec.accept)) is Severity.ERROR:
             return Plan(None, lock, tuple(findings))
+        models = models_at_releases(models, tiers)
         attached = attach_groups(spec, models)
         refuse_renumbering(spec, models, lock, attached)
         capacity = capacity_units(spec, models.hosts, attached)
