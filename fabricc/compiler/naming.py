@@ -50,6 +50,14 @@ class Naming:
             raise ValueError(f"Did you mean {nos}-{near[0]}? {known}" if near else known)
         return release
 
+    def sets_headroom_pool(self, nos: str) -> bool:
+        """Whether the configuration of the NOS sets the size of the headroom pool.
+
+        Raises:
+            KeyError: no such NOS.
+        """
+        return bool(getattr(back_ends.load(nos), "sets_headroom_pool", False))
+
     def port_name(self, nos: str, model: SwitchModel, cage: int, child: int, children: int) -> str:
         """The name of child `child` of `children` of cage `cage`, all counted from 1."""
         return back_ends.load(nos).port_name(model, cage, child, children)

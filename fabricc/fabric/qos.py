@@ -62,11 +62,16 @@ class Headroom:
 
 @dataclass(frozen=True, slots=True)
 class Ecn:
-    """WRED marking of one queue: probability rises from 0 at `min_bytes` to `max_percent` at `max_bytes`."""
+    """WRED marking of one queue: probability rises from 0 at `min_bytes` to `max_percent` at `max_bytes`.
+
+    Attributes:
+        above_pause: whether the plan keeps thresholds above the pause point, with a finding (FAB4009, FAB4010).
+    """
 
     min_bytes: int
     max_bytes: int
     max_percent: int
+    above_pause: bool = False
 
 
 @dataclass(frozen=True, slots=True)

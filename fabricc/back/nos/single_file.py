@@ -41,6 +41,7 @@ class SingleFileNos:
         found: its knowledge about collected texts.
         commands: beginnings of lines and blocks by which the switch runs a command; None where none are known.
         exec_commands: lines of the exec mode, which no configuration holds.
+        sets_headroom_pool: whether the configuration sets the size of the pool of shared headroom.
     """
 
     name: str
@@ -58,6 +59,7 @@ class SingleFileNos:
     asides: Reader | None = None
     commands: re.Pattern[str] | None = None
     exec_commands: re.Pattern[str] | None = None
+    sets_headroom_pool: bool = False
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog has settings of this NOS for the model."""

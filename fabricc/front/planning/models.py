@@ -70,6 +70,10 @@ class Naming(Protocol):
         """The release, or the default one; KeyError for an unknown NOS, ValueError for an unknown release."""
         ...
 
+    def sets_headroom_pool(self, nos: str) -> bool:
+        """Whether the configuration of a NOS sets the size of the headroom pool."""
+        ...
+
     def port_name(self, nos: str, model: SwitchModel, cage: int, child: int, children: int) -> str:
         """The name of a port."""
         ...

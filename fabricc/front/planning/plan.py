@@ -367,7 +367,7 @@ def _assemble_fabric(
     findings.extend(resilience_findings(spec, fabric))
     changed = given_links(spec, apply_overrides(spec, fabric, models, naming, findings), findings)
     routed = add_external(spec, changed, naming, findings, planner)
-    return plan_quality(spec, with_segments(spec, routed, findings), findings), names
+    return plan_quality(spec, with_segments(spec, routed, findings), naming, findings), names
 
 
 def _port_names(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.qos import PortProfile, SwitchQos, TrafficClass
     from fabricc.fabric.shape import SwitchId
+    from fabricc.front.planning.models import Naming
     from fabricc.front.qos import QosFinding, Row
     from fabricc.front.qos.marking import Marking
     from fabricc.front.spec.model import ClusterSpec
@@ -49,7 +50,7 @@ class Sheet(NamedTuple):
     rows: tuple[Row, ...]
 
 
-def plan_quality(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> Fabric:
+def plan_quality(spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: list[Diagnostic]) -> Fabric:
     """The fabric with its quality of service; what does not fit is a finding at its place in the spec."""
     classes = traffic_classes(spec.priorities, marked=spec.congestion.marked)
     rtt_ns, marking = _round_trip_ns(spec, fabric), _requested_marking(spec)
@@ -59,28 +60,31 @@ def plan_quality(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) 
 
     @cache
     def policy_of(
-        model: str, kinds: frozenset[tuple[tuple[int, int], int]]
+        number: int, kinds: frozenset[tuple[tuple[int, int], int]]
     ) -> tuple[SwitchQos, Mapping[tuple[int, int], str]]:
         policy, wrong, names = switch_qos(
             classes,
-            models[model],
+            models[number],
             dict(kinds),
             spec.switch_mtu,
             rtt_ns,
             marking=marking,
             oversubscription=spec.headroom_oversubscription,
+            pool_settable=pool_settable,
         )
         found.update(dict.fromkeys(wrong))
         return policy, names
 
     every = (*(plan.model for plan in fabric.tiers.values()), *(box.model for box in fabric.boxes.values()))
-    models = {model.name: model for model in every}
+    models = {id(model): model for model in every}  # one model has other figures on another release
+    systems = {plan.nos for plan in fabric.tiers.values()}
+    pool_settable = all(map(naming.sets_headroom_pool, systems))
     wish = spec.congestion.trimming
     cut = plan_trimming(classes, wish.class_name, wish.size_bytes) if wish else None
     for model in models.values():
         found.update(dict.fromkeys(trimming_findings(cut, model)))
     for owner, key, model, kinds in _list_switch_kinds(spec, fabric):
-        policy, names = policy_of(model.name, frozenset(kinds.items()))
+        policy, names = policy_of(id(model), frozenset(kinds.items()))
         by_name = {profile.name: profile for profile in policy.profiles}
         for kind, name in names.items():
             profiles.setdefault((key, *kind), by_name[name])

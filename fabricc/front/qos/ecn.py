@@ -103,16 +103,26 @@ def wanted_thresholds(
 
 
 def ecn_thresholds(
-    speed_gbps: int, rtt_ns: int, pause_bytes: int, *, mtu: int, cell_bytes: int, marking: Marking = DCQCN
+    speed_gbps: int,
+    rtt_ns: int,
+    pause_bytes: int,
+    *,
+    mtu: int,
+    cell_bytes: int,
+    marking: Marking = DCQCN,
+    keep: bool = False,
 ) -> Ecn | None:
     """Thresholds of a queue, multiples of the cell; None when none fit below the pause point.
 
-    Where the pause point is nearer than the Kmax wanted, Kmax goes down to it and Kmin to half of Kmax at most.
+    Where the pause point is nearer than the Kmax wanted, Kmax goes down to it and Kmin to half of Kmax at most, unless
+    `keep` leaves both as the marking states them.
     """
     if not leaves_room(pause_bytes, mtu, cell_bytes):
         return None
     low, high = wanted_thresholds(marking, speed_gbps, rtt_ns, mtu=mtu, cell_bytes=cell_bytes)
     highest = ceiling_bytes(pause_bytes, mtu, cell_bytes)
+    if high > highest and keep:
+        return Ecn(low, high, marking.max_percent, above_pause=True)
     if high > highest:
         high = highest
         low = min(low, down_to_cell(highest // 2, cell_bytes))

@@ -36,6 +36,7 @@ class Request:
         mtu: port MTU in bytes.
         oversubscription: of the headroom pool, as declared; None for the platform's own.
         marked: whether ECN needs room below the pause point.
+        pool_settable: whether the system of the switch takes a size of the headroom pool.
     """
 
     buffers: Buffers
@@ -44,6 +45,7 @@ class Request:
     mtu: int
     oversubscription: Fraction | None = None
     marked: bool = True
+    pool_settable: bool = True
 
     def budget(self) -> Budget:
         """The buffer as divided for this request."""
@@ -138,7 +140,7 @@ class Request:
     def _least_oversubscription(self) -> str:
         """The least oversubscription in whole numbers, above the present one, with which the request fits."""
         spectrum = isinstance(self.buffers.formula, SpectrumFigures)
-        if not spectrum and not self.buffers.pools.headroom_bytes:
+        if not self.pool_settable or not (spectrum or self.buffers.pools.headroom_bytes):
             return ""
         groups = self.groups
         if spectrum:

@@ -24,7 +24,7 @@ def floor_findings(model: SwitchModel, groups: Sequence[PortGroup], mtu: int) ->
         least = floor_bytes(group.speed_gbps, group.headroom.cable_m, mtu)
         if group.headroom.xoff_bytes < least:
             yield _report_low_headroom(model, group, least)
-        elif row is not None and not group.headroom.source.startswith("table"):
+        elif row is not None and group.headroom.xoff_bytes > row.xoff_bytes:
             yield _report_replaced_row(model, group, row, least)
         elif row is not None:
             yield from _report_steps(model, group, row, mtu)
@@ -42,10 +42,12 @@ def _report_low_headroom(model: SwitchModel, group: PortGroup, least: int) -> Qo
 
 def _report_replaced_row(model: SwitchModel, group: PortGroup, row: HeadroomRow, least: int) -> QosFinding:
     where = model.sources.get(f"buffers.rows.{row.speed_gbps}.{row.cable_m}", "catalog")
+    why = "in a table whose figures for shorter cables are too small or larger"
+    if row.xoff_bytes < least:
+        why = f"less than the {least:,} that arrive after a pause is due"
     message = (
-        f"the {group_name(group)} row of {model.title} gives {row.xoff_bytes:,} bytes of headroom ({where}), less than "
-        f"the {least:,} that arrive after a pause is due; {group.headroom.xoff_bytes:,} are used instead "
-        f"({_source_of_headroom(model, group)})"
+        f"the {group_name(group)} row of {model.title} gives {row.xoff_bytes:,} bytes of headroom ({where}), {why}; "
+        f"{group.headroom.xoff_bytes:,} are used instead ({_source_of_headroom(model, group)})"
     )
     return QosFinding("FAB5651", Severity.WARNING, message, "none needed; the plan has the larger figure")
 

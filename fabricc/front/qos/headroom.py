@@ -7,17 +7,20 @@ and 1,495,040 bytes, so it is platform data and never one constant.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.base.values import replace
 from fabricc.catalog.model import SpectrumFigures, TofinoFigures
 from fabricc.fabric.qos import Headroom
 from fabricc.front.qos.annex import annex_headroom
 from fabricc.front.qos.floor import floor_bytes
-from fabricc.front.qos.spectrum import spectrum_headroom
+from fabricc.front.qos.spectrum import private_size_bytes, spectrum_headroom
 from fabricc.front.qos.tofino import tofino_headroom
 from fabricc.front.qos.wire import pause_quanta
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fabricc.catalog.model import Buffers, Formula, HeadroomRow
     from fabricc.front.qos.computed import Computed
 
@@ -59,9 +62,11 @@ def find_headroom(
     """Headroom of a priority group on a port: the table's row, else the formula, else None.
 
     The row is that of the exact speed and the shortest listed length not below the cable's. The formula serves
-    speeds and lengths that the table lacks, on ASICs that have one, and rows that lie below the physical floor. On a
-    Spectrum with a shared headroom pool the
-    size is xon alone, also where the row has xoff in it.
+    speeds and lengths that the table lacks, on ASICs that have one. It also serves a row where the table has a figure
+    for the same speed, up to that length, that lies below the physical floor or decreases with the length. The largest
+    figure up to the length counts, so headroom never decreases with it. On a Spectrum with a shared headroom pool the
+    size is xon alone, also where the row has xoff in it; without such a pool the size includes xoff, also where the row
+    is for a shared pool.
 
     Args:
         buffers: the platform's figures.
@@ -71,29 +76,74 @@ def find_headroom(
         lanes: SerDes lanes of the port; used by the formula.
         shared_pool: whether headroom comes out of a shared pool; None takes the platform's own way.
     """
-    shared = buffers.pools.headroom_bytes > 0 if shared_pool is None else shared_pool
-    rows = [row for row in buffers.rows if row.speed_gbps == speed_gbps]
+    port = _Port(
+        speed_gbps, mtu, lanes, buffers.pools.headroom_bytes > 0 if shared_pool is None else shared_pool
+    )
     row = listed_row(buffers, speed_gbps, cable_m)
-    lost = row is not None and row.xoff_bytes < floor_bytes(speed_gbps, row.cable_m, mtu)
-    if row is not None and not (lost and buffers.formula):
-        sized_by_xon = shared and isinstance(buffers.formula, SpectrumFigures)
-        return Headroom(
-            cable_m=row.cable_m,
-            size_bytes=row.xon_bytes if sized_by_xon else row.size_bytes,
-            xon_bytes=row.xon_bytes,
-            xoff_bytes=row.xoff_bytes,
-            xon_offset_bytes=row.xon_offset_bytes,
-            dynamic_th=row.dynamic_th,
-            source=f"table, {row.speed_gbps}G {row.cable_m} m",
-        )
+    length = row.cable_m if row else cable_m
+    shorter = [each for each in buffers.rows if each.speed_gbps == speed_gbps and each.cable_m <= length]
+    found = [_headroom_of_row(buffers, port, each) for each in shorter]
+    if row is None or any(_below_floor(each, mtu) for each in shorter) or _decreases(shorter):
+        computed = _headroom_by_formula(buffers, port, length)
+        if computed is None and row is None:
+            return None
+        found += [computed] if computed else []
+    return replace(max(found, key=_order), cable_m=length)
+
+
+def _order(figures: Headroom) -> tuple[int, int]:
+    """Order by headroom, and by length where it is equal: the longest row stands for shorter ones."""
+    return figures.xoff_bytes, figures.cable_m
+
+
+def _below_floor(row: HeadroomRow, mtu: int) -> bool:
+    return row.xoff_bytes < floor_bytes(row.speed_gbps, row.cable_m, mtu)
+
+
+def _decreases(rows: Sequence[HeadroomRow]) -> bool:
+    """Whether a longer cable has less headroom than a shorter one."""
+    xoff = [row.xoff_bytes for row in sorted(rows, key=lambda each: each.cable_m)]
+    return xoff != sorted(xoff)
+
+
+class _Port(NamedTuple):
+    """What the headroom of a port depends on beside its cable; see `find_headroom`."""
+
+    speed_gbps: int
+    mtu: int
+    lanes: int
+    shared_pool: bool
+
+
+def _headroom_of_row(buffers: Buffers, port: _Port, row: HeadroomRow) -> Headroom:
+    size = row.size_bytes
+    if isinstance(buffers.formula, SpectrumFigures):
+        if port.shared_pool:
+            size = row.xon_bytes
+        elif row.size_bytes == row.xon_bytes:
+            size = private_size_bytes(row.xon_bytes, row.xoff_bytes, port.lanes, port.mtu)
+    return Headroom(
+        cable_m=row.cable_m,
+        size_bytes=size,
+        xon_bytes=row.xon_bytes,
+        xoff_bytes=row.xoff_bytes,
+        xon_offset_bytes=row.xon_offset_bytes,
+        dynamic_th=row.dynamic_th,
+        source=f"table, {row.speed_gbps}G {row.cable_m} m",
+    )
+
+
+def _headroom_by_formula(buffers: Buffers, port: _Port, cable_m: int) -> Headroom | None:
     if buffers.formula is None:
         return None
-    length = row.cable_m if row is not None else cable_m
-    result = compute_headroom(buffers.formula, speed_gbps, length, mtu, lanes=lanes, shared_pool=shared)
+    result = compute_headroom(
+        buffers.formula, port.speed_gbps, cable_m, port.mtu, lanes=port.lanes, shared_pool=port.shared_pool
+    )
     if result is None:
         return None
+    rows = [row for row in buffers.rows if row.speed_gbps == port.speed_gbps]
     return Headroom(
-        cable_m=length,
+        cable_m=cable_m,
         size_bytes=result.size_bytes,
         xon_bytes=result.xon_bytes,
         xoff_bytes=result.xoff_bytes,

@@ -18,7 +18,7 @@ from fabricc.front.qos.finding import QosFinding
 from fabricc.front.qos.fit import Request, fit_findings
 from fabricc.front.qos.floored import floor_findings
 from fabricc.front.qos.headroom import find_headroom, longest_listed_m
-from fabricc.front.qos.marking import DCQCN, FixedMarking, MarkingProfile
+from fabricc.front.qos.marking import DCQCN, FixedMarking, MarkingProfile, published_by
 from fabricc.front.qos.pools import (
     PortGroup,
     group_name,
@@ -52,6 +52,7 @@ def switch_qos(
     port_count: int | None = None,
     marking: Marking = DCQCN,
     oversubscription: Fraction | None = None,
+    pool_settable: bool = True,
 ) -> tuple[SwitchQos, tuple[QosFinding, ...], Mapping[LinkKind, str]]:
     """Return the policy, its findings, and the profile name of every kind of link.
 
@@ -69,6 +70,7 @@ def switch_qos(
         port_count: all ports the NOS knows, for the watchdog; by default the used ones, or the cages if more.
         marking: how the congestion control wants its marks.
         oversubscription: of the headroom pool, as declared; None for the platform's own division.
+        pool_settable: whether the system of the switch takes a size of the headroom pool.
     """
     lossless = sum(c.lossless for c in classes)
     if not links:
@@ -89,7 +91,8 @@ def switch_qos(
     findings += _row_findings(model, groups, mtu)
     findings += floor_findings(model, groups, mtu)
     marked = any(c.ecn for c in classes)
-    divided, overflow = fit_findings(Request(model.buffers, groups, lossless, mtu, oversubscription, marked))
+    request = Request(model.buffers, groups, lossless, mtu, oversubscription, marked, pool_settable)
+    divided, overflow = fit_findings(request)
     findings += overflow
     findings += _unused_oversubscription(model, oversubscription)
     names = {kind: profile_name(kind[0], figures.cable_m) for kind, figures in found.items()}
@@ -138,7 +141,8 @@ def _marking_policy(
     for speed in sorted({speed for speed, _ in links}):
         kinds = [kind for kind in links if kind[0] == speed]
         rtt = max(round_trip_ns(base_rtt_ns, kind) for kind in kinds)
-        thresholds = ecn_thresholds(speed, rtt, drop, mtu=mtu, cell_bytes=cell, marking=marking)
+        keep = _keeps_thresholds(model, marking)
+        thresholds = ecn_thresholds(speed, rtt, drop, mtu=mtu, cell_bytes=cell, marking=marking, keep=keep)
         if thresholds is None:
             findings.append(_no_thresholds(model, speed, drop))
             continue
@@ -216,7 +220,10 @@ def _profile_of_group(
 ) -> tuple[PortProfile, list[QosFinding]]:
     """Return the profile of a group, without thresholds when none fit below PFC (the budget reports it)."""
     name, cell = group_name(group), model.buffers.cell_bytes
-    thresholds = ecn_thresholds(group.speed_gbps, rtt_ns, pause, mtu=mtu, cell_bytes=cell, marking=marking)
+    keep = _keeps_thresholds(model, marking)
+    thresholds = ecn_thresholds(
+        group.speed_gbps, rtt_ns, pause, mtu=mtu, cell_bytes=cell, marking=marking, keep=keep
+    )
     if thresholds is None:
         return _profile_without_ecn(group), []
     profile = PortProfile(name, group.speed_gbps, group.headroom.cable_m, group.headroom, thresholds)
@@ -242,10 +249,10 @@ def _marking_findings(
     findings = []
     if isinstance(marking, FixedMarking):
         asked = wanted_thresholds(marking, speed, rtt_ns, mtu=mtu, cell_bytes=cell)
-        if asked != (thresholds.min_bytes, thresholds.max_bytes):
+        given = (thresholds.min_bytes, thresholds.max_bytes)
+        if thresholds.above_pause or asked != given:
             highest = ceiling_bytes(most_bytes, mtu, cell)
-            given = (thresholds.min_bytes, thresholds.max_bytes)
-            findings.append(_beyond_bound(bound, marking, (asked, given), highest))
+            findings.append(_beyond_bound(model, bound, marking, (asked, given), highest))
     bdp = bdp_bytes(speed, rtt_ns)
     share = min(LOW_BDP_SHARE, marking.min_bdp) if isinstance(marking, MarkingProfile) else LOW_BDP_SHARE
     if thresholds.min_bytes < down_to_cell(int(share * bdp), cell):
@@ -262,20 +269,50 @@ def _format_share(share: Fraction) -> str:
     return "a fifth" if share == LOW_BDP_SHARE else f"{float(share):.2f}"
 
 
+def _keeps_thresholds(model: SwitchModel, marking: Marking) -> bool:
+    """Whether fixed thresholds stay as they are although PFC may act first.
+
+    The numbers of a spec are never changed. A preset is kept where its maker publishes it for this switch, and where
+    the buffer figures are assumed: an assumption does not outweigh a published setting.
+    """
+    if not isinstance(marking, FixedMarking):
+        return False
+    return marking.stated or bool(_reason_to_keep(model, marking))
+
+
+def _reason_to_keep(model: SwitchModel, marking: FixedMarking) -> str:
+    """Why thresholds above the bound are kept with a warning; empty where there is no reason."""
+    if source := published_by(model.vendor, marking):
+        return f"the maker publishes these thresholds ({source})"
+    if model.sources.get("buffers.pools", "").startswith("assumed"):
+        return "the buffer pools of the switch are assumed"
+    return ""
+
+
 def _beyond_bound(
-    bound: str, marking: FixedMarking, thresholds: tuple[tuple[int, int], tuple[int, int]], highest: int
+    model: SwitchModel,
+    bound: str,
+    marking: FixedMarking,
+    thresholds: tuple[tuple[int, int], tuple[int, int]],
+    highest: int,
 ) -> QosFinding:
-    """Report fixed thresholds beyond what a queue may hold: an error for the spec's own, else a warning."""
+    """Report fixed thresholds beyond what a queue may hold: an error for the spec's own, unless a maker has them."""
     (low, high), (new_low, new_high) = thresholds
     bound = f"{bound} above {highest:,} bytes in the worst case"
+    code = "FAB4010" if marking.stated else "FAB4009"
+    asked = "marking" if marking.stated else f"the preset {marking.name} marks"
+    if reason := _reason_to_keep(model, marking):
+        message = f"{asked} from {low:,} to {high:,} bytes is kept, because {reason}; {bound}"
+        if not marking.stated:
+            message = f"{asked} from {low:,} to {high:,} bytes, which is kept, because {reason}; {bound}"
+        advice = f"for marks before PFC acts, set `max_kb` to {highest // 1000} at most"
+        return QosFinding(code, Severity.WARNING, message, advice)
     if marking.stated:
         message = f"marking from {low:,} to {high:,} bytes is asked for; {bound}"
-        advice = f"the largest max_kb that fits is {highest // 1000}"
-        return QosFinding("FAB4010", Severity.ERROR, message, advice)
-    message = f"the preset {marking.name} marks from {low:,} to {high:,} bytes; {bound}"
-    return QosFinding(
-        "FAB4009", Severity.WARNING, message, f"{new_low:,} to {new_high:,} bytes are used instead"
-    )
+        advice = f"the largest max_kb that fits is {highest // 1000}; or accept {code} with a reason"
+        return QosFinding(code, Severity.ERROR, message, advice)
+    message = f"{asked} from {low:,} to {high:,} bytes; {bound}"
+    return QosFinding(code, Severity.WARNING, message, f"{new_low:,} to {new_high:,} bytes are used instead")
 
 
 def _unused_oversubscription(model: SwitchModel, oversubscription: Fraction | None) -> list[QosFinding]:

@@ -135,7 +135,7 @@ def spectrum_headroom(
         if reduced and xoff + REDUCED_COMPENSATION_BYTES < worst:
             xoff += REDUCED_COMPENSATION_BYTES
     xon = spectrum_xon_bytes(figures, lanes, version)
-    size = xon if shared_pool else up_to_kib(xoff + xon + (mtu_bytes if lanes >= 8 else 0))
+    size = xon if shared_pool else private_size_bytes(xon, xoff, lanes, mtu_bytes)
     steps = (
         Step("lossless packet", figures.lossless_mtu_bytes, "B", "catalog"),
         Step("MTU", mtu_bytes, "B", "a frame that is being sent when the pause is due"),
@@ -148,6 +148,11 @@ def spectrum_headroom(
         Step("occupancy", occupancy, "", "cell factor by share of small packets"),
     )
     return Computed(f"Spectrum formula {version.name}", steps, exact, xoff, xon, size)
+
+
+def private_size_bytes(xon_bytes: int, xoff_bytes: int, lanes: int, mtu_bytes: int) -> int:
+    """Size of a priority group with headroom of its own, in whole KiB: xon, xoff, and an MTU on a port of 8 lanes."""
+    return up_to_kib(xoff_bytes + xon_bytes + (mtu_bytes if lanes >= 8 else 0))
 
 
 def spectrum_xon_bytes(figures: SpectrumFigures, lanes: int, version: FormulaVersion = BYTE_SHARE) -> int:

@@ -109,7 +109,7 @@ def read_spec(raw: bytes, file: str, numbers: Mapping[str, int] | None = None) -
 
 GAPS = "FAB5"
 """Codes of what a NOS cannot express, or no source supports: even its errors may be accepted, as a lab does."""
-BETS = frozenset({"FAB4004"})
+BETS = frozenset({"FAB4004", "FAB4005", "FAB4010", "FAB4012"})
 """Codes of what is not lossless in the worst case, which a spec may bet against."""
 
 

@@ -222,6 +222,7 @@ def _pause_points(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]
     exponent_of_lossy = seen.number("pool/lossy_queue_alpha")
     left = 1 if exponent_of_lossy is None else 1 / (1 + Fraction(2) ** exponent_of_lossy)
     planned = {profile.name: headroom.dynamic_th for profile, headroom in seen.switch.qos.headrooms}
+    kept = {p.ecn.max_bytes for p in seen.switch.qos.profiles if p.ecn and p.ecn.above_pause}
     for kind, links in kinds:
         exponent = kind.dynamic_th
         if exponent is None:
@@ -237,7 +238,8 @@ def _pause_points(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]
                     f"{_ports(links)}: queue {queue} marks up to {marking.high:,} bytes; with {queues} such queues "
                     f"an ingress pauses at {max(0, int(limit)):,}"
                 )
-                yield Breach(17, message, f"{links[0].path}queue[{queue}]/ecn_max_bytes")
+                at = f"{links[0].path}queue[{queue}]/ecn_max_bytes"
+                yield Breach(17, message, at, warning=marking.high in kept)
 
 
 def _egress(links: list[LinkPort], exponent: int, shared: int, egress: int, queues: int) -> Iterator[Breach]:

@@ -37,6 +37,9 @@ class AnyNos:
             raise KeyError(nos)
         return release or "10.0"
 
+    def sets_headroom_pool(self, nos: str) -> bool:
+        return True
+
     def port_name(self, nos: str, model: SwitchModel, cage: int, child: int, children: int) -> str:
         return f"swp{cage}" if children == 1 else f"swp{cage}s{child - 1}"
 

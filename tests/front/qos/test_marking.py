@@ -101,12 +101,30 @@ def test_a_preset_above_pfc_is_lowered_with_a_warning() -> None:
     assert finding.help == "426,240 to 852,480 bytes are used instead"
 
 
+@pytest.mark.parametrize("stated", [True, False])
+@pytest.mark.parametrize(
+    "why", ["the maker publishes these thresholds", "the buffer pools of the switch are assumed"]
+)
+def test_published_thresholds_and_assumed_buffers_keep_the_marks_with_a_warning(
+    stated: bool, why: str
+) -> None:
+    marking = replace(PRESETS["cumulus-lossless"], stated=stated)
+    model = replace(sn5600(), vendor="nvidia")
+    if "assumed" in why:
+        model = replace(model, vendor="other", sources={"buffers.pools": "assumed: of a sibling"})
+    qos, (finding, *more), _ = switch_qos(CLASSES, model, {(400, 40): 128}, 9216, RTT, marking=marking)
+    assert [each.code for each in more] in ([], ["FAB4006"])
+    assert (finding.code, finding.severity) == ("FAB4010" if stated else "FAB4009", Severity.WARNING)
+    assert why in finding.message
+    assert qos.profiles[0].ecn == Ecn(149_952, 1_499_904, 100, above_pause=True)
+
+
 def test_numbers_of_the_spec_above_pfc_are_refused_with_the_bound() -> None:
     links = {(400, 40): 128}
     own = FixedMarking("spec", 500 * KB, 900 * KB, 10, "congestion.ecn", stated=True)
     _, (finding,), _ = switch_qos(CLASSES, sn5600(), links, 9216, RTT, marking=own)
     assert (finding.code, finding.severity) == ("FAB4010", Severity.ERROR)
-    assert finding.help == "the largest max_kb that fits is 852"
+    assert finding.help == "the largest max_kb that fits is 852; or accept FAB4010 with a reason"
     fitting = replace(own, max_bytes=852 * KB)
     qos, findings, _ = switch_qos(CLASSES, sn5600(), links, 9216, RTT, marking=fitting)
     assert findings == ()

@@ -79,5 +79,6 @@ EOS = SingleFileNos(
     asides=Reader((aside.TOPIC,), {}, blanked=blanked),
     commands=aside.COMMANDS,
     exec_commands=aside.EXEC_COMMANDS,
+    sets_headroom_pool=True,
     found=found,
 )  # fmt: skip

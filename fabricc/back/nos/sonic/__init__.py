@@ -57,6 +57,7 @@ class Sonic:
     name = "sonic"
     releases = tuple(RELEASES)
     default_release = DEFAULT_RELEASE
+    sets_headroom_pool = True
     port_name = staticmethod(port_name)
     gaps = staticmethod(gaps)
     application = staticmethod(application)

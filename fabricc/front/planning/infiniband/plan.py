@@ -90,6 +90,14 @@ class PanelNames:
         """
         raise KeyError(f"{nos}-{release}")
 
+    def sets_headroom_pool(self, nos: str) -> bool:
+        """There are no pools of buffers.
+
+        Raises:
+            KeyError: always.
+        """
+        raise KeyError(nos)
+
     def port_name(self, nos: str, model: SwitchModel, cage: int, child: int, children: int) -> str:
         """The printed name: `7`, or `4/1` and `4/2` in a twin-port cage."""
         pattern = str(model.nos[nos]["port"]) if children > 1 else "{cage}"
