@@ -31,6 +31,32 @@ def oldest_release(model: SwitchModel, nos: str, releases: Sequence[str]) -> str
     return next((release for release in releases if runs_release(model, nos, release)), None)
 
 
+_FARTHEST_MAJOR = 10
+"""How far the first number of a release may be above the newest known one; beyond, it is a slip of the pen."""
+
+
+def nearest_release(release: str, releases: Sequence[str]) -> str | None:
+    """Return the known release whose files serve for an unknown one, or None for what is no release of the system.
+
+    It is the newest that is not newer, or the oldest.
+
+    Args:
+        release: the unknown release, as in `202611`, `4.37`, `10.5(2)F`.
+        releases: the known ones, ascending.
+    """
+    asked = release_numbers(release)
+    if not asked or not releases or not release[0].isdecimal():
+        return None
+    newest = release_numbers(releases[-1])
+    dated = len(newest) == 1
+    if dated != (len(asked) == 1) or (dated and len(release) != len(releases[-1])):
+        return None
+    if asked[0] > newest[0] + (100 if dated else 1) * _FARTHEST_MAJOR:
+        return None
+    older = [known for known in releases if release_numbers(known) <= asked]
+    return older[-1] if older else releases[0]
+
+
 def model_at_release(model: SwitchModel, nos: str, release: str) -> SwitchModel:
     """Return the switch with the figures that it has on a release of a NOS."""
     number = release_numbers(release)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.names import suggestion_remedy
-from fabricc.catalog.support import model_at_release, oldest_release, runs_release
+from fabricc.catalog.support import model_at_release, nearest_release, oldest_release, runs_release
 from fabricc.fabric.plans import TierPlan
 from fabricc.fabric.shape import TierName
 
@@ -214,10 +214,14 @@ def nos_release(
         findings.append(spec.error("FAB3014", f"there is no NOS {nos.name!r}", *path, help=help_))
         return None
     except ValueError as unknown:
-        findings.append(
-            spec.error("FAB3015", f"{nos.name} has no release {nos.release!r}", *path, help=str(unknown))
-        )
-        return None
+        near = nearest_release(nos.release or "", naming.releases(nos.name))
+        if near is None:
+            findings.append(
+                spec.error("FAB3015", f"{nos.name} has no release {nos.release!r}", *path, help=str(unknown))
+            )
+            return None
+        findings.append(_unknown_release(spec, nos, near, *path))
+        release = near
     if not naming.supports(nos.name, model):
         able = ", ".join(name for name in naming.names() if naming.supports(name, model))
         why = f": {model.listed}" if model.listed else ""
@@ -229,7 +233,7 @@ def nos_release(
         )
         findings.append(spec.error("FAB3016", message, *path, help=remedy))
         return None
-    if not runs_release(model, nos.name, release):
+    if not runs_release(model, nos.name, nos.release or release):
         known = oldest_release(model, nos.name, naming.releases(nos.name))
         if nos.release is None and known is not None:
             return known
@@ -239,6 +243,13 @@ def nos_release(
         remedy = f"Add `support: {{since: …, source: …}}` to its `nos.{nos.name}`."
         findings.append(spec.warning("FAB5654", message, *path, help=remedy))
     return release
+
+
+def _unknown_release(spec: ClusterSpec, nos: NosChoice, near: str, *path: str | int) -> Diagnostic:
+    """Warn that the files of another release serve for one that fabricc does not know."""
+    message = f"fabricc does not know {nos.name} {nos.release}: the files are those of {nos.name} {near}"
+    help_ = "Load the files of one switch by hand first, and compare `show` and logs; then accept this with a reason."
+    return spec.warning("FAB3090", message, *path, help=help_)
 
 
 def _too_old(

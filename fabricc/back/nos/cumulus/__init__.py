@@ -1,4 +1,4 @@
-"""The Cumulus Linux back end: NVUE's `startup.yaml`, releases 5.9 to 5.15."""
+"""The Cumulus Linux back end: NVUE's `startup.yaml`, releases 5.9 to 5.19."""
 
 from __future__ import annotations
 

@@ -81,6 +81,7 @@ RELEASES: dict[str, Release] = {
     for release in (
         replace(_5_10, name="5.9", auto_save=("enable", "off")), _5_10, _5_11, _5_12, _5_13,
         replace(_5_13, name="5.14"), _5_15,
+        *(replace(_5_15, name=name) for name in ("5.16", "5.17", "5.18", "5.19")),
     )
 }  # fmt: skip
 DEFAULT_RELEASE = "5.14"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
     from fabricc.fabric.qos import PortProfile, Watchdog
 
-RELEASES = ("4.30", "4.31", "4.32", "4.33", "4.34")
+RELEASES = ("4.30", "4.31", "4.32", "4.33", "4.34", "4.35", "4.36")
 DEFAULT_RELEASE = "4.32"
 
 _ALL = {words.TRIDENT: RELEASES[0], words.SAND: RELEASES[0]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fabricc.back.nos.frr.words import MULTIPATH_LIMIT
 from fabricc.back.nos.limits import Limit, Range, Reservation, System, had
 
-RELEASES = ("8.4", "9.1", "10.0", "10.3")
+RELEASES = ("8.4", "9.1", "10.0", "10.3", "10.4", "10.5", "10.6", "10.7")
 DEFAULT_RELEASE = "10.0"
 
 _LOADED = "loaded into FRR 8.4.4's own daemons by the tests; later releases by FRR's user guide 10.3"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.qos import Watchdog
     from fabricc.fabric.routing import PrefixList
 
-RELEASES = ("20.4", "21.4", "22.4", "23.4", "24.2", "24.4")
+RELEASES = ("20.4", "21.4", "22.4", "23.4", "24.2", "24.4", "25.2", "25.4", "26.2")
 DEFAULT_RELEASE = "24.4"
 
 # 19.1 stands for that release or one before, and 23.4 is the first of Evolved: older models were not looked at.
