@@ -62,8 +62,8 @@ _WORDS = (
 """Words of an unknown line -> topic, where they show it; other lines belong to the topic of the line above."""
 _NUMBER = re.compile(r"\d+")
 _ADDRESS = re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}(?:/\d+)?\b|\b[0-9a-fA-F:]*::[0-9a-fA-F:]*(?:/\d+)?")
-_LONGEST = 120
-_KEYS = re.compile(r"\[[^]]*\]")
+_LONGEST, _COMPARED = 120, 1000
+_KEYS = re.compile(r"\[[^][]*\]")
 
 
 class State(StrEnum):
@@ -292,4 +292,4 @@ def _topic_of(path: str) -> str:
 @lru_cache(1 << 16)
 def _alike(text: str) -> str:
     """Return a line with placeholders for numbers and addresses."""
-    return _NUMBER.sub("#", _ADDRESS.sub("<address>", text.strip()))[:_LONGEST]
+    return _NUMBER.sub("#", _ADDRESS.sub("<address>", text.strip()[:_COMPARED]))[:_LONGEST]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 FORMAT = "fabricc.format"
 """The key under which the context of a verb stores the requested format."""
-_TRAILING = pattern(r" +$", re.MULTILINE)
+_TRAILING = pattern(r"(?<! ) +$", re.MULTILINE)
 
 
 def out(*lines: str) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.overlay_text import Node
 
-_NUMBERED = re.compile(r"\S*\d\S*")
+_NUMBERED = re.compile(r"(?=\S*\d)\S+")
 _PORT = re.compile(r"(.*[^\d/:.])[\d/:.]+([;{ ]*)")
 FEWEST = 3
 """Blocks that have one edit in common, from which on a pattern stands for them."""

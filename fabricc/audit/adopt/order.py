@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fabricc.audit.ends import Said
     from fabricc.audit.model import Found
 
-_TOLD = re.compile(r"(\S*\d\S*) (\S*\d\S*)")
+_TOLD = re.compile(r"((?=\S*\d)\S+) ((?=\S*\d)\S+)")
 
 
 @dataclass(frozen=True, slots=True)

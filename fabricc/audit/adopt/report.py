@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fabricc.base.foreign.screen import Part
     from fabricc.base.foreign.text import Rendered
 
-_KEYS = re.compile(r"\[[^\]]*\]")
+_KEYS = re.compile(r"\[[^\[\]]*\]")
 TEXT, JSON = "adoption.txt", "adoption.json"
 
 

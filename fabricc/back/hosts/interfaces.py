@@ -155,6 +155,6 @@ READERS: Mapping[str, Reader] = {
         r"rdma[\2]/pci",
         r"\1",
     ),
-    words.marked(SYSCTL, "*"): words.each_line(r"([^=]*?)\s*=\s*(.*)", r"sysctl[\1]", r"\2"),
+    words.marked(SYSCTL, "*"): words.each_line(r"([^=\s]*(?:\s+[^=\s]+)*)\s*=\s*(.*)", r"sysctl[\1]", r"\2"),
     **keyfile.CARRIER_READERS,
 }

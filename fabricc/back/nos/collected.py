@@ -11,6 +11,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from fabricc.base.patterns import pattern
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -133,10 +135,27 @@ def by_signs(file: str, signs: Mapping[str, int]) -> Callable[[str, str], Claim 
 
 # --- content of outputs --------------------------------------------------------------------------------
 
+_LONGEST = 300
+"""Characters of a line of `show version`; a host name has 255 at most."""
+_LONGEST_ROW = 1000
+"""Characters of a line about neighbors; LLDP limits a name and a port to 255 bytes each (IEEE 802.1AB)."""
+_GAP = pattern(r"\s{80}")
+"""Blanks that no table has between two columns. Patterns of rows cost the square of their number."""
+
+
+@lru_cache(maxsize=2)
+def _short_lines(text: str) -> str:
+    return "\n".join(line for line in text.split("\n") if len(line) <= _LONGEST)
+
+
+def _is_row(line: str) -> bool:
+    return len(line) <= _LONGEST_ROW and not _GAP.search(line.rstrip())
+
 
 def told(text: str, patterns: Mapping[str, re.Pattern[str]]) -> dict[str, str]:
     """Name -> the first thing that its pattern finds, stripped; those that find nothing are absent."""
-    found = {name: pattern.search(text) for name, pattern in patterns.items()}
+    short = _short_lines(text)
+    found = {name: pattern.search(short) for name, pattern in patterns.items()}
     return {name: match[match.lastindex or 0].strip() for name, match in found.items() if match}
 
 
@@ -159,7 +178,7 @@ def details(text: str, line: re.Pattern[str]) -> tuple[Seen, ...]:
             found.append(Seen(block["port"], who, block.get("far_port", ""), at))
 
     for number, each in enumerate(text.split("\n"), 1):
-        if not (match := line.match(each.strip())) or not (kind := match.lastgroup):
+        if not _is_row(each) or not (match := line.match(each.strip())) or not (kind := match.lastgroup):
             continue
         if kind in _DIVIDES or (kind == "port" and "port" in block):
             end()
@@ -181,6 +200,9 @@ def table(text: str, header: re.Pattern[str], row: re.Pattern[str]) -> tuple[See
     found: list[Seen] = []
     below, before = False, ""
     for number, line in enumerate(text.split("\n"), 1):
+        if not _is_row(line):
+            continue
+        line = line.rstrip()
         if not below:
             below = bool(header.search(line))
             continue

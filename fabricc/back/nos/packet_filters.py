@@ -31,7 +31,7 @@ _QUIET = ("log", "count", "counter", "ether_type", "ip_type")
 _WORD = re.compile(r"[^\s,=\[\]]+")
 _END = -1
 _HIGHEST = 65535
-_ADDRESS = re.compile(r"[\d.]+(/\d+)?|[0-9a-f:]*:[0-9a-f:]*(/\d+)?")
+_ADDRESS = re.compile(r"[\d.]+(/\d+)?|(?=[0-9a-f]*:)[0-9a-f:]+(/\d+)?")
 
 
 class _Rule(NamedTuple):

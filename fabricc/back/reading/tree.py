@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _DEEPEST = 64
 _LONGEST_TOKEN = 65_536
 _MOST_NODES = 200_000
+_QUOTE, _MOST_QUOTES = '\\"', 64
 # Words first, as most tokens are; comments are tokens too, for the lines that they take up.
 _TOKEN = pattern(
     r'[^\S\n]*([^\s{};\[\]"#/][^\s{};\[\]"]*|[{};\[\]\n]|"(?:[^"\\\n]|\\.)*"'
@@ -236,11 +237,14 @@ def _inactive(path: Sequence[tuple[str, ...]], words: Sequence[str]) -> str:
 
 
 def _tokens(text: str) -> list[str]:
-    """Return the tokens of a text without comments, with every end of a line; an over-long line is one in quotes."""
+    """Return the tokens of a text without comments, with every end of a line.
+
+    A line that is too long, or has too many escaped quotes, is one token: a quote that nothing ends costs the square.
+    """
     text = text.rstrip()
     lines = text.split("\n")
-    if max(map(len, lines)) > _LONGEST_TOKEN:
-        text = "\n".join([f'"{line[:80]}"' if len(line) > _LONGEST_TOKEN else line for line in lines])
+    if max(map(len, lines)) > _LONGEST_TOKEN or text.count(_QUOTE) > _MOST_QUOTES:
+        text = "\n".join([f'"{line[:80]}"' if _is_too_long(line) else line for line in lines])
     tokens: list[str] = _TOKEN.findall(text)
     if "#" not in text and "/*" not in text:
         return tokens
@@ -253,6 +257,10 @@ def _tokens(text: str) -> list[str]:
         elif token[0] == "/":
             found.append(token)
     return found
+
+
+def _is_too_long(line: str) -> bool:
+    return len(line) > _LONGEST_TOKEN or line.count(_QUOTE) > _MOST_QUOTES
 
 
 def _unquoted(token: str) -> str:

@@ -39,7 +39,7 @@ TIMERS = {
 """The timers that every SONiC takes."""
 LOOKUP, POOLS = "pg_profile_lookup.ini", "buffers_defaults_t1.j2"
 _MARKS = ("sai.profile", "hwsku.json", "port_config.ini")
-_SDK = re.compile(r"[\w./+-]*?([\w.+-]+\.(?:xml|bcm|ya?ml))")
+_SDK = re.compile(r"(?<![\w.+-])([\w.+-]+\.(?:xml|bcm|ya?ml))")
 
 
 def platform_folder(path: Path, wishes: Wishes) -> Imported:

@@ -20,7 +20,7 @@ ETHTOOL = (
     'for i in /sys/class/net/*; do echo "==> ${i##*/} <=="; ethtool -S "${i##*/}" 2> /dev/null; echo; done; true',
 )
 _NAMED = re.compile(r"(?m)^==> (\S+) <==$")
-_PAUSE = re.compile(r"(?m)^\s*(rx|tx)_pause_prio_(\d): (\d+)$|^\s*(ecn_marked): (\d+)$")
+_PAUSE = re.compile(r"(?m)^[^\S\n]*(rx|tx)_pause_prio_(\d): (\d+)$|^[^\S\n]*(ecn_marked): (\d+)$")
 _CAPABILITIES = {"Wlan": "wlan-access-point", "Tel": "telephone", "Docsis": "docsis-cable-device"}
 
 

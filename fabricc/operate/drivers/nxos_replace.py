@@ -14,7 +14,7 @@ from dataclasses import dataclass
 REPLACED = "Configure replace completed successfully"
 ROLLED_BACK = "Rollback completed successfully"
 _VERIFIED = re.compile(r"Patch validation completed successful(?:ly)?\.?")
-_FIELD = re.compile(r"\s*([A-Z][\w -]*?)\s*:\s+(\S.*?)\s*$")
+_NAME = re.compile(r"[A-Z][\w -]*")
 _PATCH = "Executing Patch"
 _RULE = re.compile(r"[=-]{8,}$")
 _QUOTED = re.compile(r"`(.*)`$")
@@ -50,8 +50,8 @@ def read_log(text: str) -> Operation | None:
     for line in text.splitlines():
         if line.startswith(_PATCH):
             break
-        if match := _FIELD.match(line):
-            fields.setdefault(match[1], match[2])
+        if field := _read_field(line):
+            fields.setdefault(*field)
     began = fields.get("Start Time UTC") or fields.get("Start Time")
     if not began:
         return None
@@ -60,9 +60,16 @@ def read_log(text: str) -> Operation | None:
     return Operation((file, began), status, fields.get("Cfg-replace done By", ""))
 
 
+def _read_field(line: str) -> tuple[str, str] | None:
+    """Return name and value of `Name   : value`; None for any other line."""
+    name, _, value = line.partition(":")
+    found = name.strip(), value.strip()
+    return found if value[:1].isspace() and found[1] and _NAME.fullmatch(found[0]) else None
+
+
 def is_idle(status: str) -> bool:
     """Return whether `show config-replace status` reports no operation that runs: one that began has ended."""
-    fields = {match[1] for line in status.splitlines() if (match := _FIELD.match(line))}
+    fields = {field[0] for line in status.splitlines() if (field := _read_field(line))}
     return "Start Time" not in fields or "End Time" in fields
 
 

@@ -11,7 +11,7 @@ from html.entities import html5
 
 _AFTER_WORD = re.compile(
     r"(?i)\b(passwords?|passphrase|passkey|passwd|secret|community|authentication-key|encrypted-password|auth-key|key|md5)"
-    r"(\"?\s*[:=]?\s+\"?|\"?\s*[:=]\s*\"?)((?:\d{1,2}|sha512|md5|encrypted)\s+)?([^\s\",;]+)"
+    r"(\"?(?:\s+(?:[:=]\s*)?|[:=]\s*)\"?)((?:\d{1,2}|sha512|md5|encrypted)\s+)?([^\s\",;]+)"
 )
 _PLAIN = {"chain", "string", "id", "is", "was", "not", "for", "of"}
 _BASIC = re.compile(r"(?i)\b(basic(?:\s|%20|\+)+)([A-Za-z0-9+/_=-]{4,}(?:%3D){0,2})")

@@ -375,7 +375,9 @@ def revert(folder: Path) -> bool:
 def clean(text: str) -> str:
     """Return the text in one line without what follows words such as `password`."""
     hidden = re.sub(
-        r"(?i)\b(password|passkey|secret|community|key)(\"?\s*:?\s+\"?)[^\s\",;]+", r"\1\2<hidden>", text
+        r"(?i)\b(password|passkey|secret|community|key)(\"?(?:\s+(?::\s+)?|:\s+)\"?)[^\s\",;]+",
+        r"\1\2<hidden>",
+        text,
     )
     return " ".join(hidden.split())[-_LAST:]
 

@@ -15,7 +15,7 @@ from fabricc.operate.drivers.answers import AnswerError
 _END = "end"
 _EOS_HEAD = "! Command: show running-config"
 _NXOS_TERMINALS = ("line console", "line vty")
-_JUNOS_ASIDE = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|#[^\n]*', re.DOTALL)
+_JUNOS_ASIDE = re.compile(r'"(?:[^"\\]|\\(?:.|\Z))*(?:"|\Z)|/\*.*?(?:\*/|\Z)|#[^\n]*', re.DOTALL)
 
 
 def require_end(text: str, what: str, head: str = "") -> None:

@@ -29,7 +29,7 @@ _LIST = "prefix_list["
 _SESSION = "session["
 _CODE_POINT = re.compile(r"qos/dscp\[(\d{1,9})\](.*)")
 _MARK = re.compile(r"qos/(\w+)_dscp")
-_LAST_KEY = re.compile(r"\[[^]]*\]$")
+_LAST_KEY = re.compile(r"\[[^][]*\]$")
 
 Occurrence = tuple[str, str, "Value | None", "Value | None"]
 """(port identity or "", subject, before, after)."""

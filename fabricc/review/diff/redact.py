@@ -7,7 +7,7 @@ import re
 MASK = "(masked)"
 _NAMES = r"password|passwd|passphrase|secret|private[-_ ]?key|auth[-_ ]?key|token|md5[-_ ]?key|snmp-server community"
 _NAMED = re.compile(rf"(?i)(^user\[|ssh_key|{_NAMES})")
-_LINE = re.compile(rf"(?i)((?:{_NAMES})\b[\"']?\s*[:=]?\s*)(\S.*)")
+_LINE = re.compile(rf"(?i)((?:{_NAMES})\b[\"']?\s*(?:[:=]\s*)?)(\S.*)")
 _KEY = re.compile(r"\b((?:ssh|ecdsa|sk)-[a-z0-9@.-]+\s+)[A-Za-z0-9+/=]{20,}(?:[ \t]+[^\"'\s]+)?")
 _REFERENCE = re.compile(r"\b(?:vault|secret|env|file|aws-sm|gcp-sm|op):(?://)?[^\s\"',}]+")
 

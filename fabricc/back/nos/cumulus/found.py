@@ -25,7 +25,7 @@ _SIGNS = {
 }  # fmt: skip
 """Starts of lines of YAML, and of the equivalent commands."""
 _OWN_INTERFACES = re.compile(
-    r"^\s*(clagd?-|address-virtual |vrf-table auto|bridge-vlan-vni-map |source /etc/network/interfaces\.d/\*\.intf"
+    r"^[^\S\n]*(clagd?-|address-virtual |vrf-table auto|bridge-vlan-vni-map |source /etc/network/interfaces\.d/\*\.intf"
     r"|es-sys-mac |mstpctl-)", re.MULTILINE)  # fmt: skip
 """Lines of ifupdown2 that others than Cumulus Linux do without."""
 _HEADER = {
@@ -34,10 +34,11 @@ _HEADER = {
 }
 _VERSION = {
     "release": re.compile(
-        r"^\s*(?:build|image|product-release|operating-system)\s.*?(?:Cumulus Linux )?(\d+\.\d+\.\d+)"
+        r"^[^\S\n]*(?:build|image|product-release|operating-system)[^\S\n].*?(?:Cumulus Linux )?(\d+\.\d+\.\d+)"
         r"|(?<=Cumulus Linux\"\n)VERSION_ID=\"?(\d[\w.]*)", re.MULTILINE),
-    "name": re.compile(r"^\s*hostname\s+(\S+)", re.MULTILINE),
-    "box": re.compile(r"^\s*(?:product-name|platform-name|model)\s+(?:mellanox |nvidia )?(\S+)", re.MULTILINE | re.I),
+    "name": re.compile(r"^[^\S\n]*hostname[^\S\n]+(\S+)", re.MULTILINE),
+    "box": re.compile(r"^[^\S\n]*(?:product-name|platform-name|model)[^\S\n]+"
+                      r"(?:mellanox |nvidia )?(\S+)", re.MULTILINE | re.I),
 }  # fmt: skip
 _TABLE = re.compile(r"^\s*(?:LocalPort|Interface)\s+Speed\s+(?:Mode|Type)\s+Remote ?Host\s+Remote ?Port")
 _ROW = re.compile(r"(?P<port>\S+)\s+\S+\s+\S+\s+(?P<device>\S+)\s+(?P<far_port>\S+)\s*$")

@@ -43,8 +43,8 @@ _HEADER = {
     "boot": pattern(r"^! boot system flash:/*\S*?EOS(?:64)?-(\d+\.\d+[\w.]*?)\.swi", re.MULTILINE),
 }
 _VERSION = {
-    "box": pattern(r"^\s*Arista (\S+)\s*$", re.MULTILINE),
-    "release": pattern(r"^\s*Software image version: *(\d+\.\d+[\w.]*)", re.MULTILINE),
+    "box": pattern(r"^[^\S\n]*Arista (\S+)[^\S\n]*$", re.MULTILINE),
+    "release": pattern(r"^[^\S\n]*Software image version: *(\d+\.\d+[\w.]*)", re.MULTILINE),
 }
 _ORDERED = pattern(r"^(?:DCS|CCS)-|-[FRM#]$")
 """What a product number has around the name of the box: the family of products, and which way air flows."""
@@ -53,7 +53,7 @@ _DETAIL = pattern(
     r"|Port ID +: (?P<far_port>.+)|Chassis ID +: (?P<chassis>.+)"
 )
 _TABLE = pattern(r"^\s*Port\s+Neighbor Device ID\s+Neighbor Port ID")
-_ROW = pattern(r"(?P<port>[A-Z]\w*\d\S*)\s+(?P<device>\S+)\s+(?P<far_port>\S.*?)\s+\d+\s*$")
+_ROW = pattern(r"(?P<port>(?=[A-Z]\w*\d)\S+)\s+(?P<device>\S+)\s+(?P<far_port>\S.*?)\s+\d+\s*$")
 _KINDS = {"Et": "Ethernet", "Eth": "Ethernet", "Ma": "Management", "Po": "Port-Channel", "Lo": "Loopback", "Vl": "Vlan",
           "Vx": "Vxlan"}  # fmt: skip
 

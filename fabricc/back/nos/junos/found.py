@@ -31,10 +31,10 @@ _HEADER = {
     "box": re.compile(r"^[#/]\** *(?:Model|Chassis(?: type)?): *(\S+)", re.MULTILINE),
 }
 _VERSION = {
-    "name": re.compile(r"^\s*Hostname: *(\S+)", re.MULTILINE),
-    "box": re.compile(r"^\s*Model: *(\S+)", re.MULTILINE),
-    "release": re.compile(r"^\s*Junos: *(\S+)", re.MULTILINE),
-    "older": re.compile(r"^\s*JUNOS .*\[([0-9][^\]]+)\]", re.MULTILINE),
+    "name": re.compile(r"^[^\S\n]*Hostname: *(\S+)", re.MULTILINE),
+    "box": re.compile(r"^[^\S\n]*Model: *(\S+)", re.MULTILINE),
+    "release": re.compile(r"^[^\S\n]*Junos: *(\S+)", re.MULTILINE),
+    "older": re.compile(r"^[^\S\n]*JUNOS .*\[([0-9][^\]\n]+)\]", re.MULTILINE),
 }
 _DETAIL = re.compile(
     r"(?P<begins>Local Information:)|Local Interface +: *(?P<port>\S+)|System name +: *(?P<device>.+)"

@@ -21,7 +21,7 @@ DEFAULT_SWITCH = "default-switch"
 """What Junos calls the bridge of VLANs that are in no routing instance."""
 GATEWAYS = "gateways"
 """Default routes of the management instance, which its address goes with."""
-_DEFAULTS = re.compile(r"0\.0\.0\.0/0|[0:]*::[0:]*/0")
+_DEFAULTS = re.compile(r"0\.0\.0\.0/0|(?=[0:]*::)[0:]+/0")
 EVPN, PLATFORM = "evpn", "platform"
 
 _TARGETS: Sequence[Keep | Entry] = (

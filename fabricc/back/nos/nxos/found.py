@@ -36,9 +36,9 @@ _HEADER = {
     "box": re.compile(r"^! *(?:Model|Chassis(?: type)?): *(?:cisco )?(.+)", re.MULTILINE | re.IGNORECASE),
 }
 _VERSION = {
-    "name": re.compile(r"^\s*Device name: *(\S+)", re.MULTILINE),
-    "box": re.compile(r"^\s*cisco (Nexus\s?\S* .*?) [Cc]hassis", re.MULTILINE),
-    "release": re.compile(r"^\s*(?:NXOS|system): +version (\S+)", re.MULTILINE),
+    "name": re.compile(r"^[^\S\n]*Device name: *(\S+)", re.MULTILINE),
+    "box": re.compile(r"^[^\S\n]*cisco (Nexus\s?\S* .*?) [Cc]hassis", re.MULTILINE),
+    "release": re.compile(r"^[^\S\n]*(?:NXOS|system): +version (\S+)", re.MULTILINE),
 }
 _PRODUCT = re.compile(r"\b(?:N\dK-)?C?(\d{4,5}\S*|N\d{4}\S*)$")
 """The name of a box at the end of `Nexus9000 C9364D-GX2A` and of `N9K-C9364D-GX2A`."""

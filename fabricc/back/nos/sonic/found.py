@@ -20,9 +20,9 @@ _TABLE = re.compile(
     r'"(?:[A-Z][A-Z0-9]*_[A-Z0-9_]+|PORT|VLAN|INTERFACE|LOOPBACK|FEATURE|QUEUE|SCHEDULER)"\s*:\s*\{'
 )
 _VERSION = {
-    "release": re.compile(r"^\s*SONiC Software Version: *(?:SONiC\.)?(\S+)", re.MULTILINE),
-    "box": re.compile(r"^\s*HwSKU: *(\S+)", re.MULTILINE),
-    "platform": re.compile(r"^\s*Platform: *(\S+)", re.MULTILINE),
+    "release": re.compile(r"^[^\S\n]*SONiC Software Version: *(?:SONiC\.)?(\S+)", re.MULTILINE),
+    "box": re.compile(r"^[^\S\n]*HwSKU: *(\S+)", re.MULTILINE),
+    "platform": re.compile(r"^[^\S\n]*Platform: *(\S+)", re.MULTILINE),
 }
 
 
