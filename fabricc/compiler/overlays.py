@@ -34,8 +34,9 @@ _SECRET = pattern(
     r"|\b(?:password|passwd|passphrase|passkey|secret|(?:auth|priv|private|pre-shared|md5)[-_ ]?key|token"
     r"|(?<!send-)(?<!\b(?:set|add) )(?<!\bmatch )(?<!\bfrom )community(?!\s+(?:add|delete|set|\S+\s+members)\b))"
     r"\b[\"']?[\s:=]+\S"
-    r"|\b(?:tacacs|radius)\S*\b.*\bkey\b[\"']?[\s:=]+\S"
 )
+_SERVER, _KEY = pattern(r"(?i)\b(?:tacacs|radius)"), pattern(r"(?i)\bkey\b[\"']?[\s:=]+\S")
+"""A key of a server: two patterns, since one would cost the cube of a line's length."""
 
 
 def add_overlays(
@@ -108,7 +109,9 @@ def _read_overlay(spec: ClusterSpec, index: int, folder: Path, entry: OverlayFil
 
 def holds_secret(line: str) -> bool:
     """Return whether a line seems to contain a secret instead of a reference to one."""
-    return _SECRET.search(line) is not None and SECRET_PREFIX not in line
+    server = _SERVER.search(line)
+    found = _SECRET.search(line) or (server and _KEY.search(line, server.end()))
+    return found is not None and SECRET_PREFIX not in line
 
 
 def _find_secrets(name: str, text: str) -> Iterator[Diagnostic]:
@@ -172,15 +175,20 @@ def _covers_switch(fabric: Fabric, plan: OverlayPlan) -> bool:
 
 
 def _report_exec_commands(plan: OverlayPlan) -> Iterator[Diagnostic]:
-    """FAB0087: lines that a person types at a prompt, which no configuration holds."""
+    """FAB0087 and FAB2111: lines that a person types at a prompt, and texts that nothing ends."""
     if plan.overlay.removes or plan.nos not in back_ends.names():
         return
     if (find := getattr(back_ends.load(plan.nos), "exec_lines", None)) is None:
         return
-    for number, line in find(plan.overlay.into, plan.overlay.text):
-        message = f"{line[:60]!r} is a command, not configuration: a switch would run it or reject the file"
+    for line in find(plan.overlay.into, plan.overlay.text):
+        code, message = "FAB0087", f"{line.text[:60]!r} is a command, not configuration"
         remedy = "Remove the line. `fabricc push` enters, commits and saves; indent the lines of a block."
-        yield Diagnostic("FAB0087", Severity.ERROR, message, Position(plan.overlay.name, number), remedy)
+        if line.unclosed:
+            code, message = "FAB2111", f"nothing ends the text that begins with {line.text[:40]!r}"
+            remedy = (
+                "End the text in the overlay. A switch would take the lines after it as part of the text."
+            )
+        yield Diagnostic(code, Severity.ERROR, message, Position(plan.overlay.name, line.number), remedy)
 
 
 def _idle_removals(fabric: Fabric) -> Iterator[Diagnostic]:

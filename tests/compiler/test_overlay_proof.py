@@ -96,8 +96,97 @@ _TYPED = ("configure terminal", "write memory", "commit", "rollback 1", "reload"
 )
 def test_each_system_knows_its_commands(nos: str, line: str, is_command: bool) -> None:
     into = "frr.conf" if nos == "frr" else ""
-    found = back_ends.load(nos).exec_lines(into, f"{line}\n")  # type: ignore[attr-defined]
-    assert bool(list(found)) is is_command
+    found = list(back_ends.load(nos).exec_lines(into, f"{line}\n"))  # type: ignore[attr-defined]
+    assert bool(found) is is_command
+    assert not any(each.unclosed for each in found)
+
+
+_SHELLS = ("eos", "nxos", "frr", "sonic")
+_VARIANTS = (
+    "wri mem",
+    "RELOAD",
+    "rel now",
+    "sh run",
+    "conf t",
+    "roll 1",
+    "reload ! now",
+    "exit all",
+    "ping 192.0.2.1",
+)
+
+
+@pytest.mark.parametrize(
+    ("nos", "line"),
+    [
+        *((nos, line) for nos in _SHELLS for line in _VARIANTS),
+        *((nos, f"{prompt} hostname x") for nos in _SHELLS for prompt in ("sw#", "sw(config)#", "op@sw>")),
+        *(
+            ("junos", line)
+            for line in (
+                "set interfaces et-0/0/0 disable", "delete interfaces;", "deactivate protocols bgp",
+                "root@sw# set system", "op@sw> show version", "[edit interfaces]", "{master:0}",
+                "request system reboot;",
+                "system {\n    host-name a; }\ncommit;", "wildcard delete interfaces x", "start shell",
+            )
+        ),
+        ("eos", "delete flash:x"), ("eos", "zerotouch disable"), ("eos", "format flash:"),
+        ("nxos", "install all nxos bootflash:x"), ("nxos", "system switchover"), ("nxos", "erase startup-config"),
+        ("cumulus", "nv config apply"), ("cumulus", "sudo reboot"), ("cumulus", "cumulus@sw:~$ nv show"),
+    ],
+)  # fmt: skip
+def test_short_and_pasted_commands_are_commands(nos: str, line: str) -> None:
+    into = "frr.conf" if nos in ("frr", "sonic") else ""
+    found = back_ends.load(nos).exec_lines(into, f"ip prefix-list x\n{line}\n")  # type: ignore[attr-defined]
+    assert next(found).number > 1
+
+
+@pytest.mark.parametrize(
+    ("nos", "text"),
+    [
+        ("eos", "flow tracking hardware\n   exporter x\n      format ipfix version 10\n"),
+        ("eos", "enable password sha512 x\nrouter bgp 1\n   neighbor x send-community\n   exit\n!\n"),
+        ("eos", "event-handler x\n   action bash\n   show this\n   EOF\n"),
+        ("nxos", "banner motd #reload#\ninterface Ethernet1/1\n  shutdown\n  exit\n"),
+        (
+            "nxos",
+            "scheduler job name x\ncopy running-config startup-config\n\nend-job\ninstall feature-set fcoe\n",
+        ),
+        ("frr", "enable password x\nrouter bgp 1\n exit-address-family\nexit\n"),
+        (
+            "junos",
+            'system {\n    commit synchronize;\n    login {\n        message "set x\ncommit";\n    }\n}\n',
+        ),
+        ("junos", "/*\n commit\n*/\nprotocols {\n    bgp; # set\n}\n"),
+        ("cumulus", "- set:\n    system:\n      message:\n        post-login: nv show\n"),
+    ],
+)
+def test_configuration_is_no_command(nos: str, text: str) -> None:
+    into = "frr.conf" if nos == "frr" else ""
+    assert not list(back_ends.load(nos).exec_lines(into, text))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("nos", "text", "line"),
+    [
+        ("eos", "hostname x\nbanner motd\nhello\n", 2),
+        ("eos", "interface Ethernet1\n   comment\n   hello\n", 2),
+        ("nxos", "banner motd ^\nhello\n", 1),
+        ("nxos", "banner motd #hello\n", 1),
+        ("junos", "system {\n    location {\n        building x; /* hello\n    }\n}\n", 3),
+        ("junos", 'system {\n    login {\n        message "a\\";\n    }\n}\n', 3),
+    ],
+)
+def test_a_text_that_nothing_ends_is_found(nos: str, text: str, line: int) -> None:
+    found = list(back_ends.load(nos).exec_lines("", text))  # type: ignore[attr-defined]
+    assert [(each.number, each.unclosed) for each in found] == [(line, True)]
+
+
+def test_a_text_that_nothing_ends_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = SPEC.replace("linux-16x100, nos: frr", "9332d-gx2b, nos: nxos").replace("lab-host", "dgx-h100")
+    entry = "overlays: [{file: o.conf, nos: nxos, tiers: [spine]}]\n"
+    (tmp_path / "cluster.yaml").write_text(spec + entry)
+    (tmp_path / "o.conf").write_text("banner motd #hello\n")
+    assert codes(tmp_path, capsys, "validate") == (1, {"FAB2111"})
 
 
 @pytest.mark.parametrize(

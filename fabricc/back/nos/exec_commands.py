@@ -1,28 +1,81 @@
-"""Find commands of the exec mode in a configuration text: a switch would run or reject them."""
+"""Find commands of the exec mode, pasted prompts and unclosed texts in configuration text for a switch."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.base.patterns import pattern
+from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterator
 
-_BANNER = pattern(r"banner\s+\S+(?:\s+(?P<mark>\S)\S?)?")
-"""A banner of several lines: it ends with its mark, or with EOF on EOS."""
 _COMMENT = ("!", "#")
+_LEAVES = pattern(r"(?i)exi(?:t)?|qui(?:t)?")
+PROMPT = pattern(
+    r"(?:[\w.-]{1,64}@)?[\w.-]{1,64}(?::\S{1,64})?(?:\([\w./:@+ -]{1,64}\))?[#>$](?:\s.*|[A-Za-z].*)?"
+)
+"""A prompt, as in a pasted terminal session, and what was typed behind it."""
 
 
-def exec_lines(text: str, words: re.Pattern[str]) -> Iterator[tuple[int, str]]:
-    """Yield number and text of each line that is an exec command, and of each `exit` that leaves no indented block.
+@dataclass(frozen=True, slots=True)
+class KeptText:
+    """Lines that a configuration holds as they were typed, such as a banner.
+
+    Attributes:
+        begins: the line before them. Its group 1, if it has one, is the mark that ends them.
+        end: the mark that ends them, if `begins` has no group.
+    """
+
+    begins: re.Pattern[str]
+    end: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecLine:
+    """A line that no configuration of the switch holds.
+
+    Attributes:
+        number: from 1.
+        text: without indentation.
+        unclosed: whether it begins a text that nothing ends, so that later lines would be part of that text.
+    """
+
+    number: int
+    text: str
+    unclosed: bool = False
+
+
+def exec_pattern(words: str, alone: str = "", more: str = "(?!)") -> re.Pattern[str]:
+    """Return a pattern of exec commands, in any case.
+
+    Args:
+        words: first words of commands; `rel~oad` may be shortened to `rel`.
+        alone: words that are commands only if nothing follows them.
+        more: a pattern of other commands.
+    """
+    first, single = (
+        "|".join(map(_shortened, words.split())),
+        "|".join(map(_shortened, alone.split())) or "(?!)",
+    )
+    return pattern(rf"(?i)(?:{first})(?:\s.*)?|(?:{single})(?:\s*!.*)?|{more}")
+
+
+def _shortened(word: str) -> str:
+    least, _, rest = word.partition("~")
+    return "".join((re.escape(least), *(f"(?:{letter}" for letter in rest), ")?" * len(rest)))
+
+
+def exec_lines(text: str, words: re.Pattern[str], kept: tuple[KeptText, ...] = ()) -> Iterator[ExecLine]:
+    """Yield each line that is an exec command, a pasted prompt, or an `exit` that leaves no indented block.
 
     Args:
         text: lines of a configuration.
         words: exec commands of the system.
+        kept: texts in which such lines are no commands.
     """
-    nested, until = False, ""
+    nested, until, opened = False, "", ExecLine(0, "", unclosed=True)
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.strip()
         if until:
@@ -30,9 +83,13 @@ def exec_lines(text: str, words: re.Pattern[str]) -> Iterator[tuple[int, str]]:
             continue
         if not line or line.startswith(_COMMENT):
             continue
-        if banner := _BANNER.fullmatch(line):
-            until = banner["mark"] or "EOF"
+        for each in kept:
+            if begun := each.begins.fullmatch(line):
+                until, opened = each.end or begun[1], ExecLine(number, line, unclosed=True)
         indented = raw[:1].isspace()
-        if words.fullmatch(line) or (line == "exit" and not indented and not nested):
-            yield number, line
+        flat = not indented and not nested and _LEAVES.fullmatch(line)
+        if flat or words.fullmatch(line) or PROMPT.fullmatch(line):
+            yield ExecLine(number, line)
         nested = indented
+    if until:
+        yield opened

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.commands import matching_lines
-from fabricc.back.nos.exec_commands import exec_lines
 from fabricc.back.nos.templating import environment
 from fabricc.back.reading.aside import aside
 from fabricc.base.values import dataclass
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from fabricc.back.nos.collected import Collected
+    from fabricc.back.nos.exec_commands import ExecLine
     from fabricc.back.reading import Reader
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts, Reading
@@ -40,7 +40,7 @@ class SingleFileNos:
         asides: reads lines without effect on forwarding or losslessness; None if none are known.
         found: its knowledge about collected texts.
         commands: beginnings of lines and blocks by which the switch runs a command; None where none are known.
-        exec_commands: lines of the exec mode, which no configuration holds.
+        find_exec_lines: finds lines of the exec mode, which no configuration holds.
         sets_headroom_pool: whether the configuration sets the size of the pool of shared headroom.
     """
 
@@ -58,7 +58,7 @@ class SingleFileNos:
     found: Collected
     asides: Reader | None = None
     commands: re.Pattern[str] | None = None
-    exec_commands: re.Pattern[str] | None = None
+    find_exec_lines: Callable[[str], Iterator[ExecLine]] | None = None
     sets_headroom_pool: bool = False
 
     def supports(self, model: SwitchModel) -> bool:
@@ -88,10 +88,10 @@ class SingleFileNos:
             for file, text in files.items():
                 yield from matching_lines(file, text, self.commands)
 
-    def exec_lines(self, file: str, text: str) -> Iterator[tuple[int, str]]:
-        """Yield number and text of the lines of a file that are exec commands."""
-        if self.exec_commands is not None and file in {"", self.file}:
-            yield from exec_lines(text, self.exec_commands)
+    def exec_lines(self, file: str, text: str) -> Iterator[ExecLine]:
+        """Yield the lines of a file that are exec commands."""
+        if self.find_exec_lines is not None and file in {"", self.file}:
+            yield from self.find_exec_lines(text)
 
     def planned(self, switch: Switch) -> Facts:
         """The facts that reading the rendered configuration gives."""

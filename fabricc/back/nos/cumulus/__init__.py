@@ -23,6 +23,7 @@ from fabricc.back.nos.cumulus import (
     words,
 )
 from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
+from fabricc.back.nos.exec_commands import exec_lines, exec_pattern
 from fabricc.back.nos.frr import ASIDES
 from fabricc.back.reading import Document, Reader, Topic, Types
 from fabricc.back.reading.aside import aside as lines_aside
@@ -34,10 +35,12 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.cumulus.limits import Release
     from fabricc.back.nos.cumulus.startup import File, Tree
+    from fabricc.back.nos.exec_commands import ExecLine
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
+_TYPED = exec_pattern("nv sudo systemctl vtysh exit")
 _COMMANDS = pattern(r"(?:snippet|hook|ztp)s?:")
 DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *services.DEPARTURES)
 """What NVUE does not hold as the Fabric states it."""
@@ -131,6 +134,10 @@ class Cumulus:
         """Yield file and line of snippets, which write any file and restart services, and of hooks."""
         for file, text in files.items():
             yield from matching_lines(file, text, _COMMANDS)
+
+    def exec_lines(self, _file: str, text: str) -> Iterator[ExecLine]:
+        """Yield lines that a person types in a shell; an overlay is YAML."""
+        yield from exec_lines(text, _TYPED)
 
 
 CUMULUS = Cumulus()

@@ -78,7 +78,7 @@ EOS = SingleFileNos(
     states=(interfaces.state, qos.state, bgp.state, services.state, evpn.state),
     asides=Reader((aside.TOPIC,), {}, blanked=blanked),
     commands=aside.COMMANDS,
-    exec_commands=aside.EXEC_COMMANDS,
+    find_exec_lines=aside.EXEC_LINES,
     sets_headroom_pool=True,
     found=found,
 )  # fmt: skip

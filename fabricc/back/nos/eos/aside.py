@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.eos.texts import BEGINS, END
+from fabricc.back.nos.exec_commands import KeptText, exec_lines, exec_pattern
 from fabricc.back.reading import Block, Row, Topic
 from fabricc.base.patterns import pattern
 
@@ -52,11 +55,18 @@ _PORT = (
 )  # fmt: skip
 
 TOPIC = Topic([*_whole(_SYSTEM), Block("interface <word>", "", _whole(_PORT))])
-EXEC_COMMANDS = pattern(
-    r"conf(?:igure|ig)?(?: (?:t|terminal|session\b.*|replace .*|checkpoint .*))?|end|abort|enable|disable"
-    r"|(?:write|wr)(?: (?:mem|memory|erase|terminal|network))?|commit(?: .*)?|rollback .*"
-    r"|(?:reload|copy|erase|show|clear|delete|bash)(?: .*)?|do .*"
+_TYPED = exec_pattern(
+    "rel~oad wr~ite cop~y sh~ow conf~igure del~ete er~ase cle~ar roll~back abo~rt logo~ut bash do who pwd cd dir"
+    " pin~g tracer~oute rena~me mkd~ir rmd~ir undel~ete insta~ll tcpd~ump pyth~on-shell more watch commit",
+    "en~able dis~able end comm~it",
+    r"exi?t? .+|(?:format \S+:|zerotouch (?:cancel|disable)|term\w* (?:len|wid|mon|no\b)) ?.*",
 )
-"""Commands that a person types at a prompt. It is assumed that a configuration session runs them as well."""
+"""Commands that a person types at a prompt. A configuration session runs them as well.
+
+A published session shows `show` commands inside a session, below an interface, and `commit` there ("A look at Arista's
+configuration session"); Arista's manual, "Configure Session", has `show session-config diffs`, `commit` and `abort` at
+the prompt of the session.
+"""
+EXEC_LINES = partial(exec_lines, words=_TYPED, kept=(KeptText(BEGINS, END),))
 COMMANDS = pattern(r"(?:event-handler|event-monitor|daemon|schedule|alias|command-alias|bash)\b")
 """Beginnings of lines and blocks by which a switch runs a command, at an event, at a time or under another name."""

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from fabricc.base.patterns import pattern
 
-_END, _COMMENT = "EOF", "comment"
-_BEGINS = pattern(r"\s*(?:banner (?:motd|login|exec)|comment|action bash|code(?: unit \S+)?)\s*")
+END = "EOF"
+_COMMENT = "comment"
+BEGINS = pattern(r"\s*(?:banner (?:motd|login|exec)|comment|action bash|code(?: unit \S+)?)\s*")
 
 
 def blanked(text: str) -> str:
     """The text with such lines as comments, up to the word that ends them; their numbers stay."""
-    if _END not in text:
+    if END not in text:
         return text
     lines = text.split("\n")
-    ends = [number for number, line in enumerate(lines) if line.strip() == _END]
+    ends = [number for number, line in enumerate(lines) if line.strip() == END]
     after = 0
     for end in ends:
-        begins = next((at for at in range(after, end) if _BEGINS.fullmatch(lines[at])), end)
+        begins = next((at for at in range(after, end) if BEGINS.fullmatch(lines[at])), end)
         begins += (
             lines[begins].strip() != _COMMENT
         )  # comments state nothing; the existence of a banner is reported

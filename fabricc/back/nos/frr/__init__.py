@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.static import static_lines
 from fabricc.back.nos.commands import matching_lines
-from fabricc.back.nos.exec_commands import exec_lines
 from fabricc.back.nos.frr import aside, bgp, daemons, evpn, found, interfaces, qos, services
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
@@ -25,13 +24,14 @@ from fabricc.fabric.paths import compile_patterns
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from fabricc.back.nos.exec_commands import ExecLine
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
 __all__ = [
-    "ASIDES", "COMMANDS", "FRR", "FrrLinux", "GracefulRestart", "read_frr_conf", "render_frr_conf", "routing_facts",
-    "ttl_security_facts",
+    "ASIDES", "COMMANDS", "FRR", "FrrLinux", "GracefulRestart", "exec_lines", "read_frr_conf", "render_frr_conf",
+    "routing_facts", "ttl_security_facts",
 ]  # fmt: skip
 
 FILE = "frr.conf"
@@ -135,6 +135,7 @@ def _state_stopped(reading: Reading) -> None:
 COMMANDS = services.COMMANDS[FILE]
 ASIDES = Reader((aside.TOPIC,), {}, leave=_LEAVE)
 """Readers of lines of frr.conf without effect on forwarding or losslessness."""
+exec_lines = aside.EXEC_LINES
 
 
 def read_frr_conf(text: str, file: str, reading: Reading, *, multipath_limit: int = MULTIPATH_LIMIT) -> None:
@@ -190,10 +191,10 @@ class FrrLinux:
         """File and line of each unknown line of a reading that is known to be irrelevant."""
         return lines_aside(reading, files, {FILE: ASIDES})
 
-    def exec_lines(self, file: str, text: str) -> Iterator[tuple[int, str]]:
-        """Yield number and text of the lines of `frr.conf` that are exec commands."""
+    def exec_lines(self, file: str, text: str) -> Iterator[ExecLine]:
+        """Yield the lines of `frr.conf` that are exec commands."""
         if file == FILE:
-            yield from exec_lines(text, aside.EXEC_COMMANDS)
+            yield from exec_lines(text)
 
     def command_lines(self, files: Mapping[str, str]) -> Iterator[tuple[str, int]]:
         """Yield file and line of what makes the switch run a command, or read another file."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from fabricc.back.nos.exec_commands import exec_lines, exec_pattern
 from fabricc.back.reading import Silent, Topic
-from fabricc.base.patterns import pattern
 
 _BEGINNINGS = (
     "access-class", "agentx", "banner", "bgp community alias", "bgp send-extra-data", "debug", "domainname", "dump",
@@ -13,8 +15,10 @@ _BEGINNINGS = (
 
 TOPIC = Topic([Silent(f"[no] {words} [<rest>]") for words in _BEGINNINGS])
 
-EXEC_COMMANDS = pattern(
-    r"conf(?:igure|ig)?(?: (?:t|terminal(?: .*)?))?|end|enable|disable|(?:write|wr)(?: (?:mem|memory|file|terminal))?"
-    r"|commit(?: .*)?|rollback .*|(?:reload|copy|show|clear)(?: .*)?|do .*"
+_TYPED = exec_pattern(
+    "rel~oad wr~ite cop~y sh~ow conf~igure cle~ar roll~back logo~ut do who pin~g tracer~oute find list commit",
+    "en~able dis~able end comm~it",
+    r"exi?t? .+|terminal (?:length|monitor|paginate|no)\b.*",
 )
 """Lines that a person types at a prompt of vtysh."""
+EXEC_LINES = partial(exec_lines, words=_TYPED)

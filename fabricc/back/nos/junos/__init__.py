@@ -18,6 +18,7 @@ from fabricc.back.nos.junos import (
     qos_rows,
     services,
 )
+from fabricc.back.nos.junos.exec_commands import exec_lines
 from fabricc.back.nos.junos.inheritance import APPLY, RANGE, effective
 from fabricc.back.nos.junos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.junos.words import port_name
@@ -133,5 +134,5 @@ JUNOS = SingleFileNos(
     found=found,
     asides=Reader((aside.TOPIC,), {}, _in_force),
     commands=aside.COMMANDS,
-    exec_commands=aside.EXEC_COMMANDS,
+    find_exec_lines=exec_lines,
 )  # fmt: skip

@@ -69,11 +69,6 @@ ROWS: Sequence[Row] = (
 )  # fmt: skip
 
 TOPIC = Topic(ROWS)
-EXEC_COMMANDS = pattern(
-    r"commit;|rollback(?: \d+)?;"
-    r"|(?:configure|commit|rollback|exit|quit|edit|top|up|load|save|run|request|show|clear)(?: [^{};]*)?"
-)
-"""Lines that a person types at a prompt; a statement of the file ends with a brace or a semicolon."""
 COMMANDS = pattern(
     r"(?:set |activate )?(?:groups \S+ )?(?:system )?(?:services )?"
     r"(?:event-options|scripts|extensions|extension-service|event-script)\b"

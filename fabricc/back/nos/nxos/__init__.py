@@ -90,5 +90,5 @@ NXOS = SingleFileNos(
     found=found,
     asides=aside.AsideReader((aside.TOPIC,), {}),
     commands=aside.COMMANDS,
-    exec_commands=aside.EXEC_COMMANDS,
+    find_exec_lines=aside.EXEC_LINES,
 )  # fmt: skip

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.exec_commands import KeptText, exec_lines, exec_pattern
 from fabricc.back.nos.nxos.words import beginnings
 from fabricc.back.reading import Block, Document, Reader, Row, Silent, Topic
 from fabricc.base.patterns import pattern
@@ -67,11 +69,20 @@ TOPIC = Topic((
     *(row for beginning in _BEGINNINGS for row in _whole(beginning)),
     Block("interface <rest>", "", tuple(row for beginning in _OF_PORTS for row in _whole(beginning))),
 ))  # fmt: skip
-EXEC_COMMANDS = pattern(
-    r"conf(?:igure|ig)?(?: (?:t|terminal|session\b.*|replace .*))?|end|enable|disable|write(?: .*)?"
-    r"|commit(?: .*)?|rollback .*|checkpoint(?: .*)?|(?:reload|copy|show|clear|delete|run|bash)(?: .*)?|do .*"
+_TYPED = exec_pattern(
+    "rel~oad wr~ite cop~y sh~ow conf~igure del~ete era~se cle~ar roll~back checkp~oint abor~t logou~t run bash do"
+    " who pwd cd dir tail pin~g tracer~oute rena~me mkd~ir rmd~ir attach tcpd~ump move commit",
+    "en~able dis~able end comm~it",
+    r"exi?t? .+|(?:format \S+:|system switchover|install (?:all|activate|add|commit|deactivate|remove|reset)"
+    r"|term\w* (?:len|wid|mon|no\b|dont-ask)) ?.*",
 )
 """Lines that a person types at a prompt."""
+_JOB = pattern(r"scheduler job name .*")
+EXEC_LINES = partial(
+    exec_lines,
+    words=_TYPED,
+    kept=(KeptText(pattern(r"banner \w+ (\S)(?!.*\1).*")), KeptText(_JOB, "end-job")),
+)
 COMMANDS = pattern(
     r"(?:event manager|cli alias|scheduler|python|guestshell|run|virtual-service|app-hosting|terminal event)\b"
 )

@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.commands import matching_lines
-from fabricc.back.nos.frr import ASIDES, COMMANDS
+from fabricc.back.nos.frr import ASIDES, COMMANDS, exec_lines
 from fabricc.back.nos.sonic import (
     beyond,
     bgp,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.back.nos.base import Application
+    from fabricc.back.nos.exec_commands import ExecLine
     from fabricc.back.nos.sonic.config_db import Tables
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts
@@ -96,6 +97,11 @@ class Sonic:
         told = {each for each in reading.unknown if not isinstance(each, Unplanned) and not _is_aside(each)}
         understood = {each[:2] for each in reading.unknown} - {each[:2] for each in told}
         return frozenset(understood) | lines_aside(reading, files, {FRR_FILE: ASIDES})
+
+    def exec_lines(self, file: str, text: str) -> Iterator[ExecLine]:
+        """Yield the lines of `frr.conf` that are commands of vtysh."""
+        if file == FRR_FILE:
+            yield from exec_lines(text)
 
     def ignored(self, files: Mapping[str, str]) -> list[tuple[str, int, str]]:
         """Return file, line and text of each field of the tables that the reader skips without a finding."""
