@@ -163,7 +163,9 @@ def _hosts_per_unit(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings
         racks = raw.get("racks")
         counts = [each for each in racks.values() if isinstance(each, int)] if isinstance(racks, dict) else []
         example = f"{key}: {max(counts, default=8 if wiring == 'rack' else 32)}"
-        findings.error("FAB2003", f"{where} needs '{key}'", *path, help=f"Add `{example}`.")
+        place = "rack" if wiring == "rack" else "set of rail ToRs"
+        reason = f"ports and addresses of each {place} are reserved for that many hosts, present or not"
+        findings.error("FAB2003", f"{where} needs '{key}': {reason}", *path, help=f"Add `{example}`.")
     return per_unit
 
 
