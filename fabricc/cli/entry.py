@@ -57,6 +57,7 @@ TASKS = {
         "collect": "Fetch configurations and state from live switches, read-only.",
         "audit": "Find faults in any fabric, from its own configurations.",
         "adopt": "Write the spec that builds a running fabric as it is.",
+        "sync": "Update NetBox or Nautobot from the plan, or write identity tables from it.",
         "import": "Write identity tables from a NetBox that describes the fabric.",
     },
     "Tools": {

@@ -1,0 +1,1 @@
+"""Synchronization with sources of truth: NetBox and Nautobot."""

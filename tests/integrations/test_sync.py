@@ -1,0 +1,225 @@
+"""`fabricc sync` with servers that answer as NetBox and Nautobot are published to."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.cli.entry import run
+from tests.integrations.source_of_truth import TOKEN, Store, ends, served
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PRODUCTS = ("netbox", "nautobot")
+SPEC = """\
+cluster: lab
+gpus: {model: lab-host, hosts: 4, hosts_per_unit: 2, socket_interface: eth0}
+tors: {model: linux-16x100, nos: frr}
+spines: {model: linux-16x100, nos: frr, count: 2}
+priorities: {rdma: {dscp: 26}, default: {}}
+"""
+SEGMENTS = """\
+networks:
+  frontend:
+    hosts_per_unit: 2
+    groups: [{name: login, model: cpu-2x100, hosts: 2, hosts_per_unit: 2}]
+    tors: {model: sn4700, nos: frr}
+    spines: {model: sn4700, nos: frr, count: 2}
+    priorities: {default: {}}
+    evpn: {segments: {red: {vlan: 110, subnet: 10.192.0.0/22}}}
+"""
+
+
+class Case:
+    """A server, and the command line against it."""
+
+    def __init__(
+        self, product: str, store: Store, url: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        self.product, self.store, self.url, self.folder, self._capsys = product, store, url, folder, capsys
+
+    def sync(self, *words: str) -> tuple[int, str, str]:
+        self._capsys.readouterr()
+        status = run(["sync", self.product, str(self.folder / "cluster.yaml"), "--url", self.url, *words])
+        streams = self._capsys.readouterr()
+        return status, streams.out, streams.err
+
+    def changes(self, *words: str) -> dict[str, Any]:
+        status, out, err = self.sync("--format", "json", *words)
+        assert status == 0, err
+        found: dict[str, Any] = json.loads(out)
+        return found
+
+    def count(self, path: str) -> int:
+        return len(self.store.lists.get(path, {}))
+
+    def written(self) -> list[tuple[str, str]]:
+        return [each for each in self.store.requests if each[0] != "GET"]
+
+
+@pytest.fixture(params=PRODUCTS)
+def case(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Iterator[Case]:
+    (tmp_path / "cluster.yaml").write_text(SPEC)
+    monkeypatch.setenv(f"{request.param.upper()}_TOKEN", TOKEN)
+    store = Store(request.param, page=40)
+    with served(store) as url:
+        yield Case(request.param, store, url, tmp_path, capsys)
+
+
+def test_a_dry_run_changes_nothing_and_a_second_run_neither(case: Case) -> None:
+    status, out, _ = case.sync()
+    assert (status, case.written()) == (0, [])
+    assert "+ device su001-tor1a" in out
+    assert "with --apply" in out
+    assert case.sync("--apply")[0] == 0
+    assert case.count("dcim/devices") == 4 + 2 + 4
+    assert case.count("dcim/cables") == 8 + 8, "eight host links, eight between switches"
+    case.store.requests.clear()
+    status, out, _ = case.sync("--apply")
+    assert (status, out, case.written()) == (0, f"{case.product}: no changes\n", [])
+
+
+def test_growth_creates_and_a_smaller_fabric_deletes_what_is_ours(case: Case) -> None:
+    assert case.sync("--apply")[0] == 0
+    before = {path: set(each) for path, each in case.store.lists.items()}
+    spec = case.folder / "cluster.yaml"
+    spec.write_text(SPEC.replace("hosts: 4", "hosts: 6"))
+    grown = case.changes("--apply")["changes"]
+    assert {each["action"] for each in grown if each["kind"] != "interface"} == {"create"}
+    assert case.changes()["changes"] == []
+    spec.write_text(SPEC)
+    shrunk = case.changes("--apply")["changes"]
+    assert {each["action"] for each in shrunk if each["kind"] != "interface"} == {"delete"}
+    shared = ("dcim/manufacturers", "dcim/device-types", "extras/tags")
+    assert all(set(case.store.lists[path]) >= before[path] for path in shared)
+    assert set(case.store.lists["dcim/devices"]) == before["dcim/devices"]
+    assert case.changes()["changes"] == []
+
+
+def test_a_value_that_somebody_changed_is_put_right(case: Case) -> None:
+    assert case.sync("--apply")[0] == 0
+    port = next(each for each in case.store.lists["dcim/interfaces"].values() if each["mtu"] == 9100)
+    port["mtu"], port["description"] = 1500, "kept"
+    status, out, _ = case.sync()
+    assert (status, "mtu 1500 → 9100" in out) == (0, True)
+    assert [each["action"] for each in case.changes("--apply")["changes"]] == ["update"]
+    assert (port["mtu"], port["description"]) == (9100, "kept")
+
+
+def test_objects_of_others_stay_and_are_reported(case: Case) -> None:
+    """A device, a cable and a stray interface that carry no tag of the cluster."""
+    assert case.sync("--apply")[0] == 0
+    tor = next(each for each in case.store.lists["dcim/devices"].values() if each["name"] == "su001-tor1a")
+    tor["tags"], tor["platform"] = [], None
+    cable_id, cable = next(iter(case.store.lists["dcim/cables"].items()))
+    cable["tags"] = []
+    far = ends(cable)[1]
+    del case.store.lists["dcim/cables"][cable_id]
+    stray = {**case.store.lists["dcim/interfaces"][str(ends(cable)[0])], "name": "patch1", "tags": []}
+    made = case.store.add("dcim/interfaces", {name: value for name, value in stray.items() if name != "id"})
+    two = [{"object_type": "dcim.interface", "object_id": each} for each in (made["id"], far)]
+    body = {"a_terminations": two[:1], "b_terminations": two[1:]}
+    if case.product == "nautobot":
+        body = {"termination_a_id": made["id"], "termination_b_id": far, "status": {}}
+    other = case.store.add("dcim/cables", body)
+    before = json.dumps(case.store.lists, sort_keys=True)
+    status, out, err = case.sync("--apply")
+    assert (status, out) == (0, f"{case.product}: no changes, 2 conflicts\n")
+    assert "device su001-tor1a belongs to somebody else and differs: platform None (plan: 'frr" in " ".join(
+        err.split()
+    )
+    assert "another cable is in" in err
+    assert json.dumps(case.store.lists, sort_keys=True) == before
+    assert str(other["id"]) in case.store.lists["dcim/cables"]
+
+
+def test_what_a_template_of_the_server_made_gets_the_tag(case: Case) -> None:
+    assert case.sync("--apply")[0] == 0
+    port = next(iter(case.store.lists["dcim/interfaces"].values()))
+    port["tags"] = []
+    (change,) = case.changes("--apply")["changes"]
+    assert (change["action"], change["kind"]) == ("update", "interface")
+    assert port["tags"]
+    assert case.changes()["changes"] == []
+
+
+def test_tables_of_identities_come_back(case: Case) -> None:
+    assert case.sync("--apply")[0] == 0
+    tor = next(each for each in case.store.lists["dcim/devices"].values() if each["name"] == "su001-tor1a")
+    tor["custom_fields"] = {"asn": 4200599999}
+    case.store.requests.clear()
+    status, _, err = case.sync("--pull", str(case.folder))
+    assert (status, case.written()) == (0, []), err
+    assert "FAB21" not in err, "every device and cable has its place"
+    spec = case.folder / "cluster.yaml"
+    spec.write_text(SPEC + "identities: {devices: devices.csv, links: links.csv}\n")
+    (change,) = [each for each in case.changes()["changes"] if each["kind"] == "device"] or [None]
+    assert change is None, "the spec has the ASN of the server now"
+    assert run(["validate", str(spec)]) == 0
+
+
+def test_segments_have_their_vrf_and_tenant(case: Case) -> None:
+    (case.folder / "cluster.yaml").write_text(SPEC + SEGMENTS)
+    assert case.sync("--apply", "--tenant", "research")[0] == 0
+    assert {each["name"] for each in case.store.lists["tenancy/tenants"].values()} == {"research", "tenants"}
+    (vrf,) = case.store.lists["ipam/vrfs"].values()
+    prefix = next(
+        each for each in case.store.lists["ipam/prefixes"].values() if each["prefix"] == "10.192.0.0/22"
+    )
+    if case.product == "netbox":
+        assert prefix["vrf"] == vrf["id"]
+    else:
+        (made,) = case.store.lists["ipam/vrf-prefix-assignments"].values()
+        assert (made["vrf"], made["prefix"]) == (vrf["id"], prefix["id"])
+    assert case.changes("--tenant", "research")["changes"] == []
+    status, _, err = case.sync("--pull", str(case.folder))
+    assert (status, "FAB2150" in err) == (0, False), "devices of the other network are known"
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["--token", "env:NO_SUCH_TOKEN"], 1, "FAB9102"),
+        (["--url", "http://192.0.2.1"], 2, "unencrypted"),
+        (["--url", "https://user:secret@host"], 2, "is not https://HOST"),
+        (["--url", "http://127.0.0.1:9"], 3, "FAB7020"),
+        (["--token", "nothing"], 2, "env:NAME"),
+        (["--apply", "--pull", "x"], 2, "leave one out"),
+    ],
+)
+def test_what_cannot_be_done_is_said(case: Case, words: list[str], status: int, said: str) -> None:
+    found, out, err = case.sync(*words)
+    assert (found, said in " ".join(err.split())) == (status, True), (out, err)
+    assert case.written() == []
+
+
+def test_a_token_that_is_refused_is_an_error(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTHER", "wrong")
+    status, _, err = case.sync("--token", "env:OTHER")
+    assert (status, "FAB2153" in err, "wrong" in err) == (1, True, False)
+
+
+def test_a_list_that_ends_early_is_an_error(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page without `next` although `count` is larger: the rest would be taken for missing and made twice."""
+    assert case.sync("--apply")[0] == 0
+    found = case.store.search
+
+    def short(path: str, words: list[tuple[str, str]]) -> list[dict[str, Any]]:
+        class Short(list[dict[str, Any]]):
+            def __len__(self) -> int:
+                return super().__len__() + 5
+
+        return Short(found(path, words))
+
+    monkeypatch.setattr(case.store, "search", short)
+    status, _, err = case.sync("--apply")
+    assert (status, "FAB2153" in err) == (1, True), err
