@@ -75,6 +75,7 @@ def test_shapes_say_what_they_draw_and_of_how_many_that_is_known(repo: Path, fab
     assert other["power"]["maximum_of"] < other["power"]["devices"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, pytest.param(99, marks=pytest.mark.slow)])
 def test_every_shape_that_is_listed_is_written_as_a_spec_that_builds(
     repo: Path, fabricc: Fabricc, most: int
@@ -130,6 +131,7 @@ def test_a_text_that_does_not_take_a_shape_is_not_written(repo: Path, fabricc: F
     assert not (repo / "other.yaml").exists()
 
 
+@pytest.mark.slow
 def test_prices_decide_instead_of_counts(repo: Path, fabricc: Fabricc) -> None:
     (repo / "cluster.yaml").write_text(POD)
     (repo / "prices.csv").write_text("model,price\nsn5400,10000\nsn5600,90000.50\n\nnh-4010,1\n")

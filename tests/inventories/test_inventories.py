@@ -65,6 +65,7 @@ def test_the_specs_are_short() -> None:
         assert len(lines) <= 27, path.parent.name
 
 
+@pytest.mark.spread(4)
 def test_counts_are_the_published_ones(tree: Path) -> None:
     counts = json.loads((tree / "plan" / "fabric.json").read_text())["counts"]
     name = next(name for name in EXPECTED if tree.parents[1].name.startswith(name))

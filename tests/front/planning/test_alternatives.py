@@ -121,6 +121,7 @@ def test_what_a_refused_shape_hid_is_listed(refuses: int) -> None:
     assert_best(listed.best, [each for each in pool if picky(each.spec) is not None])
 
 
+@pytest.mark.spread(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_closed_forms_are_what_is_planned(name: str) -> None:
     _, pool, fabric_of = planned(name)

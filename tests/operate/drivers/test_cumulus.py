@@ -136,6 +136,7 @@ def test_a_lost_confirmation_is_completed(
     assert switch.text("running.json") == switch.text("startup") == text
 
 
+@pytest.mark.slow
 def test_words_of_the_configuration_and_of_old_messages_are_no_outcome(
     switch: LinuxSwitch, driver: Any
 ) -> None:

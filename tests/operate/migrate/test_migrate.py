@@ -115,6 +115,7 @@ def test_a_code_point_that_another_class_has_is_no_way_round(tmp_path: Path) -> 
     assert [name for name, _, _ in said(found)] == ["wanted"]
 
 
+@pytest.mark.slow
 def test_another_priority_takes_a_class_of_its_own_and_ends_at_the_code_point(tmp_path: Path) -> None:
     found = migrated(tmp_path, ("dscp: 26", "dscp: 26, priority: 4"))
     assert [name for name, _, _ in said(found)] == [

@@ -77,6 +77,7 @@ def approvals(forge: Forge, head: str, label: str | None = None) -> set[str]:
     return set(re.findall(r"--label=(\S+)", forge.log.read_text("utf-8")))
 
 
+@pytest.mark.slow
 def test_an_approval_is_of_one_commit_and_lasts_while_its_label_does(forge: Forge) -> None:
     python = forge.work / "python" / "bin" / "python"
     python.write_text(STAND_IN.format(log=forge.log, python=sys.executable), "utf-8")
