@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.codes import RULE_CODES
 from fabricc.front.spec.load import GAPS, apply_severities, soften_errors
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.front.spec.model import ClusterSpec
 
-LATER = ("FAB6", "FAB7")
+LATER = ("FAB6", "FAB7", *RULE_CODES)
 """Codes that only emission and checks can report: their absence earlier proves nothing."""
 
 

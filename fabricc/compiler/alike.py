@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.coordinates import Rest
     from fabricc.fabric.facts import Facts, Reading, Said, Value
     from fabricc.fabric.model import Switch
+    from fabricc.rules.summary import Summary
 
     Files = Mapping[str, str]
     Outline = tuple[str, tuple[tuple[int, int], ...]]
@@ -140,6 +141,17 @@ class _Substituted:
         return paths
 
 
+@dataclass(slots=True)
+class DeviceKind(Common):
+    """What is known of all devices of a pattern.
+
+    Attributes:
+        summary: of a switch that no rule about one switch reports; None until there is one.
+    """
+
+    summary: Summary | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class _Pattern:
     """A device with letters, found as planned.
@@ -168,7 +180,7 @@ class _Pattern:
     in_texts: _Blanks
     in_numbers: list[tuple[int, int]]
     lines: list[tuple[str, int] | None]
-    common: Common
+    common: DeviceKind
 
     def reading(self, own: tuple[str, ...], files: Files) -> Said | None:
         """Return the reading of a device with these coordinates; None if its files do not match this pattern."""
@@ -191,7 +203,7 @@ class Alike:
     patterns: dict[Outline, list[_Pattern]] = field(default_factory=dict)
     read: Counter[Outline] = field(default_factory=Counter)
 
-    def reading(self, device: Switch | Host, files: Files) -> tuple[Said, Common] | None:
+    def reading(self, device: Switch | Host, files: Files) -> tuple[Said, DeviceKind] | None:
         """Return the reading of a device by substitution and what its pattern shares; None if it must be read."""
         rest, own = _split_device(device)
         alike = [each for each in self.patterns.get(_device_outline(device, own), ()) if each.rest == rest]
@@ -300,7 +312,7 @@ def _device_pattern(
         in_texts=blanks(values),
         in_numbers=[(at, numbers[text]) for at, text in numbered if text in numbers],
         lines=[reading.lines.get(path) for path in paths],
-        common=Common(likeness_of(other, reading)),
+        common=DeviceKind(likeness_of(other, reading)),
     )
 
 

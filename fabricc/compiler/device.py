@@ -24,16 +24,22 @@ from fabricc.proof.invariants.view import view
 from fabricc.proof.likeness import surveyed
 from fabricc.proof.links import End, host_ends, located, switch_ends
 from fabricc.proof.placing import Text
+from fabricc.rules.planned import common_summary, is_common, planned_statement
+from fabricc.rules.registry import run_switch_rules
+from fabricc.rules.sessions import sessions_of
+from fabricc.rules.summary import summarize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.base.diagnostics import Diagnostic
+    from fabricc.compiler.alike import DeviceKind
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Said
     from fabricc.fabric.model import Host, Switch
     from fabricc.fabric.shape import DeviceId, PortLayout
     from fabricc.proof.likeness import Common
+    from fabricc.rules.summary import Summary
     from fabricc.tree.held import Held
     from fabricc.tree.patch import Patch
     from fabricc.tree.stage import Stage
@@ -62,13 +68,46 @@ class Piece:
     full_ends: list[End] = field(default_factory=list)
     rows: Fragments = field(default_factory=Fragments)
     survey: Survey = field(default_factory=Survey)
+    summaries: dict[str, Summary] = field(default_factory=dict)
     verified: dict[str, list[Diagnostic]] = field(default_factory=dict)
 
-    def survey_device(self, device: Switch | Host, reading: Said, folder: str, common: Common | None) -> None:
+    def survey_device(
+        self, device: Switch | Host, reading: Said, folder: str, common: Common | None
+    ) -> list[Finding]:
         """Collect the input of the whole-fabric rules from a device."""
         wrong, ends = surveyed(device, reading, folder, self.survey, common)
         self.findings.add(wrong)
         self.ends.append(ends)
+        return wrong
+
+    def ask_rules(
+        self,
+        switch: Switch,
+        reading: Said,
+        files: Mapping[str, str],
+        kind: DeviceKind | None,
+        known: Iterable[Finding],
+    ) -> None:
+        """Run the rules that need no plan on a switch; of switches of a kind, on one that is in order.
+
+        Args:
+            switch: the plan.
+            reading: its facts.
+            files: its files.
+            kind: of the switches that differ in coordinates alone.
+            known: findings of the invariants, which are not reported twice.
+        """
+        if kind is not None and kind.summary is not None:
+            self.summaries[switch.name] = common_summary(kind.summary, switch)
+            return
+        statement = planned_statement(switch, reading, files, f"switches/{switch.name}")
+        sessions = sessions_of(statement)
+        places = {(each.code, each.file, each.line) for each in known}
+        found = [*run_switch_rules(statement, sessions)]
+        self.findings.add(each for each in found if (each.code, each.file, each.line) not in places)
+        self.summaries[switch.name] = summary = summarize(statement, sessions)
+        if kind is not None and not found and is_common(summary):
+            kind.summary = summary
 
 
 def pieces_of(fabric: Fabric, jobs: int) -> list[list[DeviceId]]:
@@ -160,7 +199,8 @@ class Work:
         if self.wanted is not None:
             piece.full_ends += _those(self.wanted, switch_ends(view(switch, reading)), reading)
         else:
-            piece.survey_device(switch, reading, folder, common)
+            known = piece.survey_device(switch, reading, folder, common)
+            piece.ask_rules(switch, reading, files, common, known)
 
     def _host(self, host: Host, piece: Piece) -> None:
         folder = f"hosts/{host.name}"

@@ -34,6 +34,11 @@ class Grouped:
                 kept.sort(key=_sort_place)
                 kept.pop()
 
+    def add_counted(self, findings: list[Finding], more: int) -> None:
+        """Add the first findings of one group, and the number of the others."""
+        self.add(findings)
+        self.counts[findings[0].code, findings[0].group] += more
+
     def merge(self, other: Grouped) -> None:
         """Add the groups of another process."""
         for key, count in other.counts.items():

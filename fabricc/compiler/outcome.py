@@ -11,6 +11,7 @@ from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler import out_of_band, tables
 from fabricc.compiler.device import Work
+from fabricc.compiler.fabric_rules import add_fabric_findings
 from fabricc.compiler.gathered import Gathered
 from fabricc.compiler.grouped import Grouped
 from fabricc.compiler.incremental.ledger import Ledger
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.proof.invariants.declared import Ratio
     from fabricc.proof.links import End
+    from fabricc.rules.summary import Summary
     from fabricc.tree.stage import Parts
 
 _DETAILED = 200
@@ -58,6 +60,7 @@ class Outcome:
     _texts: list[Spool] = field(default_factory=list)
     _ends: list[list[bytes]] = field(default_factory=list)
     _hosts: list[list[bytes]] = field(default_factory=list)
+    _summaries: list[dict[str, Summary]] = field(default_factory=list)
 
     def run(self, progress: Callable[[str, int, int], None] | None, what: str) -> None:
         """Run all pieces; the whole-fabric piece first, because it takes as long as many others."""
@@ -68,11 +71,14 @@ class Outcome:
         self._texts = [Spool(folder) for _ in tables.SIZED]
         self._ends = [[] for _ in range(count)]
         self._hosts = [[] for _ in range(count)]
+        self._summaries = [{} for _ in range(count)]
         for turn, piece in spread_work(self.jobs, count, lambda turn: self.work((turn - whole) % count)):
             self._take((turn - whole) % count, piece)
             done += piece.devices
             if progress:
                 progress(what, done, total)
+        summaries = {name: summary for each in self._summaries for name, summary in each.items()}
+        add_fabric_findings(self.work, summaries, self.census, self.findings)
 
     def _take(self, number: int, piece: Piece) -> None:
         self.written.join(piece.written)
@@ -84,6 +90,7 @@ class Outcome:
             kept.put(number, text)
         self._rows[number] = replace(piece.rows, texts=())
         self._ends[number] = [_content_digest(ends) for ends in piece.ends]
+        self._summaries[number] = piece.summaries
         self._hosts[number] = [_content_digest(repr(host).encode()) for host in piece.survey.hosts]
 
     def ledger(self, of: Outline) -> Ledger:
@@ -94,6 +101,11 @@ class Outcome:
             [size for each in rows for size in each.sizes],
             [digest for each in self._ends for digest in each],
             [digest for each in self._hosts for digest in each],
+            [
+                _content_digest(repr(summary).encode())
+                for each in self._summaries
+                for summary in each.values()
+            ],
             [share for each in rows for share in each.shares],
             self.census.compact(),
         )

@@ -27,11 +27,32 @@ T = TypeVar("T")
 
 
 class Far(NamedTuple):
-    """The other end of a link of a device: `known` if the folder has that device."""
+    """The other end of a link of a device.
+
+    Attributes:
+        known: whether its device is among those that are read together.
+        declared: whether a plan declares it as a party outside of the fabric.
+    """
 
     end: End
     tier: Tier
     known: bool
+    declared: bool = False
+
+
+class Expectation(NamedTuple):
+    """What a plan declares on purpose, and what would be a defect of a switch without a plan.
+
+    Attributes:
+        unmarked: lossless priorities without ECN.
+        unguarded: whether PFC has no watchdog.
+    """
+
+    unmarked: frozenset[int] = frozenset()
+    unguarded: bool = False
+
+
+NO_PLAN = Expectation()
 
 
 @dataclass(slots=True)
@@ -46,6 +67,7 @@ class Statement:
         chains: results of `chain`.
         fars: port -> other end of its link.
         parsed: parses port names of the device's system.
+        expected: what a plan declares, if there is one.
         shared: results from facts shared with devices whose ports lead to the same tiers; see `once`.
     """
 
@@ -53,6 +75,7 @@ class Statement:
     place: Place
     fars: Mapping[str, Far]
     parsed: Callable[[str], PortName]
+    expected: Expectation
     shared: dict[Any, Any]
     ports: Mapping[str, Mapping[str, Value]]
     sessions: Mapping[tuple[str, str], Mapping[str, Value]]
@@ -121,7 +144,9 @@ class Statement:
         )
 
 
-def read_statement(device: Device, place: Place, fars: Mapping[str, Far]) -> Statement:
+def read_statement(
+    device: Device, place: Place, fars: Mapping[str, Far], expected: Expectation = NO_PLAN
+) -> Statement:
     """Sort the facts of a device."""
     parts = parts_of(device.held)
     rest = parts.rest()
@@ -134,13 +159,14 @@ def read_statement(device: Device, place: Place, fars: Mapping[str, Far]) -> Sta
                 addresses.setdefault(port, []).append(leaf[len(SECONDARY) : -1])
     parsed = PLAIN.parsed if device.kind is Kind.HOST else parser(device.system)
     tiers = tuple([(port, far.tier, far.known) for port, far in fars.items()])
-    alike = device.system, device.kind, device.model, device.box, place.tier, tiers
+    alike = device.system, device.kind, device.model, device.box, place.tier, tiers, expected
     shared = parts.frame.memo.setdefault(alike, {})
     return Statement(
         device,
         place,
         fars,
         parsed,
+        expected,
         shared,
         parts.ports(),
         parts.sessions(),

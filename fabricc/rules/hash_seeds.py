@@ -20,14 +20,17 @@ SEEDS = "FAB9670"
 
 
 def _hash_seeds(fabric: Switches) -> Iterator[Report]:
+    used = {(each.tier, each.seed[1]) for each in fabric.summaries.values() if each.seed is not None}
     for name, summary in sorted(fabric.summaries.items()):
         if summary.tier not in UPPER or summary.seed is None:
             continue
         path, seed = summary.seed
         lower = Tier.TOR if summary.tier is Tier.SPINE else Tier.SPINE
+        if (lower, seed) not in used:
+            continue
         below = {
             other.seed[1]: each
-            for each in sorted(fabric.linked.get(name, ()))
+            for each in sorted(fabric.linked(name))
             if (other := fabric.summaries.get(each)) and other.tier is lower and other.seed is not None
         }
         if seed in below:

@@ -36,7 +36,9 @@ _OFF = ("off", "none", "false", "0")
 def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report ports with PFC that have no watchdog, no marking, or marking that ends before it begins."""
     lossless = lossless_ports(statement)
-    if left := [port for port in lossless if statement.ports[port].get("watchdog") != "true"]:
+    expected = statement.expected
+    left = [port for port in lossless if statement.ports[port].get("watchdog") != "true"]
+    if left and not expected.unguarded:
         text = f"{_ports(left)}: PFC without a watchdog: one stuck receiver can stop the fabric"
         remedy = "Turn the PFC watchdog on for every port with PFC."
         leaves = ("watchdog", "pfc")
@@ -45,7 +47,7 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
     for port, found in lossless.items():
         for priority in found:
             queue = queue_of(statement, priority)
-            if not marks(statement, port, queue):
+            if priority not in expected.unmarked and not marks(statement, port, queue):
                 unmarked.setdefault(queue, []).append(port)
     for queue, ports in sorted(unmarked.items()):
         text = (

@@ -31,24 +31,24 @@ if TYPE_CHECKING:
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
     from fabricc.rules.inputs import Answer
-    from fabricc.rules.rule import Report, Switches
+    from fabricc.rules.rule import Report, Rule, Switches
     from fabricc.rules.sessions import Sessions
 
-RULES: tuple[SwitchRule | FabricRule, ...] = (
+RULES: tuple[Rule, ...] = (
     *undefined_names.RULES, *unread.RULES, *lanes.RULES, *lossless.RULES, *protection.RULES, *filters.RULES,
     *routing.RULES, *loops.RULES, *access.RULES, *static_routes.RULES, *unknown_peers.RULES, *hash_seeds.RULES,
     *services.RULES,
 )  # fmt: skip
 
 
-def switch_findings(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+def run_switch_rules(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Yield the findings of every rule about one switch."""
     for rule in RULES:
         if isinstance(rule, SwitchRule):
             yield from rule.findings(statement, sessions)
 
 
-def fabric_findings(switches: Switches) -> Iterator[Report]:
+def run_fabric_rules(switches: Switches) -> Iterator[Report]:
     """Yield the findings of every rule about several switches."""
     for rule in RULES:
         if isinstance(rule, FabricRule):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
@@ -62,15 +62,17 @@ class Switches:
 
     Attributes:
         summaries: switch -> what it states that is compared with others.
-        linked: switch -> devices at the other ends of its links.
+        linked: returns the devices at the other ends of the links of a switch.
         owners: returns the devices that have an address.
         policy: returns the routing policy of a switch, None where its sessions are not known.
+        planned: whether a plan states them: what no switch of it has is not wanted.
     """
 
     summaries: Mapping[str, Summary]
-    linked: Mapping[str, Collection[str]]
+    linked: Callable[[str], Iterable[str]]
     owners: Callable[[str], Sequence[str]]
     policy: Callable[[str], Policy | None]
+    planned: bool = False
 
 
 class FabricRule(NamedTuple):
@@ -80,3 +82,6 @@ class FabricRule(NamedTuple):
     topic: str
     inputs: tuple[Input, ...]
     find: Callable[[Switches], Iterator[Report]]
+
+
+Rule = SwitchRule | FabricRule

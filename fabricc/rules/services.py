@@ -31,7 +31,8 @@ def _missing_services(fabric: Switches) -> Iterator[Report]:
             continue
         most = counts[path] * 2 > len(switches)
         for name, summary in switches.items():
-            if path in summary.services or not (most or _is_expected(summary, path)):
+            expected = most or (not fabric.planned and _is_expected(summary, path))
+            if path in summary.services or not expected:
                 continue
             others = f", which {counts[path]:,} of {len(switches):,} switches have" if most else ""
             paths = (path, *summary.services, *summary.beside, "management/address", "system/hostname")

@@ -77,6 +77,8 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
     outer, loops = [], ""
     for key, says in external_sessions(statement):
         far = statement.fars.get(sessions.near.get(key, ""))
+        if far is not None and far.declared:
+            continue
         if far is None or not far.known:
             bare = tuple(way for way in ("import", "export") if not has_policy(says, way))
             outer.append(OuterSession(key, str(says.get("import", "")), bare))

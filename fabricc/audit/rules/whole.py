@@ -26,7 +26,7 @@ from fabricc.facts.device import Kind
 from fabricc.facts.statement import NOWHERE, read_statement
 from fabricc.rules import lossless, sessions
 from fabricc.rules.findings import finding_at
-from fabricc.rules.registry import fabric_findings, switch_findings
+from fabricc.rules.registry import run_fabric_rules, run_switch_rules
 from fabricc.rules.rule import Switches
 from fabricc.rules.summary import summarize
 
@@ -154,7 +154,7 @@ def _looked_at(
         points = ((path, one.rest.get(path)) for path in _POINTS)
         return digest._replace(points=tuple([(p, dscp) for p, dscp in points if isinstance(dscp, int)]))
     proved = prove(one, mine, models, cnp)
-    wrong = [*switch_findings(one, mine), *proved.findings]
+    wrong = [*run_switch_rules(one, mine), *proved.findings]
     return digest._replace(
         findings=wrong, safe=lossless.protected(one), designs=design.designs_of(one),
         proved=proved._replace(findings=[]), summary=summarize(one, mine),
@@ -249,11 +249,14 @@ def _of_sessions(found: Found, digests: Digests, fars: Mapping[str, Mapping[str,
     meeting.meet()
     yield from session_findings(meeting, found.devices)
     policies = {each.name: digests.proof.policies[each.policy] for each in digests.proof.switches}
-    owners = meeting.owners
+    owners, linked = meeting.owners, neighbors_of(found)
     switches = Switches(
-        digests.summaries, neighbors_of(found), lambda address: owners.get(address, ()), policies.get
+        digests.summaries,
+        lambda name: linked.get(name, ()),
+        lambda address: owners.get(address, ()),
+        policies.get,
     )
-    for each in fabric_findings(switches):
+    for each in run_fabric_rules(switches):
         device = found.devices[each.device]
         yield finding_at(each.code, device, each.paths, each.message, each.group, each.severity, each.remedy)
 

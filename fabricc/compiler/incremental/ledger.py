@@ -53,6 +53,7 @@ class Ledger:
         sizes: characters of a device's rows in the tables of addresses, cables and sessions.
         ends: digest of a device's link ends.
         hosts: digest of the host's contribution to the census.
+        summaries: digest of what rules about several switches need of a switch.
         shares: the switch's rows in the table of lossless profiles.
         census: of the whole fabric.
     """
@@ -61,6 +62,7 @@ class Ledger:
     sizes: Sequence[tuple[int, int, int]]
     ends: Sequence[bytes]
     hosts: Sequence[bytes]
+    summaries: Sequence[bytes]
     shares: Sequence[Share]
     census: Census
 

@@ -271,11 +271,13 @@ class _Part:
         fresh, old = outcome.ledger(self._now), self.ledger
         numbers, switches = list(self.places.values()), len(old.shares)
         hosts = [number - switches for number in numbers if number >= switches]
+        own = [number for number in numbers if number < switches]
         if (
             outcome.findings.kept
             or any(code == "FAB6101" for code, *_ in self._patching.last.stated["diagnostics"])
             or [old.ends[at] for at in numbers] != fresh.ends
             or (old.hosts and [old.hosts[at] for at in hosts] != fresh.hosts)
+            or (old.summaries and [old.summaries[at] for at in own] != fresh.summaries)
         ):
             raise _WholeBuildError
         sizes, shares = list(old.sizes), list(old.shares)

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.codes import RULE_CODES
 from fabricc.base.values import replace
 from fabricc.proof.invariants.rules import CODES
 
@@ -41,5 +42,6 @@ def declared_ratios(spec: ClusterSpec) -> dict[int, Ratio]:
 
 def softened(found: Iterable[Diagnostic], spec: ClusterSpec) -> list[Diagnostic]:
     """Return breaches that the spec accepts as warnings; its reason then turns them into notes."""
-    codes = {entry.code for entry in spec.accept} & ACCEPTABLE
+    accepted = {entry.code for entry in spec.accept}
+    codes = {code for code in accepted if code in ACCEPTABLE or code.startswith(RULE_CODES)}
     return [replace(each, severity=Severity.WARNING) if each.code in codes else each for each in found]

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.codes import RULE_CODES
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from fabricc.back.nos.base import Application
     from fabricc.base.diagnostics import Diagnostic, Position
 
-_PROOF = ("FAB6", "FAB7")
+_PROOF = ("FAB6", "FAB7", *RULE_CODES)
 """Beginnings of the codes that only `build` and `check` report."""
 Rail = tuple[str, int, str]
 """A host, the number of one of its rails or NICs, and the further network that it is in, "" for the rails."""

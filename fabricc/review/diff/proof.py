@@ -1,35 +1,39 @@
-"""Find what the proof of the newer side reports and that of the older side does not."""
+"""Find what the proof and the rules report of the newer side, and not of the older side."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos import templating
-from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import replace
+from fabricc.compiler.fabric_rules import find_plan_findings
+from fabricc.compiler.grouped import Grouped
+from fabricc.front.spec.load import apply_severities
+from fabricc.proof.invariants.declared import softened
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
-    from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler.compiled import Compiled
 
 
 def new_proof_findings(before: Compiled | None, after: Compiled) -> tuple[Diagnostic, ...]:
     """Return the errors and warnings of `check` that only the newer side has.
 
-    Only specs with text or figures of their own are proved, which are overlays, removals, templates and catalog files:
-    without these, each file is what fabricc renders and proves in every build.
+    Only specs with text or figures of their own are proved, which are overlays, removals, templates and catalog files.
+    Without these, each file is what fabricc renders and proves in every build; the rules run on the planned facts.
 
     Args:
         before: the older side; None where there is none.
         after: the newer side.
     """
-    if not _has_own_text(after) or (before is not None and before.inputs == after.inputs):
+    if before is not None and before.inputs == after.inputs:
         return ()
-    found = _proof(after)
+    report = _proof if _has_own_text(after) else _rules
+    found = report(after)
     if not found:
         return ()
-    known = {(each.code, each.message) for each in _proof(before)} if before is not None else set()
+    known = {(each.code, each.message) for each in report(before)} if before is not None else set()
     new = (each for each in found if (each.code, each.message) not in known)
     return tuple(replace(each, position=None) for each in new)  # its file is in no repository
 
@@ -44,4 +48,11 @@ def _proof(compiled: Compiled) -> list[Diagnostic]:
         found = compiled.proof()
     except EmitError as error:
         found = (error.diagnostic,)
+    return [each for each in found if each.severity is not Severity.NOTE]
+
+
+def _rules(compiled: Compiled) -> list[Diagnostic]:
+    spec, grouped = compiled.spec, Grouped()
+    grouped.add(find_plan_findings(compiled))
+    found = apply_severities(softened(grouped.diagnostics(spec.cluster), spec), spec.accept)
     return [each for each in found if each.severity is not Severity.NOTE]

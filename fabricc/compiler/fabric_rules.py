@@ -1,0 +1,125 @@
+"""Run the rules about several switches on the planned switches of a fabric, and find the lines of their findings."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from fabricc.back import nos as back_ends
+from fabricc.compiler.grouped import SHOWN
+from fabricc.compiler.rendering import render_switch
+from fabricc.fabric.facts import Reading
+from fabricc.fabric.links import switch_links
+from fabricc.fabric.shape import HostId
+from fabricc.rules.findings import finding_at
+from fabricc.rules.planned import planned_statement
+from fabricc.rules.registry import run_fabric_rules, run_switch_rules
+from fabricc.rules.rule import Report, Switches
+from fabricc.rules.sessions import sessions_of
+from fabricc.rules.summary import summarize
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from fabricc.compiler.device import Work
+    from fabricc.compiler.grouped import Grouped
+    from fabricc.compiler.planned import PlannedSpec
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.facts.device import Device
+    from fabricc.proof.compare import Finding
+    from fabricc.proof.invariants import Census
+    from fabricc.proof.invariants.policy import Policy
+    from fabricc.rules.summary import Summary
+
+
+def add_fabric_findings(
+    work: Work, summaries: Mapping[str, Summary], census: Census, findings: Grouped
+) -> None:
+    """Add the findings of every rule about several switches.
+
+    Args:
+        work: reads the switches again that a finding is about.
+        summaries: switch -> what it states that is compared with others.
+        census: the digests of the fabric.
+        findings: the result.
+    """
+    policies = {each.name: each.policy for each in census.switches}
+
+    def policy_of(name: str) -> Policy | None:
+        return census.policies.get(policies.get(name, b""))
+
+    groups: dict[tuple[str, str], list[Report]] = {}
+    for each in run_fabric_rules(planned_switches(work.fabric, summaries, policy_of)):
+        groups.setdefault((each.code, each.group), []).append(each)
+    if not groups:
+        return
+    names = {each.device for reports in groups.values() for each in reports[:SHOWN]}
+    devices = {device.name: device for device in _read_again(work, names)}
+    for reports in groups.values():
+        shown = [_locate(each, devices[each.device]) for each in reports[:SHOWN]]
+        findings.add_counted(shown, len(reports) - len(shown))
+
+
+def find_plan_findings(plan: PlannedSpec) -> Iterator[Finding]:
+    """Yield the findings of all rules on the planned facts of a cluster, from one switch of each kind.
+
+    Files that a build renders and proves state these facts; overlays and templates of the user's own are not included.
+    """
+    for part in (plan, *plan.networks.values()):
+        fabric, devices, summaries = part.fabric, {}, {}
+        for switch in map(fabric.switch, fabric.kinds()):
+            facts = back_ends.load(switch.nos).planned(switch)
+            statement = planned_statement(switch, Reading(facts), {})
+            sessions = sessions_of(statement)
+            yield from run_switch_rules(statement, sessions)
+            devices[switch.name] = statement.device
+            summaries[switch.name] = summarize(statement, sessions)
+        for each in run_fabric_rules(planned_switches(fabric, summaries, lambda _: None)):
+            yield _locate(each, devices[each.device])
+
+
+def _locate(report: Report, device: Device) -> Finding:
+    code, _, paths, message, group, severity, remedy = report
+    return finding_at(code, device, paths, message, group, severity, remedy)
+
+
+def planned_switches(
+    fabric: Fabric, summaries: Mapping[str, Summary], policy_of: Callable[[str], Policy | None]
+) -> Switches:
+    """Return the switches of a planned fabric for rules about several of them; links and addresses are the plan's."""
+
+    @cache
+    def linked() -> Mapping[str, Sequence[str]]:
+        return {
+            fabric.name(at): [link.peer for link in switch_links(fabric, at)] for at in fabric.switch_ids()
+        }
+
+    @cache
+    def owners() -> Mapping[str, Sequence[str]]:
+        found: dict[str, list[str]] = {}
+        for switch in map(fabric.switch, fabric.switch_ids()):
+            texts = [switch.loopback4, switch.loopback6, *(a for p in switch.ports for a in (p.ipv4, p.ipv6))]
+            for text in filter(None, texts):
+                found.setdefault(text.partition("/")[0], []).append(switch.name)
+        return found
+
+    return Switches(
+        summaries,
+        lambda name: linked().get(name, ()),
+        lambda address: owners().get(address, ()),
+        policy_of,
+        planned=True,
+    )
+
+
+def _read_again(work: Work, names: Iterable[str]) -> Iterator[Device]:
+    """Read the files of some switches."""
+    wanted = set(names)
+    for device in (device for piece in work.pieces for device in piece):
+        if isinstance(device, HostId) or work.fabric.name(device) not in wanted:
+            continue
+        switch = work.fabric.switch(device)
+        folder = f"switches/{switch.name}"
+        files = work.existing(folder)[0] if work.existing else render_switch(switch)
+        reading = back_ends.load(switch.nos).read(files)
+        yield planned_statement(switch, reading, files, folder).device

@@ -1,0 +1,130 @@
+"""Every rule is a row of one registry, and `check`, `audit` and `diff` run all rows."""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import fabricc.rules
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.codes import TITLES
+from fabricc.interface import audit_folder, build, check, diff
+from fabricc.rules import registry
+from fabricc.rules.rule import FabricRule, SwitchRule
+from fabricc.rules.topics import TOPICS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fabricc.rules.rule import Rule
+
+SPEC = """\
+cluster: rules
+gpus: {model: dgx-h100, racks: 2, hosts_per_rack: 1, wiring: rack}
+tors: {model: 7060x6-64pe, nos: eos, oversubscription: 1.0}
+spines: {model: 7060x6-64pe, nos: eos}
+priorities:
+  rdma: {dscp: 26, lossless: true}
+  cnp: {dscp: 48, strict: true}
+  default: {}
+management:
+  users: [{name: netops, ssh_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGcNvPKesg8/THyG8L4rLIV7Yfbhs1rjnFe40KXV3Gwr e"}]
+"""
+DISCARD = """\
+overlays:
+  - {file: discard.cfg, nos: eos, tiers: [spine]}
+accept:
+  - {code: FAB6007, reason: the overlay of this test}
+"""
+VERBS = ("build", "check", "audit", "diff")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a spec, the spec with an overlay, one that is open to everyone, and the built tree."""
+    top = tmp_path_factory.mktemp("rules")
+    (top / "cluster.yaml").write_text(SPEC)
+    (top / "discard.yaml").write_text(SPEC + DISCARD)
+    (top / "discard.cfg").write_text("ip route 10.0.0.0/28 Null0\n")
+    (top / "open.yaml").write_text(SPEC + "  access: [0.0.0.0/0]\n")
+    assert build(top / "cluster.yaml", top / "out", jobs=1).exit_status == 0
+    return top
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[Rule]:
+    """Record the rules that run."""
+    found: list[Rule] = []
+
+    def recorded(rule: Any) -> Any:
+        find: Callable[..., Iterator[Any]] = rule.find
+
+        def run(*inputs: Any) -> Iterator[Any]:
+            found.append(rule)
+            yield from find(*inputs)
+
+        return rule._replace(find=run)
+
+    monkeypatch.setattr(registry, "RULES", tuple(map(recorded, registry.RULES)))
+    return found
+
+
+def run_verb(verb: str, folder: Path) -> None:
+    """Run a verb on the fabric, in this process."""
+    if verb == "build":
+        build(folder / "cluster.yaml", folder / "again", jobs=1)
+    elif verb == "check":
+        check(folder / "out/rules", folder / "cluster.yaml", jobs=1)
+    elif verb == "audit":
+        audit_folder(folder / "out/rules/switches", jobs=1)
+    else:
+        diff(folder / "cluster.yaml", folder / "open.yaml", jobs=1)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_runs_every_rule(verb: str, folder: Path, calls: list[Rule]) -> None:
+    run_verb(verb, folder)
+    assert [rule for rule in original() if rule not in calls] == []
+
+
+def original() -> tuple[Rule, ...]:
+    """Return the rows of the modules of rules."""
+    rows: list[Rule] = []
+    for module in pkgutil.iter_modules(fabricc.rules.__path__):
+        if module.name != "registry":
+            rows += getattr(import_module(f"fabricc.rules.{module.name}"), "RULES", ())
+    return tuple(rows)
+
+
+def test_the_registry_has_every_row() -> None:
+    rows = original()
+    assert set(registry.RULES) == set(rows)
+    assert len(registry.RULES) == len(rows) > 15
+    assert all(row.code in TITLES and row.topic in TOPICS for row in rows)
+    assert {type(row) for row in rows} == {SwitchRule, FabricRule}
+
+
+def test_a_fault_on_all_spines_is_found_by_each_verb(folder: Path) -> None:
+    """A static discard for the prefix of a ToR, the same on every spine, so that no neighbor differs."""
+    built = build(folder / "discard.yaml", folder / "faulty", jobs=1)
+    assert "FAB9660" in errors(built.diagnostics)
+    review = diff(folder / "cluster.yaml", folder / "discard.yaml", jobs=1)
+    assert "FAB9660" in errors(review.proof_findings)
+    switches = folder / "faulty/.rules.rejected/switches"
+    assert "FAB9660" in errors(audit_folder(switches, jobs=1).diagnostics)
+
+
+def test_diff_reports_findings_of_the_head_alone(folder: Path) -> None:
+    review = diff(folder / "cluster.yaml", folder / "open.yaml", jobs=1)
+    assert "FAB9671" in {each.code for each in review.proof_findings}
+    back = diff(folder / "open.yaml", folder / "cluster.yaml", jobs=1)
+    assert "FAB9671" not in {each.code for each in back.proof_findings}
+
+
+def errors(diagnostics: Any) -> set[str]:
+    """Return the codes of the errors."""
+    return {each.code for each in diagnostics if each.severity is Severity.ERROR}
