@@ -103,11 +103,17 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """One device: its statements, and the state of each topic."""
+    """One device: its statements, the state of each topic, and the missing inputs of topics that are not checked."""
 
     system: str
     counts: Counts
     topics: Mapping[str, State]
+    unchecked: Mapping[str, str]
+
+    def shown_state(self, topic: str) -> str:
+        """Return the state of a topic, with the input that rules about it lack."""
+        why = self.unchecked.get(topic) if self.topics[topic] is State.UNPROVED else None
+        return f"not checked: {why}" if why else self.topics[topic].value
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +209,10 @@ def understood(
 
 
 def coverage_of(
-    devices: Mapping[str, Device], known: Mapping[str, Understood], findings: Iterable[Finding]
+    devices: Mapping[str, Device],
+    known: Mapping[str, Understood],
+    findings: Iterable[Finding],
+    unchecked: Mapping[str, Sequence[tuple[str, str]]],
 ) -> Coverage:
     """The coverage of devices of which these findings were made, their files below the folder."""
     wrong: dict[str, set[int]] = defaultdict(set)
@@ -213,7 +222,7 @@ def coverage_of(
     kinds: dict[tuple[str, str], Strange] = {}
     covered: dict[str, Covered] = {}
     for name, device in devices.items():
-        covered[name] = _covered(device, known[name], wrong)
+        covered[name] = _covered(device, known[name], wrong, dict(unchecked.get(name, ())))
         for one in known[name].strange:
             kind = device.system, one.alike
             if (first := kinds.get(kind)) is None:
@@ -227,19 +236,24 @@ def coverage_of(
     return Coverage(covered, tuple(lines))
 
 
-def _covered(device: Device, known: Understood, wrong: Mapping[str, Collection[int]]) -> Covered:
+def _covered(
+    device: Device, known: Understood, wrong: Mapping[str, Collection[int]], unchecked: Mapping[str, str]
+) -> Covered:
     refuted = _refuted(device, wrong)
     if device.kind is Kind.SWITCH and device.model is None:
         refuted.add(BUFFERS)
     states = {
         topic: State.UNKNOWN if topic in known.unclear
         else State.SILENT if topic not in known.stated
-        else State.UNPROVED if topic in refuted
+        else State.UNPROVED if topic in refuted or topic in unchecked
         else State.PROVED
         for topic in TOPICS
     }  # fmt: skip
     left = known.statements - known.aside - known.unknown
-    return Covered(device.system, Counts(1, known.statements, left, known.aside, known.unknown), states)
+    reasons = {topic: why for topic, why in unchecked.items() if topic not in refuted}
+    return Covered(
+        device.system, Counts(1, known.statements, left, known.aside, known.unknown), states, reasons
+    )
 
 
 @lru_cache(maxsize=KEPT)

@@ -85,7 +85,7 @@ def topics(audit: Audit) -> Iterator[tuple[str, ...]]:
             yield topic, *(f"{counts[state]:,}" for state in State)
 
 
-ACCOUNT = ("rules, by topic", "asked of", "in part of", "findings", "mostly for")
+ACCOUNT = ("rules, by topic", "asked of", "in part of", "findings", "not checked: mostly")
 """Heads of the columns of `rules`."""
 
 
@@ -172,4 +172,5 @@ def _device(audit: Audit, name: str, covered: Covered) -> dict[str, object]:
         "place": place and {**place._asdict(), "tier": place.tier.value},
         "statements": dict(list(covered.counts._asdict().items())[1:]),
         "coverage": {topic: state.value for topic, state in covered.topics.items()},
+        "unchecked": dict(covered.unchecked),
     }  # fmt: skip

@@ -50,7 +50,7 @@ class Audit:
         self.folder, self.found = folder, found
         told = (*gathered.findings, *examined.findings)
         self.findings = tuple(sorted(told, key=lambda one: (one.code, one.file, one.line, one.message)))
-        self.coverage = coverage_of(gathered.devices, gathered.understood, self.findings)
+        self.coverage = coverage_of(gathered.devices, gathered.understood, self.findings, examined.unchecked)
         self.accounts, self.asked = tuple(examined.accounts), tuple(examined.asked)
         self.files, self.used = gathered.files, gathered.used
 

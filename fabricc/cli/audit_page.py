@@ -74,7 +74,7 @@ def _coverage(audit: Audit) -> Section:
     systems = Table("systems", "Statements by system", ("system", "devices", "statements", "understood", "aside",
                     "unknown"), tuple(report.systems(audit)), right=(1, 2, 3, 4, 5))  # fmt: skip
     topics = Table("topics", "Devices by topic", ("topic", *State), tuple(report.topics(audit)), right=(1, 2, 3, 4),
-                   note="Unproved: understood, and something is wrong or not known.")  # fmt: skip
+                   note="Proved: every rule about the topic ran, had its inputs and found no error.")  # fmt: skip
     heads = ("topic", *report.ACCOUNT[1:])
     rules = Table("rules", "Rules by topic", heads, tuple(report.rules(audit)), right=(1, 2, 3),
                   note="Asked: switches on which a rule about the topic was answered.")  # fmt: skip
@@ -96,7 +96,7 @@ def _devices(audit: Audit) -> Section:
     rows: list[Row] = []
     for name, one in audit.coverage.devices.items():
         device, place = audit.devices[name], audit.found.places.get(name)
-        states = (one.topics[topic].value for topic in TOPICS)
+        states = (one.shown_state(topic) for topic in TOPICS)
         box = device.model or device.box
         tier = place.tier.value if place else ""
         rows.append((name, tier, device.system, box, device.release, one.counts.unknown, *states))

@@ -208,7 +208,7 @@ def _small_packets(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 RULES = (
-    SwitchRule(HOP, PFC, (Input.LINKS,), _bare_hops, shared=True),
+    SwitchRule(HOP, PFC, (Input.PFC, Input.LINKS), _bare_hops, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC,), _unclassified, shared=True),
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _buffers, shared=True),
     SwitchRule(SHORT, INTERFACES, (Input.PFC,), _small_packets, shared=True),

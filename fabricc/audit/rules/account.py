@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.proof.invariants.rules import RULES as INVARIANTS
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from fabricc.audit.rules.proved import Answers
     from fabricc.proof.compare import Finding
+    from fabricc.rules.inputs import Answer
 
 _INVARIANTS = {
     INTERFACES: (1, 2, 19), ADDRESSES: (6,), BGP: (7, 8, 9), POLICY: (10, 11, 20), PFC: (13, 18), ECN: (17,),
@@ -64,12 +66,31 @@ def accounts(answers: Mapping[Answers, int], told: Iterable[Finding]) -> list[Ac
         asked = left = 0
         whys: Counter[str] = Counter()
         for every, times in answers.items():
-            some = [answer for number, answer in every if number in numbers]
+            some = _about(topic, every)
             asked += times * any(answer.proved for answer in some)
             left += times * any(answer.proved is False for answer in some)
-            whys.update({answer.why: times for answer in some if answer.proved is False})
+            whys.update(dict.fromkeys((answer.why for answer in some if answer.proved is False), times))
         why = next((why for why, _ in whys.most_common(1)), "")
         if asked or left or findings[topic]:
             titles = tuple(INVARIANTS[number].title for number in numbers)
             found.append(Account(topic, titles, asked, left, findings[topic], why))
     return found
+
+
+@lru_cache(maxsize=1024)
+def unchecked_topics(answers: Answers) -> tuple[tuple[str, str], ...]:
+    """Return the topics of which a rule was not answered on a switch, and the first input that is missing."""
+    reasons = (
+        (topic, next((answer.why for answer in _about(topic, answers) if answer.proved is False), ""))
+        for topic in _INVARIANTS
+    )
+    return tuple((topic, why) for topic, why in reasons if why)
+
+
+def _about(topic: str, answers: Answers) -> list[Answer]:
+    """Return the answers of the invariants and of the other rules about a topic."""
+    numbers = _INVARIANTS[topic]
+    return [
+        *(answer for number, answer in answers.invariants if number in numbers),
+        *(answer for about, answer in answers.rules if about == topic),
+    ]

@@ -32,6 +32,8 @@ from fabricc.proof.invariants.transit import kinds_of, routing_findings
 from fabricc.proof.invariants.view import between_switches, priorities
 from fabricc.rules.classes import classes_of
 from fabricc.rules.findings import place_of
+from fabricc.rules.inputs import Answer
+from fabricc.rules.registry import rule_answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,15 +79,11 @@ class Asked(NamedTuple):
     why: str
 
 
-class Answer(NamedTuple):
-    """Whether a rule was answered on one switch: True, False for want of facts, None where it does not apply."""
+class Answers(NamedTuple):
+    """Whether each rule was answered on a switch: invariants by number, the other rules by topic."""
 
-    proved: bool | None
-    why: str = ""
-
-
-Answers = tuple[tuple[int, Answer], ...]
-"""Whether each rule was answered on a switch."""
+    invariants: tuple[tuple[int, Answer], ...]
+    rules: tuple[tuple[str, Answer], ...]
 
 
 class Proved(NamedTuple):
@@ -122,7 +120,10 @@ def proved(statement: Statement, sessions: Sessions, models: Models, cnp: int | 
     has = bool(sessions.addresses), bool(sessions.said), bool(seen.evpn)
     answers = statement.once(
         (_answers, cnp, routed, has),
-        lambda: tuple(_answers(seen, statement, sessions, known.model, cnp, routed).items()),
+        lambda: Answers(
+            tuple(_answers(seen, statement, sessions, known.model, cnp, routed).items()),
+            tuple(rule_answers(statement, sessions)),
+        ),
     )
     lossless = any(kind.pfc for kind, _ in seen.kinds())
     if statement.place.tier not in (Tier.TOR, Tier.SPINE, Tier.CORE) or not seen.links:
@@ -189,7 +190,7 @@ class Proof:
         counts: Counter[bool | None] = Counter()
         whys: Counter[str] = Counter()
         for answers, times in self.answers.items():
-            answer = dict(answers)[number]
+            answer = dict(answers.invariants)[number]
             counts[answer.proved] += times
             if answer.why:
                 whys[answer.why] += times

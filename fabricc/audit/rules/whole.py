@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.audit.model import fars_of, neighbors_of
 from fabricc.audit.rules import alike, design, ends, unique
-from fabricc.audit.rules.account import Account, accounts
+from fabricc.audit.rules.account import Account, accounts, unchecked_topics
 from fabricc.audit.rules.alike import Ballot
 from fabricc.audit.rules.design import Designs
 from fabricc.audit.rules.ends import Ends, Votes
@@ -52,11 +52,12 @@ Result = TypeVar("Result")
 
 
 class Examined(NamedTuple):
-    """What an examination came to: what is wrong, and how far each invariant was answered, by itself and by topic."""
+    """The findings, how far each invariant and topic was answered, and of each device the topics not checked."""
 
     findings: list[Finding]
     asked: list[Asked]
     accounts: list[Account]
+    unchecked: Mapping[str, tuple[tuple[str, str], ...]]
 
 
 def findings(found: Found) -> list[Finding]:
@@ -112,7 +113,7 @@ def examine(
     for each in _odd(found, digests, fars, jobs):
         told += each
     few = _few(told)
-    return Examined(few, digests.proof.asked(), accounts(digests.proof.answers, few))
+    return Examined(few, digests.proof.asked(), accounts(digests.proof.answers, few), digests.unchecked)
 
 
 _MANY = {Kind.HOST: "hosts", Kind.SWITCH: "switches"}
@@ -202,6 +203,7 @@ class Digests:
     cnp: Counter[int] = field(default_factory=Counter)
     like: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
     summaries: dict[str, Summary] = field(default_factory=dict)
+    unchecked: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
     def add(self, device: Device, place: Place, fars: Mapping[str, Far], digest: Digest) -> None:
         """Add a device, hosts before switches."""
@@ -222,6 +224,7 @@ class Digests:
             self.protected.update(digest.safe)
         self.designs.add(name, digest.designs)
         self.proof.add(device, digest.proved)
+        self.unchecked[name] = unchecked_topics(digest.proved.answers)
         if digest.summary is not None:
             self.summaries[name] = digest.summary
 

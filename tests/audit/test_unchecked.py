@@ -1,0 +1,50 @@
+"""A topic is proved only if every rule about it had its inputs; otherwise the missing input is named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.audit.coverage import State
+from fabricc.interface import audit_folder
+from fabricc.rules.inputs import Input
+from fabricc.rules.topics import ECN, INTERFACES, PFC
+from tests.audit.faults.fabric import built
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.audit.run import Audit
+
+
+def audited(folder: Path, names: list[str]) -> Audit:
+    """Audit these switches of a fabric of SONiC."""
+    for name in names:
+        for file, text in built("sonic")[name].items():
+            path = folder / name / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    return audit_folder(folder, jobs=1)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Audit:
+    """Return the audit of the whole fabric."""
+    return audited(tmp_path_factory.mktemp("whole"), list(built("sonic")))
+
+
+def test_a_topic_is_proved_if_no_input_of_its_rules_is_missing(whole: Audit) -> None:
+    for one in whole.coverage.devices.values():
+        proved = {topic for topic, state in one.topics.items() if state is State.PROVED}
+        assert not proved & one.unchecked.keys()
+        assert {INTERFACES, PFC, ECN} <= proved
+
+
+def test_a_switch_alone_has_no_links_so_its_topics_are_not_proved(tmp_path: Path) -> None:
+    name = next(iter(built("sonic")))
+    one = audited(tmp_path, [name]).coverage.devices[name]
+    assert one.unchecked[PFC] == Input.LINKS.value
+    assert one.topics[PFC] is State.UNPROVED
+    assert one.shown_state(PFC) == f"not checked: {Input.LINKS.value}"
+    assert one.shown_state("hosts") == State.SILENT.value
