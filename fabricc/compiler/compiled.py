@@ -30,6 +30,7 @@ from fabricc.front.planning.carried import carry_lock, with_switches_called
 from fabricc.front.planning.endpoints import has_endpoints, with_out_of_band
 from fabricc.front.planning.host_cables import with_host_cable
 from fabricc.front.planning.renaming import report_unknown_names
+from fabricc.front.planning.tenants import reach_findings
 from fabricc.front.planning.touched import find_touched
 from fabricc.front.spec.document import join_words
 from fabricc.front.spec.identities import with_identities
@@ -233,6 +234,7 @@ def compile_spec(
         diagnostics += [
             *report_unknown_names(spec, (fabric, *fabric.networks), lock),
             *host_fact_findings(spec, fabric),
+            *reach_findings(spec, fabric),
         ]
     diagnostics = apply_acceptances(spec, diagnostics, gaps=gaps, planned=fabric is not None)
     overlays = [

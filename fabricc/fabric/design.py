@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.plans import AddressPlan, DeviceChange, OverlayPlan, RoutingPlan, TierPlan
     from fabricc.fabric.qos import PortProfile, SwitchQos
     from fabricc.fabric.shape import Attachment, PortLayout, Shape, Strides, Unit
+    from fabricc.fabric.tenants import Tenancy
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Design:
         domain_groups: host groups each rack of which is one NVLink domain.
         external: the ways out.
         evpn: the segments of its hosts; None where each link to a host is routed.
+        tenancy: the tenants of its hosts; None where all links to hosts share the fabric's routing table.
         given: names, ASNs and addresses from outside, in the place of computed ones.
         out_of_band: management switches, and management addresses from outside of what is no switch of the fabric.
         boxes: switches of another model than their tier's.
@@ -103,6 +105,7 @@ class Design:
     domain_groups: frozenset[int] = frozenset()
     external: External = field(default_factory=External)
     evpn: Evpn | None = None
+    tenancy: Tenancy | None = None
     given: Identities = field(default_factory=Identities)
     out_of_band: OutOfBand = field(default_factory=OutOfBand)
     boxes: Mapping[SwitchId, Box] = field(default_factory=dict)
@@ -119,6 +122,16 @@ class Design:
     servings: dict[tuple[int, int, int], Serving] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+
+    @property
+    def overlay(self) -> bool:
+        """Whether ToRs are VTEPs, so that switches carry EVPN routes."""
+        return self.evpn is not None or (self.tenancy is not None and self.tenancy.tunnels)
+
+    @property
+    def underlay_hosts(self) -> bool:
+        """Whether the routing table that switches share has the links to hosts."""
+        return self.evpn is None and self.tenancy is None
 
     def switch_ids(self) -> Iterator[SwitchId]:
         """Every switch: ToRs by unit, then spines, then cores."""

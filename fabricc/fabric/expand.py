@@ -17,6 +17,7 @@ from fabricc.fabric.queue_pairs import queue_pairs
 from fabricc.fabric.routing import Bgp, BgpSettings, PeerGroup, PrefixRule, Session, Spreading, Transport
 from fabricc.fabric.routing_policy import EVPN_MAPS, INSIDE, Outside, build_policy, prefix_lists
 from fabricc.fabric.shape import TierName
+from fabricc.fabric.tenants import TenantVrfs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -71,6 +72,7 @@ def expand_switch(fabric: Design, at: SwitchId) -> Switch:
         overlays=tuple(each.overlay for each in fabric.overlays if each.covers(name, at.tier, nos)),
         static_routes=static_routes(exits, addresses.whole_pools(fabric.aggregate_bits())) if exits else (),
         vtep=_expand_vtep(fabric, at) if fabric.evpn and at.tier is TierName.TOR else None,
+        tenants=_expand_tenants(fabric, at, ports) if fabric.tenancy and at.tier is TierName.TOR else None,
     )
 
 
@@ -79,6 +81,19 @@ def _expand_vtep(fabric: Design, at: SwitchId) -> Vtep:
     assert plan is not None
     source = _loopback_address(fabric, at, fabric.addresses.loopbacks4)
     return Vtep(source, plan.segments, plan.vrfs, plan.anycast_mac, plan.mtu)
+
+
+def _expand_tenants(fabric: Design, at: SwitchId, ports: Sequence[Port]) -> TenantVrfs | None:
+    """Return the VRFs of a ToR: those that a port of it is in."""
+    plan = fabric.tenancy
+    assert plan is not None
+    used = {port.vrf for port in ports}
+    local = tuple(each for each in plan.tenants if each.name in used)
+    if not local:
+        return None
+    source = _loopback_address(fabric, at, fabric.addresses.loopbacks4) if plan.tunnels else None
+    families = ("ipv4" if fabric.addresses.hosts4 else "", "ipv6" if fabric.addresses.hosts6 else "")
+    return TenantVrfs(source, local, tuple(filter(None, families)), plan.mtu)
 
 
 def _external_ports(
@@ -152,6 +167,7 @@ def _fabric_ports(fabric: Design, at: SwitchId) -> tuple[tuple[Port, ...], tuple
     names = links.port_names(fabric, at)
     reserved = set(layout.down[len(layout.down) - layout.reserved :]) if layout.reserved else set()
     mtu, profiles, evpn = fabric.switch_mtu, fabric.profiles, fabric.evpn
+    tenancy, rails = fabric.tenancy, _host_rails(fabric, at) if fabric.tenancy else {}
     groups = _host_groups(fabric, at) if evpn else {}
     to_hosts, to_switches, of_sessions = (
         partial(_format_label, words, own_name) if words else None
@@ -185,11 +201,15 @@ def _fabric_ports(fabric: Design, at: SwitchId) -> tuple[tuple[Port, ...], tuple
                 )
             )  # fmt: skip
             continue
+        vrf, own_mtu = "", mtu
+        if tenancy and way is _HOST:
+            tenant = tenancy.find_tenant(peer, rails[peer, far])
+            vrf, own_mtu, shut = tenant.name if tenant else "", tenancy.mtu, shut or tenant is None
         ports.append(
             Port(
-                name, cage, child, children, lanes, speed, way, not shut, mtu, Peer(peer, far), cable_m, medium,
+                name, cage, child, children, lanes, speed, way, not shut, own_mtu, Peer(peer, far), cable_m, medium,
                 local4 and local4 + length, local6 and local6 + "/127", unnumbered, profile, False, True, None,
-                label,
+                label, vrf,
             )
         )  # fmt: skip
         if way is _HOST:
@@ -225,6 +245,19 @@ def _host_groups(fabric: Design, at: SwitchId) -> dict[str, int]:
     return {
         unit.hosts[slot]: unit.group for unit, slots, _ in links.served_slots(fabric, at) for slot in slots
     }
+
+
+def _host_rails(fabric: Design, at: SwitchId) -> dict[tuple[str, str], int]:
+    """Host of a ToR and name of its port -> rail."""
+    if at.tier is not TierName.TOR:
+        return {}
+    found: dict[tuple[str, str], int] = {}
+    for unit, slots, rails in links.served_slots(fabric, at):
+        nic_ports = fabric.attachments[unit.group].nic_ports
+        for rail in rails:
+            port = host_port_name(nic_ports, rail, at.nic_port, fabric.network)
+            found |= {(unit.hosts[slot], port): rail for slot in slots}
+    return found
 
 
 def _format_label(words: str, device: str, port: str, peer: str, peer_port: str) -> str:
@@ -272,11 +305,11 @@ def _expand_bgp(
         at.tier,
         has_upstream=above,
         drained=drained,
-        fabric=_fabric_lists(addresses, fabric.aggregate_bits(), fabric.evpn is not None),
+        fabric=_fabric_lists(addresses, fabric.aggregate_bits(), not fabric.underlay_hosts),
         connected=prefix_lists("CONNECTED", connected),
         own=prefix_lists("OWN", own) if at.tier is TierName.TOR else (),
         outside=outside,
-        evpn=fabric.evpn is not None,
+        evpn=fabric.overlay,
     )
     groups = []
     if at.tier is not TierName.TOR:
@@ -292,7 +325,7 @@ def _expand_bgp(
     if above:
         limit = _raise_limit(plan.limit_from_above, bool(outside.accepted), fabric)
         groups.append(PeerGroup("UPSTREAM", "FROM-UPSTREAM", "TO-UPSTREAM", limit))
-    if fabric.evpn:
+    if fabric.overlay:
         groups = [replace(group, evpn=EVPN_MAPS[group.name]) for group in groups]
     outsiders = {exit_.outsider.group: exit_.outsider for exit_ in exits.values()}
     for name, _ in outside.parties:
@@ -314,7 +347,7 @@ def _expand_bgp(
         community_lists=rules.community_lists,
         route_maps=rules.route_maps,
         static_map="STATIC" if outside.static else None,
-        evpn_transit=fabric.evpn is not None and at.tier is not TierName.TOR,
+        evpn_transit=fabric.overlay and at.tier is not TierName.TOR,
     )
 
 
@@ -359,11 +392,11 @@ def _address_families(addresses: AddressPlan) -> Iterator[tuple[int, int, Pool, 
 
 
 @memoize_by_identity
-def _fabric_lists(addresses: AddressPlan, bits: int, evpn: bool) -> tuple[PrefixList, ...]:
-    """What all switches originate; hosts of segments are behind VTEPs, and no part of the underlay."""
+def _fabric_lists(addresses: AddressPlan, bits: int, hidden: bool) -> tuple[PrefixList, ...]:
+    """What all switches originate; `hidden`: hosts are in segments or VRFs of tenants, and no part of that."""
     rules = []
     for version, full, hosts, loopbacks in _address_families(addresses):
-        if not evpn:
+        if not hidden:
             rules.append((version, PrefixRule(str(hosts), full - bits, full - bits)))
         rules.append((version, PrefixRule(str(loopbacks), full, full)))
     return prefix_lists("FABRIC", rules)
@@ -379,9 +412,9 @@ def _originated_families(fabric: Design, at: SwitchId) -> Iterator[tuple[int, in
 def _host_aggregates(fabric: Design, at: SwitchId, hosts: Pool) -> Iterator[str]:
     """Return the blocks of the host links of a ToR: one for its unit, and one for each unit of guests that it serves.
 
-    None where hosts are in segments: their subnets are not its own.
+    None where hosts are in segments or VRFs of tenants: their subnets are not in the table that switches share.
     """
-    if fabric.evpn:
+    if not fabric.underlay_hosts:
         return
     for unit, _, _ in links.served_slots(fabric, at):
         block = links.host_blocks(fabric, at, unit.coordinate)[hosts.version == 6]

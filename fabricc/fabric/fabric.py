@@ -35,10 +35,17 @@ class Fabric(Design):
         for switch in self.switch_ids():
             name = switch_name(self, switch) if alone else ""
             group = self.units[switch.unit].group if switch.tier is TierName.TOR else -1
-            key = (switch.tier, group, name if name in alone else None)
+            key = (switch.tier, group, name if name in alone else None, self._has_tenants(switch))
             if key not in seen:
                 seen.add(key)
                 yield switch
+
+    def _has_tenants(self, switch: SwitchId) -> bool:
+        """Whether a port of a ToR belongs to a tenant."""
+        if self.tenancy is None or switch.tier is not TierName.TOR:
+            return False
+        served = links.served_slots(self, switch)
+        return any(unit.hosts[slot] in self.tenancy.of_host for unit, slots, _ in served for slot in slots)
 
     def with_far_ends(self, names: Set[str]) -> set[str]:
         """These devices, and what stands at the far ends of the cables of those that are switches."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.paths import Alike, PortPaths
     from fabricc.fabric.qos import PortProfile, SwitchQos
     from fabricc.fabric.routing import Bgp, Clause, LoadBalancing, PrefixRule, RouteMap
+    from fabricc.fabric.tenants import TenantVrfs
 
 Value = str | int
 Facts = dict[str, Value]
@@ -163,6 +164,7 @@ SETTINGS = {
     "bgp/redistribute_static": "static routes taken into BGP",
     "bgp/neighbor[": "passwords of BGP sessions",
     "interface[": "marking of what arrives from outside",
+    "tenant[": "tenants",
     "evpn/": "EVPN-VXLAN",
     "trimming/": "packet trimming",
     "link_retry": "link-layer retry",
@@ -213,6 +215,8 @@ def evpn_facts(switch: Switch) -> Facts:
             facts[prefix + "next_hop"] = "unchanged"
     if switch.bgp.evpn_transit:
         facts["evpn/route_targets"] = "all"
+    if switch.tenants:
+        facts |= _tenant_facts(switch.tenants)
     if (vtep := switch.vtep) is None:
         return facts
     facts["evpn/source"] = vtep.source
@@ -234,6 +238,25 @@ def evpn_facts(switch: Switch) -> Facts:
         facts[prefix + "distinguisher"] = vtep.distinguisher(vrf.vlan)
         facts[prefix + "route_target"] = route_target(vrf.vni)
     facts |= {f"evpn/port[{port.name}]": port.segment for port in switch.ports if port.segment is not None}
+    return facts
+
+
+def _tenant_facts(tenants: TenantVrfs) -> Facts:
+    """Return the facts of the VRFs of tenants, but for their ports; with one fact for VRFs that no tunnel joins."""
+    if tenants.source is None:
+        return {f"tenant[{each.name}]": "isolated" for each in tenants.tenants}
+    facts: Facts = {
+        "evpn/source": tenants.source,
+        "evpn/outer_dscp": "copied",
+        "evpn/inner_dscp": "kept",
+        "evpn/ecn": "carried",
+    }
+    for tenant in tenants.tenants:
+        prefix = f"evpn/vrf[{tenant.name}]/"
+        facts[prefix + "vni"] = tenant.vni
+        facts[prefix + "distinguisher"] = tenants.distinguisher(tenant)
+        facts[prefix + "route_target"] = tenant.route_target
+        facts[prefix + "prefixes"] = ",".join(tenants.families)
     return facts
 
 
@@ -288,6 +311,8 @@ def _port_facts(facts: Facts, paths: PortPaths, port: Port) -> None:
         facts[paths["ipv6"]] = port.ipv6
     if port.unnumbered:
         facts[paths["unnumbered"]] = "true"
+    if port.vrf:
+        facts[paths["vrf"]] = port.vrf
 
 
 def _qos_facts(facts: Facts, qos: SwitchQos) -> None:

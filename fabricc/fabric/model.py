@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.evpn import Vtep
     from fabricc.fabric.qos import SwitchQos, TrafficClass
     from fabricc.fabric.routing import Bgp, StaticRoute
+    from fabricc.fabric.tenants import TenantVrfs
 
 
 class Direction(StrEnum):
@@ -53,6 +54,7 @@ class Port:
         reserved: True for a port that the spec keeps free for the user: unused and shut, but not to be planned over.
         trusted: packets that arrive are classified by their DSCP; else they are in the default class and get its DSCP.
         segment: VLAN that the port is an access port of; None for a routed one.
+        vrf: VRF of the tenant that the port belongs to; "" for the routing table that switches share.
         label: what it is described by where the spec has words of its own; "" for the usual ones.
     """
 
@@ -76,6 +78,7 @@ class Port:
     trusted: bool = True
     segment: int | None = None
     label: str = ""
+    vrf: str = ""
 
     @property
     def description(self) -> str:
@@ -173,6 +176,7 @@ class Switch:
         ports: every fabric cage's ports in panel order, the unused ones too; last those that a cage has more of
             because external links split it.
         vtep: its segments with EVPN-VXLAN; None without, and above ToRs.
+        tenants: the VRFs of tenants with EVPN-VXLAN or without; None where there are none, and above ToRs.
     """
 
     name: str
@@ -195,6 +199,7 @@ class Switch:
     overlays: tuple[Overlay, ...] = ()
     static_routes: tuple[StaticRoute, ...] = ()
     vtep: Vtep | None = None
+    tenants: TenantVrfs | None = None
 
     @property
     def tier_index(self) -> int:

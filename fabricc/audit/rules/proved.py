@@ -28,6 +28,7 @@ from fabricc.proof.invariants.rules import RULES, findings_of
 from fabricc.proof.invariants.segments import agreement
 from fabricc.proof.invariants.sessions import session_breaches
 from fabricc.proof.invariants.survey import digest_of
+from fabricc.proof.invariants.tenants import with_tenants
 from fabricc.proof.invariants.transit import kinds_of, routing_findings
 from fabricc.proof.invariants.view import between_switches, priorities
 from fabricc.rules.classes import classes_of
@@ -373,4 +374,5 @@ def _answers(
         if segments
         else Answer(None, "no segments")
     )
+    answers[23] = yes if with_tenants(seen) else Answer(None, "no VRFs of tenants")
     return answers

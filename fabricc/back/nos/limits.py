@@ -174,6 +174,13 @@ def segments(reason: str, *, on_tors: bool = False) -> Limit:
     )  # fmt: skip
 
 
+def tenants(reason: str) -> Limit:
+    """No VRFs of tenants: nothing is written, so that nothing is half isolated; no spec can accept it."""
+    return Limit("FAB3300", feature="tenants", asked=lambda switch: switch.tenants is not None, reason=reason,
+        remedy="remove `tenants`, or take a system that has them, by `fabricc docs tenants`",
+    )  # fmt: skip
+
+
 def managed_over_ipv6(switch: Switch) -> list[Management]:
     """How the switch is managed, where that is over IPv6."""
     return [switch.management] if ":" in switch.management.address else []

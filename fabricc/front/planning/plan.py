@@ -34,6 +34,7 @@ from fabricc.front.planning.racks import domain_groups, rack_findings, racks_of
 from fabricc.front.planning.renaming import apply_names, with_moves
 from fabricc.front.planning.resilience import ratio_findings, resilience_findings, spine_findings
 from fabricc.front.planning.shape import Sizing, check_joined, size_fabric
+from fabricc.front.planning.tenants import with_tenants
 from fabricc.front.planning.tors import REPIN
 from fabricc.front.planning.units import assign_identities, border_units, capacity_units, count_digits
 from fabricc.front.planning.uplinks import spread_findings, spread_links, spread_pins
@@ -115,8 +116,8 @@ def plan_fabric(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming)
         findings.extend(spread_findings(spec, sizing, uplinks))
         used = _in_use(addresses, sizing.shape)
         sizing = with_border(spec, models, sizing)
-        fabric, names = _assemble_fabric(
-            spec, found, models, tiers, sizing, uplinks, strides, used, routing, naming, names, findings,
+        fabric, names, tenants = _assemble_fabric(
+            spec, found, models, tiers, sizing, uplinks, strides, used, routing, naming, names, lock.tenants, findings,
             lambda other: plan_fabric(other, catalog, lock, naming).fabric,
         )  # fmt: skip
     except UnfitError as unfit:
@@ -129,7 +130,12 @@ def plan_fabric(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming)
     pinned |= spread_pins(sizing, uplinks, lock)
     pinned |= beside_pins(spec, sizing.bottom.attached, sizing.bottom.beside)
     new_lock = Lock(
-        strides=pinned, units=found.locked_units, hosts=found.locked_hosts, links=outside, names=names
+        strides=pinned,
+        units=found.locked_units,
+        hosts=found.locked_hosts,
+        links=outside,
+        names=names,
+        tenants=tenants,
     )
     failed = worst_severity(soften_errors(findings, spec.accept)) is Severity.ERROR
     return Plan(None if failed else fabric, new_lock, tuple(findings), fabric)
@@ -313,9 +319,10 @@ def _assemble_fabric(
     routing: RoutingPlan,
     naming: Naming,
     names: dict[str, str],
+    tenants: Mapping[str, int],
     findings: list[Diagnostic],
     planner: Planner,
-) -> tuple[Fabric, dict[str, str]]:
+) -> tuple[Fabric, dict[str, str], dict[str, int]]:
     hosts_alone = Fabric(
         cluster=spec.cluster,
         shape=sizing.shape,
@@ -367,7 +374,8 @@ def _assemble_fabric(
     findings.extend(resilience_findings(spec, fabric))
     changed = given_links(spec, apply_overrides(spec, fabric, models, naming, findings), findings)
     routed = add_external(spec, changed, naming, findings, planner)
-    return plan_quality(spec, with_segments(spec, routed, findings), naming, findings), names
+    divided, numbers = with_tenants(spec, with_segments(spec, routed, findings), tenants, findings)
+    return plan_quality(spec, divided, naming, findings), names, numbers
 
 
 def _port_names(

@@ -37,6 +37,7 @@ MEANINGLESS = {
     "overlays": ("no switch has a file of its own", ""),
     "identities": ("a subnet has neither ASNs nor loopbacks", ""),
     "evpn": ("partitions keep tenants apart", "See `infiniband.partitions`."),
+    "tenants": ("partitions keep tenants apart", "See `infiniband.partitions`."),
     "external": ("a subnet ends at its routers, and fabricc plans none", ""),
 }
 """Sections of Ethernet fabrics -> why they mean nothing here, and what does."""

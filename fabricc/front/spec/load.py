@@ -42,6 +42,7 @@ from fabricc.front.spec.moves import build_replaced, check_moves
 from fabricc.front.spec.network_groups import Stated, groups_of
 from fabricc.front.spec.networks import INHERITED, number_networks, section_of
 from fabricc.front.spec.pools import build_addressing, build_management, check_management_overlap
+from fabricc.front.spec.tenants import build_tenants
 from fabricc.front.spec.validate import schema_problems
 
 if TYPE_CHECKING:
@@ -109,8 +110,8 @@ def read_spec(raw: bytes, file: str, numbers: Mapping[str, int] | None = None) -
 
 GAPS = "FAB5"
 """Codes of what a NOS cannot express, or no source supports: even its errors may be accepted, as a lab does."""
-BETS = frozenset({"FAB4004", "FAB4005", "FAB4010", "FAB4012"})
-"""Codes of what is not lossless in the worst case, which a spec may bet against."""
+BETS = frozenset({"FAB3319", "FAB3321", "FAB4004", "FAB4005", "FAB4010", "FAB4012"})
+"""Codes of what is not lossless in the worst case, or that no source confirms, which a spec may bet against."""
 
 
 def soften_errors(diagnostics: Iterable[Diagnostic], accept: Iterable[Acceptance]) -> list[Diagnostic]:
@@ -290,6 +291,7 @@ def _assemble_spec(
     evpn = build_evpn(fit["evpn"], fit, findings) if "evpn" in fit and infiniband is None else None
     if evpn is not None and addressing and management:
         check_subnets(evpn, own_networks(addressing, management, spines="spines" in raw), findings)
+    tenants = build_tenants(fit["tenants"], fit, findings) if "tenants" in fit and infiniband is None else ()
     needed = {"cluster", "tors", "mtu", "overrides", "buffers"}
     if unfit or needed - fit.keys() or not (gpus and addressing and management and routing and cables):
         return None, accept
@@ -332,6 +334,7 @@ def _assemble_spec(
         overlays=tuple(_read_overlay(each) for each in fit.get("overlays", ())),
         external=external,
         evpn=evpn,
+        tenants=tenants,
         identities=dict(fit.get("identities", {})),
         moved=moved,
         replaced=replaced,

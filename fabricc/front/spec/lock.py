@@ -20,8 +20,8 @@ NUMBER = r"0|[1-9][0-9]{0,9}"
 CLUSTER = pattern(r"cluster ([a-z0-9][a-z0-9-]{0,31})")
 LINK = r"[a-z0-9][a-z0-9_.:/-]{0,255}"
 LINE = pattern(
-    rf"(?:(stride|unit|switch) ({KEY}) ({NUMBER})|(host) ({KEY}) ({NUMBER}) ({NUMBER})|(link) ({LINK}) ({NUMBER})|"
-    rf"(name) ({KEY}) ({KEY}))"
+    rf"(?:(stride|unit|switch|tenant) ({KEY}) ({NUMBER})|(host) ({KEY}) ({NUMBER}) ({NUMBER})|"
+    rf"(link) ({LINK}) ({NUMBER})|(name) ({KEY}) ({KEY}))"
 )
 NETWORK = pattern(rf"network ([a-z]{{1,10}}) (?:({NUMBER})|(.*))")
 """A further network of the hosts: its number, or an item of its own."""
@@ -33,9 +33,9 @@ _COUNTS = pattern(r"(?P<digits>[a-z]+_digits)|links_per_[a-z]+|spread_spines")
 _MOST_DIGITS = 9
 _MOST_NETWORKS = 63  # as many blocks of AS numbers are private
 _LINES = (
-    "Lines are `cluster NAME`, `stride NAME N`, `unit KEY N`, `host NAME UNIT SLOT`, `switch NAME N`, `link KEY N` and "
-    "`name NAME NAME`, and with `network NAME` before them, or a number after it, those of a further network; restore "
-    "it from Git."
+    "Lines are `cluster NAME`, `stride NAME N`, `unit KEY N`, `host NAME UNIT SLOT`, `switch NAME N`, `link KEY N`, "
+    "`tenant NAME N` and `name NAME NAME`, and with `network NAME` before them, or a number after it, those of a "
+    "further network; restore it from Git."
 )
 CONFLICT = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 
@@ -49,6 +49,7 @@ class Lock:
         units: key of a unit or rack -> its coordinate.
         hosts: host name -> (coordinate of its unit, slot in the unit).
         switches: management switch -> its number.
+        tenants: tenant -> its number, also after it left the spec.
         names: computed name of a unit, switch or counted host -> the one that it has instead.
         cluster: the cluster with these numbers; empty in locks of releases that did not record it.
         links: party, switch and port of an external link -> its number in the party's network, also after it left.
@@ -65,6 +66,7 @@ class Lock:
     switches: Mapping[str, int] = field(default_factory=dict)
     links: Mapping[str, int] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
+    tenants: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def numbers(self) -> dict[str, int]:
@@ -93,6 +95,7 @@ def _format_items(lock: Lock) -> list[str]:
     lines += [f"unit {key} {coordinate}" for key, coordinate in sorted(lock.units.items())]
     lines += [f"host {name} {unit} {slot}" for name, (unit, slot) in sorted(lock.hosts.items())]
     lines += [f"switch {name} {number}" for name, number in sorted(lock.switches.items())]
+    lines += [f"tenant {name} {number}" for name, number in sorted(lock.tenants.items())]
     lines += [f"link {key} {number}" for key, number in sorted(lock.links.items())]
     lines += [f"name {computed} {name}" for computed, name in sorted(lock.names.items())]
     for line in lines:
@@ -139,6 +142,7 @@ class _Reader:
         self.switches: dict[str, int] = {}
         self.links: dict[str, int] = {}
         self.names: dict[str, str] = {}
+        self.tenants: dict[str, int] = {}
         self.lines: dict[tuple[str, str], int] = {}
         self.owners: dict[tuple[int, ...], str] = {}
         self.numbers: dict[tuple[str, int], str] = {}
@@ -178,7 +182,7 @@ class _Reader:
         networks = {name: each._lock() for name, each in self.networks.items() if each.number}
         own, more = (
             (self.strides, self.units, self.hosts, self.cluster),
-            (self.switches, self.links, self.names),
+            (self.switches, self.links, self.names, self.tenants),
         )
         return Lock(*own, networks, self.number, *more)
 
@@ -245,6 +249,9 @@ class _Reader:
         elif kind == "switch":
             self.switches[key] = int(match[3])
             self._own((-1, self.switches[key]), kind, key, number)
+        elif kind == "tenant":
+            self.tenants[key] = int(match[3])
+            self._own((-2, self.tenants[key]), kind, key, number)
         elif kind == "link":
             self._claim_link(key, int(match[10]), number)
         elif kind == "unit":
@@ -286,6 +293,7 @@ class _Reader:
                 "unit": f"coordinate {coordinate[0]}",
                 "host": f"unit {coordinate[0]} slot {coordinate[-1]}",
                 "switch": f"number {coordinate[-1]}",
+                "tenant": f"number {coordinate[-1]}",
             }[kind]
             self._report_problem(
                 "FAB0034",

@@ -460,6 +460,23 @@ class EvpnWish:
 
 
 @dataclass(frozen=True, slots=True)
+class TenantWish:
+    """A tenant as the spec has it.
+
+    Attributes:
+        hosts, racks: names, without ranges.
+        gpus: GPUs of each of `hosts`; None for all of them.
+        reach: further networks that its hosts are in as well.
+    """
+
+    name: str
+    hosts: tuple[str, ...]
+    racks: tuple[str, ...]
+    gpus: tuple[int, ...] | None
+    reach: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionSpec:
     """A tenant as the spec has it: low 15 bits of its P_Key, and names of units and hosts."""
 
@@ -507,6 +524,7 @@ class ClusterSpec:
         headroom_oversubscription: headroom demand over the shared headroom pool; None for the platform's own.
         infiniband: the subnet with `fabric: infiniband`, when all that is of Ethernet has no meaning; else None.
         evpn: segments of the hosts, or None for routed links to them.
+        tenants: in spec order; empty where hosts share the fabric's routing table.
         identities: files of tables of identities, `devices`, `links` and `management`; what they give is in the next
             four.
         given_racks: device -> rack that it stands in.
@@ -545,6 +563,7 @@ class ClusterSpec:
     networks: Mapping[str, ClusterSpec] = field(default_factory=dict)
     external: tuple[Outsider, ...] = ()
     evpn: EvpnWish | None = None
+    tenants: tuple[TenantWish, ...] = ()
     identities: Mapping[str, str] = field(default_factory=dict)
     given_devices: tuple[DeviceRow, ...] = ()
     given_links: tuple[LinkRow, ...] = ()

@@ -1,4 +1,4 @@
-"""The twenty-two invariants of a lossless fabric: number, code, title and remedy, and the finding of a breach."""
+"""The twenty-three invariants of a lossless fabric: number, code, title and remedy, and the finding of a breach."""
 
 from __future__ import annotations
 
@@ -63,6 +63,8 @@ _RULES = (
          "Take and send at the edge what the spec states alone: prefixes in, aggregates out, none of another party."),
     Rule("FAB6340", "segments", "Segments",
          "Let every ToR say the same of a segment, and let EVPN routes pass from ToR to ToR as they are."),
+    Rule("FAB6341", "tenants", "Tenants",
+         "Keep each port to a host in its tenant's VRF, with a VNI and a route target that no other tenant has."),
 )  # fmt: skip
 
 RULES = dict(enumerate(_RULES, 1))

@@ -19,6 +19,7 @@ from zlib import crc32
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.fabric.model import Direction
 from fabricc.proof.invariants.rules import Breach, finding
+from fabricc.proof.invariants.tenants import is_tenant, tenant_breaches, with_tenants
 from fabricc.proof.invariants.view import between_switches
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ _NAMES = ("VNI", "VRF", "route target", "IPv4 gateway", "IPv6 gateway", "MTU", "
 _OWNERS = ("segment", "vrf")
 _STATED = Struct(f">{len(LEAVES)}I")
 _MAC = "the anycast gateways"
+_TENANT = "tenant "
+"""Before the name of a VRF that only ToRs with a port of its tenant have."""
 
 Statement = dict[str, object]
 
@@ -54,9 +57,14 @@ def packed_segments(seen: SwitchView) -> tuple[tuple[str, bytes], ...]:
     if not seen.evpn or seen.switch.tier_index:
         return ()
     said = [
-        (owner, _STATED.pack(*(_sum(each.get(leaf)) for leaf in LEAVES)))
+        (
+            _TENANT + owner if is_tenant(each) else owner,
+            _STATED.pack(*(_sum(each.get(leaf)) for leaf in LEAVES)),
+        )
         for owner, each in statements(seen).items()
     ]
+    if any(owner.startswith(_TENANT) for owner, _ in said):
+        return tuple(sorted(said))
     mac = _sum(seen.evpn.get("anycast_mac"))
     return tuple(sorted([*said, (_MAC, _STATED.pack(mac, *[0] * (len(LEAVES) - 1)))]))
 
@@ -68,6 +76,7 @@ def _sum(value: object) -> int:
 def segment_breaches(seen: SwitchView) -> Iterator[Breach]:
     """Invariant 22 as far as one switch shows it; nothing where neither plan nor files have segments."""
     if not seen.evpn and not seen.switch.bgp.evpn_sessions:
+        yield from tenant_breaches(seen, {})
         return
     yield from _carried(seen)
     if seen.switch.tier_index:
@@ -75,9 +84,14 @@ def segment_breaches(seen: SwitchView) -> Iterator[Breach]:
         return
     said = statements(seen)
     yield from _numbers(said)
-    yield from _gateways(said)
-    yield from _ports(seen, said)
-    yield from _sizes(seen, said)
+    if with_tenants(seen):
+        yield from tenant_breaches(seen, said)
+    elif said or seen.switch.vtep:
+        yield from _gateways(said)
+        yield from _ports(seen, said)
+        yield from _sizes(seen, said)
+    else:
+        return  # a ToR that no tenant has a port on
     source, loopback = seen.evpn.get("source"), seen.facts.get("loopback/ipv4")
     if source is None or f"{source}/32" != loopback:
         message = (
@@ -204,12 +218,13 @@ def agreement(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
     for tor in tors:
         for owner, packed in tor.segments:
             votes.setdefault(owner, Counter())[packed] += 1
+    yield from _shared(votes, tors)
     usual = {owner: max(count, key=lambda packed: (count[packed], packed)) for owner, count in votes.items()}
     for tor in tors:
         mine = dict(tor.segments)
         for owner, wanted in usual.items():
             if owner not in mine:
-                if votes[owner].total() * 2 > len(tors):
+                if not owner.startswith(_TENANT) and votes[owner].total() * 2 > len(tors):
                     yield finding(22, f"{tor.name} has no {owner}, which other ToRs have", tor.file, tor.line)
             elif mine[owner] != wanted:
                 pairs = zip(_STATED.unpack(mine[owner]), _STATED.unpack(wanted), _NAMES, strict=True)
@@ -220,5 +235,21 @@ def agreement(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
                     f"{tor.name} says of {owner} another {join_words(other, len(other))} than other ToRs"
                 )
                 yield finding(22, message, tor.file, tor.line)
-            if owner in mine and votes[owner].total() * 2 <= len(tors) and owner != _MAC:
+            rare = votes[owner].total() * 2 <= len(tors) and not owner.startswith(_TENANT)
+            if owner in mine and rare and owner != _MAC:
                 yield finding(22, f"{tor.name} has {owner}, which other ToRs do not have", tor.file, tor.line)
+
+
+def _shared(votes: dict[str, Counter[bytes]], tors: Sequence[SwitchDigest]) -> Iterator[Finding]:
+    """Report a VNI or route target of two tenants on whatever ToRs: their routes would join them."""
+    for leaf in ("vni", "route_target"):
+        at, first = LEAVES.index(leaf), dict[int, str]()
+        for owner, count in sorted(votes.items()):
+            if not owner.startswith(_TENANT):
+                continue
+            for packed in count:
+                value = _STATED.unpack(packed)[at]
+                if value and (other := first.setdefault(value, owner)) != owner:
+                    tor = next(each for each in tors if (owner, packed) in each.segments)
+                    message = f"{tor.name} gives {owner} the {_NAMES[at]} of {other}"
+                    yield finding(23, message, tor.file, tor.line)

@@ -24,7 +24,7 @@ from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
 from fabricc.fabric.model import Direction
 from fabricc.fabric.qos import Trimming, Watchdog
 from fabricc.fabric.routing import LoadBalancing, PrefixList, PrefixRule, Spreading
-from tests import outward, segmented
+from tests import outward, segmented, tenanted
 from tests.back.nos.cumulus.variants import VARIANTS as CUMULUS_VARIANTS
 from tests.back.nos.cumulus.variants import variant as cumulus_variant
 from tests.back.nos.eos.variants import VARIANTS as EOS_VARIANTS
@@ -101,6 +101,8 @@ def switches(nos: str) -> Iterator[Switch]:
     yield from outward.switches(nos)
     if nos in segmented.EXPRESSED:
         yield from segmented.switches(nos)
+    if nos in tenanted.EXPRESSED:
+        yield from tenanted.switches(nos)
 
 
 def neutral(switch: Switch) -> Facts:

@@ -12,7 +12,7 @@ from fabricc.back.hosts.interfaces import SYSTEMS
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.compiled import compile_spec
 from fabricc.review.explain.ask import subject_of
-from tests import outward, segmented
+from tests import outward, segmented, tenanted
 from tests.back.hosts.variants import VARIANTS as HOSTS
 from tests.back.nos import feature_table
 from tests.review.explain.support import ROOT, known_of_front
@@ -41,6 +41,8 @@ def samples(nos: str) -> Iterator[Switch]:
     yield from outward.switches(nos)
     if nos in segmented.EXPRESSED:
         yield from segmented.switches(nos)
+    if nos in tenanted.EXPRESSED:
+        yield from tenanted.switches(nos)
 
 
 def settings_of(nos: str) -> Iterator[Switch]:

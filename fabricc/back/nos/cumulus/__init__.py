@@ -20,6 +20,7 @@ from fabricc.back.nos.cumulus import (
     services,
     services_rows,
     startup,
+    tenants,
     words,
 )
 from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
@@ -61,6 +62,7 @@ def render(switch: Switch) -> str:
         "router": {**bgp.router(switch, release), **bgp.adaptive_routing(switch, release)},
         "vrf": bgp.vrf(switch, release),
         **services.services(switch, release),
+        **tenants.tunnels(switch, release),
     }
     return startup.write([{"header": header}, {"set": content}])
 

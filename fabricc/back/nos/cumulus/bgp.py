@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from fabricc.back.nos.cumulus import tenants
 from fabricc.back.nos.cumulus.limits import release_of
 from fabricc.back.nos.cumulus.words import FABRIC
 from fabricc.back.nos.departures import LEFT_OUT, Departure
@@ -93,15 +94,20 @@ def vrf(switch: Switch, release: Release) -> Tree:
     """Everything below `vrf`."""
     bgp = switch.bgp
     static: Tree = {route.prefix: _static(route) for route in switch.static_routes}
+    carried: Tree = tenants.evpn_family(None, release) if bgp.evpn_sessions else {}
+    families: Tree = {f"{family}-unicast": _family(bgp, family, release) for family in FAMILIES.values()}
     process = _stated({
-        "address-family": {f"{family}-unicast": _family(bgp, family, release) for family in FAMILIES.values()},
+        "address-family": {**families, **carried},
         release.enable: release.on,
         "neighbor": {(session.remote or session.port): _neighbor(session) for session in bgp.sessions},
         **_switches(bgp, release),
         "peer-group": {name: _group(bgp, group, kind, release) for name, group, kind in peer_groups(bgp)},
         "timers": {"hold": bgp.hold_s, "keepalive": bgp.keepalive_s},
     })  # fmt: skip
-    return {"default": {"router": _stated({"bgp": process, "static": static})}}
+    return {
+        "default": {"router": _stated({"bgp": process, "static": static})},
+        **tenants.vrfs(switch, release),
+    }
 
 
 def _switches(bgp: Bgp, release: Release) -> dict[str, Any]:
@@ -167,6 +173,8 @@ def _group(bgp: Bgp, group: PeerGroup, kind: Transport, release: Release) -> Tre
     }
     off: Tree = {release.enable: release.off}
     families: Tree = {f"{family}-unicast": on if family in active else off for family in FAMILIES.values()}
+    if group.evpn and kind is not Transport.IPV6:
+        families |= tenants.evpn_family(group, release)
     tree: Tree = {"address-family": families}
     if group.password:
         tree["password"] = group.password
@@ -248,6 +256,7 @@ def state(facts: Facts, switch: Switch) -> None:
     else:
         facts |= option_facts(bgp)
     facts |= outward_facts(switch)
+    tenants.state(facts, switch)
     for route in switch.static_routes:
         family = "ipv6" if ":" in route.prefix else "ipv4"
         facts[f"static_route[{route.prefix}]/family"] = f"{family}-unicast"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.cumulus import tenants
 from fabricc.back.nos.cumulus.bgp import BLACKHOLE, CLAUSE, FAMILIES, SWITCHES, TTL_SECURITY_HOPS
 from fabricc.back.nos.cumulus.startup import (
     File,
     at,
     entries,
+    entry,
     fixed,
     is_on,
     line_of,
@@ -17,7 +19,7 @@ from fabricc.back.nos.cumulus.startup import (
     on_off,
     table,
 )
-from fabricc.back.reading import Entry, Fact, Keep, Row, Scope
+from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Scope
 from fabricc.fabric.facts import clause_text, format_boolean, static_text
 from fabricc.fabric.routing import Clause, Spreading
 
@@ -87,24 +89,30 @@ def rows(release: Release) -> Sequence[Row]:
         *on,
         node("timers", Fact("keepalive <integer>", "bgp/keepalive_s"), Fact("hold <integer>", "bgp/hold_s")),
         *(_switch(release, *path) for path in SWITCHES.values()),
-        table("address-family", "<ipv4-unicast|ipv6-unicast>",
-            *on,
-            Keep("multipaths ebgp <integer>", "paths"),
-            node("redistribute",
-                node("connected", *on, Keep("route-map <word>", "map")),
-                node("static", *on, Keep("route-map <word>", "map")),
+        node("address-family",
+            entry("<ipv4-unicast|ipv6-unicast>",
+                *on,
+                Keep("multipaths ebgp <integer>", "paths"),
+                node("redistribute",
+                    node("connected", *on, Keep("route-map <word>", "map")),
+                    node("static", *on, Keep("route-map <word>", "map")),
+                ),
+                table("aggregate-route", "<word>",
+                    Keep(f"summary-only {release.on}", "on", "true"),
+                    Keep(f"summary-only {release.off}", "on", "false"),
+                ),
             ),
-            table("aggregate-route", "<word>",
-                Keep(f"summary-only {release.on}", "on", "true"),
-                Keep(f"summary-only {release.off}", "on", "false"),
-            ),
+            tenants.process_row(release),
         ),
         table("peer-group", "<word>",
-            table("address-family", "<ipv4-unicast|ipv6-unicast>",
-                *on,
-                Keep("policy inbound route-map <word>", "import"),
-                Keep("policy outbound route-map <word>", "export"),
-                Keep("prefix-limits inbound maximum <integer>", "maximum_prefixes"),
+            node("address-family",
+                entry("<ipv4-unicast|ipv6-unicast>",
+                    *on,
+                    Keep("policy inbound route-map <word>", "import"),
+                    Keep("policy outbound route-map <word>", "export"),
+                    Keep("prefix-limits inbound maximum <integer>", "maximum_prefixes"),
+                ),
+                tenants.process_row(release),
             ),
             Keep("password <word>", "password"),
             node("ttl-security", *on, Keep("hops <integer>", "hops")),
@@ -123,7 +131,12 @@ def rows(release: Release) -> Sequence[Row]:
         Keep("address-family <word>", "family"),
         table("via", "<word>", Keep("type <word>", "type")),
     )  # fmt: skip
-    return node("router", *router), node("vrf", node("default", node("router", process, static)))
+    default = node("default", node("router", process, static))
+    return (
+        node("router", *router),
+        node("vrf", default, Block("<word>", "tenant", tenants.vrf_rows(release))),
+        *tenants.top_rows(release),
+    )
 
 
 def _switch(release: Release, *path: str) -> Row:
@@ -139,8 +152,9 @@ def _switch(release: Release, *path: str) -> Row:
 class _Bgp(File):
     """BGP of one file."""
 
-    def __init__(self, file: File) -> None:
+    def __init__(self, file: File, *, overlay: bool) -> None:
         super().__init__(file.document, file.release)
+        self.overlay = overlay
         self.policy = at(self.root, "router", "policy")
 
     def read(self) -> None:
@@ -193,6 +207,12 @@ class _Bgp(File):
                 self._family(family, scope)
             else:
                 self.missing(process.line, f"{family}-unicast is missing")
+        carrying = {
+            str(name): str(each.values.get("group", ("", 0))[0])
+            for name, each in entries(process, "neighbor").items()
+        }
+        if self.overlay:
+            tenants.finish_sessions(self, process, carrying)
         groups = {str(name): self._group(str(name), s) for name, s in entries(process, "peer-group").items()}
         for name, neighbor in entries(process, "neighbor").items():
             self._neighbor(str(name), neighbor, groups, nearest(process, "peer-group"))
@@ -382,4 +402,4 @@ def _text(said: Mapping[str, tuple[Value, int]], key: str) -> str | None:
 
 def finish(file: File) -> None:
     """State policy, the process and its neighbors with the values of their peer groups."""
-    _Bgp(file).read()
+    _Bgp(file, overlay=tenants.finish_overlay(file)).read()

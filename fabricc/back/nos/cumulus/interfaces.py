@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus import bgp, bgp_rows, qos, qos_rows
+from fabricc.back.nos.cumulus import bgp, bgp_rows, qos, qos_rows, tenants
 from fabricc.back.nos.cumulus.limits import TRIMMING, has
 from fabricc.back.nos.cumulus.startup import File, at, fixed, is_on, line_of, nearest, node
 from fabricc.back.nos.cumulus.words import FABRIC, LOOPBACK, MANAGEMENT, MANAGEMENT_VRF, cage_name
@@ -87,7 +87,7 @@ def _port(port: Port, release: Release) -> Tree:
         "type": "swp",
     }
     if port.direction is not Direction.UNUSED:
-        row.update(_addresses(release, (port.ipv4, port.ipv6)))
+        row.update(_addresses(release, (port.ipv4, port.ipv6), vrf=port.vrf))
     return row
 
 
@@ -153,9 +153,11 @@ def _families(release: Release) -> tuple[str, ...]:
 
 def rows(release: Release) -> Sequence[Row]:
     """What is below `interface`."""
-    addresses = [Block(family, "", (Entry("address <prefix>", family),)) for family in _families(release)]
     vrf = Keep("vrf <word>", "vrf")
     inside = [] if release.family_addresses else [vrf]
+    addresses = [
+        Block(family, "", (Entry("address <prefix>", family), *inside)) for family in _families(release)
+    ]
     management = [
         node(family, Entry("address <prefix>", family), Fact("gateway <word>", "management/gateway"), *inside)
         for family in _families(release)
@@ -164,7 +166,7 @@ def rows(release: Release) -> Sequence[Row]:
         node(
             "interface",
             node(MANAGEMENT, fixed("type: eth"), *management, *([] if inside else [vrf])),
-            node(LOOPBACK, fixed("type: loopback"), *(node(b.pattern, *listed(b.rows)) for b in addresses)),
+            node(LOOPBACK, fixed("type: loopback"), *(node(b.pattern, listed(b.rows)[0]) for b in addresses)),
             Block("<keys>", "port", (
                 fixed("type: swp"),
                 Keep("description <word>", "description"),
@@ -177,6 +179,7 @@ def rows(release: Release) -> Sequence[Row]:
                     node("breakout", Block("<word>", "mode", (Keep("lanes-per-port <integer>", "lanes"),))),
                 )),
                 *addresses,
+                *([] if inside else [vrf]),
                 Block("router", "", (bgp_rows.adaptive_rows(release),)),
                 *qos_rows.PORT,
                 *([qos_rows.TRIMMED] if has(release.name, TRIMMING) else ()),
@@ -276,6 +279,12 @@ def _finish_port(file: File, name: str, port: Scope, release: Release) -> None:
         file.put(paths["enabled"], "true" if word == "up" else "false", line)
     for family in _families(release):
         _finish_addresses(file, port, family, f"interface[{name}]")
+    above = [port, *(part for family in _families(release) if (part := at(port, family)))]
+    for word, line in (each.values["vrf"] for each in above if "vrf" in each.values):
+        if word in (tenants.tenant_vrfs(file) or ()):
+            file.put(paths["vrf"], word, line)
+        else:
+            file.reject(line)
     if adaptive := at(port, "adaptive-routing"):
         taking_part = "true" if is_on(adaptive) else "false"
         file.put(paths["adaptive_routing"], taking_part, line_of(adaptive))

@@ -195,7 +195,11 @@ TRIMMING = Limit("FAB5723", setting="trimming/",
     since="5.14",
 )  # fmt: skip
 LIMITS = (
-    limits.segments("fabricc does not write it for Cumulus yet"),
+    limits.segments("fabricc does not write it for Cumulus yet", on_tors=True),
+    Limit("FAB5726", feature="{it} VRFs of tenants",
+        asked=lambda switch: [len(switch.tenants.tenants)] if switch.tenants else [],
+        allowed={"it": Range(0, words.MOST_VRFS)}, reason=f"a switch has {words.MOST_VRFS} VRFs at most",
+        remedy="spread the tenants over more ToRs"),
     Limit("FAB5702", feature="ports of {it} Gb/s", asked=limits.speeds, allowed={"it": words.SPEEDS},
         reason="`link speed` has no word for it (NVUE object model)",
         remedy="use one of " + ", ".join(f"{speed}G" for speed in words.SPEEDS)),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import qos
 from fabricc.back.nos.cumulus.limits import GNMI_SERVER, has, release_of
+from fabricc.back.nos.cumulus.tenants import reserved_vlans
 from fabricc.back.nos.cumulus.words import (
     ADMINISTRATOR,
     CONTROL_PLANE_LISTS,
@@ -123,7 +124,7 @@ def system(switch: Switch, release: Release) -> Tree:
         **qos.packet_trim(switch),
     }
     tree["hostname"] = switch.name
-    return tree
+    return {**tree, **reserved_vlans(switch)}
 
 
 def hashing(release: Release) -> Tree:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.cumulus import tenants
 from fabricc.back.nos.cumulus.limits import GNMI_SERVER, has
 from fabricc.back.nos.cumulus.services import (
     ACCESS,
@@ -63,6 +64,7 @@ def rows(release: Release) -> Sequence[Row]:
         ),
         node("control-plane", table("acl", "<word>", Keep("inbound", "inbound"))),
         node("aaa", _USER, *_login_rows(release)),
+        tenants.SYSTEM_ROW,
     ]
     if has(release.name, GNMI_SERVER):
         port = Fact("port <integer>", "management/gnmi_port")
@@ -117,6 +119,7 @@ def _login_rows(release: Release) -> tuple[Row, ...]:
 def finish(file: File) -> None:
     """State accounts, servers, TACACS+, SNMP, gNMI and who may reach them."""
     root, release = file.root, file.release
+    tenants.finish_system(file)
     _finish_users(file, root)
     for kind, (place, _) in server_settings(release).items():
         above = (place, kind, *((MANAGEMENT_VRF,) if place == "service" else ()))

@@ -109,3 +109,7 @@ def ssh_key(account: Account) -> tuple[str, str]:
     """The type and the key of an account's public key, without its comment."""
     kind, _, rest = account.ssh_key.partition(" ")
     return kind, rest.partition(" ")[0]
+
+
+MOST_VRFS = 255
+"""VRFs of a switch (NVIDIA, Virtual Routing and Forwarding)."""

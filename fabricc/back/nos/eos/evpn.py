@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.back.nos.departures import ROUNDED, Departure
 from fabricc.back.nos.eos import peering, switching
 from fabricc.back.nos.eos.settings import defaults, kept, settings
+from fabricc.back.nos.eos.tenants import TUNNEL_ROWS, UDP_PORT, put_isolated, put_prefixes, state_tenants
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Topic
 from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.evpn import Segment, Vrf
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
+    from fabricc.fabric.tenants import Tenant, TenantVrfs
 
-UDP_PORT = 4789
 SUPPRESSED = "suppressed"
 """What facts have of ports that send no router advertisements."""
 NO_LIMIT = 0
@@ -41,26 +42,43 @@ DEPARTURES = (
 
 @dataclass(frozen=True, slots=True)
 class EvpnView:
-    """Values of segments in the templates; `ipv6`: whether any has IPv6.
+    """Values of segments and tenants in the templates; `ipv6`: whether any has IPv6.
 
     Attributes:
+        tenants: whether the VRFs are those of tenants, without VLANs; `tunnels`: with a VNI each.
         vlan_routes, vrf_routes: segment or VRF, with route distinguisher and route target of its routes in BGP.
     """
 
     vlans: tuple[Segment, ...]
-    vrfs: tuple[Vrf, ...]
+    vrfs: tuple[Vrf, ...] | tuple[Tenant, ...]
     vlan_routes: list[tuple[Segment, str, str]]
-    vrf_routes: list[tuple[Vrf, str, str]]
+    vrf_routes: list[tuple[Vrf | Tenant, str, str]]
     mac: str
     mtu: int
     udp_port: int
     ipv6: bool
     router_id: str
+    tenants: bool = False
+    tunnels: bool = False
+
+
+def tenants_view(switch: Switch, tenants: TenantVrfs) -> EvpnView:
+    """Return the VRFs of tenants as the templates print them."""
+    tunnels = tenants.source is not None
+    routes: list[tuple[Vrf | Tenant, str, str]] = [
+        (each, tenants.distinguisher(each), each.route_target) for each in tenants.tenants if tunnels
+    ]
+    return EvpnView(
+        (), tenants.tenants, [], routes, "", tenants.mtu, UDP_PORT, ipv6="ipv6" in tenants.families,
+        router_id=switch.bgp.router_id, tenants=True, tunnels=tunnels,
+    )  # fmt: skip
 
 
 def evpn_view(switch: Switch) -> EvpnView:
-    """The segments of a ToR; empty without, and above ToRs."""
+    """The segments or tenants of a ToR; empty without, and above ToRs."""
     vtep = switch.vtep
+    if switch.tenants:
+        return tenants_view(switch, switch.tenants)
     if vtep is None:
         return EvpnView((), (), [], [], "", 0, UDP_PORT, ipv6=False, router_id="")
     return EvpnView(
@@ -86,6 +104,8 @@ def state(facts: Facts, switch: Switch) -> None:
         facts[f"bgp/neighbor[{key}]/maximum_prefixes"] = NO_LIMIT
         facts["evpn/route_targets"] = "all"
     facts |= evpn_facts(switch)
+    if switch.tenants:
+        state_tenants(facts, switch, switch.tenants)
     vtep = switch.vtep
     if vtep is None:
         return
@@ -190,6 +210,7 @@ ROWS: Sequence[Row] = (
         Keep("vxlan vlan <numbers> vni <numbers>", _ranges),
         Entry("vxlan vrf <word> vni <integer>", "vrfs", "{1}"),
         Fact("vxlan mlag source-interface <word>", "vxlan/source_mlag"),
+        *TUNNEL_ROWS,
         Entry("vxlan flood vtep <address>...", "peers"),
         Entry("vxlan flood vtep add <address>...", "peers"),
         Entry("vxlan vlan <integer> multicast group <word>", "groups", "{1}"),
@@ -295,6 +316,8 @@ def finish_process(document: Document, bgp: Scope) -> None:
         at = f"vrf[{name}]/"
         if name in routed or _only_ours(scope):
             _put_routes(document, f"evpn/vrf[{name}]/", scope)
+            if "redistribute_connected" in scope.values:
+                put_prefixes(document, str(name), scope.values["redistribute_connected"][1])
             for way in ("import", "export"):
                 document.put_set(at + way, scope.table(f"vpn {way}"))
         else:
@@ -402,6 +425,7 @@ def _vrfs(document: Document, found: Segments) -> None:
             document.put(f"vrf[{vrf}]/routed", "true", routed[-1][1])
     for vrf, said in scope.table("off").items():
         document.put(f"vrf[{vrf}]/routed", "false", said[1])
+    put_isolated(document, families)
 
 
 TOPIC = Topic(ROWS, finish)

@@ -9,6 +9,7 @@ from fabricc.back.nos.cli_dialect.policy_view import clause_view
 from fabricc.back.nos.frr import evpn, igp, policy, routing, sessions
 from fabricc.back.nos.frr.sessions import FAMILIES, joint
 from fabricc.back.nos.frr.settings import put_settings, settings, settings_in
+from fabricc.back.nos.frr.tenants import take_prefixes
 from fabricc.back.nos.frr.words import (
     ANY,
     BFD_INTERVAL_MS,
@@ -326,6 +327,9 @@ def _finish(multipath_limit: int, document: Document) -> None:
     for _, bgp in processes[1:]:
         document.reject(bgp.line)
     for name, tenant in scope.each("tenant").items():
+        families, line = take_prefixes(tenant)
+        if families:
+            tenant.values["prefixes"] = (",".join(families), line)
         if _routes(tenant):
             prefix = f"vrf[{name}]/"
             document.put(f"{prefix}bgp/asn", *tenant.values["asn"])
@@ -337,7 +341,7 @@ def _finish(multipath_limit: int, document: Document) -> None:
 
 def _routes(tenant: Scope) -> bool:
     """Whether a process of a routing instance does more than name what EVPN makes of it."""
-    return not tenant.values.keys() <= {"asn", "router_id", "distinguisher"} or bool(
+    return not tenant.values.keys() <= {"asn", "router_id", "distinguisher", "prefixes"} or bool(
         tenant.scopes or tenant.tables.keys() - {"imports", "exports"}
     )
 

@@ -12,6 +12,15 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.sessions import of_family
 from fabricc.back.nos.frr.settings import put_settings, settings
+from fabricc.back.nos.frr.tenants import (
+    local_vtep,
+    put_isolated,
+    put_tunnels,
+    read_command,
+    state_tenants,
+    tenants_view,
+)
+from fabricc.back.nos.frr.words import FIRST_TABLE
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, Silent
 from fabricc.fabric.evpn import route_target
 from fabricc.fabric.facts import evpn_facts, neighbor_key
@@ -22,10 +31,9 @@ if TYPE_CHECKING:
     from fabricc.fabric.evpn import Segment, Vrf, Vtep
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Switch
+    from fabricc.fabric.tenants import Tenant
 
 BRIDGE = "bridge"
-FIRST_TABLE = 1001
-"""First routing table of VRFs in ifupdown2; a VRF has that of its VLAN from here on, up to 4700 of 5000."""
 KERNEL = {"net.ipv6.conf.default.accept_untracked_na": 1, "net.ipv6.conf.default.accept_dad": 0}
 """Kernel settings (ip-sysctl): hosts that answer the request of another ToR's gateway, whose MAC is that of their own,
 are noted and announced, for IPv4 by `arp-accept`; nobody looks for duplicates of IPv6 addresses, as gateways are some.
@@ -46,11 +54,12 @@ def sysctls(switch: Switch) -> dict[str, int]:
 
 
 def segments_view(switch: Switch) -> dict[str, object]:
-    """What `interfaces.j2` prints of segments; nothing without."""
-    vtep = switch.vtep
+    """What `interfaces.j2` prints of segments and tenants; nothing without."""
+    vtep = local_vtep(switch)
     if vtep is None:
-        return {"vtep": None}
+        return {"vtep": None, **tenants_view(switch)}
     return {
+        **tenants_view(switch),
         "vtep": {
             "bridge": BRIDGE, "mtu": vtep.mtu, "source": vtep.source, "ports": bridge_ports(switch, vtep),
             "vlans": vlans(vtep), "vnis": _devices(vtep), "segments": vtep.segments, "vrfs": vtep.vrfs,
@@ -78,12 +87,19 @@ def _devices(vtep: Vtep) -> list[tuple[Segment | Vrf, bool]]:
 
 def routes_view(switch: Switch) -> dict[str, object]:
     """What `frr.conf.j2` prints of EVPN: segments and VRFs, each with its route distinguisher and route target."""
-    vtep, carried = switch.vtep, bool(switch.bgp.evpn_sessions)
+    vtep, carried, tenants = local_vtep(switch), bool(switch.bgp.evpn_sessions), switch.tenants
     if vtep is None:
-        return {"evpn": carried, "advertised": [], "tenants": []}
+        return {"evpn": carried, "advertised": [], "tenants": [], "announced": (), "all_vnis": False}
     advertised = [(each, vtep.distinguisher(each.vlan), route_target(each.vni)) for each in vtep.segments]
-    tenants = [(each, vtep.distinguisher(each.vlan), route_target(each.vni)) for each in vtep.vrfs]
-    return {"evpn": carried, "advertised": advertised, "tenants": tenants}
+    vrfs: list[tuple[Vrf | Tenant, str, str]]
+    if tenants:
+        vrfs = [(each, tenants.distinguisher(each), each.route_target) for each in tenants.tenants]
+    else:
+        vrfs = [(each, vtep.distinguisher(each.vlan), route_target(each.vni)) for each in vtep.vrfs]
+    families = tenants.families if tenants else ()
+    return {
+        "evpn": carried, "advertised": advertised, "tenants": vrfs, "announced": families, "all_vnis": True,
+    }  # fmt: skip
 
 
 # --- the facts of that --------------------------------------------------------------------------------
@@ -96,9 +112,9 @@ def state_routes(facts: Facts, switch: Switch) -> None:
         key = neighbor_key(session.transport, session.remote, session.port)
         stated[f"evpn/neighbor[{key}]/next_hop"] = "unchanged"
         stated["evpn/route_targets"] = "all"
-    if switch.vtep:
+    if vtep := local_vtep(switch):
         facts["evpn/advertises_all"] = "true"
-        for vrf in switch.vtep.vrfs:
+        for vrf in vtep.vrfs:
             facts[f"evpn/vrf[{vrf.name}]/asn"] = switch.bgp.asn
             facts[f"evpn/vrf[{vrf.name}]/router_id"] = switch.bgp.router_id
     facts |= stated
@@ -106,7 +122,8 @@ def state_routes(facts: Facts, switch: Switch) -> None:
 
 def state_devices(facts: Facts, switch: Switch) -> None:
     """Add the facts of the kernel's devices."""
-    vtep = switch.vtep
+    state_tenants(facts, switch)
+    vtep = local_vtep(switch)
     if vtep is None:
         return
     facts["structure/bridge/ports"] = ",".join(sorted(bridge_ports(switch, vtep)))
@@ -144,6 +161,8 @@ DEVICE_ROWS: tuple[Row, ...] = (
     Keep("arp-accept on", "accepts_arp", "true"),
     Keep("vrf <word>", "vrf"),
     Keep("vrf-table <integer>", "table"),
+    Keep("ipv6-addrgen off", "addressless", "true"),
+    Keep("up <rest>", read_command),
     Entry("address <prefix>", "addresses"),
     Keep("bridge-vlan-aware <word>", "vlan_aware"),
     Keep("bridge-stp <word>", "spanning_tree"),
@@ -189,6 +208,8 @@ def finish_devices(document: Document, devices: Mapping[str, Scope]) -> None:
                 macs[values["mac"][0]] = values["mac"][1]
         elif "vrf" in values:
             _finish_vrf(document, scope, vnis.get(values["vlan"][0]))
+    put_tunnels(document, devices)
+    put_isolated(document, devices, list(vnis))
     for path, found in (("source", sources), ("anycast_mac", macs)):
         if found:
             document.put(f"evpn/{path}", ", ".join(sorted(map(str, found))), max(found.values()))
@@ -217,7 +238,7 @@ def _finish_vrf(document: Document, scope: Scope, vni: Scope | None) -> None:
     name = scope.values["vrf"][0]
     document.put(f"evpn/vrf[{name}]/vlan", *scope.values["vlan"])
     document.put_kept(f"evpn/vrf[{name}]/router_mac", scope.values, "mac")
-    document.put_leaves(f"structure/vrf[{name}]/", scope.values, ("mtu",))
+    document.put_leaves(f"structure/vrf[{name}]/", scope.values, ("mtu", "addressless"))
     if vni:
         document.put_leaves(f"structure/vrf[{name}]/", vni.values, ("vni",))
         document.put(
@@ -278,7 +299,7 @@ def finish_tenants(document: Document) -> None:
         document.put_leaves(f"evpn/vrf[{name}]/", scope.values, ("vni",))
     for name, scope in document.scope.each("tenant").items():
         prefix = f"evpn/vrf[{name}]/"
-        document.put_leaves(prefix, scope.values, ("asn", "router_id"))
+        document.put_leaves(prefix, scope.values, ("asn", "router_id", "prefixes"))
         _put_targets(document, prefix, scope)
         put_settings(document, f"vrf[{name}]/evpn/", scope.values, "evpn setting")
 

@@ -10,6 +10,7 @@ from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.frr import igp
 from fabricc.back.nos.frr.evpn import DEVICE_ROWS, finish_devices, is_device, segments_view, state_devices
 from fabricc.back.nos.frr.settings import settings, several
+from fabricc.back.nos.frr.tenants import read_command
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE, RA_INTERVAL_S
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Silent, Topic
@@ -55,6 +56,7 @@ def ports_view(switch: Switch) -> dict[str, object]:
                 "mtu": None if port.direction is Direction.UNUSED else port.mtu,
                 "enabled": port.enabled,
                 "access": port.segment,
+                "vrf": port.vrf,
             }
             for port in switch.ports
         ],
@@ -128,8 +130,13 @@ def command_lines(text: str) -> Iterator[tuple[str, int]]:
     """Yield file and line of commands that fabricc does not write, and of lines that read other files."""
     for number, line in enumerate(text.split("\n"), 1):
         word, _, rest = line.strip().partition(" ")
-        if _RUNS.fullmatch(word) and (word != "up" or _command(rest.strip()) is None):
+        if _RUNS.fullmatch(word) and (word != "up" or not _is_known(rest.strip())):
             yield "interfaces", number
+
+
+def _is_known(command: str) -> bool:
+    """Return whether fabricc writes a command."""
+    return _command(command) is not None or read_command(command) is not None
 
 
 _LINK = settings(
@@ -238,6 +245,8 @@ def finish(document: Document) -> None:
             continue
         paths, auto = port_paths(str(name)), automatic.pop(str(name), None)
         document.put(paths["enabled"], format_boolean(auto is not None), port.line)
+        if "vrf" in port.values:
+            document.put(paths["vrf"], *port.values.pop("vrf"))
         if "access" in port.values:
             document.put(f"evpn/port[{name}]", *port.values.pop("access"))
         for leaf, said in port.values.items():

@@ -40,7 +40,8 @@ LIMITS = (
     Reservation("FAB5204", feature="local accounts", asked=lambda switch: bool(switch.management.users),
         reason="accounts and their keys belong to the Debian installation, not to FRR",
         remedy="create them with the installer, for instance preseed or cloud-init"),
-    Reservation("FAB5832", feature="VXLAN in hardware", asked=lambda switch: switch.vtep is not None,
+    Reservation("FAB5832", feature="VXLAN in hardware",
+        asked=lambda switch: switch.vtep is not None or bool(switch.tenants and switch.tenants.source),
         reason="whether the ASIC forwards VXLAN is its driver's affair; where it does not, the CPU does, far slower",
         remedy="look for `offload` in `bridge fdb` and `ip route` of one ToR before you rely on it"),
     *(
@@ -67,6 +68,8 @@ LIMITS = (
         ("evpn/",
          "bridge-vlan-aware, vxlan-id, vrf-table, address-family l2vpn evpn, advertise-all-vni, vrf … vni",
          "FRR 8.4.4 and ifupdown2 3.0 on Linux 6.1, which carried packets of hosts between VTEPs"),
+        ("tenant[", "vrf-table, vrf, route replace unreachable default",
+         "kernel documentation, networking/vrf; ifupdown2's module vrf"),
     ),
 )  # fmt: skip
 _SYSTEM = System("FRR", RELEASES, DEFAULT_RELEASE, LIMITS, never=("{source}", "{remedy}"), unknown="FAB5206")

@@ -17,6 +17,8 @@ TRADITIONAL_TIMERS = (60, 180)
 BFD_INTERVAL_MS = 300  # transmit and receive
 BFD_MULTIPLIER = 3
 BFD_PROFILE = "FABRIC"
+FIRST_TABLE = 1001
+"""First routing table of VRFs in ifupdown2; a VRF has that of its VLAN from here on, up to 4700 of 5000."""
 MULTIPATH_LIMIT = 256  # `--enable-multipath` of the Debian and FRR project packages
 RA_INTERVAL_S = 10  # the value that bgpd itself requests from zebra for an unnumbered neighbor
 

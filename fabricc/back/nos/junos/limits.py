@@ -116,6 +116,7 @@ QUEUE_PAIRS = Limit("FAB5523", setting="load_balancing/queue_pairs",
     source="Juniper, AI-ML data center guide for Junos OS Evolved, queue-pair hashing for RDMA flows",
 )  # fmt: skip
 LIMITS = (
+    limits.tenants("fabricc does not write VRFs of tenants for Junos yet"),
     limits.segments(
         "fabricc does not write it for Junos: spines keep next hops in multihop sessions, and those of links are none"),
     Limit("FAB5501", feature="{it} Gb/s ports", asked=limits.speeds, allowed={"it": words.SPEEDS},

@@ -62,6 +62,7 @@ DYNAMIC_LOAD_BALANCING = Limit("FAB5418", setting="load_balancing/mode",
     "9364E-SG2 has the policy-driven mode only",
 )  # fmt: skip
 LIMITS = (
+    limits.tenants("fabricc does not write VRFs of tenants for NX-OS yet"),
     limits.segments("fabricc does not write it for NX-OS yet"),
     Limit("FAB5401", feature="ports of {it} Gb/s", asked=limits.speeds, allowed={"it": words.SPEEDS_GBPS},
         reason="NX-OS has no such speed (terraform-provider-nxos, l1PhysIf.speed)",

@@ -216,6 +216,7 @@ MARKS = Reservation("FAB5632", feature="counting of ECN marks",
     "SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS, `verify` shows no marks, and `push --max-marks` has none to compare",
 )  # fmt: skip
 LIMITS = (
+    limits.tenants("fabricc does not write VRFs of tenants for SONiC yet"),
     limits.segments("fabricc has found no source for gateways with one address on all ToRs in SONiC's released images",
         on_tors=True),
     Limit("FAB5302", feature="ports of {port.speed_gbps} Gb/s", asked=_ports,

@@ -1,0 +1,301 @@
+"""VRFs of tenants in NVUE, and EVPN routes between VTEPs.
+
+Sources: NVIDIA, Inter-subnet Routing (`vrf … evpn vni`, `route-export to-evpn`, reserved VLANs of L3VNIs) and VXLAN
+Tunnel DSCP Operations (`encapsulation dscp action copy`, `decapsulation dscp action preserve`; ECN as in RFC 6040,
+without a setting); the Cumulus template of githedgehog/fabric (`pkg/agent/cmls`), which is of this design; and the
+NVUE object models of 5.9 to 5.15. NVUE makes the bridge, the VXLAN device and a VLAN for each VNI itself. Next hops and
+route targets of others stay as they are, as with FRR, which it configures.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.cumulus.startup import at, entries, entry, is_on, line_of, node, on_off, table
+from fabricc.back.reading import Keep
+from fabricc.fabric.facts import evpn_facts, neighbor_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fabricc.back.nos.cumulus.limits import Release
+    from fabricc.back.nos.cumulus.startup import File, Part, Tree
+    from fabricc.back.reading import Row, Scope
+    from fabricc.fabric.facts import Facts, Value
+    from fabricc.fabric.model import Switch
+    from fabricc.fabric.routing import PeerGroup
+    from fabricc.fabric.tenants import Tenant, TenantVrfs
+
+RESERVED_VLANS = (3000, 3254)
+"""VLANs that NVUE takes for the VNIs of VRFs: one for each VRF that a switch can have."""
+EVPN = "l2vpn-evpn"
+_ALONE = ""  # key of an entry without a capture: EVPN's address family
+_KEYED = (
+    ("evpn", "vni"),
+    ("router", "bgp", "route-import", "from-evpn", "route-target"),
+    ("router", "bgp", "route-export", "to-evpn", "route-target"),
+)
+"""Tables of a VRF whose entries have nothing below them."""
+_COPY, _KEEP = "copy", "preserve"
+_STATED = {
+    "evpn/outer_dscp": ("encapsulation", _COPY, "copied"),
+    "evpn/inner_dscp": ("decapsulation", _KEEP, "kept"),
+}
+
+
+# --- what NVUE makes of the Fabric's statements ----------------------------------------------------------
+
+
+def tunnels(switch: Switch, release: Release) -> Tree:
+    """Return what stands at the top of a switch that carries EVPN routes, and of a VTEP."""
+    if not switch.bgp.evpn_sessions:
+        return {}
+    tree: Tree = {"evpn": {release.enable: release.on}}
+    if switch.tenants and switch.tenants.source:
+        actions: Tree = {way: {"dscp": {"action": word}} for way, word, _ in _STATED.values()}
+        source: Tree = {"source": {"address": switch.tenants.source}}
+        tree["nve"] = {"vxlan": {**actions, release.enable: release.on, **source}}
+    return tree
+
+
+def reserved_vlans(switch: Switch) -> Tree:
+    """Return what stands below `system` of a VTEP."""
+    if not (switch.tenants and switch.tenants.source):
+        return {}
+    begin, end = RESERVED_VLANS
+    return {"global": {"reserved": {"vlan": {"l3-vni-vlan": {"begin": begin, "end": end}}}}}
+
+
+def evpn_family(group: PeerGroup | None, release: Release) -> Tree:
+    """Return the address family of EVPN routes, of the process or of a peer group."""
+    family: Tree = {release.enable: release.on}
+    if group and group.evpn:
+        inbound, outbound = group.evpn
+        family["policy"] = {"inbound": {"route-map": inbound}, "outbound": {"route-map": outbound}}
+    return {EVPN: family}
+
+
+def vrfs(switch: Switch, release: Release) -> Tree:
+    """Return the VRFs of tenants, by name."""
+    tenants = switch.tenants
+    return {each.name: _vrf(switch, tenants, each, release) for each in tenants.tenants} if tenants else {}
+
+
+def _vrf(switch: Switch, tenants: TenantVrfs, tenant: Tenant, release: Release) -> Tree:
+    if tenants.source is None:
+        return {}
+    on: Tree = {release.enable: release.on}
+    target: Tree = {"route-target": {tenant.route_target: {}}}
+    family: Tree = {**on, "redistribute": {"connected": on}, "route-export": {"to-evpn": on}}
+    return {
+        "evpn": {**on, "vni": {str(tenant.vni): {}}},
+        "router": {
+            "bgp": {
+                "address-family": {f"{each}-unicast": family for each in tenants.families},
+                "autonomous-system": switch.bgp.asn,
+                **on,
+                "rd": tenants.distinguisher(tenant),
+                "route-export": {"to-evpn": target},
+                "route-import": {"from-evpn": target},
+                "router-id": switch.bgp.router_id,
+            }
+        },
+    }
+
+
+# --- the facts of that -----------------------------------------------------------------------------------
+
+
+def state(facts: Facts, switch: Switch) -> None:
+    """State what NVUE says of tenants and of EVPN routes; next hops and route targets stay without a word."""
+    facts |= evpn_facts(switch)
+    for session, _ in switch.bgp.evpn_sessions:
+        key = neighbor_key(session.transport, session.remote, session.port)
+        facts[f"evpn/neighbor[{key}]/next_hop"] = "unchanged"
+        facts["evpn/route_targets"] = "all"
+    tenants = switch.tenants
+    if tenants is None:
+        return
+    if tenants.source is not None:
+        facts["evpn/reserved_vlans"] = "{}-{}".format(*RESERVED_VLANS)
+    for each in tenants.tenants if tenants.source is not None else ():
+        facts[f"evpn/vrf[{each.name}]/asn"] = switch.bgp.asn
+        facts[f"evpn/vrf[{each.name}]/router_id"] = switch.bgp.router_id
+
+
+# --- and back --------------------------------------------------------------------------------------------
+
+
+def top_rows(release: Release) -> Sequence[Row]:
+    """Return the rows of what stands beside `router` and `vrf`."""
+    on = on_off(release)
+    action = node("dscp", Keep("action <word>", "action"))
+    source = node("source", Keep("address <address4>", "address"))
+    vxlan = node("vxlan", *on, node("encapsulation", action), node("decapsulation", action), source)
+    return node("evpn", *on), node("nve", vxlan)
+
+
+SYSTEM_ROW = node(
+    "global",
+    node(
+        "reserved",
+        node("vlan", node("l3-vni-vlan", Keep("begin <integer>", "begin"), Keep("end <integer>", "end"))),
+    ),
+)
+"""Below `system`."""
+
+
+def process_row(release: Release) -> Part:
+    """Return the row of EVPN's address family in the process, or in a peer group."""
+    return entry(
+        EVPN,
+        *on_off(release),
+        Keep("policy inbound route-map <word>", "import"),
+        Keep("policy outbound route-map <word>", "export"),
+    )
+
+
+def vrf_rows(release: Release) -> Sequence[Row]:
+    """Return the rows of a VRF of a tenant."""
+    on = on_off(release)
+    target = table("route-target", "<word>")
+    family = table("address-family", "<ipv4-unicast|ipv6-unicast>",
+        *on, node("redistribute", node("connected", *on)), node("route-export", node("to-evpn", *on)),
+    )  # fmt: skip
+    process = node("bgp",
+        *on, Keep("autonomous-system <asn>", "asn"), Keep("router-id <word>", "router_id"), Keep("rd <word>", "rd"),
+        node("route-export", node("to-evpn", target)), node("route-import", node("from-evpn", target)), family,
+    )  # fmt: skip
+    return node("evpn", *on, table("vni", "<integer>")), node("router", process)
+
+
+def tenant_vrfs(file: File) -> Mapping[Value, Scope] | None:
+    """Return the VRFs of a file whose overlay is one that fabricc writes; None where it is another's."""
+    top, found = at(file.root, "evpn"), at(file.root, "vrf")
+    scopes = found.each("tenant") if found else {}
+    process = at(file.root, "vrf", "default", "router", "bgp")
+    families = [
+        entries(group, "address-family").get(_ALONE) for group in entries(process, "peer-group").values()
+    ]
+    vxlan = at(file.root, "nve", "vxlan")
+    if top is None or not is_on(top):
+        plain = vxlan is None and not any(families) and not any(scope.scopes for scope in scopes.values())
+        return scopes if plain else None  # type: ignore[return-value]
+    carried = is_on(entries(process, "address-family").get(_ALONE))
+    filtered = carried and all(
+        part is None or {"import", "export"} <= part.values.keys() for part in families
+    )
+    actions = [at(vxlan, way, "dscp") for way, _, _ in _STATED.values()]
+    if not filtered or (vxlan is not None and None in actions):
+        return None
+    whole = all(at(scope, "evpn") and at(scope, "router", "bgp") for scope in scopes.values())
+    return scopes if whole else None  # type: ignore[return-value]
+
+
+def reject_overlay(file: File) -> None:
+    """List what is known of an overlay that fabricc does not write as unknown, for the rows of foreign designs."""
+    process = at(file.root, "vrf", "default", "router", "bgp")
+    found = at(file.root, "vrf")
+    groups = [entries(group, "address-family") for group in entries(process, "peer-group").values()]
+    parts = [families.get(_ALONE) for families in (entries(process, "address-family"), *groups)]
+    tenants = found.each("tenant").values() if found else ()
+    for scope in (at(file.root, "evpn"), at(file.root, "nve"), *parts, *tenants):
+        if scope is not None:
+            file.document.reject_all(scope)
+    for scope in tenants:
+        for words in _KEYED:
+            for each in entries(scope, *words).values():
+                file.reject(each.line)
+
+
+def finish_tunnels(file: File) -> None:
+    """State how tunnels treat code points and marks, and where they begin."""
+    vxlan = at(file.root, "nve", "vxlan")
+    if vxlan is None or not is_on(vxlan):
+        return
+    for path, (way, wanted, word) in _STATED.items():
+        if (scope := at(vxlan, way, "dscp")) and "action" in scope.values:
+            value, line = scope.values["action"]
+            file.put(path, word if value == wanted else str(value), line)
+    file.put("evpn/ecn", "carried", vxlan.line)
+    if (source := at(vxlan, "source")) and "address" in source.values:
+        file.put("evpn/source", *source.values["address"])
+
+
+def finish_system(file: File) -> None:
+    """State the VLANs that NVUE takes for VNIs of VRFs."""
+    vlans = at(file.root, "system", "global", "reserved", "vlan", "l3-vni-vlan")
+    if vlans and {"begin", "end"} <= vlans.values.keys():
+        begin, line = vlans.values["begin"]
+        file.put("evpn/reserved_vlans", f"{begin}-{vlans.values['end'][0]}", line)
+
+
+def finish_overlay(file: File) -> bool:
+    """State tunnels and VRFs of tenants; return whether the overlay is one that fabricc writes."""
+    scopes = tenant_vrfs(file)
+    if scopes is None:
+        reject_overlay(file)
+        return False
+    finish_tunnels(file)
+    finish_vrfs(file, scopes)
+    return True
+
+
+def finish_vrfs(file: File, tenants: Mapping[Value, Scope]) -> None:
+    """State the VRFs of tenants."""
+    for name, scope in tenants.items():
+        evpn, process = at(scope, "evpn"), at(scope, "router", "bgp")
+        if evpn is None and process is None:
+            file.put(f"tenant[{name}]", "isolated", scope.line)
+            continue
+        prefix = f"evpn/vrf[{name}]/"
+        for vni, at_vni in entries(evpn, "vni").items():
+            if is_on(evpn):
+                file.put(prefix + "vni", vni, at_vni.line)  # type: ignore[arg-type]
+        if process is None or not is_on(process):
+            continue
+        for leaf, key in (("asn", "asn"), ("router_id", "router_id"), ("distinguisher", "rd")):
+            if key in process.values:
+                file.put(prefix + leaf, *process.values[key])
+        _put_targets(file, prefix, process)
+        families = [
+            (family.removesuffix("-unicast"), line_of(part))
+            for family, part in ((str(key), part) for key, part in entries(process, "address-family").items())
+            if is_on(part)
+            and is_on(at(part, "redistribute", "connected"))
+            and is_on(at(part, "route-export", "to-evpn"))
+        ]
+        if families:
+            file.put(prefix + "prefixes", ",".join(sorted(name for name, _ in families)), families[0][1])
+
+
+def _put_targets(file: File, prefix: str, process: Scope) -> None:
+    tables = [
+        entries(process, *words, "route-target")
+        for words in (("route-import", "from-evpn"), ("route-export", "to-evpn"))
+    ]
+    imports, exports = (",".join(sorted(map(str, each))) for each in tables)
+    lines = [scope.line for each in tables for scope in each.values()]
+    if lines:
+        value = imports if imports == exports else f"import {imports} export {exports}"
+        file.put(prefix + "route_target", value, max(lines))
+
+
+def finish_sessions(file: File, process: Scope, neighbors: Mapping[str, str]) -> None:
+    """State which sessions carry EVPN routes, by `neighbors`: neighbor -> its peer group."""
+    if not is_on(entries(process, "address-family").get(_ALONE)) or not is_on(at(file.root, "evpn")):
+        return
+    parts = {
+        str(name): entries(group, "address-family").get(_ALONE)
+        for name, group in entries(process, "peer-group").items()
+    }
+    for neighbor, group in neighbors.items():
+        part = parts.get(group)
+        if part is None or not is_on(part):
+            continue
+        prefix = f"evpn/neighbor[{neighbor}]/"
+        for leaf in ("import", "export"):
+            if leaf in part.values:
+                file.put(prefix + leaf, *part.values[leaf])
+        file.put(prefix + "next_hop", "unchanged", part.line)
+        file.put("evpn/route_targets", "all", part.line)

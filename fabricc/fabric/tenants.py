@@ -1,0 +1,118 @@
+"""Tenants of a routed fabric: VRFs over the ports to hosts, joined by EVPN type-5 routes over VXLAN.
+
+A port to a host stays the routed link that it is, in the VRF of its tenant. With spines, a ToR is a VTEP: the VRF has
+a VNI and announces its links as IP prefix routes (RFC 9136) over the sessions of the underlay, which itself carries
+loopbacks only. Without spines no two ToRs meet, and a VRF without a VNI isolates. VNI, route target and route
+distinguisher follow from the tenant's number in the lock, so no tenant changes when another comes or goes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.evpn import VXLAN_BYTES, route_target
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+VNI_BASE = 20000
+"""Added to the number of a tenant."""
+MOST = 3900
+"""Largest number of a tenant: systems whose L3VNI needs a VLAN have one for each number."""
+NOBODY = -1
+"""In place of a tenant: a port that belongs to none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """A tenant.
+
+    Attributes:
+        name: also of its VRF on every switch.
+        number: its identity in the lock, from 1.
+    """
+
+    name: str
+    number: int
+
+    @property
+    def vni(self) -> int:
+        """The VNI of its VRF, the same on all ToRs."""
+        return VNI_BASE + self.number
+
+    @property
+    def vlan(self) -> int:
+        """The VLAN of its VRF, on systems whose L3VNI needs one; VLAN 1 is every system's default."""
+        return 1 + self.number
+
+    @property
+    def route_target(self) -> str:
+        """The only route target that its VRF imports and exports."""
+        return route_target(self.vni)
+
+
+@dataclass(frozen=True, slots=True)
+class Tenancy:
+    """The tenants of a fabric.
+
+    Attributes:
+        tenants: by name.
+        of_host: host -> index of the tenant of each rail, `NOBODY` for none; a host of no tenant is absent.
+        tunnels: whether ToRs meet over spines, so that VRFs need VXLAN.
+        mtu: IP MTU of ports to hosts, bytes.
+    """
+
+    tenants: tuple[Tenant, ...]
+    of_host: Mapping[str, tuple[int, ...]]
+    tunnels: bool
+    mtu: int
+
+    def find_tenant(self, host: str, rail: int) -> Tenant | None:
+        """Return the tenant of a rail of a host."""
+        rails = self.of_host.get(host, ())
+        index = rails[rail] if rail < len(rails) else NOBODY
+        return None if index == NOBODY else self.tenants[index]
+
+    def hosts_of(self, tenant: str) -> dict[str, tuple[int, ...]]:
+        """Return the hosts of a tenant, each with its rails there."""
+        index = next((at for at, each in enumerate(self.tenants) if each.name == tenant), NOBODY)
+        found = {
+            host: tuple(rail for rail, at in enumerate(rails) if at == index)
+            for host, rails in self.of_host.items()
+        }
+        return {host: rails for host, rails in found.items() if rails and index != NOBODY}
+
+
+@dataclass(frozen=True, slots=True)
+class TenantVrfs:
+    """The VRFs of one ToR: those of tenants that have a port there.
+
+    Attributes:
+        source: its VTEP address, the loopback; None where VRFs have no VNI.
+        families: address families of the VRFs, `ipv4` and `ipv6`.
+        mtu: IP MTU of ports to hosts, bytes.
+    """
+
+    source: str | None
+    tenants: tuple[Tenant, ...]
+    families: tuple[str, ...]
+    mtu: int
+
+    def distinguisher(self, tenant: Tenant) -> str:
+        """Return the route distinguisher of a VRF, which no other ToR and no other VRF has (RFC 4364 section 4.2)."""
+        return f"{self.source}:{tenant.number}"
+
+
+def port_mtu(switch_mtu: int, *, tunnels: bool) -> int:
+    """Return the IP MTU of ports to hosts: a packet from there fits links between switches inside VXLAN."""
+    return switch_mtu - VXLAN_BYTES if tunnels else switch_mtu
+
+
+def assign_numbers(names: Sequence[str], pinned: Mapping[str, int]) -> dict[str, int]:
+    """Return the numbers of all tenants there ever were: pinned ones, and for new names numbers above all of these."""
+    numbers = dict(pinned)
+    for name in names:
+        if name not in numbers:
+            numbers[name] = max(numbers.values(), default=0) + 1
+    return numbers

@@ -1,0 +1,209 @@
+"""Assign ports of hosts to tenants, number the tenants, and report what their switches may not be able to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import replace
+from fabricc.catalog.tenancy import Verdict, find_capability
+from fabricc.fabric.shape import TierName
+from fabricc.fabric.tenants import MOST, NOBODY, Tenancy, Tenant, assign_numbers, port_mtu
+from fabricc.front.spec.document import join_words
+from fabricc.front.spec.tenants import SECTION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.model import HostModel
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import Unit
+    from fabricc.front.spec.model import ClusterSpec, TenantWish
+
+_NAMED = 3  # hosts that a message lists
+
+
+def with_tenants(
+    spec: ClusterSpec, fabric: Fabric, pinned: Mapping[str, int], findings: list[Diagnostic]
+) -> tuple[Fabric, dict[str, int]]:
+    """Return the fabric with the spec's tenants, and the numbers of tenants for the lock.
+
+    `pinned`: numbers of tenants that the lock has.
+    """
+    if not spec.tenants:
+        return fabric, dict(pinned)
+    numbers = assign_numbers([each.name for each in spec.tenants], pinned)
+    tenants = tuple(Tenant(each.name, numbers[each.name]) for each in spec.tenants)
+    if (last := max(tenants, key=lambda each: each.number)).number > MOST:
+        message = f"{last.name} is the {last.number:,}th tenant that the lock counts, and the last number is {MOST:,}"
+        help_ = "Delete the lines of tenants that left from the lock; their numbers are free then."
+        findings.append(spec.error("FAB3320", message, SECTION, last.name, help=help_))
+    tunnels = fabric.shape.spines > 0
+    of_host = _assign_rails(spec, fabric, findings)
+    tenancy = Tenancy(tenants, of_host, tunnels, port_mtu(fabric.switch_mtu, tunnels=tunnels))
+    findings.extend(_report_unassigned(spec, fabric, tenancy))
+    findings.extend(_report_capability(spec, fabric, tunnels=tunnels))
+    return replace(fabric, tenancy=tenancy), numbers
+
+
+def _assign_rails(
+    spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]
+) -> dict[str, tuple[int, ...]]:
+    """Return the index of the tenant of each rail of each host that the spec names."""
+    seats = {host: unit for unit in fabric.units.values() for host in unit.hosts.values()}
+    racks = _hosts_by_rack(fabric)
+    found: dict[str, list[int]] = {}
+    for index, wish in enumerate(spec.tenants):
+        wanted = dict.fromkeys(wish.hosts, (SECTION, wish.name, "hosts"))
+        whole: set[str] = set()
+        for rack in wish.racks:
+            if rack not in racks:
+                message = f"{wish.name}: no rack or unit is named {rack}"
+                help_ = f"There are for example {', '.join(list(racks)[:_NAMED])}."
+                findings.append(spec.error("FAB3313", message, SECTION, wish.name, "racks", help=help_))
+            for host in racks.get(rack, ()):
+                wanted.setdefault(host, (SECTION, wish.name, "racks"))
+                whole.add(host)
+        for host, path in wanted.items():
+            if (unit := seats.get(host)) is None:
+                message = f"{wish.name}: no host is named {host}"
+                help_ = f"There are for example {', '.join(list(seats)[:_NAMED])}."
+                findings.append(spec.error("FAB3313", message, *path, help=help_))
+                continue
+            gpus = None if host in whole else wish.gpus
+            rails = _rails_of(spec, fabric, unit, host, wish, gpus, findings)
+            own = found.setdefault(host, [NOBODY] * fabric.attachments[unit.group].rails)
+            taken = sorted({own[rail] for rail in rails} - {NOBODY, index})
+            if taken:
+                other = spec.tenants[taken[0]].name
+                message = f"{host} belongs to {other} and to {wish.name}: a port is in one tenant"
+                help_ = "Name the host in one of them, or divide it by `gpus`."
+                findings.append(spec.error("FAB3314", message, *path, help=help_))
+            for rail in rails:
+                own[rail] = index
+    return {host: tuple(rails) for host, rails in found.items()}
+
+
+def _hosts_by_rack(fabric: Fabric) -> dict[str, list[str]]:
+    """Return the hosts of every rack and unit, by its name."""
+    units = {unit.name: list(unit.hosts.values()) for unit in fabric.units.values() if unit.hosts}
+    return {**units, **fabric.rack_hosts()}
+
+
+def _rails_of(
+    spec: ClusterSpec,
+    fabric: Fabric,
+    unit: Unit,
+    host: str,
+    wish: TenantWish,
+    gpus: Sequence[int] | None,
+    findings: list[Diagnostic],
+) -> list[int]:
+    """Return the rails of GPUs of a host: all of them where `gpus` is None."""
+    model, rails = fabric.host_models[unit.group], fabric.attachments[unit.group].rails
+    if gpus is None:
+        return list(range(rails))
+    path = (SECTION, wish.name, "gpus")
+    if missing := [gpu for gpu in gpus if gpu >= model.gpus]:
+        message = f"{wish.name}: {host} has {plural(model.gpus, 'GPU')}, and no GPU {missing[0]}"
+        findings.append(spec.error("FAB3316", message, *path, help="Name GPUs from 0 that the hosts have."))
+        return []
+    if (shared := _divided_rail(model, rails, gpus)) is not None:
+        message = f"{wish.name}: GPU {shared[0]} of {host} shares a NIC with GPU {shared[1]}, and a NIC has one tenant"
+        findings.append(spec.error("FAB3316", message, *path, help="Name all GPUs of a NIC, or none."))
+        return []
+    return sorted({rail for gpu in gpus for rail in _rails_of_gpu(model, rails, gpu)})
+
+
+def _rails_of_gpu(model: HostModel, rails: int, gpu: int) -> range:
+    """Return the rails of a GPU: one of its own, several, or one that it shares."""
+    first = gpu * rails // model.gpus
+    return range(first, max((gpu + 1) * rails // model.gpus, first + 1))
+
+
+def _divided_rail(model: HostModel, rails: int, gpus: Sequence[int]) -> tuple[int, int] | None:
+    """Return a GPU of `gpus` and one that is not, where both share a NIC."""
+    for gpu in gpus:
+        own = set(_rails_of_gpu(model, rails, gpu))
+        for other in range(model.gpus):
+            if other not in gpus and not own.isdisjoint(_rails_of_gpu(model, rails, other)):
+                return gpu, other
+    return None
+
+
+def _report_unassigned(spec: ClusterSpec, fabric: Fabric, tenancy: Tenancy) -> Iterator[Diagnostic]:
+    """Report FAB3315: hosts with ports of no tenant, which are shut."""
+    hosts = [host for unit in fabric.units.values() for host in unit.hosts.values()]
+    idle = [host for host in hosts if NOBODY in tenancy.of_host.get(host, (NOBODY,))]
+    if idle:
+        named = ", ".join(idle[:_NAMED]) + (" and others" if len(idle) > _NAMED else "")
+        message = f"{plural(len(idle), 'host')} have ports of no tenant, which are shut: {named}"
+        yield spec.warning(
+            "FAB3315", message, SECTION, help="Name them in a tenant, or accept it with a reason."
+        )
+
+
+def _report_capability(spec: ClusterSpec, fabric: Fabric, *, tunnels: bool) -> Iterator[Diagnostic]:
+    """Report FAB3318 and FAB3319: ToRs of which sources deny or do not confirm that they route VRFs over VXLAN."""
+    if not tunnels:
+        return
+    asked: dict[tuple[str, str], str] = {}
+    for at in fabric.switch_ids():
+        if at.tier is TierName.TOR:
+            name = fabric.name(at)
+            change = fabric.changes.get(name)
+            nos = (change and change.nos) or fabric.tiers[at.tier].nos
+            asked.setdefault((nos, fabric.model(at).name), name)
+    for nos, model in asked:
+        box = next(fabric.model(at) for at in fabric.switch_ids() if fabric.model(at).name == model)
+        found = find_capability(nos, box)
+        where = f"{nos} on {model} as VTEP of tenants"
+        if found.verdict is Verdict.CONTRADICTED:
+            help_ = "Take ToRs that terminate routed VRFs, by `fabricc docs tenants`."
+            yield spec.error("FAB3318", f"{where}: {found.reason}", "tors", "model", help=help_)
+        elif found.verdict is Verdict.UNVERIFIED:
+            help_ = "Ask the maker, test one ToR, and accept FAB3319 with what you found as the reason."
+            yield spec.error("FAB3319", f"{where}: {found.reason}", "tors", "model", help=help_)
+
+
+def reach_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """Report FAB3317 and FAB3321: further networks that tenants reach without saying so, or in which tenants meet."""
+    tenancy = fabric.tenancy
+    if tenancy is None:
+        return
+    known = [each.network for each in fabric.networks]
+    for wish in spec.tenants:
+        for at, name in enumerate(wish.reach):
+            if name not in known:
+                message = f"{wish.name} reaches {name}, which is no further network"
+                help_ = f"Networks: {join_words(known)}." if known else "The spec has no `networks`."
+                findings = spec.error("FAB3317", message, SECTION, wish.name, "reach", at, help=help_)
+                yield findings
+    for network in fabric.networks:
+        members = _tenants_in(tenancy, network.guests)
+        for wish in spec.tenants:
+            if wish.name in members and network.network not in wish.reach:
+                message = (
+                    f"{members[wish.name]} of {wish.name} is in network {network.network}, which {wish.name} "
+                )
+                help_ = f"Write `reach: [{network.network}]`, or take the hosts out of that network."
+                message += "does not reach"
+                yield spec.error("FAB3317", message, SECTION, wish.name, help=help_)
+        if len(members) > 1:
+            first, second = list(members)[:2]
+            message = (
+                f"{first} and {second} meet in network {network.network}, which does not isolate tenants"
+            )
+            help_ = "Give each a network of its own, or accept FAB3321 with what isolates them there as the reason."
+            yield spec.error("FAB3321", message, SECTION, second, help=help_)
+
+
+def _tenants_in(tenancy: Tenancy, hosts: Mapping[str, object]) -> dict[str, str]:
+    """Return the tenants of some hosts, each with one of its hosts."""
+    found: dict[str, str] = {}
+    for host in hosts:
+        for index in tenancy.of_host.get(host, ()):
+            if index != NOBODY:
+                found.setdefault(tenancy.tenants[index].name, host)
+    return found

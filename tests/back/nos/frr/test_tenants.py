@@ -1,0 +1,42 @@
+"""Tenants on real FRR: its syntax, and commands that fabricc writes and a reader knows."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.back.nos.frr import FRR
+from tests.back.nos.frr.test_peer import syntax
+from tests.tenanted import SPINE, TOR, switch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.skipif(
+    shutil.which("vtysh") is None or os.geteuid() != 0, reason="needs vtysh (package frr) and root"
+)
+@pytest.mark.parametrize("name", [TOR, SPINE])
+def test_vtysh_accepts_the_syntax(name: str, tmp_path: Path) -> None:
+    assert syntax(FRR.render(switch("frr", name, dual=True))["frr.conf"], tmp_path) == "0"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ip link set dev vni20001 type vxlan tos inherit; reboot",
+        "ip -4 route replace unreachable default metric 1 table 1002",
+        "ip -4 route replace default via 10.0.0.1 table 1002",
+    ],
+)
+def test_another_command_of_a_vrf_is_reported(command: str) -> None:
+    files = FRR.render(switch("frr", TOR))
+    assert list(FRR.command_lines(files)) == []
+    text = files["interfaces"].replace("    vrf-table 1003\n", f"    vrf-table 1003\n    up {command}\n")
+    assert text != files["interfaces"]
+    changed = {**files, "interfaces": text}
+    assert [file for file, _ in FRR.command_lines(changed)] == ["interfaces"]
+    assert FRR.read(changed).unknown

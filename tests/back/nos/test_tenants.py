@@ -1,0 +1,58 @@
+"""Tenants on the systems that have them: what they add to the text, how it reads back, and what others say."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from difflib import unified_diff
+from pathlib import Path
+
+import pytest
+
+from fabricc.back.nos import BUILT_IN, load
+from fabricc.compiler.gaps import unexpressed
+from tests.tenanted import EXPRESSED, SPINE, TOR, fabric, switch, switches
+
+GOLDEN = Path(__file__).parent / "golden" / "tenants"
+
+
+def added(nos: str, *, spines: bool) -> str:
+    """Return what tenants change in the files of a ToR."""
+    built = fabric(nos, dual=True, spines=spines)
+    at = next(iter(built.switch_ids()))
+    texts = [load(nos).render(each.switch(at)) for each in (replace(built, tenancy=None), built)]
+    lines = []
+    for file in sorted(texts[1]):
+        old, new = (text[file].splitlines() for text in texts)
+        lines += [line for line in unified_diff(old, new, file, file, "", "", n=1, lineterm="") if line]
+    return "\n".join("@@" if line.startswith("@@") else line for line in lines) + "\n"
+
+
+@pytest.mark.parametrize("nos", EXPRESSED)
+@pytest.mark.parametrize("spines", [True, False])
+def test_the_text_is_the_golden_one(nos: str, spines: bool) -> None:
+    golden, text = GOLDEN / f"{nos}-{'tunnels' if spines else 'plain'}.diff", added(nos, spines=spines)
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.parent.mkdir(parents=True, exist_ok=True)
+        golden.write_text(text)
+    assert text == golden.read_text()
+
+
+@pytest.mark.parametrize("nos", EXPRESSED)
+def test_the_files_state_exactly_the_planned_facts(nos: str) -> None:
+    for each in switches(nos):
+        reading = load(nos).read(load(nos).render(each))
+        assert reading.facts == load(nos).planned(each)
+        assert reading.unknown == []
+
+
+@pytest.mark.parametrize("nos", sorted(BUILT_IN))
+def test_a_system_without_tenants_rejects_them_and_no_spec_can_accept_that(nos: str) -> None:
+    each = switch(nos, TOR)
+    gaps = load(nos).gaps(each)
+    told = {gap.code for gap in gaps if gap.feature == "tenants" and gap.fatal}
+    assert told == (set() if nos in EXPRESSED else {"FAB3300"})
+    if nos in EXPRESSED:
+        assert list(unexpressed(each, load(nos), gaps)) == []
+        spine = switch(nos, SPINE)
+        assert list(unexpressed(spine, load(nos), load(nos).gaps(spine))) == []

@@ -1,0 +1,155 @@
+"""Tenants of a plan: which ports they have, what their numbers follow from, and which switches may isolate them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.catalog.load import load_catalog
+from fabricc.catalog.tenancy import Verdict, find_capability, load_capabilities
+from fabricc.fabric.tenants import Tenant, assign_numbers
+from tests.tenanted import RAIL_TENANTS, TENANTS, TOR, compiled, fabric, switch
+
+if TYPE_CHECKING:
+    from fabricc.compiler.compiled import Compiled
+
+
+def findings(found: Compiled, *codes: str) -> list[str]:
+    """Return the findings of some codes."""
+    return [f"{each.code} {each.message}" for each in found.diagnostics if each.code in codes]
+
+
+def test_each_port_to_a_host_is_in_the_vrf_of_its_tenant() -> None:
+    ports = {port.peer.port: port for port in switch("frr", "rack002-tor1a").ports if port.peer}
+    mixed = {
+        port.peer.port: port.vrf
+        for port in switch("frr", "rack002-tor1a").ports
+        if port.peer and port.peer.device == "rack002-host02"
+    }
+    assert mixed == {f"rail{rail}": "shared" if rail < 4 else "initech" for rail in range(8)}
+    assert {port.vrf for port in ports.values() if "swp" in port.peer.port} == {""}  # type: ignore[union-attr]
+
+
+def test_a_tor_has_the_vrfs_of_tenants_with_ports_on_it() -> None:
+    tenants = switch("frr", TOR).tenants
+    assert tenants is not None
+    assert [each.name for each in tenants.tenants] == ["acme", "globex"]
+    assert tenants.source == "10.128.0.0"
+    assert switch("frr", "spine01a").tenants is None
+
+
+def test_ports_to_hosts_are_narrower_by_the_bytes_of_vxlan_and_only_where_there_is_vxlan() -> None:
+    assert {p.mtu for p in switch("frr", TOR).ports if p.vrf} == {9050}
+    assert {p.mtu for p in switch("frr", TOR).ports if p.peer and not p.vrf} == {9100}
+    plain = fabric("frr", spines=False)
+    tor = plain.switch(next(iter(plain.switch_ids())))
+    assert {p.mtu for p in tor.ports if p.vrf} == {9100}
+    assert tor.tenants is not None
+    assert tor.tenants.source is None
+
+
+def test_numbers_follow_from_the_lock_and_are_never_given_again() -> None:
+    pinned = {"acme": 1, "globex": 2, "gone": 3}
+    assert assign_numbers(["newer", "globex"], pinned) == {**pinned, "newer": 4}
+    assert (Tenant("x", 7).vni, Tenant("x", 7).route_target, Tenant("x", 7).vlan) == (20007, "65000:20007", 8)
+
+
+def test_the_lock_has_the_numbers() -> None:
+    found = compiled("frr")
+    assert [line for line in found.lock_text.splitlines() if line.startswith("tenant ")] == [
+        "tenant acme 1", "tenant globex 2", "tenant initech 4", "tenant shared 3",
+    ]  # fmt: skip
+
+
+def test_the_underlay_has_loopbacks_alone() -> None:
+    bgp = switch("frr", TOR).bgp
+    assert bgp.aggregates == ()
+    assert {rule.prefix for each in bgp.prefix_lists for rule in each.rules} == {
+        "10.128.0.0/12",
+        "10.128.0.0/32",
+    }
+
+
+WRONG = {
+    "  acme: {hosts: [rack009-host01]}\n": "FAB3313 acme: no host is named rack009-host01",
+    "  acme: {racks: [rack009]}\n": "FAB3313 acme: no rack or unit is named rack009",
+    "  acme: {racks: [rack001]}\n  globex: {hosts: [rack001-host02]}\n": "FAB3314 rack001-host02 belongs to acme and "
+    "to globex: a port is in one tenant",
+    "  acme: {hosts: [rack001-host01], gpus: [7, 8]}\n": "FAB3316 acme: rack001-host01 has 8 GPUs, and no GPU 8",
+    "  acme: {hosts: [rack001-host01], reach: [storage]}\n": "FAB3317 acme reaches storage, which is no "
+    "further network",
+}
+
+
+@pytest.mark.parametrize("tenants", WRONG)
+def test_a_tenant_that_does_not_fit_the_plan_is_a_finding(tenants: str) -> None:
+    assert WRONG[tenants] in findings(compiled("frr", tenants=tenants), WRONG[tenants][:7])
+
+
+def test_ports_of_no_tenant_are_shut_and_named() -> None:
+    found = compiled("frr", tenants="  acme: {hosts: [rack001-host01], gpus: [0-3]}\n")
+    assert findings(found, "FAB3315") == [
+        "FAB3315 4 hosts have ports of no tenant, which are shut: rack001-host01, rack001-host02, rack002-host01 and "
+        "others"
+    ]
+    assert found.fabric is not None
+    tor = next(found.fabric.switch(at) for at in found.fabric.switch_ids() if found.fabric.name(at) == TOR)
+    open_ports = [p.peer.port for p in tor.ports if p.enabled and p.peer and "host" in p.peer.device]
+    assert open_ports == ["rail0", "rail1", "rail2", "rail3"]
+
+
+def test_a_network_is_reached_by_those_who_say_so_and_by_one_tenant() -> None:
+    more = "\nnetworks:\n  storage: {tors: {model: sn4700, nos: frr}, spines: {model: sn4700, nos: frr, count: 2}}"
+    both = findings(compiled("frr", tenants=TENANTS, more=more), "FAB3317", "FAB3321")
+    assert "FAB3317 rack001-host01 of acme is in network storage, which acme does not reach" in both
+    assert "FAB3321 acme and globex meet in network storage, which does not isolate tenants" in both
+    alone = "  acme: {racks: [rack001, rack002], reach: [storage]}\n"
+    assert findings(compiled("frr", tenants=alone, more=more), "FAB3317", "FAB3321") == []
+
+
+def test_every_row_of_the_table_of_switches_has_a_source_and_names_known_switches() -> None:
+    catalog, _ = load_catalog()
+    families = {model.asic_family for model in catalog.switches.values()}
+    for row in load_capabilities():
+        assert row.source, row
+        assert set(row.models) <= set(catalog.switches), row
+        assert set(row.families) <= families, row
+        assert (row.reason == "") == (row.verdict is Verdict.VERIFIED), row
+
+
+VERDICTS = [
+    ("junos", "qfx5240-64od", Verdict.VERIFIED),
+    ("junos", "qfx5220-32cd", Verdict.UNVERIFIED),
+    ("eos", "7060x6-64pe", Verdict.CONTRADICTED),
+    ("eos", "7808r4", Verdict.UNVERIFIED),
+    ("cumulus", "sn5600", Verdict.VERIFIED),
+    ("nxos", "9332d-gx2b", Verdict.UNVERIFIED),
+    ("nxos", "9364e-sg2", Verdict.UNVERIFIED),
+    ("sonic", "z9664f", Verdict.CONTRADICTED),
+    ("sonic", "sn5600", Verdict.UNVERIFIED),
+    ("frr", "sn4700", Verdict.VERIFIED),
+]
+
+
+@pytest.mark.parametrize(("nos", "model", "verdict"), VERDICTS)
+def test_the_table_says_which_switch_terminates_a_vrf(nos: str, model: str, verdict: Verdict) -> None:
+    assert find_capability(nos, load_catalog()[0].switches[model]).verdict is verdict
+
+
+def test_a_switch_that_no_source_confirms_needs_a_reason() -> None:
+    assert [each[:7] for each in findings(compiled("sonic", accepted=False), "FAB3318", "FAB3319")] == [
+        "FAB3319"
+    ]
+    accepted = compiled("sonic")
+    assert {each.severity.value for each in accepted.diagnostics if each.code == "FAB3319"} == {"note"}
+    assert findings(compiled("sonic", spines=False, tenants=RAIL_TENANTS), "FAB3318", "FAB3319") == []
+
+
+def test_a_fabric_without_tenants_has_none() -> None:
+    built = replace(fabric("frr"), tenancy=None)
+    tor = next(built.switch(at) for at in built.switch_ids() if built.name(at) == TOR)
+    assert tor.tenants is None
+    assert {port.vrf for port in tor.ports} == {""}
+    assert tor.bgp.aggregates != ()

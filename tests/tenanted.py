@@ -1,0 +1,103 @@
+"""A small back end with tenants, on any operating system: four hosts on four ToRs below two spines, or without."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from fabricc.compiler.compiled import compile_spec
+from tests.outward import MODELS
+
+if TYPE_CHECKING:
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import Switch
+
+SPEC = """
+cluster: tenanted
+gpus: {{model: grand-teton, hosts: {hosts}, wiring: {wiring}, hosts_per_{unit}: 2}}
+tors: {{model: {model}, nos: {nos}}}
+{spines}
+addressing: {{family: {family}}}
+management:
+  users:
+    - {{name: netops, ssh_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGcNvPKesg8/THyG8L4rLIV7Yfbhs1rjnFe40KXV3Gwr x"}}
+tenants:
+{tenants}
+"""
+TENANTS = """\
+  acme: {hosts: [rack001-host01, rack002-host01]}
+  globex: {hosts: [rack001-host02]}
+  shared: {hosts: [rack002-host02], gpus: [0-3]}
+  initech: {hosts: [rack002-host02], gpus: [4, 5, 6, 7]}
+"""
+RAIL_TENANTS = """\
+  acme: {hosts: [su001-host01]}
+  globex: {hosts: [su001-host02]}
+"""
+EXPRESSED = ("cumulus", "eos", "frr")
+"""Systems that have VRFs of tenants."""
+UNVERIFIED = ("eos", "nxos", "sonic")
+"""Systems whose switch here no source confirms, so that the spec accepts it."""
+TOR, SPINE = "rack001-tor1a", "spine01a"
+
+
+def spec_text(
+    nos: str,
+    *,
+    dual: bool = False,
+    spines: bool = True,
+    tenants: str = "",
+    more: str = "",
+    accepted: bool = True,
+) -> str:
+    """Return the spec: rack wiring with spines, or rail wiring without."""
+    if nos in UNVERIFIED and spines and accepted:
+        more += "\naccept: [{code: FAB3319, reason: one ToR was tested with the release}]"
+    above = f"spines: {{model: {MODELS[nos]}, nos: {nos}, count: 2}}" if spines else ""
+    return SPEC.format(
+        model=MODELS[nos], nos=nos, family="dual" if dual else "ipv4", spines=above + more,
+        wiring="rack" if spines else "rail-only", unit="rack" if spines else "unit", hosts=4 if spines else 2,
+        tenants=tenants or (TENANTS if spines else RAIL_TENANTS),
+    )  # fmt: skip
+
+
+@cache
+def compiled(
+    nos: str,
+    *,
+    dual: bool = False,
+    spines: bool = True,
+    tenants: str = "",
+    more: str = "",
+    accepted: bool = True,
+) -> Compiled:
+    """Return the spec compiled, without asking what the system cannot express."""
+    with TemporaryDirectory() as folder:
+        spec = Path(folder, "cluster.yaml")
+        spec.write_text(
+            spec_text(nos, dual=dual, spines=spines, tenants=tenants, more=more, accepted=accepted)
+        )
+        return compile_spec(spec, gaps=False)
+
+
+def fabric(nos: str, *, dual: bool = False, spines: bool = True) -> Fabric:
+    """Return its fabric."""
+    found = compiled(nos, dual=dual, spines=spines)
+    assert found.fabric is not None, found.diagnostics
+    return found.fabric
+
+
+def switch(nos: str, name: str, *, dual: bool = False, spines: bool = True) -> Switch:
+    """Return one of its switches."""
+    built = fabric(nos, dual=dual, spines=spines)
+    return next(built.switch(at) for at in built.switch_ids() if built.name(at) == name)
+
+
+def switches(nos: str) -> list[Switch]:
+    """Return a ToR and a spine of one address family and of both, and a ToR without spines."""
+    above = [switch(nos, name, dual=dual) for name in (TOR, SPINE) for dual in (False, True)]
+    alone = fabric(nos, dual=True, spines=False)
+    return [*above, alone.switch(next(iter(alone.switch_ids())))]
