@@ -139,8 +139,9 @@ def unknown(line: str) -> str:
         if inner is None:
             return "" if words[0] == "VERB" else f"no verb {words[0]}"
         command, words = inner, words[1:]
-    if command.name == "catalog" and words[:1] == ["import"]:
-        command, words = catalog.imports, words[1:]
+    inner_parts = {"import": catalog.imports, "compare": catalog.compare}
+    if command.name == "catalog" and words and words[0] in inner_parts:
+        command, words = inner_parts[words[0]], words[1:]
     try:
         command.make_parser(click.Context(command)).parse_args(words)
     except click.BadOptionUsage:
