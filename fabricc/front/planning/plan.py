@@ -21,6 +21,7 @@ from fabricc.front.planning.changes import apply_overrides
 from fabricc.front.planning.counts import count_findings
 from fabricc.front.planning.evpn import with_segments
 from fabricc.front.planning.external import add_external
+from fabricc.front.planning.field_problems import field_problem_findings
 from fabricc.front.planning.host_cables import host_cable
 from fabricc.front.planning.identities import given_bits, given_devices, given_links
 from fabricc.front.planning.media import media_findings
@@ -375,7 +376,9 @@ def _assemble_fabric(
     changed = given_links(spec, apply_overrides(spec, fabric, models, naming, findings), findings)
     routed = add_external(spec, changed, naming, findings, planner)
     divided, numbers = with_tenants(spec, with_segments(spec, routed, findings), tenants, findings)
-    return plan_quality(spec, divided, naming, findings), names, numbers
+    complete = plan_quality(spec, divided, naming, findings)
+    findings.extend(field_problem_findings(spec, complete))
+    return complete, names, numbers
 
 
 def _port_names(

@@ -1,0 +1,42 @@
+"""Warn of known field problems of the switches of a plan, with the way out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.catalog.field_problems import MARKED_LOSSLESS_CLASSES, ONE_LOSSLESS_CLASS, load_field_problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.qos import SwitchQos
+    from fabricc.front.spec.model import ClusterSpec
+
+
+def field_problem_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """FAB3091 for each known problem that the switches of a tier meet under this plan, once a system and model."""
+    policy = next(iter(fabric.qos.values()), None)
+    if policy is None:
+        return
+    conditions = {
+        ONE_LOSSLESS_CLASS: len(policy.lossless) == 1 and policy.watchdog is not None,
+        MARKED_LOSSLESS_CLASSES: _marks_lossless_classes(policy),
+    }
+    reported = set()
+    for tier, plan in fabric.tiers.items():
+        for problem in load_field_problems():
+            key = problem.name, plan.nos, plan.model.name
+            if key in reported or not (
+                conditions[problem.when] and problem.affects(plan.nos, plan.model.asic_family)
+            ):
+                continue
+            reported.add(key)
+            message = f"{plan.nos} on {plan.model.title}: {problem.problem}"
+            help_ = f"{problem.way_out[0].upper()}{problem.way_out[1:]}. Source: {problem.source}."
+            yield spec.warning("FAB3091", message, f"{tier.value}s", "model", help=help_)
+
+
+def _marks_lossless_classes(policy: SwitchQos) -> bool:
+    return len(policy.lossless) > 1 and sum(each.ecn for each in policy.lossless) > 1

@@ -1,0 +1,78 @@
+"""Known field problems are data, and a plan that meets one has a warning with the way out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fabricc.back import nos as back_ends
+from fabricc.base.diagnostics import Severity
+from fabricc.catalog.field_problems import CONDITIONS, load_field_problems
+from fabricc.catalog.load import load_catalog
+from fabricc.compiler.compiled import compile_spec
+
+SPEC = """\
+cluster: th5one
+gpus: {{model: dgx-h100, hosts: 8, hosts_per_unit: 8}}
+tors: {{model: {model}, nos: {nos}}}
+spines: {{model: {model}, nos: {nos}, count: 2}}
+priorities:
+  rdma: {{dscp: 26, lossless: true}}
+{more}  cnp: {{dscp: 48, strict: true}}
+  default: {{}}
+"""
+IDLE = "  idle: {dscp: 34, priority: 4, lossless: true}\n"
+UNMARKED = "  idle: {dscp: 34, priority: 4, lossless: true, ecn: false}\n"
+
+
+def warnings(folder: Path, model: str, nos: str, more: str = "") -> list[str]:
+    spec = folder / "cluster.yaml"
+    spec.write_text(SPEC.format(model=model, nos=nos, more=more))
+    found = [each for each in compile_spec(spec).diagnostics if each.code == "FAB3091"]
+    assert all(each.severity is Severity.WARNING and "Source: " in each.help for each in found)
+    assert all(len(each.message) < 160 for each in found)
+    return [each.message for each in found]
+
+
+def test_every_problem_names_systems_and_asics_that_exist() -> None:
+    switches = load_catalog()[0].switches
+    families = {switches[name].asic_family for name in switches}
+    for problem in load_field_problems():
+        assert set(problem.systems) <= set(back_ends.names())
+        assert set(problem.asics) <= families
+        assert problem.when in CONDITIONS
+        assert problem.problem and problem.way_out and problem.source
+
+
+@pytest.mark.parametrize(
+    ("model", "nos", "more", "word"),
+    [
+        ("z9864f", "sonic-202605", "", "watchdog flaps"),
+        ("nh-4010", "sonic-202511", "", "watchdog flaps"),
+        ("z9664f", "sonic", "", "watchdog flaps"),
+        ("z9864f", "sonic-202605", IDLE, "without ECT"),
+        ("sn5600", "sonic", IDLE, "without ECT"),
+        ("9364d-gx2a", "nxos", IDLE, "without ECT"),
+    ],
+)
+def test_a_plan_that_meets_a_problem_has_a_warning(
+    tmp_path: Path, model: str, nos: str, more: str, word: str
+) -> None:
+    (message,) = warnings(tmp_path, model, nos, more)  # two tiers of one model: once
+    assert word in message
+
+
+@pytest.mark.parametrize(
+    ("model", "nos", "more"),
+    [
+        ("sn5600", "sonic", ""),
+        ("7060x6-64pe", "eos", ""),
+        ("z9864f", "sonic-202605", UNMARKED),
+        ("sn5600", "cumulus", IDLE),
+    ],
+)
+def test_other_systems_asics_and_the_way_out_have_none(
+    tmp_path: Path, model: str, nos: str, more: str
+) -> None:
+    assert warnings(tmp_path, model, nos, more) == []
