@@ -160,11 +160,10 @@ def _nic_cage(raw: Raw) -> NicCage:
 
 def _nic_figures(raw: Raw) -> Raw:
     """Those figures of a NIC that its mapping has; the others keep their defaults."""
-    found: Raw = {
-        key: raw[key]["value"]
-        for key in ("transport", "traffic_classes", "lossless_classes", "strict_rate_limit", "ethernet_gbps")
-        if key in raw
-    }
+    keys = (
+        "transport", "traffic_classes", "lossless_classes", "strict_rate_limit", "ethernet_gbps", "out_of_order",
+    )  # fmt: skip
+    found: Raw = {key: raw[key]["value"] for key in keys if key in raw}
     if "rings" in raw:
         found["ring_rx"], found["ring_tx"] = raw["rings"]["rx"], raw["rings"]["tx"]
     if "read_request" in raw:

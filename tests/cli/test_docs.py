@@ -238,4 +238,8 @@ def test_the_readme_shows_what_the_demo_prints(tmp_path: Path, fabricc: Fabricc)
 def test_topics_are_completed() -> None:
     argument = cli.get_command(None, "docs").params[0]  # type: ignore[arg-type, union-attr]
     with docs.command.make_context("docs", [], resilient_parsing=True) as context:
-        assert [item.value for item in argument.shell_complete(context, "lo")] == ["lock", "lossless"]
+        assert [item.value for item in argument.shell_complete(context, "lo")] == [
+            "load-balancing",
+            "lock",
+            "lossless",
+        ]

@@ -1,8 +1,10 @@
-"""Report Ethernet ports that a NIC does not have, although the fabric is planned with them."""
+"""Report what a plan asks of NICs that the catalog does not know them to have: port speeds, and reordering."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from fabricc.fabric.routing import Spreading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def nic_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
-    """FAB3350 where ports of hosts are faster than the Ethernet ports of their NIC."""
+    """FAB3350 for ports faster than the NIC's Ethernet ports, FAB3351 for NICs that may not reorder packets."""
     if spec.infiniband is not None:
         return
     for group, model, attached in zip(spec.gpus.groups, fabric.host_models, fabric.attachments, strict=False):
@@ -25,4 +27,12 @@ def nic_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
                 *group.path,
                 "model",
                 help="Spread the ports of each NIC over `planes`, or take a host model with more and slower ports.",
+            )
+        if spec.load_balancing.mode is Spreading.PACKET and model.gpus and not model.nic.out_of_order:
+            yield spec.warning(
+                "FAB3351",
+                f"switches spread packets, and no source states that {model.nic.title} takes them out of order",
+                "load_balancing",
+                "mode",
+                help="Use `mode: flowlet` or `hash`, or state `out_of_order` of the NIC in a catalog file.",
             )

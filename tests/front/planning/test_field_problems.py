@@ -42,7 +42,7 @@ def test_every_problem_names_systems_and_asics_that_exist() -> None:
         assert set(problem.systems) <= set(back_ends.names())
         assert set(problem.asics) <= families
         assert problem.when in CONDITIONS
-        assert problem.problem and problem.way_out and problem.source
+        assert all((problem.problem, problem.way_out, problem.source))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from fabricc.back.nos import limits
 from fabricc.back.nos.cumulus import words
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.base.values import dataclass, replace
+from fabricc.catalog.support import release_numbers
 from fabricc.fabric.routing import Spreading
 
 if TYPE_CHECKING:
@@ -89,8 +90,9 @@ DEFAULT_RELEASE = "5.14"
 _HOST_NAME = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?")
 _DESCRIPTION_LENGTH = 255
 _BFD_MS, _BFD_MULTIPLIER, _HOLD_S = Range(50, 60_000), Range(2, 255), Range(3, 65_535)
-_ADAPTIVE_ASICS, _ADAPTIVE_SPEEDS = ("spectrum4",), (200, 400)
-"""Where adaptive routing works (NVIDIA, Equal Cost Multipath Load Sharing, Cumulus Linux 5.14)."""
+_ADAPTIVE_ASIC, _ADAPTIVE_SPEEDS = "spectrum4", (200, 400)
+_LATER_ADAPTIVE_ASICS, _LATER_ADAPTIVE_RELEASE = ("spectrum5", "spectrum6"), "5.19"
+"""Where adaptive routing works (NVIDIA, Equal Cost Multipath Load Sharing, Cumulus Linux 5.14 and 5.19, a draft)."""
 
 _TRIMMING_ASICS, _TRIMMED_BYTES, _TRIMMED_STEP = ("spectrum4", "spectrum5"), Range(256, 1024), 4
 """Where packets are trimmed, and to what (NVIDIA, Packet Trimming, Cumulus Linux 5.14)."""
@@ -167,12 +169,18 @@ def _keys(switch: Switch) -> Iterator[tuple[str, str, str]]:
 
 def _beside_adaptive_routing(switch: Switch) -> list[str]:
     """Return why requested adaptive routing does not work: the speed of a port, or the ASIC."""
+    if switch.load_balancing.mode is not Spreading.PACKET:
+        return []
     speeds = {port.speed_gbps for port in switch.ports if port.direction in words.FABRIC}
     beside = sorted(speeds.difference(_ADAPTIVE_SPEEDS))
-    works = switch.model.asic_family in _ADAPTIVE_ASICS and not beside
-    if works or switch.load_balancing.mode is not Spreading.PACKET:
+    family, release = switch.model.asic_family, release_numbers(release_of(switch.release).name)
+    if family in _LATER_ADAPTIVE_ASICS and release >= release_numbers(_LATER_ADAPTIVE_RELEASE):
         return []
-    return [f"ports of {beside[0]} Gb/s" if beside else switch.model.asic]
+    if family != _ADAPTIVE_ASIC:
+        return [switch.model.asic]
+    if not beside:
+        return []
+    return [f"ports of {beside[0]} Gb/s"]
 
 
 def _trims(switch: Switch) -> bool:
@@ -288,8 +296,9 @@ LIMITS = (
         f"name at least one user with a key under `management`, be it `{words.OWN_ACCOUNT}`"),
     GNMI_SERVER,
     Limit("FAB5720", setting="load_balancing/mode", asked=_beside_adaptive_routing,
-        reason="adaptive routing is for Spectrum-4 at 200 and 400 Gb/s, and this switch has {it}",
-        remedy="use `mode: hash`, or links of 400 or 200 Gb/s between Spectrum-4 switches"),
+        reason="adaptive routing is for Spectrum-4 at 200 and 400 Gb/s, from 5.19 on also for later ASICs, and this "
+        "switch has {it}",
+        remedy="between Spectrum-4 switches write `tors.uplink_gbps: 400`; else use `mode: hash`"),
     Limit("FAB5721", setting="load_balancing/mode",
         asked=lambda switch: switch.load_balancing.mode is Spreading.FLOWLET, reason=_PER_PACKET,
         remedy="use `mode: packet` or `hash`"),

@@ -56,7 +56,8 @@ MODEL = Reservation("FAB5416", feature="the switch model", asked=lambda _: True,
     source="pyATS genie.libs.conf 26.9",
 )  # fmt: skip
 DYNAMIC_LOAD_BALANCING = Limit("FAB5418", setting="load_balancing/mode",
-    remedy="leave `load_balancing.mode` at `hash`", since={words.CLOUDSCALE: "10.5", words.SILICON_ONE: None},
+    remedy="use `mode: hash`, or a 9300-FX3, GX or GX2 switch with NX-OS 10.5 or later",
+    since={words.CLOUDSCALE: "10.5", words.SILICON_ONE: None},
     words="dynamic load balancing",
     source="Nexus 9000 unicast routing guide 10.5, dynamic load balancing: 9300-FX3, GX and GX2 from 10.5(1)F; "
     "9364E-SG2 has the policy-driven mode only",

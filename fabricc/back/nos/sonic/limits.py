@@ -183,10 +183,10 @@ def _servers(switch: Switch) -> Iterator[dict[str, Any]]:
 
 
 _ARS = (
-    "adaptive routing is a design (SONiC doc/ARS, sonic-buildimage pull request 22264, open): no branch to 202511 "
+    "adaptive routing is a design (SONiC doc/ARS, sonic-buildimage pull request 22264, open): no branch to 202605 "
     "has a model of it"
 )
-_SPREAD = "leave it out; more queue pairs per connection spread by their UDP source ports"
+_SPREAD = "use `mode: hash`; hosts then get more queue pairs per connection, spread by their UDP source ports"
 TRIMMING = Limit("FAB5318", setting="trimming/", remedy="use release 202505 or later", since="202505",
     words="SWITCH_TRIMMING, BUFFER_PROFILE.packet_discard_action",
     source="sonic-trimming.yang and sonic-buffer-profile.yang: in the branches 202505 and 202511, in none before",

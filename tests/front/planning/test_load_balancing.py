@@ -1,0 +1,61 @@
+"""What each system, ASIC, speed and release has of load balancing: `docs/load-balancing.md` beside the compiler."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fabricc.base.diagnostics import Severity
+from fabricc.compiler.compiled import compile_spec
+
+SPEC = """\
+cluster: t
+gpus: {{model: {host}, hosts: 16, hosts_per_unit: 16}}
+tors: {{model: {model}, nos: {nos}{more}}}
+spines: {{model: {model}, nos: {nos}}}
+load_balancing: {{mode: {mode}}}
+priorities: {{rdma: {{dscp: 26, lossless: true}}}}
+"""
+LOAD_BALANCING = {"FAB5117", "FAB5208", "FAB5324", "FAB5418", "FAB5523", "FAB5720", "FAB5721"}
+
+
+def findings(folder: Path, mode: str, model: str, nos: str, more: str = "", host: str = "dgx-h100"):
+    spec = folder / "cluster.yaml"
+    spec.write_text(SPEC.format(host=host, model=model, nos=nos, more=more, mode=mode))
+    return compile_spec(spec).diagnostics
+
+
+@pytest.mark.parametrize(
+    ("mode", "model", "nos", "more", "refused"),
+    [
+        ("packet", "sn5600", "cumulus", "", "FAB5720"),
+        ("packet", "sn5600", "cumulus", ", uplink_gbps: 400", ""),
+        ("packet", "sn5640", "cumulus-5.18", "", "FAB5720"),
+        ("packet", "sn5640", "cumulus-5.19", "", ""),
+        ("flowlet", "sn5600", "cumulus", "", "FAB5721"),
+        ("packet", "7060x6-64pe", "eos", ", uplink_gbps: 400", ""),
+        ("packet", "9364d-gx2a", "nxos-10.5", "", ""),
+        ("packet", "9364d-gx2a", "nxos-10.4", "", "FAB5418"),
+        ("packet", "9364e-sg2", "nxos", "", "FAB5418"),
+        ("packet", "sn5600", "sonic-202605", "", "FAB5324"),
+    ],
+)
+def test_a_mode_is_accepted_or_refused_as_the_page_states(
+    tmp_path: Path, mode: str, model: str, nos: str, more: str, refused: str
+) -> None:
+    found = [each for each in findings(tmp_path, mode, model, nos, more) if each.code in LOAD_BALANCING]
+    errors = {each.code for each in found if each.severity is Severity.ERROR}
+    assert errors == ({refused} if refused else set())
+    assert all("`mode: hash`" in each.help or "`hash`" in each.help for each in found if each.code in errors)
+
+
+def test_the_refusal_on_800g_names_the_key_that_builds(tmp_path: Path) -> None:
+    (first, *_) = [e for e in findings(tmp_path, "packet", "sn5600", "cumulus") if e.code == "FAB5720"]
+    assert "`tors.uplink_gbps: 400`" in first.help
+
+
+@pytest.mark.parametrize(("host", "warned"), [("dgx-h100", False), ("mi355x-thor2", True)])
+def test_spreading_asks_the_nic_for_reordering(tmp_path: Path, host: str, warned: bool) -> None:
+    found = findings(tmp_path, "packet", "sn5600", "cumulus", ", uplink_gbps: 400", host)
+    assert ("FAB3351" in {each.code for each in found}) is warned
