@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from fabricc.base.numbers import is_number
 from fabricc.base.values import replace
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def nearest_release(release: str, releases: Sequence[str]) -> str | None:
         releases: the known ones, ascending.
     """
     asked = release_numbers(release)
-    if not asked or not releases or not release[0].isdecimal():
+    if not asked or not releases or not is_number(release[0]):
         return None
     newest = release_numbers(releases[-1])
     dated = len(newest) == 1

@@ -13,6 +13,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.git import GitError
 from fabricc.base.foreign.screen import Table
+from fabricc.base.numbers import is_number
 from fabricc.catalog.figures import branch_commits, cite_commit, list_figures
 from fabricc.catalog.importing import import_switch
 from fabricc.catalog.importing.draft import Wishes
@@ -66,7 +67,7 @@ def compare(repository: Path, branches: tuple[str, ...]) -> int:
     """
     catalog, _ = load_catalog()
     differs = False
-    recorded = [f"{branch}={commit}" for branch, commit in branch_commits().items() if branch.isdecimal()]
+    recorded = [f"{branch}={commit}" for branch, commit in branch_commits().items() if is_number(branch)]
     for text in branches or recorded:
         release, _, revision = text.partition("=")
         try:

@@ -49,7 +49,7 @@ _LOOPBACK = ("127.", "[::1]", "localhost")
 @click.option("--ca", type=options.FilePath(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
               help="Certificate authorities of the server. [default: those of the system]")  # fmt: skip
 @click.option("--location", metavar="NAME", help="Site or location of the devices. [default: the cluster]")
-@click.option("--tenant", default="", metavar="NAME", help="Tenant of the devices. [default: none]")
+@click.option("--tenant", metavar="NAME", help="Tenant of the devices. [default: none]")
 @click.option("--apply", is_flag=True, help="Make the changes; without it they are only shown.")
 @click.option("--pull", "folder", type=options.FilePath(path_type=Path), metavar="FOLDER",
               help="Write identity tables from the server into FOLDER instead; the server stays as it is.")  # fmt: skip
@@ -61,7 +61,7 @@ def command(
     token: str | None,
     ca: Path | None,
     location: str | None,
-    tenant: str,
+    tenant: str | None,
     apply: bool,
     folder: Path | None,
     format_: str,
@@ -80,7 +80,7 @@ def command(
     if compiled.planned is None:
         output.tell(compiled.diagnostics, format_, compiled.sources)
         return exit_status(compiled.diagnostics)
-    scope = Scope(location or compiled.planned.cluster, tenant, f"fabricc-{compiled.planned.cluster}")
+    scope = Scope(location or compiled.planned.cluster, tenant or "", f"fabricc-{compiled.planned.cluster}")
     if folder is not None:
         return _pull(client, which, compiled.planned, scope.location, folder)
     return _push(client, which, compiled, scope, format_, apply=apply)

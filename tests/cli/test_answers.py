@@ -45,6 +45,7 @@ ROWS = {
     "upgrade": ("upgrade @ --to frr-10.1",),
     "lab test": ("lab test @",),
     "catalog": ("catalog @",),
+    "sync": ("sync netbox @ --url http://127.0.0.1:9 --token env:HOME",),
     "export openconfig": ("export openconfig @", f"export openconfig {SPEC} -o @"),
 }  # fmt: skip
 """The arguments of each verb with `--format`; @ is a file or folder that cannot be read."""
