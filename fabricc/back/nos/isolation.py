@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.base.patterns import pattern
 from fabricc.fabric.facts import format_boolean
 
 if TYPE_CHECKING:
@@ -13,10 +14,15 @@ if TYPE_CHECKING:
 
 ISOLATED = "management/isolated"
 _SETTING = "setting["
+_WORD = pattern(r"[\w-]+")
 
 
 def state_isolation(
-    reading: Reading, apart: bool, place: tuple[str, int], joins: re.Pattern[str] | None = None
+    reading: Reading,
+    apart: bool,
+    place: tuple[str, int],
+    joins: re.Pattern[str] | None = None,
+    instance: str = "",
 ) -> None:
     """State the fact, at the line that joins the two or else at `place`.
 
@@ -26,10 +32,25 @@ def state_isolation(
         place: file and line of these statements, or of their place.
         joins: text of a line that leaks routes between the two; no plan has one, so it is unknown, or a setting that is
             reported by its words.
+        instance: name of the routing instance of the management port; settings that lead from one other instance to
+            another do not count. "" to count all.
     """
     found: list[tuple[str, int]] = []
     if joins is not None:
         found += [(file, line) for file, line, text in reading.unknown if joins.search(text)]
-        found += [reading.lines[path] for path in reading.facts if _SETTING in path and joins.search(path)]
+        settings = (path for path in reading.facts if _SETTING in path and joins.search(path))
+        found += [reading.lines[path] for path in settings if _concerns(reading, path, instance)]
     file, line = found[0] if found else place
     reading.put(ISOLATED, format_boolean(apart and not found), file, line)
+
+
+def _concerns(reading: Reading, path: str, instance: str) -> bool:
+    """Whether a setting, or a policy that it names, names a routing instance."""
+    words = _WORD.findall(f"{path} {reading.facts[path]}")
+    if not instance or instance in words:
+        return True
+    maps = tuple(f"route_map[{word}]/" for word in words)
+    return any(
+        known.startswith(maps) and instance in _WORD.findall(str(value))
+        for known, value in reading.facts.items()
+    )

@@ -183,3 +183,88 @@ def test_files_without_a_management_address_say_nothing() -> None:
     assert "management/isolated" not in nos.load("frr").read({"frr.conf": "hostname x\n"}).facts
     assert "management/isolated" not in nos.load("sonic").read({"config_db.json": "{}"}).facts
     assert "management/isolated" not in nos.load("junos").read({"juniper.conf": ""}).facts
+
+
+APART: list[tuple[str, str, Edit]] = [
+    (
+        "eos",
+        "a leak between tenants",
+        lambda text: (
+            f"{text}router general\n   vrf RED\n      leak routes source-vrf BLUE subscribe-policy X\n"
+        ),
+    ),
+    (
+        "eos",
+        "a static route from tenant to tenant",
+        after("vrf instance MGMT", "ip route vrf RED 10.9.0.0/16 egress-vrf BLUE 10.9.0.1"),
+    ),
+    (
+        "nxos",
+        "a tenant that imports from the default VRF",
+        lambda text: (
+            f"{text}vrf context RED\n  address-family ipv4 unicast\n    import vrf default map FROM-DEFAULT\n"
+        ),
+    ),
+    (
+        "junos",
+        "a tenant that imports from another one",
+        lambda text: (
+            f"{text}routing-instances {{ RED {{ routing-options {{ instance-import FROM-BLUE; }} }} }}\n"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "design", "edit"), APART, ids=[f"{c[0]}: {c[1]}" for c in APART])
+def test_tenants_may_exchange_routes(name: str, design: str, edit: Edit) -> None:
+    _, files = at_home(name)
+    files[FILE[name]] = edit(files[FILE[name]])
+    assert nos.load(name).read(files).facts["management/isolated"] == "true"
+
+
+def test_a_leak_into_management_is_found_among_others() -> None:
+    leaks = "router general\n   vrf RED\n      leak routes source-vrf MGMT subscribe-policy X\n"
+    more = "      leak routes source-vrf BLUE subscribe-policy X\n"
+    for text in (leaks, leaks + more, leaks.replace("vrf RED", "vrf MGMT").replace("-vrf MGMT", "-vrf RED")):
+        _, files = at_home("eos")
+        files["running-config.cfg"] += text
+        reading = nos.load("eos").read(files)
+        assert reading.facts["management/isolated"] == "false"
+        _, line = reading.lines["management/isolated"]
+        assert "leak routes" in files["running-config.cfg"].splitlines()[line - 1]
+
+
+JOINED: list[tuple[str, str, Edit]] = [
+    (
+        "nxos",
+        "a tenant that imports from management",
+        lambda text: (
+            f"{text}vrf context RED\n  address-family ipv4 unicast\n    import vrf management map ALL\n"
+        ),
+    ),
+    (
+        "junos",
+        "a policy that takes routes from management",
+        lambda text: (
+            f"{text}routing-options {{ instance-import ALL; }}\n"
+            "policy-options { policy-statement ALL { from instance mgmt_junos; then accept; } }\n"
+        ),
+    ),
+    (
+        "junos",
+        "a static route into management",
+        lambda text: (
+            f"{text}routing-options {{ static {{ route 10.9.0.0/16 next-table mgmt_junos.inet.0; }} }}\n"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "fault", "edit"), JOINED, ids=[f"{c[0]}: {c[1]}" for c in JOINED])
+def test_routes_of_management_in_another_instance_join_it(name: str, fault: str, edit: Edit) -> None:
+    _, files = at_home(name)
+    files[FILE[name]] = edit(files[FILE[name]])
+    reading = nos.load(name).read(files)
+    assert reading.facts["management/isolated"] == "false"
+    _, line = reading.lines["management/isolated"]
+    assert line > files[FILE[name]].count("\n") - 4

@@ -163,7 +163,7 @@ def state(facts: Facts, switch: Switch) -> None:
 # --- and back -----------------------------------------------------------------------------------------
 
 _LOOPBACK = "Loopback0"
-_LEAK = pattern(r"\bleak routes\b|\begress-vrf\b")
+_LEAK = pattern(r"^\s*leak routes\b|\begress-vrf\b")
 TYPES = {**others.TYPES, "ports": ports}
 
 
@@ -368,11 +368,11 @@ def _management(document: Document, name: str, block: Scope) -> bool:
     managed = values.get("vrf", _NONE)[0] == MANAGEMENT_VRF
     if "vrf" in values and not managed:
         document.put(f"interface[{name}]/vrf", *values["vrf"])
-    instance = values.get("vrf", _NONE)[0]
+    instance = str(values.get("vrf", ("", 0))[0])
     apart = instance in document.scope.table("defined") or (managed and "platform/management_vrf" in facts)
-    joined = routing.joined(document)
+    joined = routing.joined(document, instance)
     place = document.file, joined or address[1]
-    state_isolation(document.reading, apart and not joined, place, _LEAK)
+    state_isolation(document.reading, apart and not joined, place, _LEAK, instance)
     return True
 
 

@@ -104,7 +104,7 @@ _SYSTEM = (
 
 _GENERAL = (
     Block("vrf <word>", "", (
-        Keep("leak routes <rest>", {"joins": "true", "leak {0} {1}": "{1}"}),
+        Keep("leak routes <rest>", {"leak {0} {1}": "{1}"}),
         *settings("vrf[{0}]/setting", 1, ("route <rest>", "leak <rest>", "address-family <rest>", "router-id <rest>")),
     )),
     *settings("routing/setting", 0, (
@@ -142,17 +142,26 @@ ROWS: Sequence[Row] = (
 )  # fmt: skip
 
 
-def joined(document: Document) -> int | None:
-    """The first line by which routes of one routing instance serve another; None where there is none."""
+_LEAK = "leak "
+
+
+def joined(document: Document, instance: str) -> int | None:
+    """Return the first line by which routes of a routing instance serve another one, or the reverse; None without one.
+
+    Args:
+        document: the file.
+        instance: name of the routing instance; leaks between two other ones do not count.
+    """
     scope = document.scope
-    routes = [scope, *scope.each("static vrf").values()]
     lines = [
         line
-        for each in routes
-        for route in each.each("static route").values()
-        for _, line in route.table("elsewhere").values()
+        for name, vrf in [("", scope), *scope.each("static vrf").items()]
+        for route in vrf.each("static route").values()
+        for value, line in route.table("elsewhere").values()
+        if instance in (name, *str(value).split())
     ]
-    lines += [scope.values["joins"][1]] if "joins" in scope.values else []
+    leaks = (each for each in scope.values.items() if each[0].startswith(_LEAK))
+    lines += [line for name, (value, line) in leaks if instance in (name.split()[1], *str(value).split())]
     return min(lines, default=None)
 
 
@@ -176,9 +185,9 @@ def finish(document: Document) -> None:
             document.put(f"static_route[{prefix}]", "discard" if hop == "Null0" else hop, line)
             if said:
                 document.put(f"static_route[{prefix}]/setting[{hop}]", said, line)
-        elif name.startswith("leak "):
-            vrf_name = name.split()[1]
-            document.put(f"vrf[{vrf_name}]/setting[leak routes]", value, line)
+        elif name.startswith(_LEAK):
+            source, _, said = str(value).partition(" subscribe-policy ")
+            document.put(f"vrf[{name.split()[1]}]/setting[leak routes {source}]", said or "all", line)
     if "routed" in scope.values:
         document.put("routing/enabled[ipv4]", *scope.values["routed"])
 

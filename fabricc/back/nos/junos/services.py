@@ -198,6 +198,8 @@ _GRPC = "system services extension-service request-response grpc"
 _OF_MODE = "flowset-table-size|reassignment|sampling-rate|ether-type"
 _HASHING = "forwarding-options enhanced-hash-key"
 _LEAK = re.compile(r"\b(instance-import|rib-groups?|next-table)\b")
+_ROUTE = "static_route["
+_INTO_MANAGEMENT = re.compile(rf"table {words.MANAGEMENT_INSTANCE}\.")
 TYPES: Types = {"mode": {word: mode.value for mode, word in DYNAMIC.items()}}
 
 
@@ -296,7 +298,10 @@ def _finish_management(document: Document) -> None:
     if "management/address" in facts:
         instance = lines.get("platform/management_instance")
         place = instance or lines["management/address"]
-        state_isolation(document.reading, instance is not None, place, _LEAK)
+        leading = (path for path, via in facts.items() if _ROUTE in path and _INTO_MANAGEMENT.match(str(via)))
+        leak = next((lines[path] for path in leading if path in lines), None)
+        apart = instance is not None and leak is None
+        state_isolation(document.reading, apart, leak or place, _LEAK, words.MANAGEMENT_INSTANCE)
 
 
 def _finish_tacacs(document: Document) -> None:

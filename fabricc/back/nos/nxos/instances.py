@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos.bgp import DISCARD
@@ -53,6 +54,11 @@ def _hop(text: str) -> Mapping[str, Value] | None:
     return {f"{_HOP}{where}": preference, **kept, **leak}
 
 
+def _exchange(setting: str, text: str) -> dict[str, Value]:
+    """Keep an exchange of routes with another instance; only one with management leaks its routes."""
+    return {setting: text, **({_LEAKS: "true"} if MANAGEMENT_VRF in text.split() else {})}
+
+
 def _routes(scope: str, *, simple: bool = True) -> tuple[Row, ...]:
     """Rows of static routes; without the simple ones where others have them."""
     return tuple(
@@ -80,7 +86,7 @@ _VRF: Sequence[Row] = (
     Block(_FAMILY, "", (
         *_TARGETS,
         *(
-            Keep(f"{way} {what} <rest>", {f"setting[{way} {what}]": "{1}", _LEAKS: "true"})
+            Keep(f"{way} {what} <rest>", partial(_exchange, f"setting[{way} {what}]"))
             for way in ("import", "export") for what in ("vrf", "map")
         ),
         *settings(("maximum routes", "ip default", "l3vpn"), "//setting"),
