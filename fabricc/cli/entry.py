@@ -44,6 +44,7 @@ TASKS = {
         "sign": "Sign a built tree, so that push deploys what was reviewed.",
     },
     "Deploy": {
+        "doctor": "Check versions, packages, logins, clocks, Git and the releases of switches.",
         "trust": "Trust an access file that you have read, so that verbs log in with it.",
         "push": "Deploy a built tree to the switches in waves that keep the fabric up.",
         "verify": "Compare live switches with a built tree; list the fewest cable moves.",

@@ -106,6 +106,7 @@ IDENTITY = record_of(hostname=accept_text, serial_number=accept_text)
 GETTERS: Mapping[str, Kind] = {
     "get_alarms": list_of(accept_text),
     "get_bgp_neighbors": table_of(record_of(peers=table_of(_PEER))),
+    "get_clock": accept_number,
     "get_ecmp_widths": table_of(accept_count),
     "get_facts": record_of(
         hostname=accept_text, vendor=accept_text, model=accept_text, os_version=accept_text
@@ -126,7 +127,7 @@ GETTERS: Mapping[str, Kind] = {
 """Getter -> the promised type of the fields that fabricc reads.
 
 Beyond NAPALM, a driver may have `get_ecmp_widths` (prefix -> next hops in use, for BGP routes of the default VRF),
-`get_lossless_counters` (kind -> port -> priority, or `all` -> count; a kind that is not reported is absent) and
-`get_alarms` (the alarms of the device itself, a line each). A getter that is missing, or that raises
-NotImplementedError, means that the system does not report these values.
+`get_lossless_counters` (kind -> port -> priority, or `all` -> count; a kind that is not reported is absent),
+`get_alarms` (the alarms of the device itself, a line each) and `get_clock` (seconds since 1970). A getter that is
+missing, or that raises NotImplementedError, means that the system does not report these values.
 """

@@ -314,6 +314,11 @@ class FrrDriver(LinuxDriver):
             raise NotImplementedError("vtysh answers in text; end the command with json")
         return dict(zip(commands, self._outputs(*(("vtysh", "-c", one) for one in commands)), strict=True))
 
+    def get_clock(self) -> int:
+        """Return the clock of the machine, in seconds since 1970."""
+        (seconds,) = self._outputs(("date", "+%s"))
+        return int(seconds)
+
     def get_facts(self) -> dict[str, Any]:
         """Return facts of the machine; FRR has no serial number."""
         version, links, hostname, uptime = self._outputs(

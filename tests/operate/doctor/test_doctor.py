@@ -1,0 +1,184 @@
+"""`fabricc doctor`: each line has a remedy, and faults of machine, repository and switches are found."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fabricc.cli.entry import run
+from fabricc.operate.devices.access import Access
+from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.login import Login
+from fabricc.operate.devices.secrets import Reference
+from fabricc.operate.doctor import machine, switches
+from fabricc.operate.doctor.model import State
+from fabricc.operate.doctor.switches import check_switches
+from tests.operate.verify.test_drivers import DEVICES
+from tests.operate.verify.test_drivers import SPEC as SWITCHES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SPEC = """\
+cluster: lab
+gpus: {model: lab-host, hosts: 4, hosts_per_unit: 2, socket_interface: eth0}
+tors: {model: linux-16x100, nos: frr}
+spines: {model: linux-16x100, nos: frr, count: 2}
+priorities: {rdma: {dscp: 26}, default: {}}
+"""
+
+
+def checks(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, list[dict[str, str]]]]:
+    capsys.readouterr()
+    status = run(["doctor", "--format", "json", *words])
+    found: dict[str, list[dict[str, str]]] = {}
+    for each in json.loads(capsys.readouterr().out)["checks"]:
+        assert each["remedy"], each
+        found.setdefault(each["subject"], []).append(each)
+    return status, found
+
+
+def test_a_machine_is_checked_without_a_spec(capsys: pytest.CaptureFixture[str]) -> None:
+    status, found = checks(capsys)
+    assert status == 0
+    assert found["click"][0]["state"] == found["git"][0]["state"] == "ok"
+    assert "fabricc.lock" not in found
+
+
+def test_a_package_that_is_missing_or_old_is_an_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Installed:
+        requires = ("napalm>=5.2", "click>=8.1", "keyring>=24.0; extra == 'keyring'", "mypy; extra == 'dev'")
+
+    def version(name: str) -> str:
+        if name != "napalm":
+            raise machine.PackageNotFoundError(name)
+        return "5.1.9"
+
+    monkeypatch.setattr(machine, "distribution", lambda _: Installed)
+    monkeypatch.setattr(machine, "version", version)
+    status, found = checks(capsys)
+    states = {name: found[name][0]["state"] for name in ("napalm", "click", "keyring")}
+    assert (status, states) == (1, {"napalm": "error", "click": "error", "keyring": "skipped"})
+    assert "mypy" not in found
+
+
+@pytest.mark.parametrize(("said", "state"), [("yes", "ok"), ("no", "warning"), ("", "skipped")])
+def test_the_clock_is_as_the_system_reports_it(
+    said: str, state: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "timedatectl"
+    program.write_text(f"#!/bin/sh\necho {said}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert checks(capsys)[1]["clock"][0]["state"] == state
+
+
+def test_a_repository_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(SPEC)
+    _, found = checks(capsys, str(spec))
+    assert found["repository"][0]["state"] == "warning"
+    for words in (
+        ["init", "-q"],
+        ["-c", "user.name=a", "-c", "user.email=a", "commit", "-q", "--allow-empty", "-m", "x"],
+    ):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    _, found = checks(capsys, str(spec))
+    assert [each["state"] for each in found["cluster.yaml"]] == ["warning"], "it is not tracked"
+    (tmp_path / "fabricc-access.yaml").write_text("username: a\n")
+    subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
+    status, found = checks(capsys, str(spec))
+    assert (status, found["fabricc-access.yaml"][0]["state"]) == (1, "error")
+    assert "git rm --cached" in found["fabricc-access.yaml"][0]["remedy"]
+
+
+def test_a_spec_that_does_not_compile_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(SPEC.replace("count: 2", "count: 0"))
+    assert checks(capsys, str(spec))[0] == 1
+
+
+@pytest.mark.parametrize("nos", DEVICES)
+def test_a_switch_is_logged_in_to_and_its_release_compared(
+    nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fabricc.compiler.compiled import compile_spec
+
+    model, server = DEVICES[nos]
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(SWITCHES.format(model=model, nos=nos))
+    fabric = compile_spec(spec).planned
+    assert fabric is not None
+    (tmp_path / "far").mkdir()
+    with server(tmp_path / "far", [], monkeypatch) as far:
+        monkeypatch.setenv("LAB_PASSWORD", far.password)
+        reference = Reference("env", "LAB_PASSWORD")
+        access = Access(Login(far.username, reference, address=far.host, options=far.options, timeout_s=10))
+        found = [*check_switches(fabric, access, 1)]
+    assert {each.subject for each in found} == {fabric.name(at) for at in fabric.switch_ids()}
+    assert all(each.remedy for each in found)
+    assert [each.state for each in found if "login works" in each.message], found
+    assert not [each for each in found if each.state is State.ERROR], found
+
+
+class Answering:
+    """A connection to a switch with a release and a clock."""
+
+    def __init__(self, release: str, ahead_s: float) -> None:
+        self._release, self._ahead_s = release, ahead_s
+
+    def __enter__(self) -> Answering:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def getter(self, name: str) -> Any:
+        return {"os_version": self._release} if name == "get_facts" else time.time() + self._ahead_s
+
+
+@pytest.mark.parametrize(
+    ("release", "ahead_s", "states"),
+    [
+        ("10.0.1", 0, ["ok", "ok", "ok"]),
+        ("8.4.4", 0, ["ok", "warning", "ok"]),
+        ("", 3600, ["ok", "skipped", "warning"]),
+        ("10.0", -90, ["ok", "ok", "warning"]),
+    ],
+)
+def test_release_and_clock_that_differ_are_warnings(
+    release: str, ahead_s: float, states: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fabricc.compiler.compiled import compile_spec
+
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(SPEC)
+    fabric = compile_spec(spec).planned
+    assert fabric is not None
+    monkeypatch.setattr(switches, "open_connection", lambda *_: Answering(release, ahead_s))
+    found = [
+        each for each in check_switches(fabric, Access(Login("a", None)), 2) if each.subject == "spine01a"
+    ]
+    assert [each.state.value for each in found] == states
+
+
+def test_a_switch_that_cannot_be_reached_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fabricc.compiler.compiled import compile_spec
+
+    def refuse(*_: object) -> None:
+        raise DeviceError("FAB9110", "spine01a cannot be logged in to: refused", "See that it is up.")
+
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(SPEC)
+    fabric = compile_spec(spec).planned
+    assert fabric is not None
+    monkeypatch.setattr(switches, "open_connection", refuse)
+    found = [*check_switches(fabric, Access(Login("a", None)), 2)]
+    assert {each.state for each in found} == {State.ERROR}
+    assert {each.remedy for each in found} == {"See that it is up."}
