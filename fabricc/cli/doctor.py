@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,7 +69,11 @@ def _check_spec(spec: Path, access_file: Path | None, parallel: int) -> Iterator
         return
     for fabric in (compiled.planned, *compiled.planned.networks):
         with output.progress() as bar:
-            yield from [*check_switches(fabric, access, parallel, bar or (lambda *_: None))]
+            yield from [*check_switches(fabric, access, parallel, partial(bar or _no_progress, "switches"))]
+
+
+def _no_progress(*_: object) -> None:
+    return
 
 
 def _table(found: Sequence[Check]) -> Table:

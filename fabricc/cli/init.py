@@ -38,6 +38,8 @@ FILES = {
     "gitlab-ci.yml": "ci/fabricc.gitlab-ci.yml",
     "gitlab-review.sh": "ci/gitlab-review.sh",
     "gitlab.py": "ci/gitlab.py",
+    "azure-pipelines.yml": "ci/azure-pipelines.yml",
+    "azure.py": "ci/azure.py",
     "policy.yaml": "fabricc-policy.yaml",
     "pre-commit.yaml": ".pre-commit-config.yaml",
     "readme.md": "README.md",

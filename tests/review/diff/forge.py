@@ -127,14 +127,14 @@ class Forge:
             "${{ runner.temp }}/fabricc": str(self.work), "${{ github.token }}": "t0ken",
             "refs/remotes/origin/${{ github.base_ref }}": "refs/remotes/origin/main",
             "${{ github.event.pull_request.head.sha || github.sha }}": head,
-            "${{ github.event.pull_request.number }}": "7",
+            "${{ github.event.pull_request.number }}": "7", "${{ matrix.spec }}": spec,
             LABELS_STATED: "[]" if label is None else json.dumps(label),
         }  # fmt: skip
         job, done = workflow["jobs"][name], {}
         for step in job["steps"]:
             if "run" not in step or step["name"] == "install" or (only and step["name"] not in only):
                 continue
-            stated = {**workflow["env"], "SPEC": spec, **job["env"], **step.get("env", {})}
+            stated = {**job["env"], **step.get("env", {})}
             own = {key: known.get(value, value) for key, value in stated.items()}
             done[step["name"]] = subprocess.run(
                 ["bash", "-e", "-c", step["run"]], cwd=self.trusted, env=self.environment(**own),
