@@ -16,6 +16,8 @@ from napalm import get_network_driver
 from napalm.base.exceptions import NapalmException
 
 from fabricc.operate.drivers import limits
+from fabricc.operate.drivers.junos import JunosDriver
+from fabricc.operate.drivers.nxos import NxosDriver
 from fabricc.operate.drivers.quiet import silence_libraries
 from fabricc.operate.drivers.shell import Shell
 from fabricc.operate.drivers.ssh_limits import BUFFERED_BYTES, PACKET_BYTES, bound_channel
@@ -23,7 +25,7 @@ from tests.operate.drivers.servers.ssh import ssh_server
 from tests.operate.drivers.servers.web import HOST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     import paramiko
@@ -298,3 +300,65 @@ def test_who_wants_records_of_a_library_gets_them() -> None:
         assert logger.level == logging.DEBUG
     finally:
         logger.setLevel(before)
+
+
+def flood(connection: socket.socket) -> None:
+    while True:
+        connection.sendall(b"A" * 65536)
+
+
+def flood_lines(connection: socket.socket) -> None:
+    while True:
+        connection.sendall(b"A" * 80 + b"\n")
+
+
+def huge_packet(connection: socket.socket) -> None:
+    connection.sendall(b"SSH-2.0-x\r\n\x7f\xff\xff\xfc")
+    flood(connection)
+
+
+def drip(connection: socket.socket) -> None:
+    while True:
+        connection.sendall(b"A")
+        time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def no_ssh(serve: Callable[[socket.socket], None]) -> Iterator[int]:
+    """Serve connections of a device that never logs anybody in, until the other side closes them."""
+
+    def answer(connection: socket.socket) -> None:
+        with contextlib.suppress(OSError), connection:
+            serve(connection)
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=answer, args=(server.accept()[0],), daemon=True).start()
+
+    with socket.create_server((HOST, 0)) as server:
+        threading.Thread(target=accept, daemon=True).start()
+        yield server.getsockname()[1]
+
+
+def open_shell(port: int) -> None:
+    Shell(HOST, "admin", "secret", 1, {"port": port}).open()
+
+
+def open_netconf(port: int) -> None:
+    JunosDriver(HOST, "admin", "secret", timeout=1, optional_args={"port": port}).open()
+
+
+def open_terminal(port: int) -> None:
+    driver = NxosDriver(HOST, "admin", "secret", timeout=1, optional_args={"ssh_port": port})
+    driver._netmiko_open("cisco_nxos", {"conn_timeout": 1})
+
+
+@pytest.mark.parametrize("serve", [flood, flood_lines, huge_packet, drip])
+@pytest.mark.parametrize("connect", [open_shell, open_netconf, open_terminal])
+def test_a_device_that_logs_nobody_in_is_given_up(
+    serve: Callable[[socket.socket], None], connect: Callable[[int], None]
+) -> None:
+    silence_libraries()
+    with no_ssh(serve) as port, pytest.raises(NapalmException):
+        connect(port)

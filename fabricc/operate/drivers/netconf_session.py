@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -9,10 +10,11 @@ from typing import Any
 
 import ncclient.transport
 from ncclient.transport import SSHSession
+from ncclient.transport.errors import SSHError
 
 from fabricc.operate.drivers import limits
 from fabricc.operate.drivers.answers import VALUES
-from fabricc.operate.drivers.limits import AnswerTooLargeError
+from fabricc.operate.drivers.limits import TIMES, AnswerTooLargeError
 from fabricc.operate.drivers.ssh_limits import bound_channel, bound_packets
 
 _PART = 1 << 16
@@ -38,13 +40,52 @@ class BoundedSession(SSHSession):  # type: ignore[misc]
 
     def __init__(self, device_handler: Any) -> None:
         """Take the arguments of ncclient's own class."""
+        self._connection: Any = None
         super().__init__(device_handler)
         self._bounded = _opening.get()
         self._size = self._all = 0
 
+    @property
+    def _transport(self) -> Any:
+        """The connection, which ncclient makes, and reads from, before anything of ours runs."""
+        return self._connection
+
+    @_transport.setter
+    def _transport(self, connection: Any) -> None:
+        self._connection = connection
+        if connection is not None and _opening.get():
+            bound_packets(connection)
+
+    def connect(self, *arguments: Any, **named: Any) -> None:
+        """Connect and log in, within a few timeouts: ncclient waits for ever for a device that never logs in.
+
+        Raises:
+            SSHError: the time is over, and what ncclient raises.
+        """
+        if not self._bounded or not named.get("timeout"):
+            super().connect(*arguments, **named)
+            return
+        ended = threading.Event()
+        longest = TIMES * float(named["timeout"])
+        timer = threading.Timer(longest, self._end_connection, (ended,))
+        timer.daemon = True
+        timer.start()
+        try:
+            super().connect(*arguments, **named)
+        except Exception as error:
+            if ended.is_set():
+                raise SSHError(f"no login in {longest:g} s") from error
+            raise
+        finally:
+            timer.cancel()
+
+    def _end_connection(self, ended: threading.Event) -> None:
+        ended.set()
+        if self._connection is not None:
+            self._connection.close()
+
     def _post_connect(self, *arguments: Any) -> None:
         if self._bounded:
-            bound_packets(self._transport)
             bound_channel(self._channel)
         super()._post_connect(*arguments)
 

@@ -25,7 +25,11 @@ from napalm.base.helpers import canonical_interface_name
 from napalm.nxapi_plumbing import NXAPIAuthError, NXAPICommandError, NXAPIConnectionError
 from napalm.nxapi_plumbing.device import Device
 from napalm.nxapi_plumbing.errors import NXAPIError
-from netmiko.exceptions import NetmikoAuthenticationException, NetmikoBaseException
+from netmiko.exceptions import (
+    NetmikoAuthenticationException,
+    NetmikoBaseException,
+    NetmikoTimeoutException,
+)
 from requests.exceptions import RequestException
 
 from fabricc.operate.drivers import nxos_views
@@ -55,6 +59,7 @@ from fabricc.operate.drivers.nxos_replace import (
     remaining_s,
     reports_outcome,
 )
+from fabricc.operate.drivers.nxos_terminal import BoundedTerminal
 from fabricc.operate.drivers.quiet import silence_libraries
 from fabricc.operate.drivers.redact import excerpt, redact_text
 from fabricc.operate.drivers.single import clean_errors, one_text
@@ -131,7 +136,18 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         return clean_errors(self.hostname, foreign, self.password)
 
     def _netmiko_open(self, device_type: str, netmiko_optional_args: Options = None) -> Any:
-        return super()._netmiko_open(device_type, {**(netmiko_optional_args or {}), "port": self._ssh_port})
+        """As NAPALM does it, with connections whose packets are bounded."""
+        named = {**(netmiko_optional_args or {}), "port": self._ssh_port}
+        try:
+            self._netmiko_device = BoundedTerminal(
+                device_type=device_type, host=self.hostname, username=self.username, password=self.password,
+                timeout=self.timeout, **named,
+            )  # fmt: skip
+        except NetmikoTimeoutException as error:
+            raise ConnectionException(f"Cannot connect to {self.hostname}") from error
+        if not self.force_no_enable:
+            self._netmiko_device.enable()
+        return self._netmiko_device
 
     def open(self) -> None:
         """Connect and log in."""
@@ -173,7 +189,9 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
     def abandon(self) -> None:
         """Disconnect from a switch that does not answer, without a further request; not part of NAPALM."""
         with suppress(Exception):
-            self._netmiko_device.remote_conn_pre.close()
+            connection = self._netmiko_device.remote_conn_pre
+            if connection is not None:
+                connection.close()
 
     def _say(self, command: str, failure: type[NapalmException]) -> str:
         """Return the text of a command's answer, without prompts that would wait for a person."""

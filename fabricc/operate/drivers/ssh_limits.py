@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 PACKET_BYTES = 256 << 10
 """Bytes of a packet: OpenSSH's own limit (`PACKET_MAX_SIZE` in packet.c); RFC 4253, section 6.1, requires 35,000."""
+GREETING_BYTES = 64 << 10
+"""Bytes before the first packet: RFC 4253, section 4.2, permits lines of text before the version. Our judgment."""
 BUFFERED_BYTES = 4 << 20
 """Bytes of a stream that nobody has read yet: twice the window that paramiko grants for both streams of a channel."""
 
@@ -28,16 +30,29 @@ class BoundedTransport(paramiko.Transport):
 
 
 def bound_packets(transport: paramiko.Transport) -> None:
-    """Let a connection end that brings a packet larger than any."""
+    """Let a connection end that brings a packet larger than any, or no packet after a lot of text."""
     packets: Any = transport.packetizer
     read: Callable[..., bytes] = packets.read_all
+    read_text: Callable[[float], bytes] = (
+        packets._read_timeout
+    )  # paramiko's part of a line before the first packet
+    left = GREETING_BYTES
 
     def bounded(size: int, check_rekey: bool = False) -> bytes:
         if size > PACKET_BYTES:
             raise paramiko.SSHException(f"a packet has {size:,} bytes, more than any")
         return read(size, check_rekey)
 
+    def bounded_text(timeout: float) -> bytes:
+        nonlocal left
+        part = read_text(timeout)
+        left -= len(part)
+        if left < 0:
+            raise paramiko.SSHException(f"no SSH version in {GREETING_BYTES:,} bytes")
+        return part
+
     packets.read_all = bounded
+    packets._read_timeout = bounded_text
 
 
 def bound_channel(channel: paramiko.Channel) -> None:
