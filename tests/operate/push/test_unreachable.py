@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.operate.lab import specs
 from tests.operate.push import matrix
-from tests.operate.push.network import DISRUPTIVE, HITLESS
+from tests.operate.push.network import DISRUPTIVE, HITLESS, Network
 
 if TYPE_CHECKING:
-    from tests.operate.push.network import Network
+    from pathlib import Path
 
 GONE = "su001-tor1a"
 SKIP = ("--adopt", "--skip-unreachable")
@@ -100,3 +101,23 @@ def test_a_resumed_run_that_is_refused_is_over_as_before(network: Network) -> No
     assert "FAB9132" in network.push("--resume", status=1).stderr
     assert outcomes(network) == ["partial"]
     network.push("--adopt", "--allow-alarms", status=0)
+
+
+@pytest.mark.slow
+def test_the_partner_of_a_switch_that_does_not_answer_stays_in_service(tmp_path: Path) -> None:
+    text = specs.TWO_TIERS.format(cluster="small", hosts=4, more="")
+    network = Network.start(tmp_path, text.replace("frr, uplinks: 2}", "frr, uplinks: 2, border: 2}"))
+    network.direct = True
+    try:
+        first, second = sorted(name for name in network.source.devices if "border" in name)
+        network.edit(DISRUPTIVE)
+        network.ask("cut", first)
+        ran = network.push(*SKIP, status=1)
+        assert f"FAB9141: {second} cannot be taken out of service: {first}, which backs it up" in ran.stderr
+        assert network.states() == {}, "no run is left behind"
+        only = ("--only", "spine01a", "--only", first)
+        assert "FAB9140" in network.push("--dry-run", *SKIP, *only, status=3).stderr, "the remedy of the message"
+        network.keep = "0%"
+        assert "FAB9141" not in network.push("--dry-run", *SKIP, status=3).stderr, "and the other one"
+    finally:
+        network.stop()
