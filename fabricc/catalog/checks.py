@@ -42,7 +42,8 @@ def switch_findings(model: SwitchModel) -> Iterator[Finding]:
 def host_findings(model: HostModel) -> Iterator[Finding]:
     """Contradictions within a host: a PCI list of the wrong length, a speed the NIC does not have."""
     if model.pci and len(model.pci) != model.rails:
-        yield ("pci",), f"{len(model.pci)} PCI addresses for {model.rails} rails", "List one for each rail."
+        remedy = "List one for each rail; of a port with two PCI functions (Socket Direct), list the first."
+        yield ("pci",), f"{len(model.pci)} PCI addresses for {model.rails} rails", remedy
     yield from _domain_findings(model)
     if model.cages and sorted(rail for cage in model.cages for rail in cage) != list(range(model.rails)):
         yield ("cages",), "a rail is in no cage or in two", f"Name each of 0 to {model.rails - 1} once."

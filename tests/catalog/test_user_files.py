@@ -152,6 +152,15 @@ def test_an_unknown_key_is_named_with_the_key_meant(tmp_path: Path):
     assert remedy == "Did you mean `title`?"
 
 
+TWO_RAILS = """\
+hosts:
+  a:
+    extends: lab-host
+    rails: {{value: 2, assumed: true}}
+    pci: {{addresses: [{}], assumed: true}}
+"""
+
+
 @pytest.mark.spread(4)
 @pytest.mark.parametrize(
     ("text", "code", "line", "words"),
@@ -170,6 +179,12 @@ def test_an_unknown_key_is_named_with_the_key_meant(tmp_path: Path):
             "FAB2106",
             4,
             "70 GPUs",
+        ),
+        (
+            TWO_RAILS.format("'0000:01:00.0', '0000:01:00.1', '0000:02:00.0'"),
+            "FAB2106",
+            5,
+            "3 PCI addresses for 2",
         ),
         ("switches:\n  a: {extends: sn5600, ecmp_max_paths: {value: 1, source: x}}\n", "FAB2104", 2, "'x'"),
         (VARIANT.replace("1x800/8", "1x800/8, 4x400/4"), "FAB2106", 8, "16 lanes of 8"),

@@ -116,7 +116,9 @@ def test_the_partner_of_a_switch_that_does_not_answer_stays_in_service(tmp_path:
         assert f"FAB9141: {second} cannot be taken out of service: {first}, which backs it up" in ran.stderr
         assert network.states() == {}, "no run is left behind"
         only = ("--only", "spine01a", "--only", first)
-        assert "FAB9140" in network.push("--dry-run", *SKIP, *only, status=3).stderr, "the remedy of the message"
+        assert "FAB9140" in network.push("--dry-run", *SKIP, *only, status=3).stderr, (
+            "the remedy of the message"
+        )
         network.keep = "0%"
         assert "FAB9141" not in network.push("--dry-run", *SKIP, status=3).stderr, "and the other one"
     finally:
