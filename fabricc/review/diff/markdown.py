@@ -117,6 +117,8 @@ def _head(review: Review) -> Markdown:
         first, _, rest = step.partition(" ")
         lines += [Markdown("**{}** {}").format(first, Markdown.told(rest)), _BLANK]
     lines += _beside(review)
+    lines += [Markdown("- {}").format(each) for each in review.tenants]
+    lines += [_BLANK] if review.tenants else []
     lines += _causes(review)
     changed = [figure for figure in review.figures if figure.changed]
     if changed and (review.differs or review.model_figures):

@@ -307,6 +307,7 @@ class Review:
         safeguards_lost: services and protections that end or become weaker -> devices.
         unknown_lines: changed lines that fabricc does not interpret, with `+` or `-` -> devices.
         vouched_lines: entries of the spec that vouch for changed lines.
+        tenants: which tenants gain and lose GPUs, in words; `tenant_moves`: hosts that go from one to another.
         lock: removed (`-`) and added (`+`) lock lines; `lock_name`: file name of the lock.
     """
 
@@ -345,6 +346,8 @@ class Review:
     safeguards_lost: Mapping[str, int] = field(default_factory=dict)
     unknown_lines: Mapping[str, int] = field(default_factory=dict)
     vouched_lines: tuple[VouchedLine, ...] = ()
+    tenants: tuple[str, ...] = ()
+    tenant_moves: tuple[str, ...] = ()
 
     @property
     def changed(self) -> int:

@@ -50,6 +50,7 @@ def as_json(review: Review) -> dict[str, Any]:
         "labels_known": list(wording.LABELS),
         "marker": wording.marker(review.spec or review.cluster),
         "next": wording.next_command(review),
+        **({"tenants": list(review.tenants)} if review.tenants else {}),
         "figures": [{"name": f.name, "before": f.before, "after": f.after} for f in review.figures],
         "spec_changes": [
             {"path": c.path, "before": c.before, "after": c.after, **_place(c.position)}

@@ -40,6 +40,7 @@ class Policy:
             does must have.
         forbid_removal: whether devices may not leave.
         forbid_access_changes: whether who can log in may not change.
+        forbid_tenant_moves: whether no GPU may go from one tenant to another.
         file: where it stands, for people.
     """
 
@@ -52,6 +53,7 @@ class Policy:
     forbid_access_changes: bool = False
     require_label_for_access: str | None = None
     require_label_for_control_files: str | None = None
+    forbid_tenant_moves: bool = False
 
 
 def load_policy(path: Path | None, folder: Path) -> tuple[Policy, tuple[Diagnostic, ...]]:
@@ -188,6 +190,14 @@ def _broken(policy: Policy, review: Review, labels: AbstractSet[str]) -> Iterato
             f"a change of files that decide what a push or a review does needs the label {needed!r}: {paths}"
         )
         yield "FAB9042", message, "Have the owners of these files approve it."
+    if policy.forbid_tenant_moves and review.tenant_moves:
+        moves = fold(list(review.tenant_moves), 3)
+        message = f"the policy forbids moves between tenants: {moves}"
+        yield (
+            "FAB9048",
+            message,
+            "Take the hosts out of one tenant first, and add them to the other one later.",
+        )
     if policy.forbid_removal and review.removed.count:
         message = f"the policy forbids removal: {plural(review.removed.count, 'device')} would leave"
         yield "FAB9014", message, "Remove devices in a change of their own, under another policy."

@@ -34,7 +34,8 @@ from fabricc.review.diff.model import (
     whole,
 )
 from fabricc.review.diff.safeguards import safeguards_lost, unknown_lines, vouched_lines
-from fabricc.review.diff.sides import figure_rows
+from fabricc.review.diff.sides import SpecSide, figure_rows
+from fabricc.review.diff.tenants import describe_tenants, find_moves
 from fabricc.review.diff.texts import file_diffs
 from fabricc.review.diff.unread import changed_text, text_changes
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.base import Application
     from fabricc.base.diagnostics import Diagnostic
+    from fabricc.fabric.fabric import Fabric
     from fabricc.review.diff.model import (
         ControlFile,
         Link,
@@ -133,6 +135,7 @@ def review(base: Side, head: Side, context: Context, jobs: int | None = None) ->
     added = _fleet(head, [name for name in head.kinds if name not in base.kinds])
     cluster = head.cluster
     groups = grouped(ordered, base, head, context.spec_changes)
+    fabrics = _fabrics(base, head)
     return Review(
         cluster=cluster.name or base.cluster.name,
         base=base.label,
@@ -160,7 +163,16 @@ def review(base: Side, head: Side, context: Context, jobs: int | None = None) ->
         figures=figure_rows(base, head),
         renamed=tuple((old, name) for name, old in named.items() if name not in boxes),
         replaced=tuple(boxes.values()),
+        tenants=describe_tenants(*fabrics, totals.reach, len(totals.sessions)) if fabrics else (),
+        tenant_moves=find_moves(*fabrics) if fabrics else (),
     )
+
+
+def _fabrics(base: Side, head: Side) -> tuple[Fabric, Fabric] | None:
+    """Return the planned fabrics; None where a side is a tree, which does not name tenants."""
+    if not (isinstance(base, SpecSide) and isinstance(head, SpecSide)):
+        return None
+    return base.fabric, head.fabric
 
 
 def _boxes(base: Side, head: Side, named: Mapping[str, str]) -> dict[str, Box]:

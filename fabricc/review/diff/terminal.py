@@ -33,6 +33,9 @@ def parts(review: Review) -> Iterator[Line]:
         yield from _rows(wording.impact_rows(review))
     yield from map(Line, wording.drain_steps(review))
     yield from _beside(review)
+    if review.tenants:
+        yield from (Line(), Line("tenants", "bold"))
+    yield from (Line(f"  {each}") for each in review.tenants)
     if review.spec_changes:
         yield from (Line(), Line("spec", "bold"))
     for change in review.spec_changes:

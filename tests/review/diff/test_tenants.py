@@ -1,0 +1,74 @@
+"""A move between tenants touches the ports of one host, and says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from fabricc.compiler.compiled import compile_spec
+from fabricc.review.diff.model import Impact, Review
+from fabricc.review.diff.review_json import as_json
+from fabricc.review.diff.review_policy import Policy, violations
+from fabricc.review.diff.run import Context, review
+from fabricc.review.diff.sides import SpecSide
+from fabricc.review.diff.terminal import parts
+from tests.tenanted import EXPRESSED, TENANTS, spec_text
+
+MOVED = TENANTS.replace("[rack001-host01, rack002-host01]", "[rack001-host01]").replace(
+    "[rack001-host02]", "[rack001-host02, rack002-host01]"
+)
+ADDED = TENANTS.replace("  globex: {hosts: [rack001-host02]}\n", "")
+assert len({MOVED, ADDED, TENANTS}) == 3
+
+
+def side(nos: str, tenants: str, lock: str = "") -> SpecSide:
+    """Return a side of a review; `lock`: the lock that it continues."""
+    with TemporaryDirectory() as folder:
+        spec = Path(folder, "cluster.yaml")
+        spec.write_text(spec_text(nos, tenants=tenants))
+        if lock:
+            Path(folder, "fabricc.lock").write_text(lock)
+        found = compile_spec(spec, gaps=False)
+        assert found.fabric is not None
+        return SpecSide.of("side", found, found.fabric)
+
+
+def reviewed(nos: str, before: str, after: str) -> Review:
+    """Review a change of tenants."""
+    base = side(nos, before)
+    return review(base, side(nos, after, base.compiled.lock_text), Context(), jobs=1)
+
+
+@pytest.mark.parametrize("nos", EXPRESSED)
+def test_a_move_touches_the_ports_of_one_host(nos: str) -> None:
+    found = reviewed(nos, TENANTS, MOVED)
+    assert found.tenants == (
+        "tenant acme loses 8 GPUs: 8 ports on 1 ToR, no session of another tenant resets",
+        "tenant globex gains 8 GPUs: 8 ports on 1 ToR, no session of another tenant resets",
+    )
+    assert found.drain_hosts == ("rack002-host01",)
+    assert (found.sessions, found.changed, found.renumbering.total) == (0, 1, 0)
+    assert [line.text for line in parts(found)].count("tenants") == 1
+    assert as_json(found)["tenants"] == list(found.tenants)
+
+
+def test_the_policy_forbids_moves_and_not_new_hosts() -> None:
+    policy = Policy(forbid_tenant_moves=True)
+    told = violations([policy], reviewed("frr", TENANTS, MOVED), frozenset(), "s")
+    assert [(each.code, each.message) for each in told] == [
+        ("FAB9048", "the policy forbids moves between tenants: rack002-host01 from acme to globex")
+    ]
+    grown = reviewed("frr", ADDED, TENANTS)
+    assert violations([policy], grown, frozenset(), "s") == ()
+    assert grown.tenants == (
+        "tenant globex gains 8 GPUs: 8 ports on 1 ToR, no session of another tenant resets",
+    )
+    assert grown.impact <= Impact.TRAFFIC_LOSS
+
+
+def test_a_change_without_tenants_says_nothing_of_them() -> None:
+    found = reviewed("frr", TENANTS, TENANTS)
+    assert (found.tenants, found.tenant_moves) == ((), ())
+    assert "tenants" not in as_json(found)
