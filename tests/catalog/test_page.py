@@ -19,9 +19,9 @@ CATALOG, _ = load_catalog()
 PAGE = Path(__file__).parents[2] / "docs" / "hardware.md"
 HEADS = {
     "### Ethernet switches": (
-        "| key | switch | ASIC | fabric cages (splits) | systems, since | SONiC hwsku | power, W | assumed |"
+        "| key | switch | ASIC | fabric cages (splits) | systems, since | SONiC hwsku |"
     ),
-    "### InfiniBand switches": "| key | switch | ASIC | cages (splits) | generation | power, W | assumed |",
+    "### InfiniBand switches": "| key | switch | ASIC | cages (splits) | generation |",
 }
 
 
@@ -33,17 +33,8 @@ def cages(group: CageGroup) -> str:
     return f"{group.count}x{twin}{best.speed_gbps}G" + (f" ({splits})" if splits and not twin else "")
 
 
-def power(model: SwitchModel) -> str:
-    """Typical and maximum; a dash for the one that no source gives."""
-    if model.power is None:
-        return ""
-    figures = (model.power.typical_w, model.power.maximum_w)
-    return "/".join("-" if watts is None else f"{watts:,}" for watts in figures)
-
-
 def row(name: str, model: SwitchModel) -> str:
     panel = " + ".join(cages(group) for group in model.cages if group.fabric)
-    assumed = sum(source.startswith("assumed") for source in model.sources.values())
     cells = [f"`{name}`", model.title, model.asic, panel]
     if model.asic_family == "quantum":
         generation = model.nos["infiniband"]["generation"] if model.nos else "listed"
@@ -53,8 +44,7 @@ def row(name: str, model: SwitchModel) -> str:
         sonic = model.nos.get("sonic", {})
         table = "*" if "lookup" in sonic.get("sku", {}) else ""
         cells += [systems or "listed", f"{sonic['hwsku']}{table}" if sonic else ""]
-    cells.append(power(model))
-    return "| " + " | ".join([*cells, f"{assumed}/{len(model.sources)}"]) + " |"
+    return "| " + " | ".join(cells) + " |"
 
 
 def table(heading: str) -> list[str]:
