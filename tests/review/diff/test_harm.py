@@ -155,7 +155,7 @@ def test_a_spec_vouches_for_a_line_and_the_comment_repeats_the_reason(tmp_path: 
         "low",
         True,
     )
-    other = compared(before, overlaid(tmp_path / "other", "nxos", "scheduler job name R\n", accept=entry))
+    other = compared(before, overlaid(tmp_path / "other", "nxos", "alias exec-time on\n", accept=entry))
     assert other.risk == "high"
 
 
