@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.front.planning.units import largest_rack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +38,8 @@ def rack_findings(spec: ClusterSpec, units: Mapping[int, Unit]) -> Iterator[Diag
             else f"{split[0]} and {plural(len(split) - 1, 'other')} stand"
         )
         message = f"rack {names} in several units: {len(seats[split[0]])} for the hosts of {split[0]}"
-        help_ = "Let `hosts_per_unit` be a multiple of the hosts of a rack."
+        largest = max(map(largest_rack, spec.gpus.groups))
+        help_ = f"Let `hosts_per_unit` be a multiple of {largest}, the hosts of the largest rack."
         yield spec.warning("FAB3057", message, "gpus", help=help_)
 
 

@@ -11,7 +11,7 @@ from fabricc.front.planning.beside import CrowdedError, add_remedy, placed_besid
 from fabricc.front.planning.layout import Block, cage_count, cages_for, port_speeds, ports_at, rotate_cages
 from fabricc.front.planning.models import UnfitError
 from fabricc.front.planning.planes import planes_of
-from fabricc.front.planning.units import units_of
+from fabricc.front.planning.units import largest_rack, units_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -279,6 +279,9 @@ def too_many_uplinks(
     """A ToR that has not the cages for the uplinks its ratio needs."""
     speed = hosts.speed_gbps
     largest = largest_unit(spec, tor, speed, up_gbps, per_tor)
+    rack = max(map(largest_rack, spec.gpus.groups))
+    if rack and largest >= rack:
+        largest -= largest % rack  # a unit of whole racks
     ratio = (
         f"; with {most} uplinks the ratio is {hosts.count * speed / (most * up_gbps):.3g}:1" if most else ""
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import field
 from itertools import count, islice
 from types import MappingProxyType
@@ -155,8 +156,21 @@ def capacity_units(spec: ClusterSpec, hosts: Sequence[HostModel], attached: Sequ
 
 
 def units_of(group: HostGroup, slots: int) -> int:
-    """Units (or racks) that the hosts of a group fill, the last one perhaps in part."""
+    """Units (or racks) that the hosts of a group fill at most, the last one perhaps in part."""
+    if largest := kept_rack(group, slots):
+        return -(-len(set(group.rack_of.values())) * largest // slots)
     return len(group.racks) or -(-group.hosts // slots)
+
+
+def kept_rack(group: HostGroup, slots: int) -> int:
+    """Hosts of the largest rack where units hold whole racks of it, so that smaller racks stay whole too; else 0."""
+    largest = largest_rack(group)
+    return largest if largest and not slots % largest else 0
+
+
+def largest_rack(group: HostGroup) -> int:
+    """Hosts of the largest rack of a group with rail wiring; 0 where no racks are named."""
+    return max(Counter(group.rack_of.values()).values(), default=0)
 
 
 def border_units(
@@ -279,7 +293,10 @@ def _add_counted(group: HostGroup, index: int, memory: _Memory, found: dict[int,
 
 
 def _add_named(group: HostGroup, index: int, memory: _Memory, found: dict[int, Unit], slots: int) -> None:
-    """Hosts listed one by one keep their places; new ones fill the free slots of the group's units in order."""
+    """Hosts listed one by one keep their places; new ones fill the free slots of the group's units in order.
+
+    Where units hold whole racks of the largest size, a smaller rack is not split: its unit keeps a slot free.
+    """
     own = {
         coordinate: number
         for number in range(-(-len(group.host_names) // slots) + len(memory.units))
@@ -296,8 +313,10 @@ def _add_named(group: HostGroup, index: int, memory: _Memory, found: dict[int, U
     numbers = count(max(own.values(), default=-1) + 1)
     order = iter(sorted(own))
     current = next(order, None)
+    arriving = Counter(group.rack_of[host] for host in waiting) if kept_rack(group, slots) else Counter()
     for host in waiting:
-        while current is None or len(memory.slots.get(current, ())) >= slots:
+        needed = max(1, arriving.pop(group.rack_of.get(host, ""), 1))  # of its first host: the whole rack
+        while current is None or len(memory.slots.get(current, ())) + needed > slots:
             current = next(order, None)
             if current is None:
                 current = memory.unit(f"{group.name}/{next(numbers)}", named=True)

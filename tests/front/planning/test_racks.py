@@ -99,3 +99,23 @@ def test_a_rack_with_more_trays_than_share_nvlink_is_refused() -> None:
     (told,) = [d for d in plan.diagnostics if d.code == "FAB3171"]
     assert "a02 holds 19 hosts" in told.message
     assert "18 hosts" in told.help
+
+
+def test_a_smaller_rack_stays_whole_and_keeps_the_room_of_a_full_one() -> None:
+    """A rack short of a host, or delivered in part: the next rack begins in the next unit."""
+    result = planned(racked({"a1": 4, "a2": 3, "a3": 4, "a4": 1}, capacity=32))
+    assert result.fabric is not None
+    assert "FAB3057" not in {each.code for each in result.diagnostics}
+    units = [[host[:2] for host in unit.hosts.values()] for unit in result.fabric.units.values()]
+    assert units == [["a1"] * 4 + ["a2"] * 3, ["a3"] * 4 + ["a4"]]
+    full = planned(racked({"a1": 4, "a2": 4, "a3": 4, "a4": 1}, capacity=32), result.lock)
+    assert full.fabric is not None
+    before = {name: at for at in result.fabric.host_ids() if (name := result.fabric.host(at).name)}
+    after = {name: at for at in full.fabric.host_ids() if (name := full.fabric.host(at).name)}
+    assert {name: after[name] for name in before} == before
+    assert after["a2-host04"].unit == before["a2-host01"].unit
+
+
+def test_the_remedies_name_a_unit_of_whole_racks() -> None:
+    (split,) = [d for d in planned(racked({"a1": 6, "a2": 6})).diagnostics if d.code == "FAB3057"]
+    assert "a multiple of 6" in split.help
