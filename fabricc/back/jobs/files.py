@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.jobs.acceptance import acceptance_files
+from fabricc.back.jobs.imex import imex_files
 from fabricc.back.jobs.kubernetes import kubernetes_files
 from fabricc.back.jobs.roster import roster
 from fabricc.back.jobs.settings import settings_files
@@ -27,6 +28,7 @@ def job_files(fabric: Fabric) -> dict[str, str]:
     folders = {
         "jobs": settings_files(hosts),
         "jobs/slurm": slurm_files(hosts),
+        "jobs/imex": imex_files(fabric, hosts),
         "jobs/launch": scripts("launch"),
         "jobs/kubernetes": kubernetes_files(fabric, hosts),
         "acceptance": acceptance_files(fabric, hosts),
