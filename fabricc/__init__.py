@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fabricc.compiler.result import BuildResult
     from fabricc.fabric.model import Host, Switch
     from fabricc.facts.device import Device
-    from fabricc.interface import audit_folder, build, check, diff, explain, read_folder
+    from fabricc.interface import assign_tenant, audit_folder, build, check, diff, explain, read_folder
     from fabricc.review.diff.model import Review
     from fabricc.review.explain.answer import Answer
     from fabricc.review.explain.model import Explanation
@@ -39,6 +39,7 @@ __all__ = [
     "Severity",
     "Switch",
     "__version__",
+    "assign_tenant",
     "audit_folder",
     "build",
     "check",
@@ -57,7 +58,7 @@ _HOMES = {
     "compiler.planned": ("CompileError",),
     "compiler.result": ("BuildResult",),
     "fabric.model": ("Host", "Switch"),
-    "interface": ("audit_folder", "build", "check", "diff", "explain", "read_folder"),
+    "interface": ("assign_tenant", "audit_folder", "build", "check", "diff", "explain", "read_folder"),
     "review.diff.model": ("Review",),
     "review.explain.answer": ("Answer",),
     "review.explain.model": ("Explanation",),

@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING
 from fabricc.audit.gather import gather
 from fabricc.audit.run import audit
 from fabricc.base.diagnostics import FindingsError
+from fabricc.base.documents.reader import MAX_BYTES
+from fabricc.base.foreign import files
 from fabricc.compiler import driver
 from fabricc.compiler.recheck import check_tree
+from fabricc.front.spec.tenant_edit import AssignmentError, assign_hosts
 from fabricc.proof.tree import read_consistently, trees_around
 from fabricc.review.diff.judged import judged
 from fabricc.review.explain.answer import answer
+from fabricc.tree import EmitError
+from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -142,6 +147,32 @@ def explain(subject: Path | str, *words: str, spec: Path | str | None = None) ->
     """
     with _report_unreadable():
         return answer(str(subject), words, None if spec is None else _checked_path(spec))
+
+
+def assign_tenant(spec: Path | str, hosts: Iterable[str], tenant: str) -> bool:
+    """Put hosts into a tenant of a spec and take them out of others, as `fabricc tenant assign` does.
+
+    Args:
+        spec: the spec; only the hosts of its tenants change.
+        hosts: names of hosts.
+        tenant: a tenant of whole hosts that the spec has.
+
+    Returns:
+        Whether the spec changed.
+
+    Raises:
+        FindingsError: the spec cannot be read or written, or has no such tenant.
+    """
+    path = _checked_path(spec)
+    with _report_unreadable():
+        text = files.read(path, limit=MAX_BYTES).decode("utf-8", "replace")
+    try:
+        changed = assign_hosts(text, str(path), list(hosts), tenant)
+        if changed != text:
+            write_file(path, changed.encode())
+    except (AssignmentError, EmitError) as error:
+        raise FindingsError(error.diagnostic.code, error.diagnostic.message) from None
+    return changed != text
 
 
 def _checked_path(stated: Path | str) -> Path:

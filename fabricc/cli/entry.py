@@ -53,6 +53,7 @@ TASKS = {
         "maintain": "Show how maintenance affects jobs and capacity, and print the steps.",
         "migrate": "Split a change into steps that can be deployed one after another.",
         "upgrade": "Plan another release of an operating system: changes, owners, order.",
+        "tenant": "Assign hosts to the tenants of a spec.",
     },
     "Existing fabrics": {
         "collect": "Fetch configurations and state from live switches, read-only.",

@@ -76,19 +76,30 @@ def _expand_names(names: Sequence[str], path: tuple[str, ...], findings: Finding
     """Return the names, with `host01..16` in place of `host01` to `host16`; duplicates count once."""
     found: dict[str, None] = {}
     for at, text in enumerate(names):
-        first, dots, last = text.partition("..")
-        digits = first[len(first.rstrip("0123456789")) :]
-        if not dots:
-            found[first] = None
-        elif not digits or not int(digits) < int(last) or int(last) - int(digits) >= _MOST_NAMES:
+        expanded = _expand_range(text)
+        if expanded is None:
             message = f"{format_path((*path, at))}: {text} does not ascend from a number"
             findings.error("FAB3313", message, *path, at, help="Write for example `su001-host01..16`.")
-        else:
-            stem = first.removesuffix(digits)
-            found |= dict.fromkeys(
-                f"{stem}{number:0{len(digits)}}" for number in range(int(digits), int(last) + 1)
-            )
+        found |= dict.fromkeys(expanded or ())
     return tuple(found)
+
+
+def list_names(names: Sequence[str]) -> list[str] | None:
+    """Return the names that a list of names and ranges stands for; None where a range does not ascend."""
+    ranges = [_expand_range(str(text)) for text in names]
+    return None if None in ranges else [name for each in ranges for name in each or ()]
+
+
+def _expand_range(text: str) -> list[str] | None:
+    """Return the names of a range, or a name; None for what does not ascend from a number."""
+    first, dots, last = text.partition("..")
+    digits = first[len(first.rstrip("0123456789")) :]
+    if not dots:
+        return [first]
+    if not digits or not int(digits) < int(last) or int(last) - int(digits) >= _MOST_NAMES:
+        return None
+    stem = first.removesuffix(digits)
+    return [f"{stem}{number:0{len(digits)}}" for number in range(int(digits), int(last) + 1)]
 
 
 def _expand_gpus(gpus: Sequence[int | str], path: tuple[str, ...], findings: Findings) -> tuple[int, ...]:

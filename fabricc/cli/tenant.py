@@ -1,0 +1,59 @@
+"""`fabricc tenant`: assign hosts to tenants in a spec."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.documents.reader import MAX_BYTES
+from fabricc.base.foreign import files
+from fabricc.cli import options, output
+from fabricc.compiler.result import exit_status
+from fabricc.front.spec.tenant_edit import AssignmentError, assign_hosts
+from fabricc.tree import EmitError
+from fabricc.tree.file import write_file
+
+
+@click.group(cls=options.Group)
+def command() -> None:
+    """Assign hosts to the tenants of a spec."""
+
+
+@command.command()
+@click.argument("hosts", metavar="HOST...", nargs=-1, required=True)
+@click.argument("tenant", metavar="TENANT")
+@click.option("--spec", type=options.PATH, default=Path("cluster.yaml"), show_default=True,
+              help="The spec to edit.")  # fmt: skip
+@options.format_option
+def assign(hosts: tuple[str, ...], tenant: str, spec: Path, format_: str) -> int:
+    """Put each HOST into TENANT and take it out of the other tenants, in the spec alone.
+
+    Comments and everything else stay. Review the change with `fabricc diff`, then build and push it.
+    """
+    try:
+        text = files.read(spec, limit=MAX_BYTES).decode()
+        changed = assign_hosts(text, str(spec), hosts, tenant)
+        if changed != text:
+            write_file(spec, changed.encode())
+    except (OSError, UnicodeDecodeError) as error:
+        help_ = "Name the spec with --spec."
+        message = f"the spec cannot be read: {getattr(error, 'strerror', None) or error}"
+        return _fail(Diagnostic("FAB0001", Severity.ERROR, message, Position(str(spec), 1), help_), format_)
+    except (AssignmentError, EmitError) as error:
+        return _fail(error.diagnostic, format_)
+    output.tell([], format_, {})
+    if format_ == "text":
+        same = (
+            "is as it was"
+            if changed == text
+            else f"has {len(hosts)} in {tenant}: review it with `fabricc diff {spec}`"
+        )
+        output.out(f"{spec} {same}")
+    return 0
+
+
+def _fail(diagnostic: Diagnostic, format_: str) -> int:
+    output.tell([diagnostic], format_, {})
+    return exit_status((diagnostic,))
