@@ -35,7 +35,7 @@ TASKS = {
         "check": "Prove a built tree: its bytes, its meaning, both ends of every link.",
         "lock": "Write the lock of a spec, or check that it is there.",
         "lab": "Boot the compiled fabric in network namespaces with FRR, and test it.",
-        "export": "Write interfaces, BGP and LLDP in the models of OpenConfig.",
+        "export": "Write the fabric for OpenConfig, Topograph or Terraform.",
     },
     "Review": {
         "diff": "Review a change: its risk, its GPUs, its renumbering, its diffs.",

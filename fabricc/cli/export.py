@@ -13,7 +13,9 @@ from fabricc.base.foreign.screen import Table
 from fabricc.cli import options, output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.result import exit_status
+from fabricc.integrations.inventories import terraform_result, topograph_model
 from fabricc.integrations.openconfig import MISSING, export_documents
+from fabricc.tree.file import write_file
 
 _SHOWN = 12
 
@@ -61,4 +63,35 @@ def openconfig(
     output.out(
         f"{folder}: {found.switches:,} documents{gone}; {folder / MISSING} has every kind of fact not carried"
     )
+    return 0
+
+
+@command.command()
+@options.spec_argument
+@click.option("-o", "--output", "target", type=options.PATH, default=Path("-"), show_default=True,
+              help="File to write; - for standard output.")  # fmt: skip
+def topograph(spec: Path, target: Path) -> int:
+    """Write the hosts of SPEC as a model of NVIDIA Topograph: units as switches, NVLink domains as blocks."""
+    compiled = compile_spec(spec, gaps=False, ethernet_only=True)
+    if not compiled.sound:
+        output.tell(compiled.diagnostics, "text", compiled.sources)
+        return exit_status(compiled.diagnostics)
+    text = json_document(topograph_model(compiled.fabric))
+    if str(target) == "-":
+        output.document(text)
+    else:
+        write_file(target, text.encode())
+    return 0
+
+
+@command.command()
+@options.spec_argument
+def terraform(spec: Path) -> int:
+    """Print devices, links and addresses of SPEC for Terraform's data source `external`."""
+    compiled = compile_spec(spec, gaps=False, ethernet_only=True)
+    if not compiled.sound:
+        output.tell(compiled.diagnostics, "text", compiled.sources)
+        return exit_status(compiled.diagnostics)
+    fabric = compiled.fabric
+    output.document(json_document(terraform_result((fabric, *fabric.networks))))
     return 0
