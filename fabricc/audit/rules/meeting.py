@@ -112,6 +112,9 @@ class Meeting:
                 return None
             return self._named(device, vrf, (port,)) or device
         devices = [each for each in self.owners.get(neighbour, ()) if each != peer.device]
+        linked = self.far(peer.device, self.near(peer))
+        if linked is not None and linked.device in devices:
+            devices = [linked.device]  # another fabric of the folder may have the same addresses
         found = [self._end(peer, device) for device in devices]
         ends = [each for each in found if isinstance(each, Peer)]
         if len(ends) > 1:

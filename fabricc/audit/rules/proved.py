@@ -117,7 +117,13 @@ def proved(statement: Statement, sessions: Sessions, models: Models, cnp: int | 
         _breaches(seen, statement, contracts, cnp), name, lambda path: place_of(statement.device, path)
     )
     findings = [_graver(each)._replace(help=_HELP.get(each.code, each.help)) for each in told]
-    routed = _routed(seen)
+    seen.aggregates += [
+        path[len("bgp/network[") : -1] for path in statement.rest if path.startswith("bgp/network[")
+    ]
+    policy = policy_of(seen, f"{name}/{seen.place('bgp/asn')[0]}")
+    routed = _routed(seen) or (
+        "" if policy.followed else "a policy matches by conditions that are not followed"
+    )
     has = bool(sessions.addresses), bool(sessions.said), bool(seen.evpn)
     answers = statement.once(
         (_answers, cnp, routed, has),
@@ -129,10 +135,6 @@ def proved(statement: Statement, sessions: Sessions, models: Models, cnp: int | 
     lossless = any(kind.pfc for kind, _ in seen.kinds())
     if statement.place.tier not in (Tier.TOR, Tier.SPINE, Tier.CORE) or not seen.links:
         return Proved(findings, answers, lossless)
-    seen.aggregates += [
-        path[len("bgp/network[") : -1] for path in statement.rest if path.startswith("bgp/network[")
-    ]
-    policy = policy_of(seen, f"{name}/{seen.place('bgp/asn')[0]}")
     return Proved(findings, answers, lossless, digest_of(seen, policy.key, contracts, name), policy, routed)
 
 

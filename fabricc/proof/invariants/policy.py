@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import field
 from functools import lru_cache
 from hashlib import blake2b
@@ -14,7 +15,7 @@ from fabricc.proof.invariants.prefixes import EVPN, Block, block
 from fabricc.proof.invariants.view import address_families, between_switches, leads_out
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from fabricc.fabric.facts import Value
     from fabricc.fabric.model import Switch
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
 OWN = "own"
 """Stands in a prefix rule for a prefix that the switch itself originates."""
+OTHER = "other"
+_MATCH = re.compile(r"\bmatch ([\w-]+)(?: ([^ ]+))?")
+_PROTOCOLS = ("protocol", "source-protocol")
+_EMPTY_PATHS = frozenset(("permit ^$", 'permit "^$"', "permit ()", 'permit "()"'))
+"""AS paths of routes that the switch itself originates."""
 _FAMILIES = {"ipv4": 4, "ipv6": 6, "evpn": EVPN}
 _STANCE = ("families", "import", "export", "send_community")
 
@@ -45,7 +51,11 @@ class Stance(NamedTuple):
 
 
 class Clause(NamedTuple):
-    """A step of a route map, and the line it stands on."""
+    """A step of a route map, and the line it stands on.
+
+    Attributes:
+        only: `OWN` if it matches routes of the switch itself alone, `OTHER` if by a condition that is not followed.
+    """
 
     sequence: int
     permit: bool
@@ -53,6 +63,7 @@ class Clause(NamedTuple):
     community_list: str
     adds: str
     line: int
+    only: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +110,15 @@ class Policy:
                 return frozenset(added), clause
         return None
 
+    @property
+    def followed(self) -> bool:
+        """Whether each map of a session matches by prefixes, communities and origin alone."""
+        used = {name for stance in self.stances for name in (stance.imports, stance.exports)}
+        return all(clause.only != OTHER for name in used for clause in self.maps.get(name, ()))
+
     def _matches(self, clause: Clause, route: Route) -> bool:
+        if (clause.only == OWN and not route.own) or (clause.only == OTHER and not clause.permit):
+            return False
         if clause.prefix_list and clause.prefix_list in self.lists:
             for rule in self.lists[clause.prefix_list]:
                 deny = rule.startswith("deny ")
@@ -133,7 +152,7 @@ def policy_of(seen: SwitchView, file: str) -> Policy:
     }
     maps = {
         name: tuple(
-            _clause(sequence, clauses[sequence], seen.place(f"route_map[{name}]/{sequence}")[1])
+            _clause(seen.facts, sequence, clauses[sequence], seen.place(f"route_map[{name}]/{sequence}")[1])
             for sequence in sorted(clauses)
         )
         for name, clauses in sorted(seen.maps.items())
@@ -182,7 +201,7 @@ def _originated(blocks: Iterable[Block], vtep: bool) -> tuple[Block, ...]:
 def _key(policy: Policy) -> bytes:
     """Return a key that is equal for policies that treat every route in the same way."""
     head = (policy.tier, policy.plane, policy.pod, policy.drained, [_plain(s) for s in policy.stances])
-    maps = {name: [clause[:5] for clause in clauses] for name, clauses in policy.maps.items()}
+    maps = {name: [(*clause[:5], clause.only) for clause in clauses] for name, clauses in policy.maps.items()}
     outside = (policy.outward, policy.discards, policy.static_map)
     told = repr(
         (head, maps, policy.lists, sorted(policy.communities.items()))
@@ -227,7 +246,7 @@ def _plain(stance: Stance) -> tuple[object, ...]:
     return (stance.direction, sorted(stance.families), *stance[2:])
 
 
-def _clause(sequence: int, text: str, line: int) -> Clause:
+def _clause(facts: Mapping[str, Value], sequence: int, text: str, line: int) -> Clause:
     words = text.split()
     named = dict(pairwise(words))
     adds = " ".join(words[words.index("add_community") + 1 :]) if "add_community" in words else ""
@@ -238,7 +257,21 @@ def _clause(sequence: int, text: str, line: int) -> Clause:
         named.get("community_list", ""),
         adds,
         line,
+        _condition(facts, text),
     )
+
+
+def _condition(facts: Mapping[str, Value], text: str) -> str:
+    """Return which routes the conditions of a clause match, apart from its prefix list and community list."""
+    found = {_matched(facts, kind, value) for kind, value in _MATCH.findall(text)}
+    return OTHER if OTHER in found else OWN if found else ""
+
+
+def _matched(facts: Mapping[str, Value], kind: str, value: str) -> str:
+    if kind == "interface" or (kind in _PROTOCOLS and value != "bgp"):
+        return OWN
+    entries = [str(each) for path, each in facts.items() if path.startswith(f"as_path_list[{value}]/")]
+    return OWN if kind == "as-path" and entries and _EMPTY_PATHS.issuperset(entries) else OTHER
 
 
 def _without_own(rule: str, own: frozenset[str]) -> str:
