@@ -15,6 +15,7 @@ from fabricc.back import nos as back_ends
 from fabricc.back.hosts import found as host_files
 from fabricc.back.nos import getters, lldpd
 from fabricc.back.nos.collected import Identity, Output
+from fabricc.back.nos.other_systems import other_system
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.facts import Reading
 from fabricc.facts.device import Neighbour
@@ -121,6 +122,8 @@ def _beside(part: Part, texts: Mapping[str, Part]) -> bool:
 
 def _doubt(part: Part) -> str:
     """Return why a text belongs to no device."""
+    if name := other_system(part.text):
+        return f"it is a configuration of {name}, which fabricc does not read"
     weights = _weights(part)
     if weights and _tied(weights):
         return f"it may be of {weights[0][1]} or of {weights[1][1]}"

@@ -10,6 +10,7 @@ from fabricc.audit.sections import sections, text_of
 from fabricc.back import nos as back_ends
 from fabricc.back.hosts import found as host_files
 from fabricc.back.nos.collected import Claim
+from fabricc.back.nos.other_systems import other_system
 from fabricc.base.diagnostics import Severity
 from fabricc.base.foreign.files import Folder
 from fabricc.facts.device import HOST
@@ -107,6 +108,8 @@ def parts_in(texts: Iterable[tuple[str, str]]) -> list[Part]:
 
 
 def _claims(path: str, text: str) -> dict[str, Claim]:
+    if other_system(text):
+        return {}
     claims = {name: claim for name, one in systems().items() if (claim := one.takes(path, text))}
     if file := host_files.takes(path, text):
         claims[HOST] = Claim(file, LEAST)

@@ -353,3 +353,24 @@ def test_what_is_no_address_is_not_understood(tmp_path: Path) -> None:
     ((file, line),) = [place for *place, text in reading.unknown if text == wrong]
     assert (file, line > 1) == ("config_db.json", True)
     assert gathered.understood["tor1"].unknown >= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "Cisco IOS",
+            "version 15.2\nhostname a\ninterface GigabitEthernet0/1\n ip address 10.0.0.0 255.255.255.254\n",
+        ),
+        ("Dell OS10", "! Version 10.5.4.1\nhostname a\ninterface ethernet1/1/1\n no shutdown\n"),
+        ("Enterprise SONiC", "hostname a\nroce enable force-defaults\ninterface Eth1/1\n mtu 9216\n"),
+        ("AsterNOS", "hostname a\ninterface ethernet 0/0\n mtu 9216\n"),
+    ],
+)
+def test_systems_that_look_like_another_are_rejected_by_name(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.cfg").write_text(
+        f"{text}!\nrouter bgp 65001\n bgp router-id 10.0.0.1\n neighbor 10.0.0.1 remote-as 1\n"
+    )
+    found = gather(tmp_path, jobs=1)
+    assert not found.devices
+    assert any(each.code == "FAB9501" and name in each.message for each in found.findings)

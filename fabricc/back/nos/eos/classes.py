@@ -16,6 +16,7 @@ _SETTING = "qos_setting["
 TELLS = (_SETTING, "service_policy[")
 """How values of a profile begin that are facts of its ports as they are."""
 _MARKS = "random-detect ecn minimum-threshold <integer> <bytes> maximum-threshold <integer> <bytes>"
+_UNITS = ("segments", "milliseconds", "microseconds")
 _OF_QUEUE = (
     "random-detect drop <rest>", "random-detect ecn <rest>", "random-detect <rest>", "shape rate <rest>",
     "bandwidth guaranteed <rest>", "buffer <rest>", "drop-precedence <rest>", "latency <rest>", "scheduler <rest>",
@@ -42,8 +43,14 @@ def _bounds(low: int, low_unit: int, high: int, high_unit: int) -> dict[str, Val
     return {"ecn_min_bytes": low * low_unit, "ecn_max_bytes": high * high_unit}
 
 
+def _delays(low: int, unit: str, rest: str) -> dict[str, Value] | None:
+    """Return marking from thresholds in units that are no bytes; None for another unit."""
+    return {"ecn": f"from {low} {unit} to {rest}"} if unit in _UNITS else None
+
+
 QUEUE: Sequence[Row] = (
     Keep(_MARKS, _bounds),
+    Keep("random-detect ecn minimum-threshold <integer> <word> maximum-threshold <rest>", _delays),
     Silent("no (random-detect|shape|bandwidth|priority) <rest>"),
     *kept("qos_setting", 2, _OF_QUEUE),
 )

@@ -35,6 +35,12 @@ _SIGNS = {
     "interface Loopback100": -4, "interface loopback0": -3, "interface Ethernet1/1": -3,
 }  # fmt: skip
 """Starts of lines of `frr.conf`, which indents by one."""
+_OTHER_CLI = re.compile(
+    r"^interface (?:[^\s/]*/|\S{16,}|\S+ (?!vrf ))|^\s+ip address \d+(?:\.\d+){3} \d+(?:\.\d+){3}\s*$",
+    re.MULTILINE,
+)
+"""Lines of CLIs that look alike: FRR takes prefix lengths, not masks, and no netdev of Linux has a slash, a blank or 16
+letters (`dev_valid_name`, IFNAMSIZ)."""
 _HEADER = {"release": re.compile(r"^frr version (\d[\w.+~-]*)", re.MULTILINE)}
 _VERSION = {
     "release": re.compile(r"^FRRouting (\d[\w.+~-]*)", re.MULTILINE),
@@ -49,6 +55,8 @@ def takes(path: str, text: str) -> Claim | None:
         return Claim(name, 1)
     if ifupdown(text):
         return Claim(_INTERFACES, 3)
+    if _OTHER_CLI.search(text):
+        return None
     return claim(FILE, weight(text, _SIGNS) + (3 if name == FILE else 0))
 
 

@@ -129,6 +129,14 @@ def test_a_route_from_another_instance_joins_it() -> None:
     assert joined.lines["management/isolated"] == (FILE, 7)
 
 
+@pytest.mark.parametrize("unit", ["segments", "milliseconds", "microseconds"])
+def test_marking_in_other_units_than_bytes_is_marking(unit: str) -> None:
+    limits = f"minimum-threshold 20 {unit} maximum-threshold 90 {unit} max-mark-probability 20 weight 0"
+    lines = "qos profile R\n   uc-tx-queue 3\n      random-detect ecn " + limits
+    facts = read(f"{lines}\n!\ninterface Ethernet1\n   no switchport\n   service-profile R\n")
+    assert facts["interface[Ethernet1]/queue[3]/ecn"].startswith(f"from 20 {unit} to 90 {unit}")
+
+
 there = pytest.mark.skipif(
     not (corpora.ROOT / "eos").is_dir(), reason="the configurations of others are not beside the checkout"
 )
