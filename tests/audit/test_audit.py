@@ -224,10 +224,10 @@ def test_it_is_told_what_was_asked(fabrics: dict[str, Path], fabricc: Fabricc) -
     assert accounts["BGP"].asked == len(found.devices)
     assert "PFC" not in accounts, "no port has any, so there is nothing to ask"
     assert accounts["interfaces"].findings == 0
-    assert len(found.asked) == 22
+    assert len(found.asked) == 23
     told = json.loads(fabricc("audit", str(fabrics["eos"]), "--format", "json", "--jobs", "1").out)
     assert told["rules"]["PFC"]["asked"] == len(told["devices"])
-    assert {row["number"] for row in told["asked"]} == set(range(1, 23))
+    assert {row["number"] for row in told["asked"]} == set(range(1, 24))
     shown = fabricc("audit", str(fabrics["eos"]), "--jobs", "1").out.partition("rules, by topic")[2]
     row = next(line.split() for line in shown.splitlines() if line.startswith("classification"))
     assert row[1:4] == [str(len(told["devices"])), "0", "0"]

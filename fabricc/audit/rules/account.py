@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _INVARIANTS = {
     INTERFACES: (1, 2, 19), ADDRESSES: (6,), BGP: (7, 8, 9), POLICY: (10, 11, 20), PFC: (13, 18), ECN: (17,),
-    BUFFERS: (15, 16), CLASSIFICATION: (12, 14), OTHER: (22,),
+    BUFFERS: (15, 16), CLASSIFICATION: (12, 14), OTHER: (22, 23),
 }  # fmt: skip
 """Topic -> invariants about it; those that only a plan answers are of none."""
 _CODES = {

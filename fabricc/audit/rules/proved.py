@@ -58,7 +58,7 @@ NEEDS_PLAN = {
 }
 _GRAVITY = {
     6: Severity.WARNING, 7: Severity.NOTE, 8: Severity.WARNING, 9: Severity.WARNING, 14: Severity.WARNING,
-    19: Severity.WARNING, 22: Severity.WARNING,
+    19: Severity.WARNING, 22: Severity.WARNING, 23: Severity.WARNING,
 }  # fmt: skip
 """Rules of which a breach can be a design; those of the others are what they are in a fabric that was planned."""
 _FLOODING = 11

@@ -42,9 +42,11 @@ def is_tenant(statement: Mapping[str, object]) -> bool:
 
 
 def with_tenants(seen: SwitchView) -> bool:
-    """Return whether a switch has VRFs of tenants, by its plan or by its files."""
+    """Return whether a switch has VRFs of tenants, by its plan, or by files that have no segments beside them."""
     if seen.switch.tenants is not None:
         return True
+    if any(path.startswith("segment[") for path in seen.evpn):
+        return False
     return any(path.startswith("vrf[") and path.endswith("]/prefixes") for path in seen.evpn)
 
 
@@ -71,25 +73,26 @@ def _ports(seen: SwitchView, vrfs: Mapping[str, object], *, tunnels: bool) -> It
     for link in _host_links(seen):
         path = port_paths(link.port.name)["vrf"]
         vrf = seen.facts.get(path)
-        if vrf is None:
+        if vrf is None and (link.ipv4 or link.ipv6 or link.unnumbered):
             message = f"{link.port.name} leads to a host and is in the routing table that switches share"
             yield Breach(23, message, link.path + "description")
-        elif tunnels and f"vrf[{vrf}]" not in vrfs:
+        elif vrf is not None and tunnels and f"vrf[{vrf}]" not in vrfs:
             yield Breach(23, f"{link.port.name} is in the VRF {vrf}, which has no VNI here", path)
-        elif not tunnels and f"tenant[{vrf}]" not in seen.facts:
+        elif vrf is not None and not tunnels and f"tenant[{vrf}]" not in seen.facts:
             yield Breach(23, f"{link.port.name} is in the VRF {vrf}, which is not isolated here", path)
 
 
 def _vrfs(seen: SwitchView, vrfs: Mapping[str, Mapping[str, object]]) -> Iterator[Breach]:
     """A VRF takes in what it gives out and nothing else, and no other VRF has its distinguisher."""
     source = seen.evpn.get("source")
+    own = {source, seen.facts.get("bgp/router_id")}
     first: dict[object, str] = {}
     for owner, each in vrfs.items():
         target, distinguisher = str(each.get("route_target", "")), each.get("distinguisher")
         if target and not _TARGET.fullmatch(target):
             message = f"{owner} has the route targets {target}: it exchanges routes with another VRF"
             yield Breach(23, message, f"evpn/{owner}/route_target")
-        if distinguisher is None or str(distinguisher).rpartition(":")[0] != source:
+        if distinguisher is None or str(distinguisher).rpartition(":")[0] not in own:
             message = f"{owner} has the route distinguisher {distinguisher}, and its VTEP is {source}"
             yield Breach(23, message, f"evpn/{owner}/distinguisher")
         elif (other := first.setdefault(distinguisher, owner)) != owner:
@@ -100,6 +103,9 @@ def _vrfs(seen: SwitchView, vrfs: Mapping[str, Mapping[str, object]]) -> Iterato
 
 
 def _tunnels(seen: SwitchView) -> Iterator[Breach]:
+    """A tunnel of a lossless fabric carries code points and marks."""
+    if seen.switch.tenants is None and not any(kind.pfc for kind, _ in seen.kinds()):
+        return
     for leaf, wanted, message in _CARRIED:
         if seen.evpn.get(leaf) != wanted:
             yield Breach(23, message, f"evpn/{leaf}" if leaf in seen.evpn else "evpn/source")
