@@ -6,6 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fabricc.base.values import dataclass, replace
+from fabricc.catalog.flavors import find_flavor, spell_flavor
 from fabricc.catalog.names import suggestion_remedy
 from fabricc.catalog.support import model_at_release, nearest_release, oldest_release, runs_release
 from fabricc.fabric.plans import TierPlan
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.flavors import Flavor
     from fabricc.catalog.model import Catalog, HostModel, SwitchModel
     from fabricc.front.spec.model import ClusterSpec, Network, NosChoice, Tier
 
@@ -207,10 +209,13 @@ def nos_release(
     *path: str | int,
 ) -> str | None:
     """Return the release of a NOS to use on a model, or None after a finding."""
+    flavor = find_flavor(nos.name, nos.release)
+    asked = None if flavor else nos.release
     try:
-        release = naming.release(nos.name, nos.release)
+        release = naming.release(nos.name, asked)
     except KeyError:
-        help_ = suggest_name(nos.name, naming.names())
+        spelled = spell_flavor(nos.name, nos.release)
+        help_ = f"Write `{spelled}`." if spelled else suggest_name(nos.name, naming.names())
         findings.append(spec.error("FAB3014", f"there is no NOS {nos.name!r}", *path, help=help_))
         return None
     except ValueError as unknown:
@@ -233,7 +238,12 @@ def nos_release(
         )
         findings.append(spec.error("FAB3016", message, *path, help=remedy))
         return None
-    if not runs_release(model, nos.name, nos.release or release):
+    if flavor is not None:
+        if not runs_release(model, nos.name, release):
+            release = oldest_release(model, nos.name, naming.releases(nos.name)) or release
+        findings.append(_vendor_build(spec, flavor, nos, release, *path))
+        return release
+    if not runs_release(model, nos.name, asked or release):
         known = oldest_release(model, nos.name, naming.releases(nos.name))
         if nos.release is None and known is not None:
             return known
@@ -243,6 +253,17 @@ def nos_release(
         remedy = f"Add `support: {{since: …, source: …}}` to its `nos.{nos.name}`."
         findings.append(spec.warning("FAB5654", message, *path, help=remedy))
     return release
+
+
+def _vendor_build(
+    spec: ClusterSpec, flavor: Flavor, nos: NosChoice, release: str, *path: str | int
+) -> Diagnostic:
+    """Warn that the files for a vendor's build are those of a community release, with the published differences."""
+    message = (
+        f"{nos.name}-{nos.release} is {flavor.title}: the files are those of community {nos.name} {release}"
+    )
+    help_ = f"Load one switch by hand first. Published differences: {flavor.differences} ({flavor.source})."
+    return spec.warning("FAB3092", message, *path, help=help_)
 
 
 def _unknown_release(spec: ClusterSpec, nos: NosChoice, near: str, *path: str | int) -> Diagnostic:

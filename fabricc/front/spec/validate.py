@@ -12,6 +12,7 @@ from fabricc.base.documents.document import clip
 from fabricc.base.documents.fitting import compile_pattern as compiled
 from fabricc.base.documents.schema import breaches, schema_validator
 from fabricc.base.order import group_pairs
+from fabricc.catalog.flavors import spell_flavor
 from fabricc.front.spec.document import format_path, format_value, join_words
 from fabricc.front.spec.resources import cluster_schema, resolve_schema
 
@@ -155,7 +156,7 @@ def _diagnostics_of(
             yield problem(
                 "FAB1006",
                 f"{label} is not {what}" if label == name else f"{label} it must be {what}",
-                _other_family(value, path) or _pattern_help(value, schema),
+                _other_family(value, path) or _vendor_build(value, path) or _pattern_help(value, schema),
             )
         case size:
             yield problem("FAB1007", f"{name} {SIZES[str(size)].format(n=f'{expected:,}')}")
@@ -261,6 +262,13 @@ def _other_family(value: str, path: KeyPath) -> str:
     if path[:1] == ("addressing",) and ":" in value and f"{path[-1]}6" in pools:
         return f"IPv6 pools are keys of their own: `addressing.{path[-1]}6: {clip(value, 64)}`."
     return ""
+
+
+def _vendor_build(value: str, path: KeyPath) -> str:
+    """How a spec names the vendor's build of a system that stands in the place of a NOS."""
+    name, _, release = value.partition("-")
+    spelled = spell_flavor(name, release) if path[-1:] == ("nos",) else ""
+    return f"Write `{spelled}`." if spelled else ""
 
 
 def _pattern_help(value: str, schema: dict[str, Any]) -> str:
