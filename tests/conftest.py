@@ -1,4 +1,4 @@
-"""How properties are tested: without deadlines, because how long an example takes says nothing about the product.
+"""Settings of property tests: no deadlines, because the time of an example means nothing for the product.
 
 `make test` tries the same examples each time, so that it fails for what was changed, and a quarter as many;
 `make test-all` looks for new ones.

@@ -74,7 +74,7 @@ def compiled(
     more: str = "",
     accepted: bool = True,
 ) -> Compiled:
-    """Return the spec compiled, without asking what the system cannot express."""
+    """Return the compiled spec, without a check of the system's gaps."""
     with TemporaryDirectory() as folder:
         spec = Path(folder, "cluster.yaml")
         spec.write_text(

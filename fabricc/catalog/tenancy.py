@@ -1,4 +1,4 @@
-"""Which switches, with which software, terminate the routed VRFs of tenants over VXLAN, and who says so."""
+"""The switches and software that terminate the routed VRFs of tenants over VXLAN, with sources."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TABLE = Path(__file__).parent / "tenancy.yaml"
 
 
 class Verdict(StrEnum):
-    """What sources say of a combination."""
+    """The result of the sources for a combination."""
 
     VERIFIED = "verified"
     UNVERIFIED = "unverified"
@@ -33,7 +33,7 @@ class Capability(NamedTuple):
         models: catalog names of switches; empty for all of `families`.
         families: ASIC families; with both empty the row is for every switch.
         reason: what is not known or denied, as a message has it; "" where verified.
-        source: who says so.
+        source: where this is documented.
     """
 
     nos: str

@@ -73,7 +73,8 @@ _SCHEMA = "cluster.schema.json"
 def command(folder: Path, **given: Any) -> int:
     """Write a commented spec, CI for GitHub and GitLab, and pre-commit hooks into DIR (default: here).
 
-    On a terminal, the verb asks for hosts, switches and networks; with any of the options it asks nothing. Nothing that
+    On a terminal, the verb asks for hosts, switches and networks; with any of the options there are no questions.
+    Nothing that
     exists is overwritten. There is no lock before the first build: until then nothing is pinned.
     """
     taken = [name for name in (*FILES.values(), LOCK_NAME, _SCHEMA) if os.path.lexists(folder / name)]

@@ -107,7 +107,7 @@ def ask(catalog: Catalog) -> Answers:
 
 
 def _prompt(question: str, default: str, convert: Callable[[str], _Value]) -> _Value:
-    """Ask until an answer fits."""
+    """Repeat the question until an answer is valid."""
 
     def checked(text: str) -> _Value:
         try:

@@ -1,4 +1,4 @@
-"""`fabricc sync`: keep NetBox or Nautobot and the plan alike, in either direction."""
+"""`fabricc sync`: synchronize NetBox or Nautobot with the plan, in either direction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One device by what its files state, and where it stands; for planned, built, collected and foreign devices alike."""
+"""The facts of one device from its files, and its place; for planned, built, collected and foreign devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fabric for tools beside it: the model of NVIDIA Topograph, and the result of Terraform's data source `external`."""
+"""A fabric for other tools: the model of NVIDIA Topograph, and the result of Terraform's data source `external`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _DOMAIN = "accelerator.topology.test/domain"
 def topograph_model(fabric: Fabric) -> dict[str, Any]:
     """Return the hosts of the rails as a tree of switches and blocks of nodes.
 
-    A unit is a switch: hosts of a unit are one hop apart, whichever of its ToRs they use. Units of a pod are below the
+    A unit is a switch: hosts of a unit have a distance of one hop, whichever of its ToRs they use. Units of a pod are
+        below the
     pod, and everything is below the cluster. Hosts of one NVLink domain are a block with its name.
 
     Args:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Input(Enum):
-    """An input; its value says what is missing where a switch does not have it."""
+    """An input; its value names the missing part if a switch lacks it."""
 
     LINKS = "no link of it is known"
     TIER = "its tier is not known"

@@ -35,7 +35,7 @@ _SWITCHES = (Tier.TOR, Tier.SPINE, Tier.CORE)
 
 
 def _bare_hops(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report PFC that takes effect on no port, and links without PFC beside lossless ones."""
+    """Report PFC that takes effect on no port, and links without PFC next to lossless ones."""
     if lossless := lossless_ports(statement):
         yield from _bare(statement, lossless)
     else:

@@ -40,7 +40,7 @@ class Summary(NamedTuple):
         routes: prefix, next hops and path of each static route of the default routing instance.
         prefixes: aggregates and networks that it puts into BGP.
         services: paths of the services that it has.
-        beside: paths that only a complete configuration states, beside its services.
+        beside: paths that only a complete configuration states in addition to its services.
         seed: path and value of its hash seed.
         loops: path by which it accepts its own AS number from switches above it; "" for none.
         outer: sessions with another AS that may lead to unknown peers.

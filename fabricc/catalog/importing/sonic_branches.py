@@ -26,7 +26,7 @@ _SAME, _NONE = "same", "none on either side"
 
 
 class Comparison(NamedTuple):
-    """One hardware SKU beside a branch; `table` and `pools` are in words, `differs` when either contradicts it."""
+    """One hardware SKU compared with a branch; `table` and `pools` are texts, `differs` if one contradicts it."""
 
     model: str
     hwsku: str

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _CHUNK = 50
 """Values of one query: addresses of requests stay below 8 kB, which servers and proxies take."""
 _UNTAGGED = ("assignment", "vrf_prefix", "primary")
-"""Kinds that have no tags: they belong to whom their address, VRF or device belongs to."""
+"""Kinds without tags: they belong to the owner of their address, VRF or device."""
 Query = tuple[tuple[str, str], ...]
 
 

@@ -1,6 +1,6 @@
 """Invariant 21, external links: the edge of the fabric accepts, sends and marks as planned, by its files.
 
-On one switch: a port that leads outside is lossy and marks what arrives unless the spec says otherwise, has a session
+On one switch: a port that leads outside is lossy and marks what arrives unless the spec allows it, has a session
 or a static route, no session without the password that is planned, and no address of the management network. Over the
 whole fabric: every prefix that an outside party can get in is followed through everything that policy permits, as
 `announce` does with the fabric's own. It must reach every ToR of its plane, never go down and up, and no other party.

@@ -262,7 +262,7 @@ def _clause(facts: Mapping[str, Value], sequence: int, text: str, line: int) -> 
 
 
 def _condition(facts: Mapping[str, Value], text: str) -> str:
-    """Return which routes the conditions of a clause match, apart from its prefix list and community list."""
+    """Return the routes that the conditions of a clause match, without its prefix list and community list."""
     found = {_matched(facts, kind, value) for kind, value in _MATCH.findall(text)}
     return OTHER if OTHER in found else OWN if found else ""
 

@@ -42,7 +42,7 @@ def is_tenant(statement: Mapping[str, object]) -> bool:
 
 
 def with_tenants(seen: SwitchView) -> bool:
-    """Return whether a switch has VRFs of tenants, by its plan, or by files that have no segments beside them."""
+    """Return whether a switch has VRFs of tenants, by its plan, or by files that have no segments."""
     if seen.switch.tenants is not None:
         return True
     if any(path.startswith("segment[") for path in seen.evpn):
@@ -51,7 +51,7 @@ def with_tenants(seen: SwitchView) -> bool:
 
 
 def tenant_breaches(seen: SwitchView, said: Mapping[str, Mapping[str, object]]) -> Iterator[Breach]:
-    """Yield what breaks invariant 23 on one switch; `said`: what it says of its VRFs, by `vrf[name]`."""
+    """Yield breaches of invariant 23 on one switch; `said`: the statements about its VRFs, by `vrf[name]`."""
     if seen.switch.tier_index or not with_tenants(seen):
         return
     vrfs = {owner: each for owner, each in said.items() if owner.startswith("vrf[")}

@@ -1,4 +1,4 @@
-"""Tenants on the systems that have them: what they add to the text, how it reads back, and what others say."""
+"""Tenants on the systems that support them: the text, its reading, and foreign configurations."""
 
 from __future__ import annotations
 

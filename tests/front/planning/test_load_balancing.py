@@ -1,4 +1,4 @@
-"""What each system, ASIC, speed and release has of load balancing: `docs/load-balancing.md` beside the compiler."""
+"""Load balancing by system, ASIC, speed and release: `docs/load-balancing.md` compared with the compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `tenants` may say: names and ranges of hosts, GPUs, and the sections that tenants do not go with."""
+"""Allowed content of `tenants`: names and ranges of hosts, GPUs, and the sections that exclude tenants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A move between tenants touches the ports of one host, and says so."""
+"""A move between tenants touches the ports of one host, and the review reports it."""
 
 from __future__ import annotations
 

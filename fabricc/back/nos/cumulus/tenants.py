@@ -107,7 +107,7 @@ def _vrf(switch: Switch, tenants: TenantVrfs, tenant: Tenant, release: Release) 
 
 
 def state(facts: Facts, switch: Switch) -> None:
-    """State what NVUE says of tenants and of EVPN routes; next hops and route targets stay without a word."""
+    """State NVUE's facts of tenants and EVPN routes; next hops and route targets need no statement."""
     facts |= evpn_facts(switch)
     for session, _ in switch.bgp.evpn_sessions:
         key = neighbor_key(session.transport, session.remote, session.port)
@@ -127,7 +127,7 @@ def state(facts: Facts, switch: Switch) -> None:
 
 
 def top_rows(release: Release) -> Sequence[Row]:
-    """Return the rows of what stands beside `router` and `vrf`."""
+    """Return the rows of the keys next to `router` and `vrf`."""
     on = on_off(release)
     action = node("dscp", Keep("action <word>", "action"))
     source = node("source", Keep("address <address4>", "address"))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DEFAULT_MTU = 1500
 SERVICE_DESCRIPTION = "service port"
 RA_MAX_S = 10
-"""Seconds between router advertisements on unnumbered links, as FRR's BGP has them; EOS's own are 200 s apart."""
+"""Seconds between router advertisements on unnumbered links, as in FRR's BGP; EOS's default is 200 s."""
 UNUSED = Direction.UNUSED  # looking a member up costs more than what is done with it
 
 DEPARTURES: tuple[Departure, ...] = ()

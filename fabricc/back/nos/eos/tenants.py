@@ -1,7 +1,7 @@
 """VRFs of tenants on EOS: a VNI without a VLAN for each, and tunnels that carry code points and marks.
 
 Sources: pyavd 6.4.0, `vxlan_interface` (`vxlan vrf`, and the four lines of `vxlan qos`); Arista's manual, "VXLAN DSCP
-Mapping": EOS derives the outer code point from the traffic class and clears ECN there unless these lines ask for
+Mapping": EOS derives the outer code point from the traffic class and clears ECN there unless these lines configure
 more, leaves the inner code point alone, and takes the class of a decapsulated packet from the outer one.
 """
 
@@ -31,7 +31,7 @@ TUNNEL_ROWS: Sequence[Row] = (
 
 
 def state_tenants(facts: Facts, switch: Switch, tenants: TenantVrfs) -> None:
-    """Add what EOS says of VRFs of tenants beyond the Fabric."""
+    """Add the facts of EOS about VRFs of tenants beyond the Fabric."""
     families = ",".join(tenants.families)
     for each in tenants.tenants:
         if tenants.source is None:
@@ -57,7 +57,7 @@ def put_prefixes(document: Document, vrf: str, line: int) -> None:
 
 
 def put_isolated(document: Document, families: Mapping[str, Mapping[Value, Said]]) -> None:
-    """State the VRFs of ports that route and that nothing else is said of, such as routes out of them."""
+    """State the VRFs of ports that route and have no other statements, such as routes out of them."""
     facts = document.reading.facts
     used = {
         str(value)

@@ -39,7 +39,7 @@ _OTHER_CLI = re.compile(
     r"^interface (?:[^\s/]*/|\S{16,}|\S+ (?!vrf ))|^\s+ip address \d+(?:\.\d+){3} \d+(?:\.\d+){3}\s*$",
     re.MULTILINE,
 )
-"""Lines of CLIs that look alike: FRR takes prefix lengths, not masks, and no netdev of Linux has a slash, a blank or 16
+"""Lines of similar CLIs: FRR takes prefix lengths, not masks, and no netdev of Linux has a slash, a blank or 16
 letters (`dev_valid_name`, IFNAMSIZ)."""
 _HEADER = {"release": re.compile(r"^frr version (\d[\w.+~-]*)", re.MULTILINE)}
 _VERSION = {

@@ -1,6 +1,6 @@
 """VRFs of tenants on FRR and Linux: each has a VXLAN device, a VLAN interface for it, and a route to nowhere.
 
-The route ends what the VRF has no route for; without it, Linux asks the main table next (kernel documentation,
+The route ends what the VRF has no route for; without it, Linux uses the main table next (kernel documentation,
 networking/vrf). The VLAN interface has no address, not even a link-local one (FRR user guide, BGP EVPN). VXLAN devices
 copy TOS into the outer header; the kernel carries ECN in and out as in RFC 6040 and leaves the inner DSCP alone.
 ifupdown2 has `vxlan-tos` from 3.1 on and Debian 12 has 3.0, so that a command sets it.
@@ -39,7 +39,7 @@ def local_vtep(switch: Switch) -> Vtep | None:
 
 
 def tenants_view(switch: Switch) -> dict[str, object]:
-    """Return what `interfaces.j2` prints of tenants beside their VTEP: VRFs with their tables, and the last route."""
+    """Return the tenant input of `interfaces.j2` except the VTEP: VRFs with their tables, and the last route."""
     tenants = switch.tenants
     return {
         "tenant_vrfs": {each.name: FIRST_TABLE + each.vlan for each in tenants.tenants} if tenants else {},
@@ -49,7 +49,7 @@ def tenants_view(switch: Switch) -> dict[str, object]:
 
 
 def state_tenants(facts: Facts, switch: Switch) -> None:
-    """Add the facts of the devices that tenants have, beside those of their VTEP."""
+    """Add the facts of the tenants' devices other than their VTEP."""
     tenants = switch.tenants
     for each in tenants.tenants if tenants else ():
         facts[f"structure/vrf[{each.name}]/table"] = FIRST_TABLE + each.vlan
@@ -94,7 +94,7 @@ def put_isolated(document: Document, devices: Mapping[str, Scope], vnis: Sequenc
 
 
 def take_prefixes(tenant: Scope) -> tuple[list[str], int]:
-    """Return the address families whose connected routes a VRF announces as EVPN routes, and the line that says so.
+    """Return the address families whose connected routes a VRF announces as EVPN routes, and the line that states it.
 
     What that consists of leaves the scope, so that nothing else interprets it.
     """

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Say what a change of a fabric does."""
+"""Review the change of a fabric."""
 
 from __future__ import annotations
 
