@@ -24,6 +24,7 @@ _OPEN = 512
 """Devices whose sessions stay unpacked, each some 20 kB."""
 Key = tuple[str, str]
 _LISTEN = "bgp/listen["
+_EVPN = "evpn/neighbor["
 _ONE_HOP = ("ttl_security_hops", "maximum_hops")
 """Statements of a session that limit the number of hops of its packets."""
 
@@ -78,6 +79,7 @@ def sessions_of(statement: Statement) -> Sessions:
     )
     by_address, subnets = _reached(statement)
     federated = any(path.endswith("bgp/confederation") for path in statement.rest)
+    carrying = {path[len(_EVPN) :].partition("]/")[0] for path in facts if path.startswith(_EVPN)}
     found = Sessions(True, listens=listens, addresses=frozenset(_own(statement)))
     for key, says in statement.sessions.items():
         vrf, neighbour = key
@@ -85,7 +87,7 @@ def sessions_of(statement: Statement) -> Sessions:
         end = Said(
             asn=None if federated else as_int(says.get("local_asn", _process(facts, scope, "asn"))),
             remote=says.get("remote_asn", says.get("remote_kind")),
-            families=says.get("families"),
+            families=_families(says.get("families"), vrf == "" and neighbour in carrying),
             bfd=says.get("bfd"),
             timers=(
                 says.get("keepalive_s", _process(facts, scope, "keepalive_s")),
@@ -102,6 +104,14 @@ def sessions_of(statement: Statement) -> Sessions:
         if apart and (accord := _accord(vrf, own, neighbour, end)):
             found.accords[key] = accord
     return found
+
+
+def _families(stated: Value | None, evpn: bool) -> Value | None:
+    """Return the families of a session in one order; some systems state EVPN in a section of its own."""
+    if stated is None and not evpn:
+        return None
+    names = {*str(stated or "").split(","), *(["evpn"] if evpn else [])}
+    return ",".join(sorted(names - {""}))
 
 
 def opposite(neighbour: str) -> str:

@@ -69,3 +69,21 @@ def test_a_link_decides_between_two_devices_with_one_address(tmp_path: Path) -> 
     found = audit_folder(tmp_path, jobs=1)
     assert len(found.found.links) == 2
     assert [each.message for each in found.findings if each.code == "FAB9601"] == []
+
+
+EVPN = "  address-family l2vpn evpn\n  neighbor {far} activate\n exit-address-family\n"
+
+
+@pytest.mark.parametrize("both", [True, False], ids=["both ends", "one end"])
+def test_evpn_of_frr_is_a_family_of_the_session(both: bool, tmp_path: Path) -> None:
+    for name, own, far, asn, remote in (("a", 1, 0, 65001, 65101), ("b", 0, 1, 65101, 65001)):
+        evpn = EVPN.format(far=f"10.3.0.{far}") if both or name == "a" else ""
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "frr.conf").write_text(
+            f"frr version 10.1\nhostname {name}\ninterface swp1\n ip address 10.3.0.{own}/31\nexit\n"
+            f"router bgp {asn}\n bgp router-id 10.3.1.{own}\n neighbor 10.3.0.{far} remote-as {remote}\n{evpn}exit\n"
+        )
+    found = [each.message for each in audit_folder(tmp_path, jobs=1).findings if each.code == "FAB9601"]
+    assert [("carries no evpn" in message, message[0]) for message in found] == (
+        [] if both else [(True, "b")]
+    )

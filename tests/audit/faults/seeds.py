@@ -33,7 +33,13 @@ OPEN = frozenset(
     for system in systems
     for scope in scopes
 )
-"""Faults that no rule finds: kind, system and scope. Most are designs where every switch has them."""
+"""Faults that no rule finds: kind, system and scope.
+
+The files of switches do not show them if all switches have them. Sessions without a policy, without BFD and management
+without a list are designs in other networks. FRR states no PFC, so nothing shows that RDMA crosses a small MTU. Hosts
+state whether NICs use DSCP 24 or 26, and which priority they derive from it: SONiC's default map protects DSCP 3 and 4.
+Cumulus's alpha of the lossless egress buffer is listed as a line that is not understood.
+"""
 
 
 class Planted(NamedTuple):
