@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
@@ -29,13 +30,19 @@ MAX_BYTES = 1 << 20
 _TEMPLATE = pattern(r"\{\{|\{%|\$\{")
 SAMPLE = 8
 """Of the switches that an overlay names, how many are looked at for lines that take nothing away."""
+_REFERENCE = rf"[\"']?{re.escape(SECRET_PREFIX)}"
+_VALUE = rf"(?!(?:\S{{1,64}}\s{{1,8}}){{0,2}}{_REFERENCE})[^\s\]}};]"
+"""The beginning of a value that is no reference, also after words such as the type of an encryption."""
 _SECRET = pattern(
     r"(?i)-----BEGIN [A-Z ]*PRIVATE KEY"
     r"|\b(?:password|passwd|passphrase|passkey|secret|(?:auth|priv|private|pre-shared|md5)[-_ ]?key|token"
     r"|(?<!send-)(?<!\b(?:set|add) )(?<!\bmatch )(?<!\bfrom )community(?!\s+(?:add|delete|set|\S+\s+members)\b))"
-    r"\b[\"']?[\s:=]+\S"
+    rf"\b[\"']?[\s:=]+{_VALUE}"
+    rf"|\b(?:auth|priv)\s+(?:md5|3?des|sha|aes)(?:[-_]?[0-9]{{1,3}}){{0,2}}\s+{_VALUE}"
+    rf"|\bauthentication-key\s+(?![0-9]{{1,9}}\s*(?:[{{;]|$))(?!(?:\S{{1,64}}\s{{1,8}}){{0,4}}{_REFERENCE})\S"
+    r"|\bvalue\s+[\"']?\$[89]\$"
 )
-_SERVER, _KEY = pattern(r"(?i)\b(?:tacacs|radius)"), pattern(r"(?i)\bkey\b[\"']?[\s:=]+\S")
+_SERVER, _KEY = pattern(r"(?i)\b(?:tacacs|radius)"), pattern(rf"(?i)\bkey\b[\"']?[\s:=]+{_VALUE}")
 """A key of a server: two patterns, since one would cost the cube of a line's length."""
 
 
@@ -111,7 +118,7 @@ def holds_secret(line: str) -> bool:
     """Return whether a line seems to contain a secret instead of a reference to one."""
     server = _SERVER.search(line)
     found = _SECRET.search(line) or (server and _KEY.search(line, server.end()))
-    return found is not None and SECRET_PREFIX not in line
+    return found is not None
 
 
 def _find_secrets(name: str, text: str) -> Iterator[Diagnostic]:

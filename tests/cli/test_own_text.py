@@ -312,6 +312,29 @@ def test_communities_of_routes_are_no_secrets(line: str, secret: bool) -> None:
     assert holds_secret(line) is secret
 
 
+@pytest.mark.parametrize(
+    ("line", "secret"),
+    [
+        ("snmp-server user ops OPS v3 auth sha hunter22 priv aes hunter22", True),
+        ("snmp-server user ops network-operator auth sha-256 hunter22 priv aes-128 hunter22", True),
+        ("snmp-server user ops OPS v3 auth sha FABRICC-SECRET-a priv aes hunter22", True),
+        ("snmp-server user ops OPS v3 auth sha hunter22 priv aes FABRICC-SECRET-b", True),
+        ("snmp-server user ops OPS v3 auth sha FABRICC-SECRET-a priv aes FABRICC-SECRET-b", False),
+        ("snmp-server group OPS v3 priv", False), ("snmp-server host 192.0.2.1 version 3 priv ops", False),
+        ("ntp authentication-key 1 sha1 hunter22", True), ("ntp authentication-key 1 md5 7 0110", True),
+        ("ntp authentication-key 1 sha1 FABRICC-SECRET-ntp", False), ("ntp trusted-key 1", False),
+        ("authentication-key 1 type sha256 value FABRICC-SECRET-ntp;", False), ("authentication-key 1 {", False),
+        ('value "$9$abc";', True), ("authentication-key hunter22;", True), ("   ntp authenticate", False),
+        ("    authentication-order [ radius password ];", False), ("authentication-password hunter22;", True),
+        ("radius-server host 192.0.2.9 key 7 FABRICC-SECRET-radius", False),
+        ("radius-server host 192.0.2.9 key FABRICC-SECRET-radius authentication accounting", False),
+        ("radius-server host 192.0.2.9 key 7 0110", True), ('password "FABRICC-SECRET-a";', False),
+    ],
+)  # fmt: skip
+def test_secrets_of_snmp_ntp_and_radius_are_references(line: str, secret: bool) -> None:
+    assert holds_secret(line) is secret
+
+
 def test_a_reference_to_a_secret_is_no_secret(repo: Path, fabricc: Fabricc) -> None:
     overlaid(repo, "router bgp *\n neighbor UPSTREAM-V4 password FABRICC-SECRET-bgp\n")
     assert fabricc("build", "cluster.yaml").status == 0
