@@ -366,7 +366,10 @@ def _listed_speeds(buffers: Buffers) -> str:
     speeds = sorted({row.speed_gbps for row in buffers.rows})
     if not speeds:
         return "add rows to the switch's catalog entry, or make all classes lossy"
-    return f"its table lists {', '.join(f'{speed}G' for speed in speeds)}"
+    listed = ", ".join(f"{speed}G" for speed in speeds)
+    return (
+        f"its table lists {listed}; `uplink_gbps` of the tier below sets the speed of links between switches"
+    )
 
 
 def _row_findings(model: SwitchModel, groups: tuple[PortGroup, ...], mtu: int) -> list[QosFinding]:

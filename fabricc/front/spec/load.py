@@ -100,7 +100,7 @@ def read_spec(raw: bytes, file: str, numbers: Mapping[str, int] | None = None) -
         if not unfit & {"networks", "management", *INHERITED}:
             if spec is not None and spec.infiniband is not None and "networks" in document.value:
                 message = "further networks stand beside a fabric of Ethernet, not of InfiniBand"
-                findings.error("FAB2114", message, "networks", help="Describe them in a spec of their own.")
+                findings.error("FAB2114", message, "networks", help=BESIDE_INFINIBAND)
             networks = _read_networks(document, spec, numbers or {}, findings)
             spec = spec and replace(spec, networks=networks)
     failed = any(each.severity is Severity.ERROR for each in findings.diagnostics)
@@ -108,6 +108,11 @@ def read_spec(raw: bytes, file: str, numbers: Mapping[str, int] | None = None) -
     return Loaded(None if failed else spec, _limit_diagnostics(ordered), text)
 
 
+BESIDE_INFINIBAND = (
+    "Describe them in a spec of their own with other pools (`addressing`), and load the udev rules of one tree only: "
+    "both name ports by rail."
+)
+"""What to do with Ethernet networks of hosts on InfiniBand rails, which fabricc does not compare with them."""
 GAPS = "FAB5"
 """Codes of what a NOS cannot express, or no source supports: even its errors may be accepted, as a lab does."""
 BETS = frozenset({"FAB3319", "FAB3321", "FAB4004", "FAB4005", "FAB4010", "FAB4012"})

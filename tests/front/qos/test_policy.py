@@ -136,7 +136,9 @@ def test_a_cable_longer_than_the_table() -> None:
 
 def test_a_speed_that_the_table_lacks() -> None:
     qos, findings, _ = policy({(1600, 5): 2}, model=z9864f())
-    assert only(findings).help == "its table lists 10G, 25G, 40G, 50G, 100G, 200G, 400G, 800G"
+    assert only(findings).help.startswith(
+        "its table lists 10G, 25G, 40G, 50G, 100G, 200G, 400G, 800G; `uplink_gbps`"
+    )
     assert qos.profiles == ()
 
 

@@ -251,7 +251,8 @@ LIMITS = (
         allowed={"pause_bytes": Range(2), "offset_bytes": (0,), "cable_m": Range(1, 100_000)},
         reason="`qos pfc` takes a port buffer of which less than all is behind `xoff-threshold`: the model of Spectrum "
         "ASICs",
-        remedy="correct the row of the model's headroom table"),
+        remedy="leave out `buffers.headroom_oversubscription`, which NVUE does not take, or correct the row of the "
+        "model's table"),
     limits.marking("FAB5708",
         "`congestion-control` takes thresholds from 1 byte, ascending, and a probability up to 100 %",
         _profiles, least_percent=0),
