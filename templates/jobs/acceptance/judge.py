@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Reads the results of the acceptance test and says which links are at fault.
+"""Read the results of the acceptance test and report which links are at fault.
 
     judge.py [--results FOLDER] [--cabling CSV] [--before CSV --after CSV]
 
 The two tables hold switch counters before and after the rounds: device,port,counter,value. Counters named
-in_errors, out_errors, fcs_errors, symbol_errors, in_discards, out_discards and link_flaps tell of faults,
+in_errors, out_errors, fcs_errors, symbol_errors, in_discards, out_discards and link_flaps indicate faults,
 in_octets and out_octets of the links that carried traffic. Exit status: 0 sound, 1 faults, 2 nothing to judge.
 """
 
@@ -60,7 +60,7 @@ def text(cable):
 
 
 class UnusableError(Exception):
-    """A file that cannot be judged; its text says which and why."""
+    """A file that cannot be judged; the message names it and the reason."""
 
 
 def read_results(folder, known):
@@ -176,10 +176,10 @@ def ends_of(test):
 
 
 def explain(tests, cabling):
-    """The fewest suspects that explain the failed results: [(suspects alike, failures explained)].
+    """Return the fewest suspects that explain the failed results: [(equal suspects, failures explained)].
 
-    A sound result clears both of its ends, but no uplinks: a hash chose among them. Of suspects alike, those already
-    at fault are at fault here too.
+    A sound result clears both of its ends, but no uplinks: a hash chose among them. Of equal suspects, those already at
+    fault are at fault here too.
     """
     cleared = set()
     for test in tests:
@@ -310,7 +310,7 @@ def slow_receivers(plan, entries, cabling):
 
 
 def host_faults(plan, entries, cabling, told):
-    """What the hosts' own counters say: bit errors, loss, and packets in another class than planned."""
+    """Report problems in the counters of hosts: bit errors, loss, and packets in another class than planned."""
     lossless = set(plan["traffic"]["lossless_priorities"])
     totals = {}
     for entry in entries:

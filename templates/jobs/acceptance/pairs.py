@@ -23,7 +23,7 @@ GATED = ("tor", "spine", "core")
 
 
 def load_plan(path=None):
-    """The plan beside this file, or at `path`."""
+    """Read the plan next to this file, or at `path`."""
     return json.loads(Path(path or Path(__file__).with_name("plan.json")).read_text())
 
 
@@ -38,7 +38,7 @@ def unit_hosts(plan, unit):
 
 
 def port_of(plan, at):
-    """What the plan says of a port."""
+    """Return the plan of a port."""
     unit, _, port = at
     return plan["kinds"][plan["units"][unit]["kind"]]["ports"][port]
 

@@ -83,9 +83,9 @@ def gid_index(sysfs, device, prefixes):
 
 
 def command(plan, entry, at, peer, port, gid, report):
-    """The perftest call of one end; `peer` is None on the receiving end.
+    """Return the perftest call of one end; `peer` is None on the receiving end.
 
-    perftest's own traffic class is 0, the lossy one: a test without --tclass says nothing of the lossless class.
+    perftest's own traffic class is 0, the lossy one: a test without --tclass does not test the lossless class.
     """
     traffic = plan["traffic"]
     latency = entry["kind"] == "latency"
@@ -111,7 +111,7 @@ def command(plan, entry, at, peer, port, gid, report):
 
 
 def read_counters(sysfs, device, netdev):
-    """The port's counters that tell of loss, congestion and of the class its packets took."""
+    """Return the port's counters of loss, of congestion and of the class of its packets."""
     found = {}
     folder = Path(sysfs, "class/infiniband", device, "ports/1/hw_counters")
     for name in _LOSSES + _CONGESTION:
