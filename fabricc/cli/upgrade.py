@@ -33,7 +33,7 @@ def command(**chosen: Any) -> int:
     No switch is contacted and nothing is changed: `fabricc push --hook` installs the release.
 
     Exit status: 0 it can be done, 1 an error: a switch does not support the release, or an image differs from the
-        table.
+    table.
     """
     from fabricc.cli.upgrading import upgraded  # plans and compares; `--help` and completion do not
 

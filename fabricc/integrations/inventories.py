@@ -22,7 +22,7 @@ def topograph_model(fabric: Fabric) -> dict[str, Any]:
     """Return the hosts of the rails as a tree of switches and blocks of nodes.
 
     A unit is a switch: hosts of a unit have a distance of one hop, whichever of its ToRs they use. Units of a pod are
-        below the
+    below the
     pod, and everything is below the cluster. Hosts of one NVLink domain are a block with its name.
 
     Args:

@@ -26,7 +26,7 @@ class Reach(Enum):
     """The reach of edits beyond the lines that matter.
 
     ALIKE: patterns may also remove similar built lines that are not found; NONE: they may not; BLOCK: they may, and
-        every differing line of a block with a line that matters counts.
+    every differing line of a block with a line that matters counts.
     """
 
     ALIKE = "alike"

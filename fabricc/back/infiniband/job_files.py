@@ -50,7 +50,7 @@ def ucx(ib: InfinibandFabric, host: Host) -> str:
     """Return the settings of UCX: devices and service level.
 
     No P_Key: by itself UCX takes the first of a port's table with full membership, and in a tenant only the tenant's
-        own has it. No number of paths: a LID has one route to every other.
+    own has it. No number of paths: a LID has one route to every other.
     """
     return f"UCX_NET_DEVICES={rdma_ports(host)}\nUCX_IB_SL={rdma_class(ib.classes).sl}\n"
 

@@ -63,7 +63,7 @@ class Verdict(NamedTuple):
     """The impact of a statement with its reason and source (`assumed` if undocumented).
 
     `down`: links or the BGP process go down, and sessions with them. `beyond`: the loss is outside the device, whether
-        it is drained or not.
+    it is drained or not.
     """
 
     impact: Impact

@@ -68,7 +68,7 @@ def network_rules(switch: Switch) -> dict[int, str]:
     """Routing rules by preference that keep the management network to the switch's own packets (ip-rule(8)).
 
     Linux checks forwarding on the input port: `ip-forward off` on the management port stops packets from there, but
-        none that go there.
+    none that go there.
     """
     network = ip_interface(switch.management.address).network
     return {OWN_RULE: f"to {network} iif lo lookup main", FABRIC_RULE: f"to {network} unreachable"}

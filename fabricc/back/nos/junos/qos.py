@@ -209,7 +209,7 @@ def shared_buffer(switch: Switch) -> SharedBuffer | None:
     """The catalog's split; None where it has none or no class is lossless.
 
     The threshold applies to the whole switch, so the smallest of all port profiles is used: it pauses earliest and is
-        safe for all.
+    safe for all.
     """
     split = settings(switch)
     if "lossless_percent" not in split or not switch.qos.headrooms:
