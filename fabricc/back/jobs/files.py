@@ -7,17 +7,24 @@ from typing import TYPE_CHECKING
 from fabricc.back.jobs.acceptance import acceptance_files
 from fabricc.back.jobs.imex import imex_files
 from fabricc.back.jobs.kubernetes import kubernetes_files
-from fabricc.back.jobs.roster import roster
+from fabricc.back.jobs.roster import roster, tenant_rosters
 from fabricc.back.jobs.settings import settings_files
 from fabricc.back.jobs.shipped import scripts
 from fabricc.back.jobs.slurm import slurm_files
 
 if TYPE_CHECKING:
+    from fabricc.back.jobs.roster import Roster
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import Host
+
+HOSTS = "hosts.csv"
+"""The table of all hosts with GPUs, which other verbs read."""
 
 
 def job_files(fabric: Fabric) -> dict[str, str]:
     """Path -> text, sorted by path; a few files for the whole fabric, none per host, and none where none has GPUs.
+
+    With tenants each has such files for its own hosts, as no job reaches across tenants.
 
     Raises:
         ValueError: a name that these files cannot hold; the hosts' gaps report such names before.
@@ -25,16 +32,26 @@ def job_files(fabric: Fabric) -> dict[str, str]:
     hosts = roster(fabric, fabric.host)
     if not hosts.hosts:
         return {}
-    folders = {
-        "jobs": settings_files(hosts),
-        "jobs/slurm": slurm_files(hosts),
-        "jobs/imex": imex_files(fabric, hosts),
-        "jobs/launch": scripts("launch"),
-        "jobs/kubernetes": kubernetes_files(fabric, hosts),
-        "acceptance": acceptance_files(fabric, hosts),
-    }
+    if fabric.tenancy is None:
+        folders = _folders(fabric, hosts, "jobs", "acceptance")
+    else:
+        folders = {"jobs": {HOSTS: settings_files(hosts)[HOSTS]}}
+        for name, own in tenant_rosters(fabric.tenancy, hosts).items():
+            folders |= _folders(fabric, own, f"jobs/tenants/{name}", f"acceptance/tenants/{name}")
     files = {f"{folder}/{name}": text for folder, texts in folders.items() for name, text in texts.items()}
     return dict(sorted(files.items()))
+
+
+def _folders(fabric: Fabric, hosts: Roster[Host], jobs: str, acceptance: str) -> dict[str, dict[str, str]]:
+    """Return folder -> files for jobs and for the acceptance test of some hosts."""
+    return {
+        jobs: settings_files(hosts),
+        f"{jobs}/slurm": slurm_files(hosts),
+        f"{jobs}/imex": imex_files(fabric, hosts),
+        f"{jobs}/launch": scripts("launch"),
+        f"{jobs}/kubernetes": kubernetes_files(fabric, hosts),
+        acceptance: acceptance_files(fabric, hosts),
+    }
 
 
 def executable(path: str, text: str) -> bool:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.links import host_links, tor_id
 from fabricc.fabric.naming import host_port_name
 from fabricc.fabric.shape import HostId
+from fabricc.fabric.tenants import NOBODY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.tenants import Tenancy
 
 Kind = TypeVar("Kind")
 
@@ -80,6 +82,28 @@ class Roster(Generic[Kind]):
         found = by_domain(self.hosts)
         found.pop("", None)
         return found
+
+
+def tenant_rosters(tenancy: Tenancy, hosts: Roster[Kind]) -> dict[str, Roster[Kind]]:
+    """Return the hosts of each tenant that has whole ones; a host whose GPUs several tenants have is in none."""
+    found: dict[str, list[JobHost]] = {}
+    for host in hosts.hosts:
+        owners = set(tenancy.of_host.get(host.name, (NOBODY,)))
+        if len(owners) == 1 and NOBODY not in owners:
+            found.setdefault(tenancy.tenants[owners.pop()].name, []).append(host)
+    return {name: _part(hosts, members) for name, members in found.items()}
+
+
+def _part(hosts: Roster[Kind], members: list[JobHost]) -> Roster[Kind]:
+    """Return some of the hosts, with the kinds that these are of."""
+    used = sorted({host.kind for host in members})
+    kinds = tuple(hosts.kinds[kind] for kind in used)
+    return Roster(
+        hosts.cluster,
+        tuple(replace(host, kind=used.index(host.kind)) for host in members),
+        kinds,
+        hosts.tiers,
+    )
 
 
 def by_domain(hosts: Iterable[JobHost]) -> dict[str, list[JobHost]]:

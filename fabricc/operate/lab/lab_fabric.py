@@ -70,7 +70,7 @@ def read_source(
 
     Raises:
         UnsoundError: the spec does not plan.
-        LabError: FAB8011, no such number of units; FAB3330, segments.
+        LabError: FAB8011, no such number of units; FAB3330, segments or tenants.
     """
     compiled = compile_spec(spec_path, ethernet_only=True)
     fabric = compiled.planned
@@ -85,6 +85,10 @@ def read_source(
     if part.evpn:
         message = "the lab boots routed fabrics, and this one has segments with EVPN-VXLAN"
         remedy = "Boot another network of the hosts by `--network`, or the fabric without `evpn`."
+        raise LabError("FAB3330", message, remedy)
+    if part.tenancy:
+        message = "the lab boots routed fabrics without VRFs, and this one has tenants"
+        remedy = "Boot another network of the hosts by `--network`, or a copy of the spec without `tenants`."
         raise LabError("FAB3330", message, remedy)
     through_frr = _through_frr(part, frr_release, differences)
     return LabFabric(through_frr, compiled, tuple(differences), units, sample)
