@@ -242,7 +242,7 @@ def _choose_columns(before: Fabric, after: Fabric, middle: Fabric) -> Iterator[s
     yield "asn"
     for name in _POOLS:
         pool, own = (fabric.addresses.pools().get(name) for fabric in (middle, after))
-        alike = before.aggregate_bits() == after.aggregate_bits() and not before.evpn
+        alike = before.aggregate_bits() == after.aggregate_bits() and before.underlay_hosts
         if pool and own and _contains_pool(pool, own) and (alike or not name.startswith("hosts")):
             yield name.replace("loopbacks", "loopback")
     others = [pool for name, pool in middle.addresses.pools().items() if not name.startswith("links")]

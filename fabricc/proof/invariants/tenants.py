@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from fabricc.proof.invariants.view import LinkPort, SwitchView
 
+_LEAK = re.compile(r"import vrf|import vpn|\bleak|^static_route\[|next_hop_table|redistribute_static")
+"""Facts of a VRF by which routes of another table, or routes out of it, come in."""
 _TARGET = re.compile(r"[^ ,]+")
 _CARRIED = (
     (
@@ -57,6 +59,7 @@ def tenant_breaches(seen: SwitchView, said: Mapping[str, Mapping[str, object]]) 
     vrfs = {owner: each for owner, each in said.items() if owner.startswith("vrf[")}
     tunnels = bool(vrfs) or "source" in seen.evpn
     yield from _ports(seen, vrfs, tunnels=tunnels)
+    yield from _leaks(seen)
     if tunnels:
         yield from _vrfs(seen, vrfs)
         yield from _tunnels(seen)
@@ -80,6 +83,19 @@ def _ports(seen: SwitchView, vrfs: Mapping[str, object], *, tunnels: bool) -> It
             yield Breach(23, f"{link.port.name} is in the VRF {vrf}, which has no VNI here", path)
         elif vrf is not None and not tunnels and f"tenant[{vrf}]" not in seen.facts:
             yield Breach(23, f"{link.port.name} is in the VRF {vrf}, which is not isolated here", path)
+
+
+def _leaks(seen: SwitchView) -> Iterator[Breach]:
+    """The VRF of a port to a host takes routes of no other table, and has none that leads out of it."""
+    used = {
+        str(seen.facts[path])
+        for link in _host_links(seen)
+        if (path := port_paths(link.port.name)["vrf"]) in seen.facts
+    }
+    for path, value in seen.facts.items() if used else ():
+        vrf, inside, rest = path.removeprefix("vrf[").partition("]/")
+        if inside and vrf in used and path.startswith("vrf[") and _LEAK.search(rest):
+            yield Breach(23, f"vrf[{vrf}] has routes from elsewhere: {rest} {value}", path)
 
 
 def _vrfs(seen: SwitchView, vrfs: Mapping[str, Mapping[str, object]]) -> Iterator[Breach]:
