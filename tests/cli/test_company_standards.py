@@ -50,3 +50,10 @@ def test_each_secret_of_the_page_is_rejected_when_it_is_literal(nos: str, tmp_pa
         (tmp_path / "standards.cfg").write_text(text.replace(name, "hunter22"))
         codes = {each.code for each in compile_spec(tmp_path / "cluster.yaml", gaps=False).diagnostics}
         assert "FAB2112" in codes, name
+
+
+def test_the_remedy_for_snmp_names_no_secret_of_another_service(tmp_path: Path) -> None:
+    spec = SPEC.format(nos="eos", model=MODELS["eos"]).replace("  ntp:", "  snmp: {location: hall-3}\n  ntp:")
+    (tmp_path / "cluster.yaml").write_text(spec)
+    helps = {each.code: each.help for each in compile_spec(tmp_path / "cluster.yaml").diagnostics}
+    assert helps["FAB1002"] == "Add `community: {secret: snmp}`."
