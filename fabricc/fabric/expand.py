@@ -88,7 +88,7 @@ def _expand_tenants(fabric: Design, at: SwitchId, ports: Sequence[Port]) -> Tena
     plan = fabric.tenancy
     assert plan is not None
     used = {port.vrf for port in ports}
-    local = tuple(each for each in plan.tenants if each.name in used)
+    local = tuple(sorted((each for each in plan.tenants if each.name in used), key=lambda each: each.number))
     if not local:
         return None
     source = _loopback_address(fabric, at, fabric.addresses.loopbacks4) if plan.tunnels else None

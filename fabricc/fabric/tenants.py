@@ -74,14 +74,14 @@ class Tenancy:
         index = rails[rail] if rail < len(rails) else NOBODY
         return None if index == NOBODY else self.tenants[index]
 
-    def hosts_of(self, tenant: str) -> dict[str, tuple[int, ...]]:
-        """Return the hosts of a tenant, each with its rails there."""
-        index = next((at for at, each in enumerate(self.tenants) if each.name == tenant), NOBODY)
-        found = {
-            host: tuple(rail for rail, at in enumerate(rails) if at == index)
-            for host, rails in self.of_host.items()
-        }
-        return {host: rails for host, rails in found.items() if rails and index != NOBODY}
+    def tenants_of(self, host: str) -> tuple[Tenant | None, ...]:
+        """Return the tenant of each rail of a host; empty for a host of no tenant."""
+        return tuple(None if at == NOBODY else self.tenants[at] for at in self.of_host.get(host, ()))
+
+    def moved_hosts(self, other: Tenancy) -> set[str]:
+        """Return the hosts that have a rail in another tenant, or in the same one by another number."""
+        hosts = self.of_host.keys() | other.of_host.keys()
+        return {host for host in hosts if self.tenants_of(host) != other.tenants_of(host)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,11 +140,12 @@ class SpecSide(Side):
         return other.planned(name) == self.device(name)
 
     def suspects(self, other: Side) -> frozenset[str] | None:
-        """If the fabrics differ in overrides only, return the devices that these name and their neighbors."""
+        """If the fabrics differ in overrides and tenants only, return the devices concerned and their neighbors."""
         if not isinstance(other, SpecSide) or _unchanged(self.fabric) != _unchanged(other.fabric):
             return None
         before, after = self.fabric.changes, other.fabric.changes
         named = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+        named |= _switches_of_moved(self.fabric, other.fabric)
         return frozenset(other.fabric.with_far_ends(named))
 
     def view(self, name: str) -> DeviceView:
@@ -197,9 +198,24 @@ def _as_written(view: DeviceView, switch: Switch) -> DeviceView:
 
 
 def _unchanged(fabric: Fabric) -> tuple[Fabric, list[object]]:
-    """Return the part that overrides leave unchanged, including the hosts of further networks."""
+    """Return the part that overrides and tenants leave unchanged, including the hosts of further networks."""
     others: list[object] = [(each.network, each.guests) for each in fabric.networks]
-    return replace(fabric, changes={}, networks=()), others
+    tenancy = replace(fabric.tenancy, tenants=(), of_host={}) if fabric.tenancy else None
+    return replace(fabric, changes={}, networks=(), tenancy=tenancy), others
+
+
+def _switches_of_moved(base: Fabric, head: Fabric) -> set[str]:
+    """Return the ToRs of hosts that are in another tenant; both fabrics have the same hosts."""
+    if base.tenancy is None or head.tenancy is None:
+        return set()
+    moved = base.tenancy.moved_hosts(head.tenancy)
+    places = (
+        HostId(coordinate, slot)
+        for coordinate, unit in (head.units.items() if moved else ())
+        for slot, name in unit.hosts.items()
+        if name in moved
+    )
+    return {port.peer.device for place in places for port in head.host(place).ports}
 
 
 def sharing(base: Fabric, head: Fabric) -> Fabric:

@@ -54,6 +54,17 @@ def test_a_move_touches_the_ports_of_one_host(nos: str) -> None:
     assert as_json(found)["tenants"] == list(found.tenants)
 
 
+def test_only_the_tors_of_a_moved_host_and_their_neighbors_are_compared() -> None:
+    base = side("frr", TENANTS)
+    head = side("frr", MOVED, base.compiled.lock_text)
+    suspects = head.suspects(base)
+    assert suspects is not None
+    assert "rack002-tor1a" in suspects
+    assert "rack001-tor1a" not in suspects
+    swapped = "".join(reversed(TENANTS.splitlines(keepends=True)))
+    assert reviewed("frr", TENANTS, swapped).changed == 0
+
+
 def test_the_policy_forbids_moves_and_not_new_hosts() -> None:
     policy = Policy(forbid_tenant_moves=True)
     told = violations([policy], reviewed("frr", TENANTS, MOVED), frozenset(), "s")
