@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from fabricc.base.documents.package_yaml import load_package_yaml
+from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 
 TABLE = Path(__file__).parent / "flavors.yaml"
@@ -51,6 +52,6 @@ def spell_flavor(name: str, release: str | None) -> str:
     for flavor in load_flavors().values():
         called = {flavor.name, *flavor.also}
         if called & set(words[:2]) and (flavor.system in words or words[0] == flavor.name):
-            version = [word for word in words if word[:1].isdecimal()]
+            version = [word for word in words if is_number(word[:1])]
             return "-".join([flavor.system, flavor.name, *version[:1]])
     return ""

@@ -45,6 +45,8 @@ ROWS = {
     "upgrade": ("upgrade @ --to frr-10.1",),
     "lab test": ("lab test @",),
     "catalog": ("catalog @",),
+    "doctor": ("doctor @", f"doctor {SPEC} --access @"),
+    "tenant assign": ("tenant assign rack1-host1 acme --spec @",),
     "sync": ("sync netbox @ --url http://127.0.0.1:9 --token env:HOME",),
     "export openconfig": ("export openconfig @", f"export openconfig {SPEC} -o @"),
 }  # fmt: skip
@@ -75,6 +77,8 @@ def findings(format_: str, told: str) -> list[str]:
     match format_:
         case "json":
             said = json.loads(told)
+            if "checks" in said:  # of doctor
+                return [one["subject"] for one in said["checks"] if one["state"] == "error"]
             return [
                 one["code"]
                 for one in said.get("diagnostics", said.get("findings", ()))
