@@ -11,6 +11,7 @@ from fabricc.fabric.facts import SETTINGS, Facts, setting_facts
 from fabricc.fabric.model import Snmp, Switch, Tacacs
 from fabricc.fabric.qos import Trimming
 from fabricc.fabric.routing import OPTIONS, LoadBalancing, Spreading, StaticRoute
+from fabricc.fabric.tenants import Tenant, TenantVrfs
 from tests.samples import tor
 
 TOR = tor()
@@ -71,7 +72,8 @@ def test_settings_are_facts_only_when_asked_for() -> None:
 
 def test_a_setting_that_a_back_end_does_not_state_is_refused_once_by_name() -> None:
     ultra = replace(TOR.qos, trimming=Trimming(256, 48, 6, (0,)), link_retry=True)
-    asked = replace(ASKED, qos=ultra, bgp=replace(ASKED.bgp, evpn_transit=True))
+    tenants = TenantVrfs(None, (Tenant("acme", 1),), ("ipv4",), 9000)
+    asked = replace(ASKED, qos=ultra, bgp=replace(ASKED.bgp, evpn_transit=True), tenants=tenants)
     refused = list(unexpressed(asked, Silent(), ()))
     assert [gap.feature for gap in refused] == list(SETTINGS.values())
     assert {(gap.code, gap.fatal) for gap in refused} == {("FAB5001", True)}

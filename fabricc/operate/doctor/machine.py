@@ -84,9 +84,9 @@ def _packages() -> Iterator[Check]:
 
 def _git() -> Check:
     try:
-        return Check("git", State.OK, git_program(), "`git version` shows its release.")
+        return Check("Git", State.OK, git_program(), "`git version` shows its release.")
     except GitError as error:
-        return Check("git", State.ERROR, str(error), error.help)
+        return Check("Git", State.ERROR, str(error), error.help)
 
 
 def _clock() -> Check:

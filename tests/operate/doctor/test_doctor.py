@@ -45,7 +45,7 @@ def checks(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[s
 def test_a_machine_is_checked_without_a_spec(capsys: pytest.CaptureFixture[str]) -> None:
     status, found = checks(capsys)
     assert status == 0
-    assert found["click"][0]["state"] == found["git"][0]["state"] == "ok"
+    assert found["click"][0]["state"] == found["Git"][0]["state"] == "ok"
     assert "fabricc.lock" not in found
 
 

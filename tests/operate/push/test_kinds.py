@@ -48,6 +48,7 @@ HONEST: dict[str, Any] = {
             "peers": {"192.0.2.2": {"is_up": True, "address_family": {"ipv4": {"received_prefixes": 7}}}},
         }
     },
+    "get_clock": 1_700_000_000,
     "get_ecmp_widths": {"10.0.0.0/30": 2},
     "get_interfaces": {
         "swp1": {"is_up": True, "is_enabled": True, "speed": 1e5, "mtu": 9216, "mac_address": ""}
