@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchmarks.measure import Figures, fabricc, repeated
+from benchmarks.measure import Figures, fabricc, repeat_command
 from benchmarks.specs import MILLION, Fabric
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Bench:
         """A cold build: the tree is removed before each run."""
         folder = self.folder(fabric)
         command = fabricc("build", "cluster.yaml", "-o", "out", "--jobs", self.jobs, *options)
-        return repeated(command, folder, runs or self.runs, _without(folder / "out"))
+        return repeat_command(command, folder, runs or self.runs, _without(folder / "out"))
 
     def megabytes(self, fabric: Fabric) -> float:
         """Size of the tree last written."""
@@ -81,10 +81,10 @@ def everyday(bench: Bench) -> Iterator[Result]:
     """What a person waits for at a terminal or in an editor."""
     small = bench.folder(Fabric(SMALL))
     runs = max(bench.runs, 5)
-    yield Result("python -c pass", repeated([fabricc()[0], "-c", "pass"], small, runs))
-    yield Result("--help", repeated(fabricc("--help"), small, runs), 0.15)
-    yield Result("validate, 20 lines", repeated(fabricc("validate", "cluster.yaml"), small, runs), 0.25)
-    yield Result(f"plan, {SMALL:,} GPUs", repeated(fabricc("plan", "cluster.yaml"), small, runs))
+    yield Result("python -c pass", repeat_command([fabricc()[0], "-c", "pass"], small, runs))
+    yield Result("--help", repeat_command(fabricc("--help"), small, runs), 0.15)
+    yield Result("validate, 20 lines", repeat_command(fabricc("validate", "cluster.yaml"), small, runs), 0.25)
+    yield Result(f"plan, {SMALL:,} GPUs", repeat_command(fabricc("plan", "cluster.yaml"), small, runs))
 
 
 def large(bench: Bench, gpus: int) -> Iterator[Result]:
@@ -96,13 +96,13 @@ def large(bench: Bench, gpus: int) -> Iterator[Result]:
     folder = bench.folder(fabric)
     figures = bench.build(fabric, "--no-check")
     yield Result("build cold", figures, 2.0, bench.megabytes(fabric))
-    copy = repeated(["cp", "-r", "out", "copy"], folder, bench.runs, _without(folder / "copy"))
+    copy = repeat_command(["cp", "-r", "out", "copy"], folder, bench.runs, _without(folder / "copy"))
     yield Result("cp -r of that tree", copy)
     _without(folder / "copy")()
     yield Result("build cold, checked", bench.build(fabric), 4.0)
     again = fabricc("build", "cluster.yaml", "-o", "out", "--jobs", bench.jobs)
-    yield Result("build, nothing changed", repeated(again, folder, max(bench.runs, 3)), 0.18)
-    yield Result("check", repeated(fabricc("check", "out/bench"), folder, bench.runs), 4.0)
+    yield Result("build, nothing changed", repeat_command(again, folder, max(bench.runs, 3)), 0.18)
+    yield Result("check", repeat_command(fabricc("check", "out/bench"), folder, bench.runs), 4.0)
     yield from _one_change(bench, fabric, again)
     yield from _changes_of_all(bench, fabric)
     yield from _questions(bench, fabric)
@@ -117,10 +117,10 @@ def _one_change(bench: Bench, fabric: Fabric, again: list[str]) -> Iterator[Resu
     def turn() -> None:
         spec.write_text(next(texts), encoding="utf-8")
 
-    yield Result("build, one override on one ToR", repeated(again, folder, 2 * bench.runs, turn), 0.35)
+    yield Result("build, one override on one ToR", repeat_command(again, folder, 2 * bench.runs, turn), 0.35)
     (folder / "changed.yaml").write_text(fabric.spec(DRAINED), encoding="utf-8")
     difference = fabricc("diff", "cluster.yaml", "changed.yaml")
-    yield Result("diff, one ToR drained", repeated(difference, folder, bench.runs), 3.0)
+    yield Result("diff, one ToR drained", repeat_command(difference, folder, bench.runs), 3.0)
 
 
 def _changes_of_all(bench: Bench, fabric: Fabric) -> Iterator[Result]:
@@ -132,7 +132,7 @@ def _changes_of_all(bench: Bench, fabric: Fabric) -> Iterator[Result]:
     for name, after in changed.items():
         (folder / "changed.yaml").write_text(after, encoding="utf-8")
         difference = fabricc("diff", "cluster.yaml", "changed.yaml")
-        yield Result(f"diff, {name}", repeated(difference, folder, bench.runs), 1.5)
+        yield Result(f"diff, {name}", repeat_command(difference, folder, bench.runs), 1.5)
 
 
 def _questions(bench: Bench, fabric: Fabric) -> Iterator[Result]:
@@ -144,7 +144,7 @@ def _questions(bench: Bench, fabric: Fabric) -> Iterator[Result]:
         "report": (("report", "cluster.yaml", "-o", "report.html"), 1.0),
     }
     for name, (words, target) in asked.items():
-        yield Result(name, repeated(fabricc(*words), folder, bench.runs), target)
+        yield Result(name, repeat_command(fabricc(*words), folder, bench.runs), target)
 
 
 def systems(bench: Bench, gpus: int) -> Iterator[Result]:
@@ -167,7 +167,7 @@ def audits(bench: Bench, gpus: int) -> Iterator[Result]:
             "audit", str(switches), "--format", "json", "-o", "audit.json", "--jobs", bench.jobs
         )
         name = f"audit, {sum(1 for _ in switches.iterdir()):,} configurations"
-        yield Result(name, repeated(command, folder, 1 if size == HUGE else bench.runs), target)
+        yield Result(name, repeat_command(command, folder, 1 if size == HUGE else bench.runs), target)
         _without(folder / "out")()
 
 
@@ -188,7 +188,7 @@ def million(bench: Bench) -> Iterator[Result]:
     folder.mkdir()
     (folder / "cluster.yaml").write_text(MILLION, encoding="utf-8")
     command = fabricc("build", "cluster.yaml", "-o", "out", "--jobs", bench.jobs, "--no-check")
-    yield Result("build cold, 1,048,576 GPUs", repeated(command, folder, 1), 120.0)
+    yield Result("build cold, 1,048,576 GPUs", repeat_command(command, folder, 1), 120.0)
     _without(folder)()
 
 

@@ -71,7 +71,7 @@ def run(command: Sequence[str], folder: Path, status: int = 0) -> Run:
     return Run(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / KIB)
 
 
-def repeated(
+def repeat_command(
     command: Sequence[str], folder: Path, count: int, before: Callable[[], None] | None = None
 ) -> Figures:
     """The medians of `count` runs; `before` prepares each and is not measured."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import avd
-from benchmarks.measure import Figures, repeated
+from benchmarks.measure import Figures, repeat_command
 from benchmarks.specs import Fabric
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Comparison:
         return self.theirs_s / self.ours_s
 
 
-def installed(name: str, scratch: Path) -> Path:
+def install_peer(name: str, scratch: Path) -> Path:
     """The `bin` folder of the peer's virtual environment, made at the first call."""
     folder = scratch / f"venv-{name}"
     if not (folder / "ready").exists():
@@ -83,8 +83,8 @@ def against_pyavd(scratch: Path, runs: int) -> Comparison:
     (folder / "inputs.json").write_text(json.dumps(avd.inputs(TORS, SPINES)), encoding="utf-8")
     (folder / "small.json").write_text(json.dumps(avd.inputs(1, 1)), encoding="utf-8")
     (folder / "avd.py").write_text(avd.SCRIPT, encoding="utf-8")
-    python = installed("pyavd", scratch) / "python"
-    theirs, theirs_s = _timed([str(python), "avd.py", "inputs.json", "theirs"], folder, runs)
+    python = install_peer("pyavd", scratch) / "python"
+    theirs, theirs_s = _time_command([str(python), "avd.py", "inputs.json", "theirs"], folder, runs)
     ours, ours_s = _ours(folder, runs, Fabric(GPUS))
     features = "eBGP, BFD, route policy, PFC, ECN, buffers on every port"
     return Comparison("pyavd 6.4.0", TORS + SPINES, features, theirs_s, ours_s, theirs, ours)
@@ -112,8 +112,8 @@ def against_netlab(scratch: Path, runs: int) -> Comparison:
         ],
     }
     (folder / "topology.yml").write_text(json.dumps(topology), encoding="utf-8")
-    netlab = installed("netlab", scratch) / "netlab"
-    theirs = repeated([str(netlab), "create", "-o", "pickle", "topology.yml"], folder, runs)
+    netlab = install_peer("netlab", scratch) / "netlab"
+    theirs = repeat_command([str(netlab), "create", "-o", "pickle", "topology.yml"], folder, runs)
     ours, ours_s = _ours(folder, runs, Fabric(1024))
     return Comparison("netlab 26.10", len(names), "eBGP, data model only", theirs.cpu_s, ours_s, theirs, ours)
 
@@ -123,13 +123,13 @@ def _ours(folder: Path, runs: int, fabric: Fabric) -> tuple[Figures, float]:
     (folder / "cluster.yaml").write_text(fabric.spec(), encoding="utf-8")
     (folder / "small.yaml").write_text(SMALL.spec(), encoding="utf-8")
     (folder / "ours.py").write_text(OURS, encoding="utf-8")
-    return _timed([sys.executable, "ours.py", "cluster.yaml", "ours"], folder, runs)
+    return _time_command([sys.executable, "ours.py", "cluster.yaml", "ours"], folder, runs)
 
 
-def _timed(command: list[str], folder: Path, runs: int) -> tuple[Figures, float]:
+def _time_command(command: list[str], folder: Path, runs: int) -> tuple[Figures, float]:
     """Figures of the whole process, and the CPU seconds that the script itself printed last, the least of the runs."""
     seconds, figures = [], []
     for _ in range(runs):
-        figures.append(repeated(command, folder, 1))
+        figures.append(repeat_command(command, folder, 1))
         seconds.append(float((folder / "out.log").read_text().split()[-1]))
     return Figures.of(figures), min(seconds)

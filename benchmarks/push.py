@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.measure import fabricc, run
 from benchmarks.specs import KEY
-from fabricc.compiler.driver import build
+from fabricc.compiler.driver import build_tree
 from fabricc.operate.push.built_tree import read_source
 from tests.operate.drivers.servers.eos import PASSWORD, USER
 
@@ -84,7 +84,7 @@ def measure_push(folder: Path, count: int, silent: int = 0) -> Push:
         "sessions": sessions,
         "silent": quiet,
     }
-    with _served(folder / "switches", asked) as (server, places):
+    with _serve_folder(folder / "switches", asked) as (server, places):
         access = _access(folder, places)
         # A state folder of its own: journals of former measurements are no concern of this one.
         command = ["/usr/bin/env", f"XDG_STATE_HOME={folder / 'state'}"]
@@ -117,14 +117,16 @@ management:
 
 
 def _built(spec: Path, out: Path) -> BuiltTree:
-    result, _ = build(spec, out)
+    result, _ = build_tree(spec, out)
     if result.tree is None:
         raise RuntimeError("\n".join(one.message for one in result.diagnostics))
     return read_source(result.tree, spec)
 
 
 @contextmanager
-def _served(folder: Path, asked: object) -> Iterator[tuple[subprocess.Popen[str], dict[str, list[object]]]]:
+def _serve_folder(
+    folder: Path, asked: object
+) -> Iterator[tuple[subprocess.Popen[str], dict[str, list[object]]]]:
     folder.mkdir()
     file = folder / "asked.json"
     file.write_text(json.dumps(asked), encoding="utf-8")

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.audit.gather import gather
-from fabricc.audit.run import audit
+from fabricc.audit.gather import gather_devices
+from fabricc.audit.run import audit_fabric
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.documents.reader import MAX_BYTES
 from fabricc.base.foreign import files
@@ -18,8 +18,8 @@ from fabricc.compiler import driver
 from fabricc.compiler.recheck import check_tree
 from fabricc.front.spec.tenant_edit import AssignmentError, assign_hosts
 from fabricc.proof.tree import read_consistently, trees_around
-from fabricc.review.diff.judged import judged
-from fabricc.review.explain.answer import answer
+from fabricc.review.diff.judged import review_change
+from fabricc.review.explain.answer import answer_question
 from fabricc.tree import EmitError
 from fabricc.tree.file import write_file
 
@@ -57,7 +57,7 @@ def build(
     Returns:
         The result. An error, also one of the disk, is among its diagnostics; then nothing was written.
     """
-    result, _ = driver.build(
+    result, _ = driver.build_tree(
         _checked_path(spec),
         _checked_path(out),
         jobs=jobs,
@@ -130,7 +130,7 @@ def diff(
     sides = _checked_path(before), None if after is None else _checked_path(after)
     rules = None if policy is None else _checked_path(policy)
     with _report_unreadable():
-        return judged(*sides, base, head, policy=rules, labels=labels, jobs=jobs)
+        return review_change(*sides, base, head, policy=rules, labels=labels, jobs=jobs)
 
 
 def explain(subject: Path | str, *words: str, spec: Path | str | None = None) -> Answer:
@@ -146,7 +146,7 @@ def explain(subject: Path | str, *words: str, spec: Path | str | None = None) ->
         ValueError: `subject` alone is no question.
     """
     with _report_unreadable():
-        return answer(str(subject), words, None if spec is None else _checked_path(spec))
+        return answer_question(str(subject), words, None if spec is None else _checked_path(spec))
 
 
 def assign_tenant(spec: Path | str, hosts: Iterable[str], tenant: str) -> bool:
@@ -208,9 +208,9 @@ def read_folder(folder: Path | str, *, jobs: int | None = None) -> Gathered:
         EmitError: a worker process died.
     """
     place = _checked_path(folder)
-    return read_consistently(trees_around(place), lambda: gather(place, jobs=jobs))
+    return read_consistently(trees_around(place), lambda: gather_devices(place, jobs=jobs))
 
 
 def audit_folder(folder: Path | str, *, jobs: int | None = None) -> Audit:
     """Audit the fabric whose configurations are in a folder; arguments and errors as for `read_folder`."""
-    return audit(_checked_path(folder), jobs=jobs)
+    return audit_fabric(_checked_path(folder), jobs=jobs)

@@ -8,18 +8,19 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 _UNBOUNDED = re.compile(r"@cache\n *def (\w+)\(\s*[^)\s]")
 BY_OUR_OWN_WORDS = frozenset({
-    "audit/adopt/models.py panel", "audit/adopt/models.py _of_system", "audit/links.py _evidence",
-    "back/hosts/qos.py _planned_procedure", "back/hosts/words.py template",
-    "back/jobs/shipped.py scripts", "back/nos/__init__.py load", "back/nos/__init__.py vocabulary",
-    "back/nos/cumulus/__init__.py reader", "back/nos/eos/peering.py process", "back/nos/frr/__init__.py _router_reader",
-    "back/nos/ports.py spelling", "back/nos/ports.py parser", "back/nos/printing.py _patterns",
-    "back/nos/templating.py _environment", "base/documents/fitting.py compile_pattern",
+    "audit/adopt/models.py panel_names", "audit/adopt/models.py _of_system", "audit/links.py _evidence_kinds",
+    "back/hosts/qos.py _planned_procedure", "back/hosts/words.py read_template",
+    "back/jobs/shipped.py read_scripts", "back/nos/__init__.py load", "back/nos/__init__.py load_vocabulary",
+    "back/nos/cumulus/__init__.py reader", "back/nos/eos/peering.py process_rows",
+    "back/nos/frr/__init__.py _router_reader",
+    "back/nos/ports.py load_spelling", "back/nos/ports.py cached_parser", "back/nos/printing.py _template_patterns",
+    "back/nos/templating.py _make_environment", "base/documents/fitting.py compile_pattern",
     "base/documents/package_yaml.py load_package_yaml",
     "base/documents/schema.py load_schema", "base/documents/schema.py schema_validator",
     "base/values.py _compile_constructor",
     "fabric/infiniband/ports.py speed_word",
-    "front/spec/pools.py _parse_networks", "review/diff/impact.py vocabulary",
-    "review/report/page.py _file",
+    "front/spec/pools.py _parse_networks", "review/diff/impact.py vocabulary_of",
+    "review/report/page.py _read_template",
 })  # fmt: skip
 """Caches keyed by systems, drivers, releases, files and constants of fabricc's own, a bounded number."""
 OF_ONE_CALL = frozenset({"front/planning/quality.py policy_of", "operate/verify/run.py names"})

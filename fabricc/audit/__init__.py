@@ -3,6 +3,6 @@
 `from fabricc.audit import audit` is the entry for Python.
 """
 
-from fabricc.audit.run import Audit, audit
+from fabricc.audit.run import Audit, audit_fabric
 
-__all__ = ["Audit", "audit"]
+__all__ = ["Audit", "audit_fabric"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from fabricc.audit.texts import systems
+from fabricc.audit.texts import collected_systems
 from fabricc.back.hosts import found as host_files
 
 _WORDS = frozenset({
@@ -20,14 +20,14 @@ _SPLIT = re.compile(r"([\s_.+,|]+|-(?=[A-Za-z]))")
 
 def device_of(path: str) -> str:
     """Return the device name in a path: from the file without words of content, else from the folder above."""
-    if (top := host_files.root(path)) is not None:
+    if (top := host_files.find_root(path)) is not None:
         return top.rpartition("/")[2]
     above, _, name = path.rpartition("/")
     stem = name.rpartition(".")[0] or name
-    return _bare(stem) or (device_of(above) if above else "")
+    return _strip_words(stem) or (device_of(above) if above else "")
 
 
-def _bare(stem: str) -> str:
+def _strip_words(stem: str) -> str:
     """Return a file name without words of content at its beginning and end; "" if nothing remains."""
     stem = host_files.NAMED.sub("", stem)
     if not stem or stem in _file_names():
@@ -45,4 +45,6 @@ def _bare(stem: str) -> str:
 
 @cache
 def _file_names() -> frozenset[str]:
-    return frozenset((*host_files.NAMES, *(name for one in systems().values() for name in one.NAMES)))
+    return frozenset(
+        (*host_files.NAMES, *(name for one in collected_systems().values() for name in one.NAMES))
+    )

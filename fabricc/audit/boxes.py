@@ -21,19 +21,19 @@ class Boxes:
 
     def __init__(self, models: Mapping[str, SwitchModel]) -> None:
         self._models = models
-        self._names = {_parts(name): name for name in models}
+        self._names = {_name_words(name): name for name in models}
         self._all: Mapping[tuple[str, ...], str] | None = None
 
     def model(self, products: Iterable[str]) -> str | None:
         """Return the model with one of these names, or whose longest name is contained in one, word for word."""
-        wanted = [_parts(product) for product in products]
-        for names in (lambda: self._names, self._every):
+        wanted = [_name_words(product) for product in products]
+        for names in (lambda: self._names, self._all_names):
             for product in wanted:
-                if found := _longest(product, names()):
+                if found := _longest_match(product, names()):
                     return found
         return None
 
-    def _every(self) -> Mapping[tuple[str, ...], str]:
+    def _all_names(self) -> Mapping[tuple[str, ...], str]:
         """Return all names of models: titles without the maker, and product names of systems."""
         if self._all is None:
             found: dict[tuple[str, ...], str] = {}
@@ -41,13 +41,13 @@ class Boxes:
                 title = model.title.partition(" (")[0]
                 said = [setting.get(key, "") for setting in model.nos.values() for key in _SETTINGS]
                 for text in (title, title.partition(" ")[2], *map(str, said)):
-                    if parts := _parts(text):
+                    if parts := _name_words(text):
                         found.setdefault(parts, name)
             self._all = found
         return self._all
 
 
-def _longest(product: tuple[str, ...], names: Mapping[tuple[str, ...], str]) -> str | None:
+def _longest_match(product: tuple[str, ...], names: Mapping[tuple[str, ...], str]) -> str | None:
     spans = sorted(
         (
             (end - start, start, end)
@@ -60,5 +60,5 @@ def _longest(product: tuple[str, ...], names: Mapping[tuple[str, ...], str]) -> 
 
 
 @lru_cache(maxsize=1 << 12)
-def _parts(text: str) -> tuple[str, ...]:
+def _name_words(text: str) -> tuple[str, ...]:
     return tuple(part for part in _PARTS.split(text.lower()) if part)

@@ -177,7 +177,7 @@ class Understood(NamedTuple):
     strange: tuple[Strange, ...]
 
 
-def understood(
+def measure_understood(
     system: str,
     parts: Parts,
     left: Sequence[tuple[str, int, str]],
@@ -196,7 +196,7 @@ def understood(
     unclear: set[str] = set()
     strange: dict[str, Strange] = {}
     for file, line, text in unknown:
-        alike = _alike(text)
+        alike = _generalize_line(text)
         unclear.add(HOSTS if system == HOST else _topic_of_line(alike, places.get(file, []), line))
         known = strange.get(alike) or Strange(alike, file, line, text.strip()[:_LONGEST], 0)
         strange[alike] = known._replace(times=known.times + 1)
@@ -222,7 +222,7 @@ def coverage_of(
     kinds: dict[tuple[str, str], Strange] = {}
     covered: dict[str, Covered] = {}
     for name, device in devices.items():
-        covered[name] = _covered(device, known[name], wrong, dict(unchecked.get(name, ())))
+        covered[name] = _cover_device(device, known[name], wrong, dict(unchecked.get(name, ())))
         for one in known[name].strange:
             kind = device.system, one.alike
             if (first := kinds.get(kind)) is None:
@@ -236,10 +236,10 @@ def coverage_of(
     return Coverage(covered, tuple(lines))
 
 
-def _covered(
+def _cover_device(
     device: Device, known: Understood, wrong: Mapping[str, Collection[int]], unchecked: Mapping[str, str]
 ) -> Covered:
-    refuted = _refuted(device, wrong)
+    refuted = _topics_with_findings(device, wrong)
     if device.kind is Kind.SWITCH and device.model is None:
         refuted.add(BUFFERS)
     states = {
@@ -280,7 +280,7 @@ def _topic_of_words(text: str) -> str:
     return next((topic for topic, words in _WORDS if words.search(text)), "")
 
 
-def _refuted(device: Device, wrong: Mapping[str, Collection[int]]) -> set[str]:
+def _topics_with_findings(device: Device, wrong: Mapping[str, Collection[int]]) -> set[str]:
     """Return topics in which the device has a finding."""
     places = {(file, line) for file, path in device.paths.items() for line in wrong.get(path, ())}
     if not places:
@@ -304,6 +304,6 @@ def _topic_of(path: str) -> str:
 
 
 @lru_cache(1 << 16)
-def _alike(text: str) -> str:
+def _generalize_line(text: str) -> str:
     """Return a line with placeholders for numbers and addresses."""
     return _NUMBER.sub("#", _ADDRESS.sub("<address>", text.strip()[:_COMPARED]))[:_LONGEST]

@@ -7,9 +7,9 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.coverage import Understood, understood
+from fabricc.audit.coverage import Understood, measure_understood
 from fabricc.audit.ends import Said, address_of, said_by
-from fabricc.audit.texts import LEAST, systems, unknown
+from fabricc.audit.texts import LEAST, collected_systems, report_unknown
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
 from fabricc.back.hosts import found as host_files
@@ -19,8 +19,8 @@ from fabricc.back.nos.other_systems import other_system
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.facts import Reading
 from fabricc.facts.device import Neighbour
-from fabricc.facts.frame import KEPT, parted
-from fabricc.facts.packed import Contents, Held, packed
+from fabricc.facts.frame import KEPT, split_facts
+from fabricc.facts.packed import Contents, Held, pack_contents
 from fabricc.proof import Finding
 
 if TYPE_CHECKING:
@@ -52,15 +52,15 @@ def devices_of(key: str, parts: list[Part]) -> tuple[list[Read], set[str], list[
     """Return the devices of one name's texts, their paths, and the findings about the others."""
     findings: list[Finding] = []
     left, found = parts, []
-    while (chosen := _chosen(left)) is not None:
+    while (chosen := _choose_system(left)) is not None:
         system, texts = chosen
         left = [part for part in left if part not in texts.values()]
         found.append((system, texts))
     taken = {part.path for _, texts in found for part in texts.values()}
     outputs: list[list[tuple[Part, Output]]] = [[] for _ in found]
     for part in left:
-        at = next((n for n, (_, texts) in enumerate(found) if _beside(part, texts)), 0)
-        output = _output(part.text, found[at][0] if found else None)
+        at = next((n for n, (_, texts) in enumerate(found) if _is_in_same_place(part, texts)), 0)
+        output = _read_output(part.text, found[at][0] if found else None)
         if output is None:
             continue
         taken.add(part.path)
@@ -74,83 +74,86 @@ def devices_of(key: str, parts: list[Part]) -> tuple[list[Read], set[str], list[
     for part in left:
         if part.path not in taken:
             taken.add(part.path)
-            findings.append(unknown(part.path, _doubt(part)))
+            findings.append(report_unknown(part.path, _explain_doubt(part)))
     known = taken - {finding.file for finding in findings if finding.code == "FAB9501"}
     devices = []
     for (system, texts), told in zip(found, outputs, strict=True):
-        device, wrong = _device(key, system, texts, told)
+        device, wrong = _read_device(key, system, texts, told)
         devices.append(device)
         findings += wrong
     return devices, known, findings
 
 
-def _chosen(parts: Sequence[Part]) -> tuple[str, dict[str, Part]] | None:
+def _choose_system(parts: Sequence[Part]) -> tuple[str, dict[str, Part]] | None:
     """Return the system and files of a device: the text with the strongest evidence, and others of its system.
 
     None with too little evidence, or with the same evidence for two systems.
     """
-    sure = [(weights[0], part) for part in parts if (weights := _weights(part)) and not _tied(weights)]
+    sure = [
+        (weights[0], part) for part in parts if (weights := _system_weights(part)) and not _is_tied(weights)
+    ]
     if not sure:
         return None
     (_, system), main = max(sure, key=lambda each: each[0][0])
     if main.claims[system].weight < LEAST:
         return None
     texts = {main.claims[system].file: main}
-    for part in sorted(parts, key=lambda part: _folder(part) != _folder(main)):
+    for part in sorted(parts, key=lambda part: _part_folder(part) != _part_folder(main)):
         claim = part.claims.get(system)
-        if claim and 2 * claim.weight >= _weights(part)[0][0]:
+        if claim and 2 * claim.weight >= _system_weights(part)[0][0]:
             texts.setdefault(claim.file, part)
     return system, texts
 
 
-def _weights(part: Part) -> list[tuple[int, str]]:
+def _system_weights(part: Part) -> list[tuple[int, str]]:
     """Return the evidence for each system, the strongest first."""
     return sorted(((claim.weight, system) for system, claim in part.claims.items()), reverse=True)
 
 
-def _tied(weights: Sequence[tuple[int, str]]) -> bool:
+def _is_tied(weights: Sequence[tuple[int, str]]) -> bool:
     return len(weights) > 1 and weights[0][0] == weights[1][0]
 
 
-def _folder(part: Part) -> str:
+def _part_folder(part: Part) -> str:
     return part.path.rpartition("/")[0]
 
 
-def _beside(part: Part, texts: Mapping[str, Part]) -> bool:
-    return any(_folder(part) == _folder(other) for other in texts.values())
+def _is_in_same_place(part: Part, texts: Mapping[str, Part]) -> bool:
+    return any(_part_folder(part) == _part_folder(other) for other in texts.values())
 
 
-def _doubt(part: Part) -> str:
+def _explain_doubt(part: Part) -> str:
     """Return why a text belongs to no device."""
     if name := other_system(part.text):
         return f"it is a configuration of {name}, which fabricc does not read"
-    weights = _weights(part)
-    if weights and _tied(weights):
+    weights = _system_weights(part)
+    if weights and _is_tied(weights):
         return f"it may be of {weights[0][1]} or of {weights[1][1]}"
     return "it is no configuration, LLDP or version output of a system that is known"
 
 
-def _output(text: str, system: str | None) -> Output | None:
+def _read_output(text: str, system: str | None) -> Output | None:
     """Return the content of an output as the device's own system reads it, else as any system does."""
-    own = systems().get(system or "")
+    own = collected_systems().get(system or "")
     if own and (output := own.output(text)):
         return output
-    if output := getters.output(text, own.products if own else lambda box: (box,)):
+    if output := getters.read_getter(text, own.products if own else lambda box: (box,)):
         return output
-    if neighbours := lldpd.seen(text):
+    if neighbours := lldpd.parse_lldpd(text):
         return Output(neighbours=neighbours)
     return next(
-        (output for one in systems().values() if one is not own and (output := one.output(text))), None
+        (output for one in collected_systems().values() if one is not own and (output := one.output(text))),
+        None,
     )
 
 
-def _device(
+def _read_device(
     key: str, system: str, texts: Mapping[str, Part], outputs: Sequence[tuple[Part, Output]]
 ) -> tuple[Read, list[Finding]]:
     """Return one device, read."""
     findings: list[Finding] = []
     files = {file: part.text for file, part in texts.items()}
-    found = systems().get(system)
+    found = collected_systems().get(system)
     reading, aside = Reading(), frozenset[tuple[str, int]]()
     try:
         if found is None:
@@ -175,15 +178,16 @@ def _device(
     )
     comments = found.COMMENTS if found else host_files.COMMENTS
     name = str(reading.facts.get("system/hostname") or identity.name or key)
-    parts = parted(reading)
+    parts = split_facts(reading)
     if any(_no_addresses(parts)):
         reading = without_no_addresses(reading, next(iter(files)))
-        parts = parted(reading)
+        parts = split_facts(reading)
     return Read(
         key, name, system,
         {file: (part.path, part.first) for file, part in texts.items()},
-        packed(Contents(reading, aside), parts), said_by(system, parts, neighbours),
-        understood(system, parts, reading.unknown, aside, sum(statements(text, comments) for text in files.values())),
+        pack_contents(Contents(reading, aside), parts), said_by(system, parts, neighbours),
+        measure_understood(system, parts, reading.unknown, aside, sum(count_statements(text,
+            comments) for text in files.values())),
         identity,
     ), findings  # fmt: skip
 
@@ -191,7 +195,7 @@ def _device(
 def without_no_addresses(reading: Reading, file: str) -> Reading:
     """A reading whose addresses are some: `10.0.0.999/31` is understood by nobody; without a line it is of `file`."""
     paths = list(reading.facts)
-    wrong = [paths[at] for at in _no_addresses(parted(reading))]
+    wrong = [paths[at] for at in _no_addresses(split_facts(reading))]
     if not wrong:
         return reading
     facts, lines, unknown = dict(reading.facts), dict(reading.lines), list(reading.unknown)
@@ -215,7 +219,7 @@ def _of_addresses(frame: Frame) -> list[int]:
     return [at for at, path in enumerate(frame.paths) if path.endswith(_ADDRESSES)]
 
 
-def statements(text: str, comments: str) -> int:
+def count_statements(text: str, comments: str) -> int:
     """Count lines that are not empty, no comment and more than brackets."""
     lines = ((line.strip(" \t{}[],;"), times) for line, times in Counter(text.split("\n")).items())
     return sum(times for line, times in lines if line and line[0] not in comments)

@@ -7,7 +7,7 @@ import socket
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.back.nos.ports import PLAIN, PortKind, parser
+from fabricc.back.nos.ports import PLAIN, PortKind, cached_parser
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.facts.device import HOST, Kind
@@ -64,7 +64,7 @@ class Address(NamedTuple):
         above = (32 if self.version == 4 else 128) - length
         return self.value >> above << above << 9 | length << 1 | (self.version == 6)
 
-    def few(self) -> range:
+    def few_addresses(self) -> range:
         """Return the addresses of its subnet as numbers; only the first ones of a large subnet."""
         bits = (32 if self.version == 4 else 128) - self.length
         first = self.number >> bits << bits
@@ -94,7 +94,7 @@ class Shape:
         self.system, self.content = system, content
         self._kinds: dict[str, PortKind] = {}
         self._bases: dict[str, str] = {}
-        self.parsed = parsed = PLAIN.parsed if system == HOST else parser(system)
+        self.parsed = parsed = PLAIN.parsed if system == HOST else cached_parser(system)
         self.ports: Mapping[str, Says] = pickle.loads(content)
         self.canonical: dict[str, str] = {}
         for port, says in self.ports.items():
@@ -168,17 +168,17 @@ class Said:
     def __reduce__(self) -> tuple[object, ...]:
         """With the shape as what it is made of, so that it is shared where it arrives."""
         shape, packed = self.shape, (self.own, self.joins, self.unnumbered, self.routed, self.used)
-        return _said, (shape.system, shape.content, *packed, self.heard, self.facts)
+        return _restore_said, (shape.system, shape.content, *packed, self.heard, self.facts)
 
     @property
     def neighbours(self) -> Mapping[str, Says]:
         """Return BGP neighbor (an address or a port) -> for a port, the facts that show its place."""
-        return _opened(self.shape, self.own)[1]
+        return _open_statements(self.shape, self.own)[1]
 
     @property
     def ports(self) -> Mapping[str, Says]:
         """Return port as the facts name it -> its statements, by the last word of the path."""
-        return _opened(self.shape, self.own)[0]
+        return _open_statements(self.shape, self.own)[0]
 
     def joining(self) -> tuple[Sequence[Row], Sequence[Facing], Sequence[Described]]:
         """Return addresses except those of management, neighbors behind a single port, and descriptions of ports."""
@@ -208,14 +208,14 @@ class Said:
 
     def addresses(self, port: str) -> Iterator[tuple[str, Address]]:
         """Yield its addresses by the last word of their paths, without link-local and invalid ones."""
-        return _addresses(self.ports.get(port, {}))
+        return _port_addresses(self.ports.get(port, {}))
 
     def bundles(self) -> Mapping[str, list[str]]:
         """Return bundle -> its members."""
         return self.shape.bundles
 
 
-def _addresses(says: Says) -> Iterator[tuple[str, Address]]:
+def _port_addresses(says: Says) -> Iterator[tuple[str, Address]]:
     """Yield addresses; see `Said.addresses`."""
     for leaf, value in says.items():
         if leaf in ("ipv4", "ipv6"):
@@ -242,7 +242,7 @@ def address_of(text: str) -> Address | None:
     return Address(version, value, int(length) if slash else most)
 
 
-def said(device: Device) -> Said:
+def placement_of(device: Device) -> Said:
     """Return the statements of a device about its place."""
     return said_by(
         HOST if device.kind is Kind.HOST else device.system, parts_of(device.held), device.neighbours
@@ -270,8 +270,8 @@ def said_by(system: str, parts: Parts, heard: tuple[Neighbour, ...]) -> Said:
     for path, value in parts.rest().facts.items():
         if path in _WHOLE or path.startswith(_WHOLE_STARTS) or path.endswith("/reflector_client"):
             facts[path] = value
-    addresses = {port: found for port, says in own.items() if (found := tuple(_addresses(says)))}
-    rows = _rows(shape, addresses)
+    addresses = {port: found for port, says in own.items() if (found := tuple(_port_addresses(says)))}
+    rows = _address_rows(shape, addresses)
     described = [
         (port, shape.base(port), _names_its_end(shape, own, port), str(says["description"]))
         for port in shape.ports
@@ -281,13 +281,13 @@ def said_by(system: str, parts: Parts, heard: tuple[Neighbour, ...]) -> Said:
     numbers = frozenset([each.number for each in peers.values()])
     unnumbered = {name: says for name, says in neighbours.items() if name not in peers}
     return Said(
-        shape, few_bytes((own, neighbours)), few_bytes((rows, _facing(rows, peers), described)),
-        few_bytes(unnumbered) if unnumbered else b"", _routed(shape, tuple(addresses), tuple(unnumbered)),
-        _used(shape, addresses, tuple(unnumbered), numbers, facts), heard, facts,
+        shape, few_bytes((own, neighbours)), few_bytes((rows, _facing_neighbors(rows, peers), described)),
+        few_bytes(unnumbered) if unnumbered else b"", _routed_ports(shape, tuple(addresses), tuple(unnumbered)),
+        _used_ports(shape, addresses, tuple(unnumbered), numbers, facts), heard, facts,
     )  # fmt: skip
 
 
-def _rows(shape: Shape, addresses: Mapping[str, Sequence[tuple[str, Address]]]) -> list[Row]:
+def _address_rows(shape: Shape, addresses: Mapping[str, Sequence[tuple[str, Address]]]) -> list[Row]:
     """Return the addresses of all ports except those of management."""
     found: list[Row] = []
     for port, some in addresses.items():
@@ -297,7 +297,7 @@ def _rows(shape: Shape, addresses: Mapping[str, Sequence[tuple[str, Address]]]) 
     return found
 
 
-def _facing(rows: Sequence[Row], peers: Mapping[str, Address]) -> list[Facing]:
+def _facing_neighbors(rows: Sequence[Row], peers: Mapping[str, Address]) -> list[Facing]:
     """Return the neighbors in the subnet of exactly one port."""
     near: dict[int, list[str]] = {}
     for subnet, _, base, _, _ in rows:
@@ -322,7 +322,7 @@ def _names_its_end(shape: Shape, own: Mapping[str, Says], port: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _routed(shape: Shape, addressed: tuple[str, ...], spoken: tuple[str, ...]) -> Shared[str, bool]:
+def _routed_ports(shape: Shape, addressed: tuple[str, ...], spoken: tuple[str, ...]) -> Shared[str, bool]:
     """Return the ports that route, for a device with addresses on some and neighbors on others."""
     found = {shape.port(each) or each for each in spoken}
     found.update(map(shape.base, (*shape.unnumbered, *addressed)))
@@ -330,7 +330,7 @@ def _routed(shape: Shape, addressed: tuple[str, ...], spoken: tuple[str, ...]) -
     return Shared(dict.fromkeys(sorted({*found, *members}), True))
 
 
-def _used(
+def _used_ports(
     shape: Shape,
     addresses: Mapping[str, Sequence[tuple[str, Address]]],
     spoken: tuple[str, ...],
@@ -344,7 +344,7 @@ def _used(
         some = addresses.get(port, ())
         if says.get("enabled") == "false" or "bundle" in says or shape.kind(port) not in _JOINED:
             continue
-        if port in outward or any(not peers.isdisjoint(each.few()) for _, each in some):
+        if port in outward or any(not peers.isdisjoint(each.few_addresses()) for _, each in some):
             use = OUTWARD
         elif some or "switchport" in says or f"evpn/port[{port}]" in facts:
             use = SERVED
@@ -352,11 +352,11 @@ def _used(
             continue
         base = shape.base(port)
         found[base] = found.get(base, 0) | use
-    return _shared(tuple(found.items()))
+    return _share_table(tuple(found.items()))
 
 
 @lru_cache(maxsize=64)
-def _shared(items: tuple[tuple[str, int], ...]) -> Shared[str, int]:
+def _share_table(items: tuple[tuple[str, int], ...]) -> Shared[str, int]:
     return Shared(items)
 
 
@@ -378,7 +378,7 @@ def _shape_of(system: str, frame: Frame) -> Shape:
     return found
 
 
-def _said(system: str, content: bytes, *rest: Any) -> Said:
+def _restore_said(system: str, content: bytes, *rest: Any) -> Said:
     return Said(_shape(system, content), *rest)
 
 
@@ -386,7 +386,7 @@ _shape = lru_cache(maxsize=1 << 12)(Shape)
 
 
 @lru_cache(maxsize=64)
-def _opened(shape: Shape, own: bytes) -> tuple[Mapping[str, Says], Mapping[str, Says]]:
+def _open_statements(shape: Shape, own: bytes) -> tuple[Mapping[str, Says], Mapping[str, Says]]:
     """Return the statements about each port, and about neighbors."""
     mine, neighbours = value_of(own)
     ports = {port: {**says, **mine[port]} if port in mine else says for port, says in shape.ports.items()}

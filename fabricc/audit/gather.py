@@ -16,7 +16,7 @@ from fabricc.audit.belonging import device_of
 from fabricc.audit.boxes import Boxes
 from fabricc.audit.device import devices_of
 from fabricc.audit.substitution import Alike
-from fabricc.audit.texts import Texts, parts_in, systems, texts_of
+from fabricc.audit.texts import Texts, collected_systems, parts_in, texts_of
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.files import Folder
@@ -25,7 +25,7 @@ from fabricc.catalog.load import load_catalog
 from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.workers import spread_work
 from fabricc.facts.device import HOST, Device, Kind
-from fabricc.facts.packed import opened
+from fabricc.facts.packed import unpack_contents
 from fabricc.proof import Finding
 from fabricc.proof.tree import reject_pending, trees_around
 from fabricc.tree import manifest as manifests
@@ -70,7 +70,7 @@ class _Piece(NamedTuple):
     used: int
 
 
-def gather(
+def gather_devices(
     folder: Path,
     *,
     jobs: int | None = None,
@@ -101,7 +101,9 @@ def gather(
     alike, shared = Alike(), dict[bytes, bytes]()
     used = done = 0
     with Folder(top) as below:
-        spreading = spread_work(jobs or usable_cpus(), len(pieces), lambda n: _piece(below, pieces[n], alike))
+        spreading = spread_work(
+            jobs or usable_cpus(), len(pieces), lambda n: _read_piece(below, pieces[n], alike)
+        )
         for number, piece in spreading:
             read += [one._replace(held=one.held.shared(shared)) for one in piece.devices]
             findings += piece.findings
@@ -109,13 +111,13 @@ def gather(
             done += len(pieces[number])
             if progress:
                 progress("devices read", done, len(work))
-    named, twice = _named(read)
-    devices = _made(top, named, packed=packed)
-    findings += [*twice, *_unmatched(devices.values())]
+    named, twice = _name_devices(read)
+    devices = _make_devices(top, named, packed=packed)
+    findings += [*twice, *_unmatched_models(devices.values())]
     if not devices:
         findings.append(
             Finding("FAB9500", "the folder holds no configuration of a system that is known", "",
-                    help=f"Systems: {', '.join(systems())}, and files of hosts below their `etc`.")
+                    help=f"Systems: {', '.join(collected_systems())}, and files of hosts below their `etc`.")
         )  # fmt: skip
     said = {name: one.said for name, one in named.items()}
     understood = {name: one.understood for name, one in named.items()}
@@ -149,11 +151,11 @@ def of_devices(top: Path, names: Sequence[str]) -> list[str]:
     first = f"{_TREE_DEVICES[0]}/"
     holding = {name[:at] for name in names if not (at := name.find(first)) or name[at - 1 : at] == "/"}
     told = {name.removesuffix(manifests.NAME) for name in names if name.endswith(manifests.NAME)} & holding
-    trees = {below for below in told if _built(top / below)}
-    return [name for name in names if not trees or not _beside(name, trees)]
+    trees = {below for below in told if _is_built_tree(top / below)}
+    return [name for name in names if not trees or not _is_outside_devices(name, trees)]
 
 
-def _built(top: Path) -> bool:
+def _is_built_tree(top: Path) -> bool:
     """Return whether a folder is a tree that fabricc built."""
     try:
         with Folder(top) as folder:
@@ -162,13 +164,13 @@ def _built(top: Path) -> bool:
         return False
 
 
-def _beside(name: str, trees: Collection[str]) -> bool:
+def _is_outside_devices(name: str, trees: Collection[str]) -> bool:
     """Return whether a file is in a tree, but outside its folders of devices."""
     ends = [0, *(at + 1 for at, letter in enumerate(name) if letter == "/")]
     return any(name[:end] in trees and name[end:].partition("/")[0] not in _TREE_DEVICES for end in ends)
 
 
-def _piece(folder: Folder, groups: Sequence[tuple[str, Sequence[str]]], alike: Alike) -> _Piece:
+def _read_piece(folder: Folder, groups: Sequence[tuple[str, Sequence[str]]], alike: Alike) -> _Piece:
     found = _Piece([], [], 0)
     used = 0
     for key, paths in groups:
@@ -187,16 +189,17 @@ def _piece(folder: Folder, groups: Sequence[tuple[str, Sequence[str]]], alike: A
     return found._replace(used=used)
 
 
-def _named(read: list[Read]) -> tuple[dict[str, Read], list[Finding]]:
+def _name_devices(read: list[Read]) -> tuple[dict[str, Read], list[Finding]]:
     """Return devices by name; a duplicate takes the name of its file and is reported."""
     named: dict[str, Read] = {}
     findings: list[Finding] = []
-    for device in sorted(read, key=_path):
-        name = device.name or _path(device)
+    for device in sorted(read, key=_device_path):
+        name = device.name or _device_path(device)
         if (first := named.get(name)) is not None:
-            name = _path(device)
+            name = _device_path(device)
             message = (
-                f"{_path(first)} and {name} both say that they are {device.name}: the second is {name} here"
+                f"{_device_path(first)} and {name} both say that they are {device.name}: the second is "
+                f"{name} here"
             )
             remedy = "Take out what is collected twice, or give the devices names of their own."
             findings.append(Finding("FAB9504", message, name, 1, "twice", Severity.WARNING, remedy))
@@ -204,11 +207,11 @@ def _named(read: list[Read]) -> tuple[dict[str, Read], list[Finding]]:
     return dict(sorted(named.items())), findings
 
 
-def _path(device: Read) -> str:
+def _device_path(device: Read) -> str:
     return min(path for path, _ in device.places.values())
 
 
-def _made(folder: Path, read: Mapping[str, Read], *, packed: bool) -> dict[str, Device]:
+def _make_devices(folder: Path, read: Mapping[str, Read], *, packed: bool) -> dict[str, Device]:
     """Return the devices with their models from the catalog."""
     boxes = Boxes(load_catalog(())[0].switches)
     models: dict[tuple[str, ...], str | None] = {}
@@ -219,13 +222,13 @@ def _made(folder: Path, read: Mapping[str, Read], *, packed: bool) -> dict[str, 
             models[products] = boxes.model(products)
         made[name] = Device(
             name, Kind.HOST if one.system == HOST else Kind.SWITCH, one.system, Texts(folder, one.places),
-            {file: path for file, (path, _) in one.places.items()}, one.held if packed else opened(one.held),
+            {file: path for file, (path, _) in one.places.items()}, one.held if packed else unpack_contents(one.held),
             one.identity.box, models[products], one.identity.release, one.said.heard,
         )  # fmt: skip
     return made
 
 
-def _unmatched(devices: Iterable[Device]) -> Iterator[Finding]:
+def _unmatched_models(devices: Iterable[Device]) -> Iterator[Finding]:
     """Report models that the catalog lacks, and switches that do not state their model, once per kind."""
     kinds: dict[tuple[str, str], list[Device]] = {}
     for device in devices:

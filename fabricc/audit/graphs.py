@@ -38,7 +38,7 @@ class Sets:
         self.above[self.root(one)] = self.root(two)
 
 
-def parts(graph: Graph) -> list[set[str]]:
+def connected_parts(graph: Graph) -> list[set[str]]:
     """Return the sets of switches that links connect."""
     found: list[set[str]] = []
     known: set[str] = set()

@@ -14,7 +14,7 @@ from itertools import combinations
 from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.ends import of_two, said
+from fabricc.audit.ends import of_two, placement_of
 from fabricc.audit.model import Claim, Evidence, Link
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.numbers import is_number
@@ -52,14 +52,14 @@ _Held = tuple[str, str, str, str, int, int]
 
 def links_of(devices: Mapping[str, Device], sayings: Mapping[str, Said] | None = None) -> tuple[Link, ...]:
     """Return every link of the devices, ordered by its ends; `sayings` are statements that are already known."""
-    told = sayings or {name: said(device) for name, device in devices.items()}
+    told = sayings or {name: placement_of(device) for name, device in devices.items()}
     return tuple(
-        Link(*pair, evidence, tuple([_placed(claim, devices) for claim in against]))
+        Link(*pair, evidence, tuple([_locate_claim(claim, devices) for claim in against]))
         for pair, evidence, against in _Joining(told).links()
     )
 
 
-def _placed(claim: _Claim, devices: Mapping[str, Device]) -> Claim:
+def _locate_claim(claim: _Claim, devices: Mapping[str, Device]) -> Claim:
     """Return a claim with the line of its evidence."""
     near, far, evidence, at = claim
     if isinstance(at, Neighbour):
@@ -88,7 +88,7 @@ class _Joining:
     def __init__(self, devices: Mapping[str, Said]) -> None:
         self.devices = devices
         self.names = {name.lower(): name for name in devices}
-        self.named: dict[str, Sequence[tuple[int, int, str]]] = {}
+        self.matching_name: dict[str, Sequence[tuple[int, int, str]]] = {}
         self.ends: dict[str, dict[str, End]] = defaultdict(dict)
         self.said: dict[Pair, int] = defaultdict(int)
         self.joined: dict[Pair, list[_Claim]] = defaultdict(list)
@@ -98,54 +98,56 @@ class _Joining:
         self.wanted: dict[Pair, list[_Claim]] | None = None
 
     def links(self) -> Iterator[tuple[Pair, tuple[Evidence, ...], Sequence[_Claim]]]:
-        self._tell()
-        self._choose(list(self.said))
+        self._make_claims()
+        self._choose_pairs(list(self.said))
         self._named_alone()
-        self._unnumbered()
+        self._join_unnumbered()
         self._lone_members()
-        against = self._against()
+        against = self._contradicting_claims()
         for pair in sorted({*self.chosen.values()}):
-            yield pair, _evidence(self.said[pair] % _CLAIM), against.get(pair, ())
+            yield pair, _evidence_kinds(self.said[pair] % _CLAIM), against.get(pair, ())
 
-    def _tell(self) -> None:
+    def _make_claims(self) -> None:
         """Make all claims that a device, or two ends of a subnet, can make alone."""
         subnets: _Subnets = {}
         for name, device in self.devices.items():
-            self._lldp(name, device)
+            self._claim_lldp(name, device)
             rows, _, described = device.joining()
-            self._descriptions(name, described)
+            self._claim_descriptions(name, described)
             for subnet, port, base, leaf, number in rows:
-                _put(subnets, subnet, (name, intern(port), intern(base), intern(leaf), number, subnet))
-        self._subnets(subnets)
-        self._sessions(subnets)
+                _add_address(
+                    subnets, subnet, (name, intern(port), intern(base), intern(leaf), number, subnet)
+                )
+        self._claim_subnets(subnets)
+        self._claim_sessions(subnets)
 
-    def _claim(self, near: End, far: End, evidence: Evidence, at: _Held | Neighbour | str) -> None:
+    def _add_claim(self, near: End, far: End, evidence: Evidence, at: _Held | Neighbour | str) -> None:
         if near.device == far.device:
             return
         if not far.port:
             if self.wanted is None:
                 self.vague.append(_Claim(near, far, evidence, at))
             return
-        pair = _pair(near, far)
+        pair = _ordered_pair(near, far)
         if self.wanted is None:
             self.said[pair] = (self.said[pair] | _BITS[evidence]) + _CLAIM
         elif pair in self.wanted:
             self.wanted[pair].append(_Claim(near, far, evidence, at))
 
-    def _join(self, pair: Pair, claims: Sequence[_Claim]) -> None:
+    def _accept_pair(self, pair: Pair, claims: Sequence[_Claim]) -> None:
         """Accept a pair as a link that only both of its ends together show."""
         for claim in claims:
             self.said[pair] = (self.said[pair] | _BITS[claim.evidence]) + _CLAIM
         self.joined[pair] += claims
-        self._choose([pair])
+        self._choose_pairs([pair])
 
-    def _against(self) -> dict[Pair, list[_Claim]]:
+    def _contradicting_claims(self) -> dict[Pair, list[_Claim]]:
         """Return link -> the contradicting claims; few pairs lose, and their claims are made again."""
         self.wanted = {
             pair: [] for some in self.lost.values() for pair in some if not isinstance(pair, _Claim)
         }
         if self.wanted:
-            self._tell()
+            self._make_claims()
         for pair, claims in self.wanted.items():
             claims += self.joined.get(pair, ())
         return {
@@ -154,64 +156,64 @@ class _Joining:
             for link, some in self.lost.items()
         }  # fmt: skip
 
-    def _end(self, device: str, port: str) -> End:
+    def _shared_end(self, device: str, port: str) -> End:
         """Return the end of that name, always the same object; many devices share port names."""
         known = self.ends[device]
         return known.get(port) or known.setdefault(port, End(device, intern(port)))
 
-    def _device(self, told: str) -> str | None:
+    def _find_device(self, told: str) -> str | None:
         """Return the device for a system name: exact match first, else without its domain."""
         lower = told.lower()
         return self.names.get(lower) or self.names.get(lower.partition(".")[0])
 
-    def _lldp(self, name: str, device: Said) -> None:
+    def _claim_lldp(self, name: str, device: Said) -> None:
         for heard in device.heard:
-            near = self._end(name, device.port(heard.port) or heard.port)
+            near = self._shared_end(name, device.port(heard.port) or heard.port)
             if device.kind(near.port) is PortKind.MANAGEMENT or not heard.device:
                 continue
-            known = self._device(heard.device)
+            known = self._find_device(heard.device)
             port = heard.far_port
             if known is not None:
                 port = self.devices[known].port(port) or port
                 if self.devices[known].kind(port) is PortKind.MANAGEMENT:
                     continue
-            self._claim(near, self._end(known or heard.device, port), Evidence.LLDP, heard)
+            self._add_claim(near, self._shared_end(known or heard.device, port), Evidence.LLDP, heard)
 
-    def _descriptions(self, name: str, described: Iterable[Described]) -> None:
+    def _claim_descriptions(self, name: str, described: Iterable[Described]) -> None:
         for port, base, names_end, text in described:
-            if names_end and (far := self._named(text, name)) is not None:
-                self._claim(self._end(name, base), far, Evidence.DESCRIPTION, port)
+            if names_end and (far := self._find_named(text, name)) is not None:
+                self._add_claim(self._shared_end(name, base), far, Evidence.DESCRIPTION, port)
 
-    def _named(self, text: str, own: str) -> End | None:
+    def _find_named(self, text: str, own: str) -> End | None:
         """Return the device of the folder that a description names, and the port if it names one."""
         words = text.lower().split()
         for at, word in enumerate(words):
             for start, end, known in self._devices_in(word):
                 if known != own:
                     behind = (word[end:], *words[at + 1 :])
-                    rest = behind if any(map(_runs, behind)) else (*words[:at], word[:start])
-                    return self._end(known, _port_in(self.devices[known].shape, rest))
+                    rest = behind if any(map(_word_runs, behind)) else (*words[:at], word[:start])
+                    return self._shared_end(known, _port_in(self.devices[known].shape, rest))
         return None
 
     def _devices_in(self, word: str) -> Sequence[tuple[int, int, str]]:
         """Devices that a word has the name of, and where it begins and ends."""
-        found = self.named.get(word)
+        found = self.matching_name.get(word)
         if found is None:
-            runs = _runs(word)
-            found = self.named[word] = [
+            runs = _word_runs(word)
+            found = self.matching_name[word] = [
                 (start, end, known) for start, end, run in runs if (known := self.names.get(run)) is not None
             ]
         return found
 
-    def _subnets(self, subnets: _Subnets) -> None:
+    def _claim_subnets(self, subnets: _Subnets) -> None:
         for subnet, every in subnets.items():
             for one, two in _of_two(subnet, every) if isinstance(every, list) else ():
                 if one[2] and two[2]:
-                    ends = self._end(one[0], one[2]), self._end(two[0], two[2])
-                    self._claim(*ends, Evidence.SUBNET, one)
-                    self._claim(*ends[::-1], Evidence.SUBNET, two)
+                    ends = self._shared_end(one[0], one[2]), self._shared_end(two[0], two[2])
+                    self._add_claim(*ends, Evidence.SUBNET, one)
+                    self._add_claim(*ends[::-1], Evidence.SUBNET, two)
 
-    def _sessions(self, subnets: _Subnets) -> None:
+    def _claim_sessions(self, subnets: _Subnets) -> None:
         """Claim links by neighbors whose address one device has on the port that the own subnet leads to."""
         owners: dict[int, _Held | None] = {}  # None where several have an address
         for every in subnets.values():
@@ -220,13 +222,13 @@ class _Joining:
         for name, device in self.devices.items():
             for remote, number, base, two in device.joining()[1]:
                 if (of := owners.get(number)) is not None and of[2]:
-                    here, far = self._end(name, base), self._end(of[0], of[2])
-                    if two or of_two(of[5]) or _pair(here, far) in self.said:
-                        self._claim(here, far, Evidence.SESSION, remote)
+                    here, far = self._shared_end(name, base), self._shared_end(of[0], of[2])
+                    if two or of_two(of[5]) or _ordered_pair(here, far) in self.said:
+                        self._add_claim(here, far, Evidence.SESSION, remote)
 
-    def _choose(self, pairs: Iterable[Pair]) -> None:
+    def _choose_pairs(self, pairs: Iterable[Pair]) -> None:
         """Choose pairs as links, the best attested first; claims against a link are stored with it."""
-        for pair in sorted(pairs, key=self._order):
+        for pair in sorted(pairs, key=self._pair_order):
             taken = [self.chosen[end] for end in pair if end in self.chosen]
             if taken:
                 for link in dict.fromkeys(taken):
@@ -234,7 +236,7 @@ class _Joining:
             else:
                 self.chosen[pair[0]] = self.chosen[pair[1]] = pair
 
-    def _order(self, pair: Pair) -> tuple[int, int, int, Pair]:
+    def _pair_order(self, pair: Pair) -> tuple[int, int, int, Pair]:
         count, ranks = divmod(self.said[pair], _CLAIM)
         return (ranks & -ranks).bit_length(), -ranks.bit_count(), -count, pair
 
@@ -250,9 +252,9 @@ class _Joining:
             back = open_.get((two, one), ())
             if one < two and len(claims) == 1 and len(back) == 1:
                 told = claims[0]._replace(far=back[0].near), back[0]._replace(far=claims[0].near)
-                self._join(_pair(claims[0].near, back[0].near), told)
+                self._accept_pair(_ordered_pair(claims[0].near, back[0].near), told)
 
-    def _unnumbered(self) -> None:
+    def _join_unnumbered(self) -> None:
         """Join open ports with unnumbered sessions, if AS numbers or descriptions leave one on each side."""
         by_asn: dict[int, list[str]] = defaultdict(list)
         for name, device in self.devices.items():
@@ -264,11 +266,11 @@ class _Joining:
                 port = device.port(neighbour) or neighbour
                 if End(name, port) in self.chosen:
                     continue
-                told = self._named(str(says.get("description", "")), name)
+                told = self._find_named(str(says.get("description", "")), name)
                 asn = says.get("remote_asn")
                 far = [told.device] if told else by_asn.get(asn, []) if isinstance(asn, int) else []
                 if len(far) == 1 and far[0] != name:
-                    leads[name, far[0]].append((self._end(name, port), neighbour))
+                    leads[name, far[0]].append((self._shared_end(name, port), neighbour))
         for (one, two), near in leads.items():
             back = leads.get((two, one), ())
             if one < two and len(near) == 1 and len(back) == 1:
@@ -276,7 +278,7 @@ class _Joining:
                     _Claim(here, there, Evidence.SESSION, neighbour)
                     for (here, neighbour), (there, _) in ((near[0], back[0]), (back[0], near[0]))
                 ]
-                self._join(_pair(near[0][0], back[0][0]), both)
+                self._accept_pair(_ordered_pair(near[0][0], back[0][0]), both)
 
     def _lone_members(self) -> None:
         """Join the members of two bundles that are linked and have one member each."""
@@ -285,26 +287,26 @@ class _Joining:
             return
         for pair in sorted({*self.chosen.values()}):
             ends = [
-                self._end(end.device, ports[0])
+                self._shared_end(end.device, ports[0])
                 for end in pair
-                if len(ports := self._members(members, end)) == 1
+                if len(ports := self._members_of(members, end)) == 1
             ]
             if len(ends) == 2 and not any(end in self.chosen for end in ends):
-                below = _pair(*ends)
+                below = _ordered_pair(*ends)
                 self.said[below] = self.said[pair]
-                self._choose([below])
+                self._choose_pairs([below])
 
     @staticmethod
-    def _members(members: Mapping[str, Mapping[str, list[str]]], end: End) -> Sequence[str]:
+    def _members_of(members: Mapping[str, Mapping[str, list[str]]], end: End) -> Sequence[str]:
         return members.get(end.device, {}).get(end.port, ())
 
 
-def _pair(one: End, two: End) -> Pair:
+def _ordered_pair(one: End, two: End) -> Pair:
     return (one, two) if one < two else (two, one)
 
 
 @cache
-def _evidence(bits: int) -> tuple[Evidence, ...]:
+def _evidence_kinds(bits: int) -> tuple[Evidence, ...]:
     return tuple(evidence for evidence, bit in _BITS.items() if bits & bit)
 
 
@@ -312,7 +314,7 @@ _Subnets = dict[int, _Held | list[_Held]]
 """Subnet as a number -> the address in it, or several."""
 
 
-def _put(subnets: _Subnets, number: int, held: _Held) -> None:
+def _add_address(subnets: _Subnets, number: int, held: _Held) -> None:
     known = subnets.setdefault(number, held)
     if isinstance(known, list):
         known.append(held)
@@ -332,14 +334,14 @@ def _of_two(subnet: int, held: Sequence[_Held]) -> Iterator[tuple[_Held, _Held]]
 @lru_cache(maxsize=1 << 14)
 def _port_in(shape: Shape, words: tuple[str, ...]) -> str:
     """The port of a device that words name, "" where they name none."""
-    for name in (run for each in words for _, _, run in _runs(each)):
+    for name in (run for each in words for _, _, run in _word_runs(each)):
         if any(map(is_number, name)) and (port := shape.port(name)) is not None:
             return shape.base(port)
     return ""
 
 
 @lru_cache(maxsize=1 << 14)
-def _runs(word: str) -> tuple[tuple[int, int, str], ...]:
+def _word_runs(word: str) -> tuple[tuple[int, int, str], ...]:
     """Return the runs of pieces of a word, with begin and end; the longest first at each place."""
     pieces = [match.span() for match in _PIECE.finditer(word)]
     return tuple([

@@ -6,8 +6,8 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, TypeVar
 
-from fabricc.audit.ends import said
-from fabricc.audit.graphs import Sets, in_order, parts
+from fabricc.audit.ends import placement_of
+from fabricc.audit.graphs import Sets, connected_parts, in_order
 from fabricc.audit.tiers import pair_of, tiers_of
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.numbers import is_number
@@ -33,14 +33,14 @@ def places_of(
     """The place of every device; `sayings` as of `links_of`."""
     links = tuple(links)
     switches = {name for name, device in devices.items() if device.kind is Kind.SWITCH}
-    told = {name: sayings[name] if sayings else said(devices[name]) for name in sorted(switches)}
+    told = {name: sayings[name] if sayings else placement_of(devices[name]) for name in sorted(switches)}
     graph, tiers = tiers_of(devices, told, links)
     hosts = _host_links(devices, switches, links)
     tors = {name for name, tier in tiers.items() if tier is Tier.TOR}
-    units = _units(devices, told, tors, hosts, links)
-    planes = _planes(graph, tiers, hosts)
-    pods = _pods(graph, tiers, units)
-    rails = _rails(hosts, tors, planes)
+    units = _tor_units(devices, told, tors, hosts, links)
+    planes = _switch_planes(graph, tiers, hosts)
+    pods = _switch_pods(graph, tiers, units)
+    rails = _tor_rails(hosts, tors, planes)
     found = {name: Place(Tier.HOST) for name in devices if name not in switches}
     for name, tier in tiers.items():
         found[name] = Place(tier, units.get(name), planes.get(name), pods.get(name), rails.get(name))
@@ -62,7 +62,7 @@ def _host_links(
     return {host: sorted(ends, key=lambda end: natural_key(end[0])) for host, ends in found.items()}
 
 
-def _units(
+def _tor_units(
     devices: Mapping[str, Device],
     told: Mapping[str, Said],
     tors: Collection[str],
@@ -78,7 +78,7 @@ def _units(
             if near.device in tors and far.device not in devices:
                 serving[far.device].add(near.device)
     for name in () if hosts else tors:
-        for host in _told(told[name], devices):
+        for host in _described_hosts(told[name], devices):
             serving[host].add(name)
     sets, shared = Sets(), False
     for some in serving.values():
@@ -91,10 +91,10 @@ def _units(
         if (pair := pair_of(told[name])) is not None and any(pair):
             sets.join(name, pairs.setdefault(pair, name))
             shared = True
-    return _numbered(tors, sets.root) if shared else {}
+    return _number_groups(tors, sets.root) if shared else {}
 
 
-def _told(device: Said, devices: Mapping[str, Device]) -> set[str]:
+def _described_hosts(device: Said, devices: Mapping[str, Device]) -> set[str]:
     """Return host names at the start of open ports' descriptions: words with a number that name no device."""
     found = set()
     for port, _, _, text in device.joining()[2]:
@@ -109,17 +109,22 @@ def _told(device: Said, devices: Mapping[str, Device]) -> set[str]:
     return found
 
 
-def _numbered(names: Collection[str], group: Callable[[str], T]) -> dict[str, int]:
+def _number_groups(names: Collection[str], group: Callable[[str], T]) -> dict[str, int]:
     """Return names -> number of their group, groups counted from 0 in order of names."""
     numbers: dict[T, int] = {}
     return {name: numbers.setdefault(group(name), len(numbers)) for name in sorted(names, key=in_order)}
 
 
-def _planes(
+def _switch_planes(
     graph: Graph, tiers: Mapping[str, Tier], hosts: Mapping[str, list[tuple[str, str]]]
 ) -> dict[str, int]:
     """Return switch -> its plane: parts of the graph that only hosts join, in the order of the hosts' ports."""
-    part = {name: first for each in parts(graph) for first in (min(each, key=in_order),) for name in each}
+    part = {
+        name: first
+        for each in connected_parts(graph)
+        for first in (min(each, key=in_order),)
+        for name in each
+    }
     joined = Sets()
     foremost: dict[str, int] = {}
     for ends in hosts.values():
@@ -138,7 +143,7 @@ def _planes(
     return {name: number[of] for name, of in part.items() if tiers[name] in placed}
 
 
-def _pods(graph: Graph, tiers: Mapping[str, Tier], units: Mapping[str, int]) -> dict[str, int]:
+def _switch_pods(graph: Graph, tiers: Mapping[str, Tier], units: Mapping[str, int]) -> dict[str, int]:
     """Return ToR or spine -> its pod, if cores join pods."""
     if Tier.CORE not in tiers.values():
         return {}
@@ -149,10 +154,10 @@ def _pods(graph: Graph, tiers: Mapping[str, Tier], units: Mapping[str, int]) -> 
             sets.join(name, other)
         if name in units:
             sets.join(name, units[name])
-    return _numbered(inside, sets.root)
+    return _number_groups(inside, sets.root)
 
 
-def _rails(
+def _tor_rails(
     hosts: Mapping[str, list[tuple[str, str]]], tors: Collection[str], planes: Mapping[str, int]
 ) -> dict[str, int]:
     """Return ToR -> the NIC of each host that it serves, if it serves no other."""

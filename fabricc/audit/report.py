@@ -32,29 +32,29 @@ SHOWN = 8
 _TIERS = {Tier.TOR: "ToR", Tier.SPINE: "spine", Tier.CORE: "core", Tier.HOST: "host"}
 
 
-def parts(audit: Audit) -> Iterator[Part]:
+def report_parts(audit: Audit) -> Iterator[Part]:
     """Yield the tables that are shown with the findings: the content of the folder, and its coverage."""
-    yield Line(f"{audit.folder}: {holds(audit)}", "bold")
+    yield Line(f"{audit.folder}: {content_line(audit)}", "bold")
     if not audit.devices:
         return
     yield Line()
     yield Table(
-        "", ("system", "devices", "statements", "understood", "aside", "unknown"), list(systems(audit))
+        "", ("system", "devices", "statements", "understood", "aside", "unknown"), list(system_rows(audit))
     )
     yield Line()
-    yield Table("", ("devices, by topic", *State), list(topics(audit)))
+    yield Table("", ("devices, by topic", *State), list(topic_rows(audit)))
     if audit.accounts:
         yield Line()
-        yield Table("", ACCOUNT, list(rules(audit)))
+        yield Table("", ACCOUNT, list(rule_rows(audit)))
     if frequent := audit.coverage.frequent:
         yield from (Line(), Line("lines that are not understood, the most frequent first", "bold"))
-        yield Table("", ("times", "devices", "line", "for instance"), list(lines(audit, SHOWN)))
+        yield Table("", ("times", "devices", "line", "for instance"), list(unknown_line_rows(audit, SHOWN)))
         if len(frequent) > SHOWN:
             yield Line(f"and {plural(len(frequent) - SHOWN, 'more kind')}; --format json has them all", "dim")
-    yield from (Line(), Line(verdict(audit), "bold"))
+    yield from (Line(), Line(summary_line(audit), "bold"))
 
 
-def holds(audit: Audit) -> str:
+def content_line(audit: Audit) -> str:
     """Return the content of the folder in one line."""
     tiers = Counter(place.tier for place in audit.found.places.values())
     of = ", ".join(plural(tiers[tier], word) for tier, word in _TIERS.items() if tiers[tier])
@@ -63,7 +63,7 @@ def holds(audit: Audit) -> str:
     return f"{shown} in {plural(audit.files, 'file')}, {plural(len(audit.found.links), 'link')}"
 
 
-def systems(audit: Audit) -> Iterator[tuple[str, ...]]:
+def system_rows(audit: Audit) -> Iterator[tuple[str, ...]]:
     """Yield a row for each system and for all: devices, and understood, ignored and unknown statements."""
     for system, of in audit.coverage.systems():
         known = f"{of.understood:,} ({of.percent:.1f} %)"
@@ -77,7 +77,7 @@ def systems(audit: Audit) -> Iterator[tuple[str, ...]]:
         )
 
 
-def topics(audit: Audit) -> Iterator[tuple[str, ...]]:
+def topic_rows(audit: Audit) -> Iterator[tuple[str, ...]]:
     """Yield a row for each topic: how many devices are in each state."""
     for topic in TOPICS:
         counts = audit.coverage.states(topic)
@@ -89,19 +89,19 @@ ACCOUNT = ("rules, by topic", "asked of", "in part of", "findings", "not checked
 """Heads of the columns of `rules`."""
 
 
-def rules(audit: Audit) -> Iterator[tuple[str, ...]]:
+def rule_rows(audit: Audit) -> Iterator[tuple[str, ...]]:
     """Yield a row for each topic: on how many switches its rules ran, and on how many one could not."""
     for one in audit.accounts:
         yield one.topic, f"{one.asked:,}", f"{one.open:,}", f"{one.findings:,}", one.why
 
 
-def lines(audit: Audit, most: int | None = None) -> Iterator[tuple[str, ...]]:
+def unknown_line_rows(audit: Audit, most: int | None = None) -> Iterator[tuple[str, ...]]:
     """Yield a row for each kind of line that is not understood."""
     for one in audit.coverage.frequent[:most]:
         yield f"{one.times:,}", f"{one.devices:,}", one.text, f"{one.file}:{one.line}"
 
 
-def verdict(audit: Audit) -> str:
+def summary_line(audit: Audit) -> str:
     """Return the result in one line."""
     told = severity_summary(audit.every)
     if told != severity_summary(audit.diagnostics):
@@ -113,12 +113,12 @@ def verdict(audit: Audit) -> str:
 
 def as_json(audit: Audit, diagnostics: Sequence[Diagnostic]) -> Rendered:
     """Everything: devices with places and coverage, links with evidence, rules, findings, unknown lines."""
-    before = _document({
+    before = _as_document({
         "folder": str(audit.folder),
         "files": {"all": audit.files, "used": audit.used},
-        "devices": {name: _device(audit, name, one) for name, one in audit.coverage.devices.items()},
+        "devices": {name: _device_document(audit, name, one) for name, one in audit.coverage.devices.items()},
     })  # fmt: skip
-    after = _document({
+    after = _as_document({
         "asked": [one._asdict() for one in audit.asked],
         "rules": {one.topic: {key: value for key, value in one._asdict().items() if key != "topic"}
                   for one in audit.accounts},
@@ -128,14 +128,14 @@ def as_json(audit: Audit, diagnostics: Sequence[Diagnostic]) -> Rendered:
     written = io.StringIO()
     written.write(before.removesuffix("\n}") + ',\n  "links": [')
     for number, link in enumerate(audit.found.links):
-        written.write(f"{',' if number else ''}\n{_link(link)}")
+        written.write(f"{',' if number else ''}\n{_link_json(link)}")
     written.write(("\n  ]," if audit.found.links else "],") + after.removeprefix("{") + "\n")
     text = written.getvalue()
     del written, before, after
     return json_rendered(text)
 
 
-def _document(value: object) -> str:
+def _as_document(value: object) -> str:
     written = io.StringIO()
     json.dump(value, written, indent=2, ensure_ascii=False)
     return written.getvalue()
@@ -158,13 +158,13 @@ _LINK = """\
 _quoted = lru_cache(maxsize=1 << 14)(partial(json.dumps, ensure_ascii=False))
 
 
-def _link(link: Link) -> str:
+def _link_json(link: Link) -> str:
     """Return a link as JSON; in a large fabric most of the text is links."""
     evidence = ",\n        ".join(map(_quoted, link.evidence))
     return _LINK.format(*map(_quoted, (*link.a, *link.b)), evidence)
 
 
-def _device(audit: Audit, name: str, covered: Covered) -> dict[str, object]:
+def _device_document(audit: Audit, name: str, covered: Covered) -> dict[str, object]:
     device, place = audit.devices[name], audit.found.places.get(name)
     return {
         "kind": device.kind.value, "system": device.system, "box": device.box, "model": device.model,

@@ -6,11 +6,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fabricc.audit.coverage import coverage_of
-from fabricc.audit.gather import gather
+from fabricc.audit.gather import gather_devices
 from fabricc.audit.links import links_of
 from fabricc.audit.model import Found
 from fabricc.audit.places import places_of
-from fabricc.audit.rules import examine
+from fabricc.audit.rules import examine_fabric
 from fabricc.base.diagnostics import Diagnostic, Position
 from fabricc.base.garbage import no_collection
 from fabricc.compiler.grouped import Grouped
@@ -93,7 +93,7 @@ class Audit:
         return exit_status(self.diagnostics)
 
 
-def audit(
+def audit_fabric(
     folder: Path, *, jobs: int | None = None, progress: Callable[[str, int, int], None] | None = None
 ) -> Audit:
     """Read a folder of collected files and return findings about the fabric; write nothing.
@@ -108,13 +108,15 @@ def audit(
         EmitError: a worker died.
         FindingsError: FAB6020, it is a built tree that a build writes.
     """
-    return read_consistently(trees_around(folder), lambda: _audit(folder, jobs, progress))
+    return read_consistently(trees_around(folder), lambda: _audit_folder(folder, jobs, progress))
 
 
-def _audit(folder: Path, jobs: int | None, progress: Callable[[str, int, int], None] | None) -> Audit:
-    gathered = gather(folder, jobs=jobs, progress=progress, packed=True)
+def _audit_folder(folder: Path, jobs: int | None, progress: Callable[[str, int, int], None] | None) -> Audit:
+    gathered = gather_devices(folder, jobs=jobs, progress=progress, packed=True)
     with no_collection():
         links = links_of(gathered.devices, gathered.said)
         places = places_of(gathered.devices, links, gathered.said)
     found = Found(gathered.devices, links, places)
-    return Audit(folder, gathered, found, examine(found, jobs=jobs or usable_cpus(), progress=progress))
+    return Audit(
+        folder, gathered, found, examine_fabric(found, jobs=jobs or usable_cpus(), progress=progress)
+    )

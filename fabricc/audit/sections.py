@@ -45,12 +45,12 @@ def text_of(content: bytes) -> str | None:
     return _CONTROLS.sub("", text) if any(sign in text for sign in _SIGNS) else text
 
 
-def sections(text: str) -> tuple[Section, ...]:
+def split_sections(text: str) -> tuple[Section, ...]:
     """Return the outputs of a file that shows their commands; else the file as one."""
-    return tuple(each for each in _sections(text) if each.text.strip()) or (Section(1, text),)
+    return tuple(each for each in _find_sections(text) if each.text.strip()) or (Section(1, text),)
 
 
-def _sections(text: str) -> Iterator[Section]:
+def _find_sections(text: str) -> Iterator[Section]:
     matches = list(_PROMPT.finditer(text)) if any(word in text for word in _COMMANDS) else []
     if not matches:
         yield Section(1, text)
@@ -63,14 +63,14 @@ def _sections(text: str) -> Iterator[Section]:
         ends = sorted(
             {*ends, *(m.start() for m in re.finditer(rf"^(?:{'|'.join(prompts)})", text, re.MULTILINE))}
         )
-    yield _section(text, 0, ends[0])
+    yield _make_section(text, 0, ends[0])
     for start, end in zip(ends, [*ends[1:], len(text)], strict=True):
         below = text.find("\n", start, end) + 1
         if below:
             named = any(word in text[start:below] for word in _SILENT)
-            yield _section(text, start if named else below, end)
+            yield _make_section(text, start if named else below, end)
 
 
-def _section(text: str, start: int, end: int) -> Section:
+def _make_section(text: str, start: int, end: int) -> Section:
     above = text.count("\n", 0, start)
     return Section(above + 1, "\n" * above + text[start:end])

@@ -71,7 +71,7 @@ class _Blank(NamedTuple):
     pieces: list[str]
     letters: list[int]
 
-    def filled(self, own: Sequence[str]) -> list[str]:
+    def fill_in(self, own: Sequence[str]) -> list[str]:
         """Return the texts with coordinates in place of letters, by their numbers."""
         pieces = self.pieces.copy()
         pieces[1::2] = [own[letter] for letter in self.letters]
@@ -93,9 +93,9 @@ class _Own(NamedTuple):
     numbers: list[tuple[int, int]]
     left: list[Any]
 
-    def filled(self, own: Sequence[str]) -> tuple[str, str, tuple[str, ...], tuple[Any, ...]]:
+    def fill_in(self, own: Sequence[str]) -> tuple[str, str, tuple[str, ...], tuple[Any, ...]]:
         """Return the name, that of the comments, own names and own values."""
-        name, called, *texts = self.texts.filled(own)
+        name, called, *texts = self.texts.fill_in(own)
         values, names = self.values.copy(), len(texts) - len(self.places)
         for at, text in zip(self.places, texts[names:], strict=True):
             values[at] = text
@@ -142,9 +142,9 @@ class _Pattern:
         own = [found[number] for number in self.first]
         if len(set(own)) < len(own) or [own[letter] for letter in self.letters] != found:
             return None
-        return own if self.words.isdisjoint(own) and all(map(_plain, self.kinds, own)) else None
+        return own if self.words.isdisjoint(own) and all(map(_is_plain, self.kinds, own)) else None
 
-    def lettered(self, letters: Sequence[str]) -> str:
+    def letter_text(self, letters: Sequence[str]) -> str:
         """Return the text with letters in place of coordinates."""
         found = zip(
             [piece for piece, _, _ in self.steps], [letters[each] for each in self.letters], strict=True
@@ -167,15 +167,15 @@ class Alike:
 
     def read(self, key: str, path: str, text: str) -> Read | None:
         """Return the device of a file by substitution; None if it must be read."""
-        below = _below(path, key)
+        below = _path_below(path, key)
         for at, (pattern, follows) in enumerate(self.proved):
             if (own := pattern.own(below, text)) is not None:
                 self.proved.insert(0, self.proved.pop(at))
-                return _device(pattern.read, follows, key, path, own)
+                return _make_device(pattern.read, follows, key, path, own)
         for at, pattern in enumerate(self.met):
             if pattern.own(below, text) is not None:
                 del self.met[at]
-                self.proved[:0] = _proved(pattern)
+                self.proved[:0] = _prove_pattern(pattern)
                 del self.proved[_PATTERNS:]
                 break
         return None
@@ -185,17 +185,19 @@ class Alike:
         outline = read.system, text.count("\n")
         self.lines[outline] += 1
         if 1 < self.lines[outline] <= _TRIED and not _LETTER.search(text):
-            self.met.insert(0, _pattern(_below(path, read.key), text, read, _coordinates(text, read)))
+            self.met.insert(
+                0, _make_pattern(_path_below(path, read.key), text, read, _find_coordinates(text, read))
+            )
             del self.met[_PATTERNS:]
 
 
-def _below(path: str, key: str) -> str:
+def _path_below(path: str, key: str) -> str:
     return path.replace(key, _KEY) if key else path
 
 
-def _device(read: Read, follows: _Own, key: str, path: str, own: Sequence[str]) -> Read:
+def _make_device(read: Read, follows: _Own, key: str, path: str, own: Sequence[str]) -> Read:
     """Return a device like one that was read, with its own coordinates."""
-    name, called, names, values = follows.filled(own)
+    name, called, names, values = follows.fill_in(own)
     alike = parts_of(read.held)
     parts = Parts(alike.frame, names, values, alike.places)
     return read._replace(
@@ -205,7 +207,7 @@ def _device(read: Read, follows: _Own, key: str, path: str, own: Sequence[str]) 
     )  # fmt: skip
 
 
-def _coordinates(text: str, read: Read) -> list[_Coordinate]:
+def _find_coordinates(text: str, read: Read) -> list[_Coordinate]:
     """Return the device's own values in a text, in order: addresses anywhere, the rest where facts are stated."""
     found = [_Coordinate(*each.span(), _SIX if ":" in each[0] else _FOUR) for each in _ADDRESS.finditer(text)]
     ends = [-1, *(each.start() for each in re.finditer("\n", text)), len(text)]
@@ -217,16 +219,16 @@ def _coordinates(text: str, read: Read) -> list[_Coordinate]:
         if place is None or kind is None:
             continue
         lines = (0, len(text)) if path == _HOSTNAME else (ends[place[1] - 1] + 1, ends[place[1]])
-        found += [_Coordinate(*each, kind) for each in _alone(text, value, *lines)]
+        found += [_Coordinate(*each, kind) for each in _isolated_places(text, value, *lines)]
     apart: list[_Coordinate] = []
     for each in sorted(found, key=lambda each: (each.start, -each.end)):
-        plain = (own := each.kind.fullmatch(text, each.start, each.end)) and _plain(each.kind, own[0])
+        plain = (own := each.kind.fullmatch(text, each.start, each.end)) and _is_plain(each.kind, own[0])
         if plain and (not apart or each.start >= apart[-1].end):
             apart.append(each)
     return apart
 
 
-def _alone(text: str, value: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _isolated_places(text: str, value: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield places of a value between two places of a text, without a letter or digit next to it."""
     while value and (start := text.find(value, start, end)) >= 0:
         behind = start + len(value)
@@ -235,14 +237,14 @@ def _alone(text: str, value: str, start: int, end: int) -> Iterator[tuple[int, i
         start = behind
 
 
-def _plain(kind: re.Pattern[str], own: str) -> bool:
+def _is_plain(kind: re.Pattern[str], own: str) -> bool:
     """Return whether every reader takes a coordinate only for one of its kind."""
     if kind is _FOUR or kind is _SIX:
-        return _ordinary(own)
+        return _is_ordinary(own)
     return kind is _ASN or bool(_DIGIT.search(own))
 
 
-def _ordinary(address: str) -> bool:
+def _is_ordinary(address: str) -> bool:
     """Return whether an address is unicast in canonical form, and neither of this host nor of this link."""
     six = ":" in address
     family = AF_INET6 if six else AF_INET
@@ -258,7 +260,7 @@ def _ordinary(address: str) -> bool:
 _SIXES = frozenset((*range(0x20, 0x40), 0xFC, 0xFD))
 
 
-def _pattern(path: str, text: str, read: Read, coordinates: Sequence[_Coordinate]) -> _Pattern:
+def _make_pattern(path: str, text: str, read: Read, coordinates: Sequence[_Coordinate]) -> _Pattern:
     """Return the pattern of a text with these coordinates."""
     starts = [0, *(each.end for each in coordinates)]
     pieces = [text[start : each.start] for start, each in zip(starts, coordinates, strict=False)]
@@ -276,22 +278,24 @@ def _pattern(path: str, text: str, read: Read, coordinates: Sequence[_Coordinate
     )  # fmt: skip
 
 
-def _proved(pattern: _Pattern) -> list[tuple[_Pattern, _Own]]:
+def _prove_pattern(pattern: _Pattern) -> list[tuple[_Pattern, _Own]]:
     """Return a pattern with the own facts of its device; empty if more than the coordinates follows from them.
 
     Facts that are not own are no coordinates: similar devices share them.
     """
     for _ in range(_ROUNDS):
-        up, down = (_with(pattern, _letters(pattern.kinds, down=down)) for down in (False, True))
+        up, down = (
+            _read_lettered(pattern, _make_letters(pattern.kinds, down=down)) for down in (False, True)
+        )
         if up is None or down is None:
             return []
         if not (fixed := up.fixed | down.fixed):
             own = pattern.own(pattern.path, pattern.text)
-            same = own is not None and up == down and _is(pattern.read, up, own)
+            same = own is not None and up == down and _reproduces(pattern.read, up, own)
             return [(pattern, up.follows)] if same else []
         each = zip(pattern.coordinates, pattern.letters, strict=True)
         left = [coordinate for coordinate, letter in each if letter not in fixed]
-        pattern = _pattern(pattern.path, pattern.text, pattern.read, left)
+        pattern = _make_pattern(pattern.path, pattern.text, pattern.read, left)
     return []
 
 
@@ -308,9 +312,9 @@ class _Lettered(NamedTuple):
     follows: _Own
 
 
-def _letters(kinds: Sequence[re.Pattern[str]], *, down: bool) -> list[str]:
+def _make_letters(kinds: Sequence[re.Pattern[str]], *, down: bool) -> list[str]:
     """Return a letter of each kind, ascending or descending."""
-    found = [_letter(kind, number) for number, kind in enumerate(kinds)]
+    found = [_make_letter(kind, number) for number, kind in enumerate(kinds)]
     if down:
         of: dict[re.Pattern[str], list[str]] = {}
         for kind, letter in zip(kinds, found, strict=True):
@@ -319,7 +323,7 @@ def _letters(kinds: Sequence[re.Pattern[str]], *, down: bool) -> list[str]:
     return found
 
 
-def _letter(kind: re.Pattern[str], number: int) -> str:
+def _make_letter(kind: re.Pattern[str], number: int) -> str:
     high, low = number // 100, number % 100
     if kind is _FOUR:
         return f"198.18.1{high:02}.1{low:02}"
@@ -328,31 +332,31 @@ def _letter(kind: re.Pattern[str], number: int) -> str:
     return f"42949{number:05}" if kind is _ASN else f"zl{number:06}l{_LABELS.index(kind) * ' l'}"
 
 
-def _with(pattern: _Pattern, letters: Sequence[str]) -> _Lettered | None:
+def _read_lettered(pattern: _Pattern, letters: Sequence[str]) -> _Lettered | None:
     """Return the result of a text with letters; None if it is not a device without findings."""
     if len(letters) > _MOST:
         return None
     ((path, _),) = pattern.read.places.values()
-    devices, _, findings = devices_of(_KEY, parts_in([(path, pattern.lettered(letters))]))
+    devices, _, findings = devices_of(_KEY, parts_in([(path, pattern.letter_text(letters))]))
     if len(devices) != 1 or findings:
         return None
     numbers = {letter: number for number, letter in enumerate(letters)}
-    alike = _alike(devices[0])
+    alike = _shared_part(devices[0])
     frame = parts_of(devices[0].held).frame
-    follows = _follows(devices[0], numbers)
+    follows = _own_part(devices[0], numbers)
     if follows is None:
         return None
     fixed = _LETTER.findall(f"{frame.paths}{frame.values}{alike[2:]}{follows.left}")
     return _Lettered(alike, frozenset([numbers[each] for each in fixed]), follows)
 
 
-def _alike(read: Read) -> tuple[Any, ...]:
+def _shared_part(read: Read) -> tuple[Any, ...]:
     """Return the shared part of a device."""
     called = read.identity._replace(name="")
     return read.held.frame, read.held.places, read.system, set(read.places), read.understood, called
 
 
-def _follows(read: Read, numbers: dict[str, int]) -> _Own | None:
+def _own_part(read: Read, numbers: dict[str, int]) -> _Own | None:
     """Return the own part of a device by the numbers of letters; None if it is not one line each."""
     names, values, *left = value_of(read.held.own)
     places = [at for at, value in enumerate(values) if isinstance(value, str)]
@@ -369,9 +373,11 @@ def _follows(read: Read, numbers: dict[str, int]) -> _Own | None:
     return _Own(_Blank(pieces, letters), alike, places, numbered, left)
 
 
-def _is(read: Read, lettered: _Lettered, own: Sequence[str]) -> bool:
+def _reproduces(read: Read, lettered: _Lettered, own: Sequence[str]) -> bool:
     """Return whether a text with its own coordinates in place of letters gives the facts that were read."""
     names, values, *left = value_of(read.held.own)
-    name, *rest = lettered.follows.filled(own)
+    name, *rest = lettered.follows.fill_in(own)
     told = [name.replace(_KEY, read.key), *rest, lettered.follows.left]
-    return told == [read.name, read.identity.name, names, values, left] and lettered.alike == _alike(read)
+    return told == [read.name, read.identity.name, names, values, left] and lettered.alike == _shared_part(
+        read
+    )

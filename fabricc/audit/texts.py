@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from fabricc.audit.sections import sections, text_of
+from fabricc.audit.sections import split_sections, text_of
 from fabricc.back import nos as back_ends
 from fabricc.back.hosts import found as host_files
 from fabricc.back.nos.collected import Claim
@@ -59,7 +59,7 @@ class Texts(Mapping[str, str]):
                 text = text_of(folder.read(path, limit=_LARGEST)) or ""
         except OSError:
             return ""
-        text = next((each.text for each in sections(text) if each.first == first), "")
+        text = next((each.text for each in split_sections(text) if each.first == first), "")
         Texts._last = self, name, text
         return text
 
@@ -71,9 +71,9 @@ class Texts(Mapping[str, str]):
 
 
 @cache
-def systems() -> Mapping[str, Collected]:
+def collected_systems() -> Mapping[str, Collected]:
     """Return the knowledge about collected texts for each system whose back end has it."""
-    found = {name: getattr(back_ends.load(name), "found", None) for name in back_ends.names()}
+    found = {name: getattr(back_ends.load(name), "found", None) for name in back_ends.list_names()}
     return {name: one for name, one in found.items() if one is not None}
 
 
@@ -92,7 +92,7 @@ def texts_of(folder: Folder, paths: Sequence[str]) -> tuple[list[tuple[str, str]
             )
             continue
         if text is None:
-            unread.append(unknown(path, "it is no text"))
+            unread.append(report_unknown(path, "it is no text"))
         else:
             texts.append((path, text))
     return texts, unread
@@ -101,22 +101,22 @@ def texts_of(folder: Folder, paths: Sequence[str]) -> tuple[list[tuple[str, str]
 def parts_in(texts: Iterable[tuple[str, str]]) -> list[Part]:
     """The texts of files with the claims on them."""
     return [
-        Part(path, each.first, each.text, _claims(path, each.text))
+        Part(path, each.first, each.text, _claims_of(path, each.text))
         for path, text in texts
-        for each in sections(text)
+        for each in split_sections(text)
     ]
 
 
-def _claims(path: str, text: str) -> dict[str, Claim]:
+def _claims_of(path: str, text: str) -> dict[str, Claim]:
     if other_system(text):
         return {}
-    claims = {name: claim for name, one in systems().items() if (claim := one.takes(path, text))}
-    if file := host_files.takes(path, text):
+    claims = {name: claim for name, one in collected_systems().items() if (claim := one.takes(path, text))}
+    if file := host_files.host_path(path, text):
         claims[HOST] = Claim(file, LEAST)
     return claims
 
 
-def unknown(path: str, why: str) -> Finding:
+def report_unknown(path: str, why: str) -> Finding:
     """Report a file that no back end recognizes."""
     remedy = "Give running configurations as devices print them, or take the file out of the folder."
     return Finding(

@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from fabricc.audit.ends import OUTWARD, SERVED
-from fabricc.audit.graphs import Sets, in_order, parts
+from fabricc.audit.graphs import Sets, connected_parts, in_order
 from fabricc.base.values import dataclass
 from fabricc.facts.device import Tier
 
@@ -33,8 +33,8 @@ def tiers_of(
     devices: Mapping[str, Device], told: Mapping[str, Said], links: Iterable[Link]
 ) -> tuple[Graph, dict[str, Tier]]:
     """Return the graph of the switches, and the tier of each; `told`: their statements about their place."""
-    graph, hung = _graph(told, links)
-    tiers = _tiers(graph, _signs(devices, told, links), _Policies(devices, told, links))
+    graph, hung = _build_graph(told, links)
+    tiers = _assign_tiers(graph, _tier_signs(devices, told, links), _Policies(devices, told, links))
     return graph, tiers | dict.fromkeys(hung, Tier.OTHER)
 
 
@@ -63,7 +63,7 @@ class _Signs:
         return self.hosts, self.served * (1 + self.vtep), int(self.vtep)
 
 
-def _graph(told: Mapping[str, Said], links: Iterable[Link]) -> tuple[Graph, set[str]]:
+def _build_graph(told: Mapping[str, Said], links: Iterable[Link]) -> tuple[Graph, set[str]]:
     """Return the links between switches, without those that share bundles, and the bridges attached to routers.
 
     Where links are routed, only these make tiers.
@@ -99,7 +99,7 @@ def pair_of(device: Said) -> tuple[object, object] | None:
     return facts.get("mlag/domain"), facts.get("mlag/mac")
 
 
-def _signs(
+def _tier_signs(
     devices: Mapping[str, Device], told: Mapping[str, Said], links: Iterable[Link]
 ) -> dict[str, _Signs]:
     """Return the signs of each switch for a low tier."""
@@ -181,15 +181,15 @@ class _Policies:
         return {policy for far, some in self.of(spine).items() if far in switches for policy in some}
 
 
-def _tiers(graph: Graph, signs: Mapping[str, _Signs], policies: _Policies) -> dict[str, Tier]:
-    tors = _tors(graph, signs)
-    for part in parts(graph):
+def _assign_tiers(graph: Graph, signs: Mapping[str, _Signs], policies: _Policies) -> dict[str, Tier]:
+    tors = _find_tors(graph, signs)
+    for part in connected_parts(graph):
         if not tors.intersection(part):
             tors |= _lower_side(graph, part, signs)
-    distance = _distances(graph, tors)
+    distance = _tor_distances(graph, tors)
     tiers = dict.fromkeys(tors, Tier.TOR)
     spines = {name for name, far in distance.items() if far == 1}
-    spines -= (beside := _beside(graph, tors, spines))
+    spines -= (beside := _outside_routers(graph, tors, spines))
     tiers |= dict.fromkeys(spines, Tier.SPINE) | dict.fromkeys(beside, Tier.OTHER)
     joined = Sets()
     for name in tors | spines:
@@ -209,7 +209,7 @@ def _tiers(graph: Graph, signs: Mapping[str, _Signs], policies: _Policies) -> di
     return {name: tiers.get(name, Tier.OTHER) for name in graph}
 
 
-def _tors(graph: Graph, signs: Mapping[str, _Signs]) -> set[str]:
+def _find_tors(graph: Graph, signs: Mapping[str, _Signs]) -> set[str]:
     """Return switches that serve hosts; one with few such ports and mostly links to such switches is a spine."""
     tors = {name for name, sign in signs.items() if sign.hosts}
     shown = bool(tors)
@@ -251,7 +251,7 @@ def _lower_side(graph: Graph, part: set[str], signs: Mapping[str, _Signs]) -> se
     return {name for name in chosen if not _UPPER.search(name)} or chosen
 
 
-def _distances(graph: Graph, tors: Iterable[str]) -> dict[str, int]:
+def _tor_distances(graph: Graph, tors: Iterable[str]) -> dict[str, int]:
     """Return the number of links from the nearest ToR."""
     distance = dict.fromkeys(tors, 0)
     queue = list(distance)
@@ -263,7 +263,7 @@ def _distances(graph: Graph, tors: Iterable[str]) -> dict[str, int]:
     return distance
 
 
-def _beside(graph: Graph, tors: set[str], spines: set[str]) -> set[str]:
+def _outside_routers(graph: Graph, tors: set[str], spines: set[str]) -> set[str]:
     """Return switches linked to ToRs that have few of the ToRs of a spine: routers next to the fabric."""
     degree = {name: len(graph[name] & tors) for name in spines}
     most: dict[str, int] = defaultdict(int)

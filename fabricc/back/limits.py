@@ -69,9 +69,11 @@ class Limit(Generic[Device]):
         found = self.asks(device)
         return ((self,) if found else ()) if isinstance(found, bool) else tuple(found)
 
-    def exceeded(self, thing: Any) -> bool:
+    def is_exceeded(self, thing: Any) -> bool:
         """Return whether the thing exceeds the support of the system."""
-        return not self.allowed or any(_of(thing, name) not in taken for name, taken in self.allowed.items())
+        return not self.allowed or any(
+            _attribute_of(thing, name) not in taken for name, taken in self.allowed.items()
+        )
 
     def gap(self, thing: Any, texts: tuple[str, str] | None = None, **fields: Any) -> Gap:
         """Return the gap of a thing; `texts` are another reason and remedy, and `fields` further format fields."""
@@ -81,7 +83,7 @@ class Limit(Generic[Device]):
         return Gap(self.code, feature, reason, remedy, self.fatal)
 
 
-def _of(thing: Any, name: str) -> Any:
+def _attribute_of(thing: Any, name: str) -> Any:
     if name == "it":
         return thing
     return thing[name] if isinstance(thing, dict) else attrgetter(name)(thing)
@@ -101,6 +103,6 @@ def gaps(device: Device, rows: Iterable[Row], worded: Callable[[Row, Any], Gap])
             for limits in (tuple(alike) for _, alike in groupby(rows, lambda limit: limit.asked or id(limit)))
             for thing in limits[0].things(device)
             for limit in limits
-            if limit.exceeded(thing)
+            if limit.is_exceeded(thing)
         )
     )

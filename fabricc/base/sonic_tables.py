@@ -137,7 +137,7 @@ def _ports(key: str, known: Mapping[str, Any]) -> list[str]:
     return [port for port in key.partition("|")[0].split(",") if port in known]
 
 
-def _cabled(tables: Tables) -> dict[str, str]:
+def _cable_lengths(tables: Tables) -> dict[str, str]:
     """Cable length by port."""
     return {port: str(value) for row in tables.get(BY_PORT_FIELD, {}).values() for port, value in row.items()}
 
@@ -149,7 +149,7 @@ def changed_ports(running: Tables, target: Tables) -> dict[str, int]:
     for _, key in changed_rows(running, target):
         for port in _ports(key, known):
             counts[port] = counts.get(port, 0) + 1
-    old, new = _cabled(running), _cabled(target)
+    old, new = _cable_lengths(running), _cable_lengths(target)
     for port in sorted(old.keys() | new.keys()):
         if port in known and old.get(port) != new.get(port):
             counts[port] = counts.get(port, 0) + 1
@@ -215,7 +215,7 @@ def _groups(running: Tables, target: Tables, counts: Mapping[str, int]) -> list[
     return groups
 
 
-def _exchanged(running: Tables, target: Tables, ports: Iterable[str]) -> Tables:
+def _exchange_rows(running: Tables, target: Tables, ports: Iterable[str]) -> Tables:
     """The running tables with all rows of some ports as the target has them."""
     chosen = set(ports)
     known = {**running.get("PORT", {}), **target.get("PORT", {})}
@@ -273,7 +273,7 @@ def step_target(running: Tables, target: Tables, kind: str, ports: list[str]) ->
     if kind == "rest":
         return copy.deepcopy(target)
     if kind == "ports":
-        return _exchanged(running, target, ports)
+        return _exchange_rows(running, target, ports)
     found = copy.deepcopy(running)
     if kind == "down":
         for port in ports:
@@ -312,6 +312,6 @@ def is_reached(running: Tables, wanted: Tables) -> bool:
     return old == new
 
 
-def compared(tables: Tables) -> Tables:
+def comparable_tables(tables: Tables) -> Tables:
     """Return the tables that must be as wanted after a change."""
     return {name: rows for name, rows in tables.items() if name not in UNCOMPARED}

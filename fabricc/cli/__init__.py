@@ -19,10 +19,10 @@ def main() -> int:
         from fabricc.cli.entry import run  # inside, so that Ctrl-C while it loads is an exit status too
     except KeyboardInterrupt:
         return 128 + 2
-    return _ended(run())
+    return _end_process(run())
 
 
-def _ended(status: int) -> int:
+def _end_process(status: int) -> int:
     """End the process without freeing its objects one by one.
 
     A build of 24,576 GPUs without changes takes 0.95 of the time, one override 0.97 (medians of alternating runs). It

@@ -29,10 +29,10 @@ def command(folder: Path, target: Path, name: str | None, every: bool, jobs: int
     with output.progress() as bar:
         adoption = run.adopt(folder, name, jobs=jobs, progress=bar)
     reports = {report.TEXT: report.as_text(adoption), report.JSON: str(report.as_json(adoption))}
-    written = run.write(adoption, target, reports)
+    written = run.write_adoption(adoption, target, reports)
     diagnostics = run.diagnostics_of(adoption, every=every)
-    output.tell(diagnostics, "text", run.texts(diagnostics, folder))
-    output.show(report.parts(adoption))
+    output.tell(diagnostics, "text", run.finding_texts(diagnostics, folder))
+    output.show(report.report_parts(adoption))
     output.out(f"{target}: {', '.join(written)}")
     if not adoption.adopted.compiled.sound:
         return 1

@@ -17,7 +17,7 @@ from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import Power
 from fabricc.catalog.power import total_draw
 from fabricc.cli import output
-from fabricc.compiler.buildable import buildable
+from fabricc.compiler.buildable import plan_buildable
 from fabricc.compiler.naming import Naming
 from fabricc.compiler.prices import link_parts, read_prices
 from fabricc.compiler.result import exit_status
@@ -35,8 +35,8 @@ from fabricc.front.planning.models import UnfitError
 from fabricc.front.spec.canonical import edit_text
 from fabricc.front.spec.document import format_path
 from fabricc.front.spec.load import read_spec
-from fabricc.review.report.failures import failures, hardest_single
-from fabricc.review.report.wording import percent, ratio
+from fabricc.review.report.failures import hardest_single, single_failures
+from fabricc.review.report.wording import format_percent, format_ratio
 from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Row(NamedTuple):
         return self.shape.fabric is not None
 
 
-def show(compiled: Compiled, wish: Wish, format_: str) -> int:
+def show_shapes(compiled: Compiled, wish: Wish, format_: str) -> int:
     """Print the shapes, and write the requested one.
 
     Raises:
@@ -99,7 +99,7 @@ def show(compiled: Compiled, wish: Wish, format_: str) -> int:
     folder = compiled.path.parent
     catalog, _ = load_catalog([folder / name for name in spec.catalog_files], folder=folder)
     prices = read_prices(wish.prices, catalog) if wish.prices else None
-    planner = partial(buildable, folder=folder, catalog=catalog)
+    planner = partial(plan_buildable, folder=folder, catalog=catalog)
     text, found = compiled.sources[str(compiled.path)], Alternatives((), 0, 0)
     rows: tuple[Row, ...] = ()
     told += prices.findings if prices else ()
@@ -120,24 +120,24 @@ def show(compiled: Compiled, wish: Wish, format_: str) -> int:
             sized = []
         found = find_alternatives(sized, planner, Naming(), prices.of if prices else None)
         told += prices.lacking(each.candidate for each in found.best) if prices else ()
-        rows = _rows(found, own, prices)
+        rows = _shape_rows(found, own, prices)
     wrote: Path | None = None  # before any output: it may fail
     if wish.write is not None and exit_status(prices.findings if prices else ()) == 0:
         number, wrote = wish.write
         if not 1 <= number <= len(found.best):
             raise click.BadParameter(f"there are shapes 1 to {len(found.best)}", param_hint="--write")
-        write_file(wrote, written(text, found.best[number - 1], planner).encode())
+        write_file(wrote, write_shape(text, found.best[number - 1], planner).encode())
     if format_ == "json":
-        output.document(_json(rows, found, catalog, told))
+        output.document(_render_json(rows, found, catalog, told))
     else:
         output.tell(told, "text", compiled.sources)
-        output.show(_shown(spec.cluster, rows, found, priced=prices is not None))
+        output.show(_show_parts(spec.cluster, rows, found, priced=prices is not None))
     if wrote is not None:
         output.err(str(wrote))
     return exit_status(told)
 
 
-def written(text: str, wanted: Alternative, planner: Callable[[ClusterSpec], Fabric | None]) -> str:
+def write_shape(text: str, wanted: Alternative, planner: Callable[[ClusterSpec], Fabric | None]) -> str:
     """Return the text of the spec with the requested shape, read and planned again.
 
     Raises:
@@ -155,7 +155,7 @@ def written(text: str, wanted: Alternative, planner: Callable[[ClusterSpec], Fab
     return changed
 
 
-def _rows(found: Alternatives, own: Candidate | None, prices: Prices | None) -> tuple[Row, ...]:
+def _shape_rows(found: Alternatives, own: Candidate | None, prices: Prices | None) -> tuple[Row, ...]:
     """Return the shapes in their order; that of the spec last if it is not among the best."""
 
     def price(shape: Candidate) -> Fraction | None:
@@ -171,13 +171,13 @@ def _rows(found: Alternatives, own: Candidate | None, prices: Prices | None) -> 
     return tuple(rows)
 
 
-def _worst(fabric: Fabric) -> tuple[Failure | None, Fraction]:
+def _worst_loss(fabric: Fabric) -> tuple[Failure | None, Fraction]:
     """Return the part whose loss is the hardest, and the least bandwidth that remains after any single loss."""
-    lost = failures(fabric, hashed=False)
+    lost = single_failures(fabric, hashed=False)
     return hardest_single(lost), min((each.bisection for each in lost if each.device), default=Fraction(1))
 
 
-def _draw(shape: Candidate) -> Draw:
+def _power_draw(shape: Candidate) -> Draw:
     """Return the power of switches, optics and cables; unknown for optics that the catalog lacks."""
     boxes = [
         (shape.models.switches[tier].power or Power(), count)
@@ -189,11 +189,11 @@ def _draw(shape: Candidate) -> Draw:
     return total_draw([*boxes, *((item.power, count) for item, count in parts if item.power), lacking])
 
 
-def _shown(cluster: str, rows: Sequence[Row], found: Alternatives, *, priced: bool) -> Iterator[Part]:
+def _show_parts(cluster: str, rows: Sequence[Row], found: Alternatives, *, priced: bool) -> Iterator[Part]:
     if not rows:
         yield Line("No shape to show.")
         return
-    cells = [_cells(row) for row in rows]
+    cells = [_row_cells(row) for row in rows]
     given = len(GIVEN) if priced else len(GIVEN) - 1
     yield Table(f"{cluster}: shapes for the same hosts", TAKEN, [each[: len(TAKEN)] for each in cells])
     sides = [(each[0], *each[len(TAKEN) :]) for each in cells]
@@ -204,31 +204,33 @@ def _shown(cluster: str, rows: Sequence[Row], found: Alternatives, *, priced: bo
     yield Line("them. Hosts are not in it, and no shape is judged by it.")
 
 
-def _cells(row: Row) -> tuple[str, ...]:
-    figures, fabric, draw = row.shape.figures, row.fabric, _draw(row.shape)
+def _row_cells(row: Row) -> tuple[str, ...]:
+    figures, fabric, draw = row.shape.figures, row.fabric, _power_draw(row.shape)
     name = f"{row.number or ''}{' ' if row.number else ''}{'spec' if row.own else ''}"
     name += f", bettered by {row.bettered_by}" if row.bettered_by else ""
     models = dict.fromkeys(each.model.name for each in fabric.tiers.values())
     return (
         name, f"{figures.boxes:,}", " + ".join(f"{count:,}" for count in figures.switches.values()), ", ".join(models),
-        f"{fabric.shape.hosts_per_unit:,}", f"{fabric.shape.planes}", ratio(figures.ratio),
+        f"{fabric.shape.hosts_per_unit:,}", f"{fabric.shape.planes}", format_ratio(figures.ratio),
         f"{figures.optics + figures.outside.optics:,}", f"{figures.cables + figures.outside.links:,}",
-        f"{figures.idle:,}", f"{figures.cut:,}", percent(_worst(fabric)[1]), f"{figures.room:,}",
+        f"{figures.idle:,}", f"{figures.cut:,}", format_percent(_worst_loss(fabric)[1]), f"{figures.room:,}",
         f"{draw.maximum_w / 1000:,.1f}" if draw.maximum_of else "-", f"{draw.maximum_of:,}/{draw.devices:,}",
         "-" if row.price is None else f"{float(row.price):,.0f}",
     )  # fmt: skip
 
 
-def _json(rows: Sequence[Row], found: Alternatives, catalog: Catalog, told: Sequence[Diagnostic]) -> Rendered:
+def _render_json(
+    rows: Sequence[Row], found: Alternatives, catalog: Catalog, told: Sequence[Diagnostic]
+) -> Rendered:
     findings = [dataclasses.asdict(each) for each in told]
-    shapes = [_shape(row, catalog) for row in rows]
+    shapes = [_shape_document(row, catalog) for row in rows]
     rest = {"bettered": found.bettered, "unpriced": found.unpriced, "findings": findings}
     return json_document({"alternatives": shapes, **rest}, sort_keys=True)
 
 
-def _shape(row: Row, catalog: Catalog) -> dict[str, object]:
+def _shape_document(row: Row, catalog: Catalog) -> dict[str, object]:
     figures, shape = row.shape.figures, row.fabric.shape
-    hardest, left = _worst(row.fabric)
+    hardest, left = _worst_loss(row.fabric)
     out = {"external": figures.outside.links} if figures.outside.links else {}
     return {
         "number": row.number,
@@ -253,6 +255,6 @@ def _shape(row: Row, catalog: Catalog) -> dict[str, object]:
         "gpus_cut": figures.cut,
         "bandwidth_left": float(left),
         "room_hosts": figures.room,
-        "power": _draw(row.shape)._asdict(),
+        "power": _power_draw(row.shape)._asdict(),
         "price": None if row.price is None else float(row.price),
     }  # fmt: skip

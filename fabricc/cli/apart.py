@@ -24,7 +24,7 @@ def build_devices(
     result = write_devices(compiled, frozenset(only), out, frozen=frozen, check=check)
     output.tell(result.diagnostics, format_, compiled.sources)
     if format_ == "text" and result.tree is None:
-        output.err(f"nothing written: {output.tally(result.diagnostics)}")
+        output.err(f"nothing written: {output.count_findings(result.diagnostics)}")
     elif format_ == "text":
         proof = f"read back, and {plural(result.links, 'link')} among them" if check else "not checked"
         behind = f"not as the spec needs it: `fabricc lock {shlex.quote(str(spec))}` writes it"
@@ -33,8 +33,8 @@ def build_devices(
             ("files", f"{result.files:,}: {result.written:,} written, the rest untouched"),
             ("proof", proof),
             ("lock", behind if result.lock_changed else "unchanged"),
-            ("findings", output.tally(result.diagnostics)),
+            ("findings", output.count_findings(result.diagnostics)),
             ("time", f"{time.perf_counter() - begin:.1f} s"),
         ]
-        output.out(str(out), *output.columns(rows))
+        output.out(str(out), *output.align_columns(rows))
     return result.exit_status

@@ -13,7 +13,9 @@ FORMATS = ("text", "json", "sarif", "github", "junit", "html")
 
 @click.command("audit")
 @click.argument("folder", metavar="FOLDER", type=options.FilePath(exists=True, path_type=Path))
-@options.formats(FORMATS, "Output format; all but text go to standard output, or to the file of -o.")
+@options.add_format_option(
+    FORMATS, "Output format; all but text go to standard output, or to the file of -o."
+)
 @click.option("--output", "-o", "target", type=options.PATH, metavar="FILE",
               help="Output file for formats other than text.")  # fmt: skip
 @click.option(
@@ -29,6 +31,6 @@ def command(folder: Path, format_: str, target: Path | None, every: bool, jobs: 
     """
     if target is not None and format_ == "text":
         raise click.UsageError("-o goes with a --format other than text.")
-    from fabricc.cli.auditing import audited  # readers of every system; `--help` and completion need none
+    from fabricc.cli.auditing import run_audit  # readers of every system; `--help` and completion need none
 
-    return audited(folder, format_, target, jobs, every=every)
+    return run_audit(folder, format_, target, jobs, every=every)

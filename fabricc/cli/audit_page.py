@@ -10,7 +10,7 @@ from fabricc.audit.coverage import State
 from fabricc.base.diagnostics import Severity, worst_severity
 from fabricc.base.diagnostics.codes import TITLES
 from fabricc.base.diagnostics.wording import plural
-from fabricc.review.report.page import rendered
+from fabricc.review.report.page import render_page
 from fabricc.review.report.values import Figure, Page, Section, Table
 from fabricc.rules.topics import TOPICS
 from fabricc.version import __version__
@@ -25,18 +25,19 @@ if TYPE_CHECKING:
 _STATUS = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 
 
-def html(audit: Audit) -> Rendered:
+def render_audit(audit: Audit) -> Rendered:
     """Return the page; the same folder gives the same text."""
-    return rendered(
+    return render_page(
         Page(
             title=audit.folder.resolve().name,
-            summary=f"{report.holds(audit)}.",
+            summary=f"{report.content_line(audit)}.",
             status=_STATUS.get(worst_severity(audit.diagnostics) or Severity.NOTE, "good"),
-            verdict=(f"{report.verdict(audit)}.",),
-            figures=tuple(_figures(audit)),
+            verdict=(f"{report.summary_line(audit)}.",),
+            figures=tuple(_page_figures(audit)),
             identity=(("folder", str(audit.folder)), ("files", f"{audit.used:,} of {audit.files:,}"),
                       ("fabricc", __version__)),
-            sections=(_findings(audit), _coverage(audit), _unknown(audit), _devices(audit), _links(audit)),
+            sections=(_findings_section(audit), _coverage_section(audit), _unknown_section(audit),
+                _devices_section(audit), _links_section(audit)),
             subject="Fabric audit",
             origin="the files of the folder and the catalog alone",
             signed=False,
@@ -44,7 +45,7 @@ def html(audit: Audit) -> Rendered:
     )  # fmt: skip
 
 
-def _figures(audit: Audit) -> Iterator[Figure]:
+def _page_figures(audit: Audit) -> Iterator[Figure]:
     counts = Counter(one.severity for one in audit.findings)
     systems = ", ".join(sorted({device.system for device in audit.devices.values()}))
     yield Figure(f"{audit.switches:,}", "switches", systems)
@@ -56,7 +57,7 @@ def _figures(audit: Audit) -> Iterator[Figure]:
         yield Figure(f"{of.percent:.1f} %", "understood", note)
 
 
-def _findings(audit: Audit) -> Section:
+def _findings_section(audit: Audit) -> Section:
     rows = tuple(
         (one.severity.value, one.code, TITLES.get(one.code, ""), one.message,
          f"{one.position.file}:{one.position.line}" if one.position else "", one.help)
@@ -70,13 +71,13 @@ def _findings(audit: Audit) -> Section:
     return Section("findings", "Findings", lead, (table,) if rows else ())
 
 
-def _coverage(audit: Audit) -> Section:
+def _coverage_section(audit: Audit) -> Section:
     systems = Table("systems", "Statements by system", ("system", "devices", "statements", "understood", "aside",
-                    "unknown"), tuple(report.systems(audit)), right=(1, 2, 3, 4, 5))  # fmt: skip
-    topics = Table("topics", "Devices by topic", ("topic", *State), tuple(report.topics(audit)), right=(1, 2, 3, 4),
+                    "unknown"), tuple(report.system_rows(audit)), right=(1, 2, 3, 4, 5))  # fmt: skip
+    topics = Table("topics", "Devices by topic", ("topic", *State), tuple(report.topic_rows(audit)), right=(1, 2, 3, 4),
                    note="Proved: every rule about the topic ran, had its inputs and found no error.")  # fmt: skip
     heads = ("topic", *report.ACCOUNT[1:])
-    rules = Table("rules", "Rules by topic", heads, tuple(report.rules(audit)), right=(1, 2, 3),
+    rules = Table("rules", "Rules by topic", heads, tuple(report.rule_rows(audit)), right=(1, 2, 3),
                   note="Asked: switches on which a rule about the topic was answered.")  # fmt: skip
     return Section(
         "coverage", "Coverage", "How much of what the files say was understood, and what was asked of it.",
@@ -84,15 +85,15 @@ def _coverage(audit: Audit) -> Section:
     )  # fmt: skip
 
 
-def _unknown(audit: Audit) -> Section:
-    rows = tuple(report.lines(audit, 200))
+def _unknown_section(audit: Audit) -> Section:
+    rows = tuple(report.unknown_line_rows(audit, 200))
     table = Table("lines", "Lines that are not understood", ("times", "devices", "line", "for instance"), rows,
                   codes=(2, 3), right=(0, 1), folded=True)  # fmt: skip
     lead = "What no reader knows may say anything: nothing is proved about its topic on the devices that have it."
     return Section("unknown", "Not understood", lead, (table,) if rows else ())
 
 
-def _devices(audit: Audit) -> Section:
+def _devices_section(audit: Audit) -> Section:
     rows: list[Row] = []
     for name, one in audit.coverage.devices.items():
         device, place = audit.devices[name], audit.found.places.get(name)
@@ -105,7 +106,7 @@ def _devices(audit: Audit) -> Section:
     return Section("devices", "Devices", "Every device with what is known of each topic.", (table,))
 
 
-def _links(audit: Audit) -> Section:
+def _links_section(audit: Audit) -> Section:
     links = ((link.a, link.b, ", ".join(each.value for each in link.evidence)) for link in audit.found.links)
     rows = tuple((a.device, a.port, b.device, b.port, shown) for a, b, shown in links)
     columns = ("device", "port", "device", "port", "shown by")

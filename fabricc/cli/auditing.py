@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.audit.report import as_json, parts
-from fabricc.audit.run import audit
+from fabricc.audit.report import as_json, report_parts
+from fabricc.audit.run import audit_fabric
 from fabricc.base.diagnostics.render import render_document
 from fabricc.cli import output
 from fabricc.compiler.quoting import tree_texts
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
     from fabricc.base.foreign.text import Rendered
 
 
-def audited(folder: Path, format_: str, target: Path | None, jobs: int | None, *, every: bool) -> int:
+def run_audit(folder: Path, format_: str, target: Path | None, jobs: int | None, *, every: bool) -> int:
     """Audit and report, with the arguments of the command; return the exit status."""
     with output.progress() as bar:
-        found = audit(folder, jobs=jobs, progress=bar)
+        found = audit_fabric(folder, jobs=jobs, progress=bar)
     if format_ == "text":
         diagnostics = found.every if every else found.diagnostics
         output.tell(diagnostics, format_, tree_texts(diagnostics, Path(found.top)))
-        output.show(parts(found))
+        output.show(report_parts(found))
     else:
-        _write(_rendered(found, format_, every=every), target)
+        _write_output(_render_output(found, format_, every=every), target)
     return found.exit_status
 
 
-def _rendered(found: Audit, format_: str, *, every: bool) -> Rendered:
+def _render_output(found: Audit, format_: str, *, every: bool) -> Rendered:
     diagnostics = found.every if every else found.diagnostics
     if format_ == "html":
-        from fabricc.cli.audit_page import html  # the report's page, a third of starting up
+        from fabricc.cli.audit_page import render_audit  # the report's page, a third of starting up
 
-        return html(found)
+        return render_audit(found)
     return as_json(found, diagnostics) if format_ == "json" else render_document(diagnostics, format_)
 
 
-def _write(text: Rendered, target: Path | None) -> None:
+def _write_output(text: Rendered, target: Path | None) -> None:
     if target is None:
         output.document(text)
         return

@@ -36,7 +36,7 @@ class Bars:
 
 
 @contextmanager
-def bars() -> Iterator[Bars]:
+def show_bars() -> Iterator[Bars]:
     """Show progress bars on standard error, removed at the end."""
     words = TextColumn("{task.description}", markup=False)
     columns = (words, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

@@ -46,7 +46,7 @@ class Bought(NamedTuple):
     findings: tuple[Diagnostic, ...]
 
 
-def bought(wanted: Wanted, networks: Sequence[tuple[str, ClusterSpec, Fabric]], protocol: str) -> Bought:
+def list_parts(wanted: Wanted, networks: Sequence[tuple[str, ClusterSpec, Fabric]], protocol: str) -> Bought:
     """Return the requested tables of all networks of the cluster.
 
     Args:
@@ -70,7 +70,7 @@ def bought(wanted: Wanted, networks: Sequence[tuple[str, ClusterSpec, Fabric]], 
     return Bought(merge_materials(found), racks, known, (*told, *racks.findings))
 
 
-def write(wanted: Wanted, found: Bought) -> list[str]:
+def write_files(wanted: Wanted, found: Bought) -> list[str]:
     """Write the requested files and return their names; write none if the table of places is wrong.
 
     Raises:
@@ -82,7 +82,7 @@ def write(wanted: Wanted, found: Bought) -> list[str]:
     places = found.racks.places
     written = []
     if wanted.bom is not None:
-        write_file(wanted.bom, _bill(found, wanted))
+        write_file(wanted.bom, _render_bill(found, wanted))
         written.append(str(wanted.bom))
     for file, head, rows in (
         (wanted.labels, LABELS, label_rows(found.materials, places)),
@@ -95,7 +95,7 @@ def write(wanted: Wanted, found: Bought) -> list[str]:
     return written
 
 
-def _bill(found: Bought, wanted: Wanted) -> bytes:
+def _render_bill(found: Bought, wanted: Wanted) -> bytes:
     bill = [BILL, *bill_rows(found.materials, wanted.spares, found.racks.places)]
     if wanted.bom is None or wanted.bom.suffix == ".csv":
         return csv_text(bill).encode()

@@ -12,9 +12,9 @@ import click
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.cli import options, output
-from fabricc.cli.repin import RepinningCommand, announce, repin_option
-from fabricc.cli.words import planned
-from fabricc.compiler.driver import build
+from fabricc.cli.repin import RepinningCommand, announce_repinning, repin_option
+from fabricc.cli.words import complete_planned
+from fabricc.compiler.driver import build_tree
 from fabricc.compiler.finding import lock_of
 from fabricc.compiler.result import counted_hosts
 
@@ -36,7 +36,7 @@ LEDGER = "accepted.yaml"
 @repin_option(
     "Change the fewest numbers of fabricc.lock that the spec has outgrown, or KEY alone: may renumber."
 )
-@click.option("--only", multiple=True, metavar="DEVICE", shell_complete=planned,
+@click.option("--only", multiple=True, metavar="DEVICE", shell_complete=complete_planned,
               help="Write only the files of this switch or host below the output folder; repeatable.")  # fmt: skip
 @click.option("--no-check", is_flag=True, help="Do not read the files back: nothing is proved.")
 @click.option("--ledger", type=options.PATH, metavar="FILE",
@@ -70,8 +70,8 @@ def command(
 
         return build_devices(spec, only, out, frozen, not no_check, format_, begin)
     with output.progress() as bar:
-        before = partial(announce, say=bar.say if bar is not None else output.err)
-        result, sources = build(
+        before = partial(announce_repinning, say=bar.say if bar is not None else output.err)
+        result, sources = build_tree(
             spec, out, jobs=jobs, frozen=frozen, repin=repin, check=not no_check, progress=bar,
             before=before if format_ == "text" else None,
         )  # fmt: skip
@@ -79,9 +79,9 @@ def command(
     output.tell(found, format_, sources)
     if format_ == "text":
         if result.tree is None:
-            output.err(f"nothing written: {output.tally(result.diagnostics)}")
+            output.err(f"nothing written: {output.count_findings(result.diagnostics)}")
         else:
-            output.out(*summary(result, spec, not no_check, time.perf_counter() - begin, found))
+            output.out(*build_summary(result, spec, not no_check, time.perf_counter() - begin, found))
     return result.exit_status
 
 
@@ -95,7 +95,7 @@ def _never_accepted(spec: Path, ledger: Path | None) -> Sequence[Diagnostic]:
     return never_accepted(spec, path)
 
 
-def summary(
+def build_summary(
     result: BuildResult, spec: Path, checked: bool, seconds: float, found: Sequence[Diagnostic]
 ) -> list[str]:
     """Return the lines at the end of a build."""
@@ -112,7 +112,7 @@ def summary(
         files = (
             f"{result.files:,}: {result.written:,} written, {result.removed:,} removed, the rest untouched"
         )
-    read = "every file read back" if result.proved is None else _some(result.proved)
+    read = "every file read back" if result.proved is None else _some_devices(result.proved)
     proof = f"{read}, {result.links:,} links agree at both ends" if checked else "not checked"
     wrote = f"{lock_of(spec).name} written: commit it with the spec"
     rows = [
@@ -122,22 +122,22 @@ def summary(
         ("files", files),
         ("proof", proof),
         ("lock", wrote if result.lock_changed else "unchanged"),
-        *_repinned(result),
-        ("findings", output.tally(found)),
+        *_repinned_lines(result),
+        ("findings", output.count_findings(found)),
         ("time", f"{seconds:.1f} s"),
     ]
     following = f"fabricc plan {shlex.quote(str(spec))}"
     next_step = f"Next: `{following}` shows the plan behind it."
-    return [f"{result.cluster}: {result.tree}", *output.columns(rows), next_step]
+    return [f"{result.cluster}: {result.tree}", *output.align_columns(rows), next_step]
 
 
-def _repinned(result: BuildResult) -> list[tuple[str, str]]:
+def _repinned_lines(result: BuildResult) -> list[tuple[str, str]]:
     if result.repinned is None:
         return []
     done = result.repinned
     return [("repinned", f"{done.changes}: {done.touched}" if done.pins else "nothing")]
 
 
-def _some(devices: int) -> str:
+def _some_devices(devices: int) -> str:
     what = plural(devices, "device") if devices else "no device"
     return f"{what} concerned and read back, the rest as proved before"

@@ -97,7 +97,7 @@ class _OrPart(click.Command):
 
 
 @click.command("catalog", cls=_OrPart)
-@click.argument("name", required=False, shell_complete=catalog_words.models)
+@click.argument("name", required=False, shell_complete=catalog_words.complete_models)
 @click.option("--add", "extra", multiple=True, type=options.PATH, metavar="FILE",
               help="A catalog file of your own; may be given several times.")  # fmt: skip
 @options.data_option()
@@ -113,7 +113,7 @@ def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
         if format_ == "json":
             output.document(_list_json(catalog))
         else:
-            output.show(_list(catalog))
+            output.show(_list_models(catalog))
         return exit_status(found)
     model = catalog.switches.get(name) or catalog.hosts.get(name) or catalog.nics.get(name)
     if model is None:
@@ -128,19 +128,19 @@ def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
         ]
         output.document(json_document({"name": model.name, "title": model.title, "figures": rows}))
     else:
-        output.out(*model_page.page(model))
+        output.out(*model_page.render_model(model))
     return exit_status(found)
 
 
-def _list(catalog: Catalog) -> Iterator[Part]:
-    for heading, models in _sections(catalog):
-        rows = [(model.name, model.title, _gist(model)) for _, model in sorted(models.items())]
+def _list_models(catalog: Catalog) -> Iterator[Part]:
+    for heading, models in _catalog_sections(catalog):
+        rows = [(model.name, model.title, _model_line(model)) for _, model in sorted(models.items())]
         yield Table(f"{heading} ({len(rows)})", ("model", "name", "what it is"), rows)
-    systems = list(_systems(catalog).items())
+    systems = list(_count_systems(catalog).items())
     yield Table("systems, and on how many switches each runs", ("system", "switches"), systems)
 
 
-def _systems(catalog: Catalog) -> dict[str, int]:
+def _count_systems(catalog: Catalog) -> dict[str, int]:
     """Return name of each system -> number of switches that it runs on; `none` for those only listed."""
     return dict(
         sorted(Counter(nos for model in catalog.switches.values() for nos in model.nos or ("none",)).items())
@@ -149,19 +149,21 @@ def _systems(catalog: Catalog) -> dict[str, int]:
 
 def _list_json(catalog: Catalog) -> Rendered:
     table: dict[str, object] = {
-        heading: [{"name": m.name, "title": m.title, "summary": _gist(m)} for _, m in sorted(models.items())]
-        for heading, models in _sections(catalog)
+        heading: [
+            {"name": m.name, "title": m.title, "summary": _model_line(m)} for _, m in sorted(models.items())
+        ]
+        for heading, models in _catalog_sections(catalog)
     }
-    return json_document(table | {"systems": _systems(catalog)})
+    return json_document(table | {"systems": _count_systems(catalog)})
 
 
-def _sections(catalog: Catalog) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _catalog_sections(catalog: Catalog) -> Iterator[tuple[str, Mapping[str, Any]]]:
     yield "switches", catalog.switches
     yield "hosts", catalog.hosts
     yield "nics", catalog.nics
 
 
-def _gist(model: SwitchModel | HostModel | NicModel) -> str:
+def _model_line(model: SwitchModel | HostModel | NicModel) -> str:
     """Return one line about a model."""
     if isinstance(model, SwitchModel):
         cages = [

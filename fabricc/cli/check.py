@@ -46,7 +46,7 @@ def command(
     if committed is not None:
         if spec is None or lock or sim or found:
             raise click.UsageError("--committed needs --spec, and excludes --lock, --sim and --found.")
-        return _committed(tree, committed, spec, jobs, format_)
+        return _check_committed(tree, committed, spec, jobs, format_)
     with output.progress() as bar:
         result, sources = check_tree(tree, spec, lock=lock, jobs=jobs, progress=bar, simulate=sim)
     if found:
@@ -59,18 +59,19 @@ def command(
         verdict = "proved" if result.exit_status == 0 else "not proved"
         output.out(
             f"{tree}: {verdict}; {plural(result.files, 'file')}, {plural(devices, 'device')}, "
-            f"{plural(result.links, 'link')} compared at both ends, {output.tally(result.diagnostics)}"
+            f"{plural(result.links, 'link')} compared at both ends, {output.count_findings(result.diagnostics)}"
         )
     return result.exit_status
 
 
-def _committed(folder: Path, revision: str, spec: Path, jobs: int | None, format_: str) -> int:
+def _check_committed(folder: Path, revision: str, spec: Path, jobs: int | None, format_: str) -> int:
     with output.progress() as bar:
         result, sources = check_committed(folder, revision, spec, jobs=jobs, progress=bar)
     output.tell(result.diagnostics, format_, sources)
     if format_ == "text":
         verdict = "as a fresh build writes it" if result.exit_status == 0 else "not shown to be a fresh build"
         output.out(
-            f"{folder} at {revision}: {verdict}; {plural(result.files, 'file')}, {output.tally(result.diagnostics)}"
+            f"{folder} at {revision}: {verdict}; {plural(result.files, 'file')}, "
+            f"{output.count_findings(result.diagnostics)}"
         )
     return result.exit_status

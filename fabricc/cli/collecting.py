@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.cli import logins, output
-from fabricc.cli.auditing import audited
+from fabricc.cli.auditing import run_audit
 from fabricc.compiler.result import ENVIRONMENT
 from fabricc.operate.collect.run import collect
 from fabricc.operate.collect.targets import parse_targets
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def collected(
+def run_collect(
     words: Sequence[str], folder: Path, access_file: Path | None, parallel: int, *, audits: bool
 ) -> int:
     """Read, write and report, with the arguments of the command; return the exit status."""
@@ -34,5 +34,5 @@ def collected(
     output.out(
         f"{folder}: {plural(files, 'file')} of {asked}{left}; they hold what runs, hashes of passwords too"
     )
-    status = audited(folder, "text", None, None, every=False) if audits and files else 0
+    status = run_audit(folder, "text", None, None, every=False) if audits and files else 0
     return ENVIRONMENT if unasked else status

@@ -12,7 +12,7 @@ from fabricc.cli import options, output
 from fabricc.compiler.result import exit_status
 from fabricc.review.diff import markdown, review_json, terminal
 from fabricc.review.diff.findings import as_diagnostics
-from fabricc.review.diff.judged import judged
+from fabricc.review.diff.judged import review_change
 
 if TYPE_CHECKING:
     from fabricc.review.diff.model import Review
@@ -31,7 +31,7 @@ CHANGES = 2
               help="Policy for the change. [default: the spec's own, and fabricc-policy.yaml]")  # fmt: skip
 @click.option("--label", "labels", multiple=True, metavar="NAME",
               help="A label of the pull request; repeatable.")  # fmt: skip
-@options.formats(FORMATS)
+@options.add_format_option(FORMATS)
 @click.option("--for", "forge", type=click.Choice(["github", "gitlab", "bitbucket", "azure", "none"]),
               default="github", show_default=True, help="The forge for Markdown and labels.")  # fmt: skip
 @click.option("--details-url", default="", metavar="URL",
@@ -66,7 +66,7 @@ def command(
     if second is None and first.is_dir():
         raise click.UsageError("A tree is compared with another tree or a spec: name it.")
     try:
-        found = judged(
+        found = review_change(
             first,
             second,
             base,
@@ -81,17 +81,17 @@ def command(
         output.tell(error.diagnostics, "text" if format_ == "md" else format_, error.sources)
         if format_ == "md":
             spec = str(second or first)
-            output.document(markdown.failure(error.diagnostics, spec, markdown.FORGES[forge]))
+            output.document(markdown.render_failure(error.diagnostics, spec, markdown.FORGES[forge]))
         return exit_status(error.diagnostics) or 1
-    _tell(found, format_, forge, details_url)
+    _print_review(found, format_, forge, details_url)
     if found.violations or exit_status(found.findings):
         return 1
     return CHANGES if detailed_exitcode and found.differs else 0
 
 
-def _tell(review: Review, format_: str, forge: str, details_url: str) -> None:
+def _print_review(review: Review, format_: str, forge: str, details_url: str) -> None:
     if format_ == "text":
-        output.show(terminal.parts(review))
+        output.show(terminal.review_lines(review))
     elif format_ == "md":
         output.document(markdown.render(review, markdown.FORGES[forge], details_url))
     elif format_ == "json":

@@ -56,20 +56,24 @@ _ESCAPES = str.maketrans({"\\": "\\e", "-": "\\-", '"': "\\(dq", "~": "\\(ti", "
 _WORD = re.compile(r"`([^`]+)`")
 
 
-def pages() -> Mapping[str, Path]:
+def list_pages() -> Mapping[str, Path]:
     """Map each topic to its page; `README.md` is the index of the pages, not a topic."""
     found = {path.stem: path for path in data_folder("docs").glob("*.md")}
     return {topic: found[topic] for topic in sorted(found.keys() - {"README"})}
 
 
-def _topics(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def _complete_topics(
+    _context: click.Context, _parameter: click.Parameter, begun: str
+) -> list[CompletionItem]:
     return [
-        CompletionItem(topic, help=_title(path)) for topic, path in pages().items() if topic.startswith(begun)
+        CompletionItem(topic, help=_page_title(path))
+        for topic, path in list_pages().items()
+        if topic.startswith(begun)
     ]
 
 
 @click.command("docs")
-@click.argument("topic", required=False, shell_complete=_topics)
+@click.argument("topic", required=False, shell_complete=_complete_topics)
 @click.option("--site", type=options.FilePath(path_type=Path),
               help="Write the source of a documentation site to a folder.")  # fmt: skip
 @click.option("--man", is_flag=True, help="Print the manual page, fabricc(1), for `man`.")
@@ -81,15 +85,15 @@ def command(topic: str | None, site: Path | None, man: bool) -> int:
     if man:
         if topic is not None or site is not None:
             raise click.UsageError("`--man` prints one page of all verbs; leave out the topic and `--site`.")
-        output.verbatim(*manual().splitlines())
+        output.verbatim(*render_manual().splitlines())
         return 0
-    known = pages()
+    known = list_pages()
     if site is not None:
         if topic is not None:
             raise click.UsageError("`--site` writes every page; leave out the topic.")
         return write_site(site, known)
     if topic is None:
-        output.out(*output.columns((name, _title(path)) for name, path in known.items()))
+        output.out(*output.align_columns((name, _page_title(path)) for name, path in known.items()))
         return 0
     if _CODE.fullmatch(topic):
         told: int = click.get_current_context().invoke(explain, first=topic)
@@ -99,15 +103,15 @@ def command(topic: str | None, site: Path | None, man: bool) -> int:
         near = get_close_matches(topic, known, 1)
         hint = f" Did you mean '{near[0]}'?" if near else ""
         raise click.UsageError(f"no topic '{topic}'.{hint} `fabricc docs` lists them.")
-    output.page(known[topic].read_text("utf-8"), _named)
+    output.page(known[topic].read_text("utf-8"), _name_commands)
     return 0
 
 
-def _title(path: Path) -> str:
+def _page_title(path: Path) -> str:
     return path.read_text("utf-8").partition("\n")[0].lstrip("# ").replace("`", "")
 
 
-def _named(text: str) -> str:
+def _name_commands(text: str) -> str:
     """Return a page in which links to other pages name the command that shows them."""
     return _LINK.sub(
         lambda link: (
@@ -119,66 +123,69 @@ def _named(text: str) -> str:
     )
 
 
-def manual() -> str:
+def render_manual() -> str:
     """Return the page in the language of man(7), the same bytes on every machine."""
     top = click.Context(cli, info_name="fabricc")
     lines = [
         f'.TH FABRICC 1 "" "fabricc {__version__}" "User Commands"',
-        ".SH NAME", f"fabricc \\- {_text(_SENTENCE)}",
+        ".SH NAME", f"fabricc \\- {_escape_text(_SENTENCE)}",
         ".SH SYNOPSIS", ".B fabricc", "[OPTIONS] VERB [ARGUMENTS]",
-        ".SH DESCRIPTION", *_paragraphs((cli.help or "").partition("Exit status:")[0].strip()), *_options(top),
-        ".SH VERBS", *(line for name in cli.list_commands(top) for line in _verb(top, name)),
+        ".SH DESCRIPTION", *_split_paragraphs((cli.help or "").partition("Exit status:")[0].strip()),
+            *_option_lines(top),
+        ".SH VERBS", *(line for name in cli.list_commands(top) for line in _verb_section(top, name)),
     ]  # fmt: skip
     for title, rows in (
         ("EXIT STATUS", _STATUSES), ("ENVIRONMENT", _VARIABLES), ("FILES", _FILES),
     ):  # fmt: skip
-        lines += [f".SH {title}", *(line for term, meaning in rows for line in named(term, meaning))]
-    lines += [".SH SEE ALSO", *_paragraphs("`fabricc docs` lists the pages of the documentation.")]
+        lines += [f".SH {title}", *(line for term, meaning in rows for line in list_item(term, meaning))]
+    lines += [".SH SEE ALSO", *_split_paragraphs("`fabricc docs` lists the pages of the documentation.")]
     return "\n".join(lines) + "\n"
 
 
-def _verb(above: click.Context, name: str) -> Iterator[str]:
+def _verb_section(above: click.Context, name: str) -> Iterator[str]:
     """Yield a verb with its options, and those below it."""
     command = above.command.get_command(above, name)  # type: ignore[attr-defined]
     context = click.Context(command, info_name=name, parent=above)
-    words = [_text(word) for word in (*context.command_path.split(), *command.collect_usage_pieces(context))]
+    words = [
+        _escape_text(word) for word in (*context.command_path.split(), *command.collect_usage_pieces(context))
+    ]
     yield f'.SS "{" ".join(words)}"'
-    yield from _paragraphs(command.help or "")
-    yield from _options(context)
+    yield from _split_paragraphs(command.help or "")
+    yield from _option_lines(context)
     if isinstance(command, click.Group):
         for below in command.list_commands(context):
-            yield from _verb(context, below)
+            yield from _verb_section(context, below)
 
 
-def _options(context: click.Context) -> Iterator[str]:
+def _option_lines(context: click.Context) -> Iterator[str]:
     for parameter in context.command.get_params(context):
         record = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
         if record is not None and "--help" not in parameter.opts:
-            yield from named(*record)
+            yield from list_item(*record)
 
 
-def named(term: str, meaning: str) -> Sequence[str]:
+def list_item(term: str, meaning: str) -> Sequence[str]:
     """Return an item of a list: a term and its meaning."""
-    return (".TP", f".B {_text(term)}", _line(meaning))
+    return (".TP", f".B {_escape_text(term)}", _format_line(meaning))
 
 
-def _paragraphs(text: str) -> Iterator[str]:
+def _split_paragraphs(text: str) -> Iterator[str]:
     """Yield the paragraphs of a help text; one that begins with a backspace line (click's marker) keeps its lines."""
     for number, paragraph in enumerate(inspect.cleandoc(text).split("\n\n")):
         if number:
             yield ".PP"
         first, _, rest = paragraph.partition("\n")
         if first == "\b":
-            yield from (".nf", *map(_line, rest.split("\n")), ".fi")
+            yield from (".nf", *map(_format_line, rest.split("\n")), ".fi")
         elif paragraph:
-            yield _line(" ".join(paragraph.split()))
+            yield _format_line(" ".join(paragraph.split()))
 
 
-def _line(text: str) -> str:
+def _format_line(text: str) -> str:
     """Return a line of running text; text in backquotes is bold."""
-    shown = _WORD.sub(r"\\fB\1\\fR", _text(text).replace("  ", " "))
+    shown = _WORD.sub(r"\\fB\1\\fR", _escape_text(text).replace("  ", " "))
     return f"\\&{shown}" if shown.startswith((".", "'")) else shown
 
 
-def _text(text: str) -> str:
+def _escape_text(text: str) -> str:
     return text.translate(_ESCAPES)

@@ -11,7 +11,7 @@ from fabricc.base.installation import data_folder
 from fabricc.base.order import group_pairs
 from fabricc.cli import output
 from fabricc.compiler.result import exit_status
-from fabricc.review.explain.codes import about_code, causes
+from fabricc.review.explain.codes import about_code, code_causes
 from fabricc.tree import EmitError
 from fabricc.tree.file import make_folder, write_file
 
@@ -36,7 +36,7 @@ def write_site(place: Path, pages: Mapping[str, Path]) -> int:
     """Write the source of a site into a folder, only what is new or changed; the exit status."""
     written = 0
     try:
-        for path, content in _site(pages):
+        for path, content in _site_files(pages):
             make_folder((place / path).parent)
             written += write_file(place / path, content)
     except EmitError as error:
@@ -48,12 +48,12 @@ def write_site(place: Path, pages: Mapping[str, Path]) -> int:
     return 0
 
 
-def _site(pages: Mapping[str, Path]) -> Iterator[tuple[str, bytes]]:
+def _site_files(pages: Mapping[str, Path]) -> Iterator[tuple[str, bytes]]:
     """Yield the files by path: the sources that mkdocs and Zensical build, with `mkdocs.yml` at the top."""
-    texts = {topic: _inside(path.read_text("utf-8")) for topic, path in pages.items()}
-    texts["codes"] = "".join(_codes())
+    texts = {topic: _adapt_links(path.read_text("utf-8")) for topic, path in pages.items()}
+    texts["codes"] = "".join(_codes_page())
     index = (data_folder("docs") / "README.md").read_text("utf-8")
-    groups = _groups(index)
+    groups = _group_topics(index)
     for topic, text in texts.items():
         yield f"docs/{topic}.md", text.encode()
     for path in sorted(data_folder("docs").iterdir()):
@@ -63,21 +63,21 @@ def _site(pages: Mapping[str, Path]) -> Iterator[tuple[str, bytes]]:
         yield f"docs/schemas/{path.name}", path.read_bytes()
     yield "docs/index.md", f"{index}\n[All codes](codes.md)\n".encode()
     yield "docs/style.css", _STYLE.encode()
-    yield "docs/llms.txt", _llms(texts, groups).encode()
-    yield CONFIGURATION, _configuration(groups).encode()
+    yield "docs/llms.txt", _llms_index(texts, groups).encode()
+    yield CONFIGURATION, _site_configuration(groups).encode()
 
 
-def _inside(text: str) -> str:
+def _adapt_links(text: str) -> str:
     """Return a page whose links to outside files lead to a schema in the site, or are removed."""
     return _LINK.sub(
         lambda link: f"[{link[1]}]({link[2]})" if link[2].startswith("schemas/") else link[1], text
     )
 
 
-def _codes() -> Iterator[str]:
+def _codes_page() -> Iterator[str]:
     """Yield the page of every code, by subject, in the order of their numbers."""
     yield "# Every code\n\nWhat a code means, what causes it and what to do: `fabricc explain CODE` says the same.\n"
-    known = causes()
+    known = code_causes()
     subjects = group_pairs((about_code(code), code) for code in TITLES)
     for (about, page), codes in subjects.items():
         topic = page.rpartition(" ")[2]
@@ -87,34 +87,37 @@ def _codes() -> Iterator[str]:
             yield "".join(f" {sentence}" for sentence in known.get(code, ())) + "\n"
 
 
-def _groups(index: str) -> dict[str, list[str]]:
+def _group_topics(index: str) -> dict[str, list[str]]:
     """Map each heading of the index to the topics that it links, and add the page of codes."""
     sections = (section.partition("\n") for section in index.split("\n## ")[1:])
     return {heading: _TOPIC.findall(body) for heading, _, body in sections} | {"Codes": ["codes"]}
 
 
-def title(text: str) -> str:
+def page_title(text: str) -> str:
     """Return the title of a page."""
     return text.partition("\n")[0].lstrip("# ").replace("`", "")
 
 
-def _first(text: str) -> str:
+def _first_sentence(text: str) -> str:
     """Return the first sentence of a page, without links."""
     body = _HEADING.sub("", text, count=1).partition("\n\n")[0]
     plain = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", " ".join(body.split()))
     return re.split(r"[.:](?: |$)", plain, maxsplit=1)[0] + "."
 
 
-def _llms(texts: Mapping[str, str], groups: Mapping[str, list[str]]) -> str:
+def _llms_index(texts: Mapping[str, str], groups: Mapping[str, list[str]]) -> str:
     """Return an index for language models, as llmstxt.org describes it."""
     text = f"# fabricc\n\n> {_LEAD}\n"
     for heading, topics in groups.items():
-        lines = (f"- [{title(texts[topic])}]({topic}.md): {_first(texts[topic])}\n" for topic in topics)
+        lines = (
+            f"- [{page_title(texts[topic])}]({topic}.md): {_first_sentence(texts[topic])}\n"
+            for topic in topics
+        )
         text += f"\n## {heading}\n\n{''.join(lines)}"
     return text
 
 
-def _configuration(groups: Mapping[str, list[str]]) -> str:
+def _site_configuration(groups: Mapping[str, list[str]]) -> str:
     nav: list[object] = [{"fabricc": "index.md"}]
     nav += [{heading: [f"{topic}.md" for topic in topics]} for heading, topics in groups.items()]
     settings = {

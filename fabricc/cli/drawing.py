@@ -27,24 +27,26 @@ _WHOLE = 10_000
 """Columns of what is no terminal: each row of a table on one line, for those who search and cut."""
 
 
-def width() -> int:
+def terminal_width() -> int:
     """Return the columns of the terminal, 80 without one."""
     return Console().width
 
 
-def page(text: str) -> str:
+def render_page(text: str) -> str:
     """Return a page of Markdown laid out for the terminal."""
     from rich.markdown import (
         Markdown as Page,  # with its parser as long to import as all the rest of rich; for `docs` alone
     )
 
-    console = Console(highlight=False, no_color="NO_COLOR" in os.environ, width=min(width(), _WIDEST_PAGE))
+    console = Console(
+        highlight=False, no_color="NO_COLOR" in os.environ, width=min(terminal_width(), _WIDEST_PAGE)
+    )
     with console.capture() as captured:
         console.print(Page(text, hyperlinks=False))
     return captured.get()
 
 
-def parts(shown: Iterable[Part]) -> str:
+def render_parts(shown: Iterable[Part]) -> str:
     """Return lines in their style, and tables."""
     room = None if sys.stdout.isatty() else _WHOLE
     console = Console(highlight=False, no_color="NO_COLOR" in os.environ, width=room)
@@ -59,18 +61,18 @@ def parts(shown: Iterable[Part]) -> str:
             else:
                 if part.title:
                     console.print(Text(safe_line(part.title), "bold"), soft_wrap=True)
-                console.print(_drawn(part, console.width), soft_wrap=not part.title)
+                console.print(_draw_table(part, console.width), soft_wrap=not part.title)
     return captured.get()
 
 
-def _drawn(table: Table, room: int) -> Drawn:
+def _draw_table(table: Table, room: int) -> Drawn:
     drawn = Drawn(box=box.SIMPLE_HEAD if table.title else None, pad_edge=False, header_style="bold")
     rows = [
         [f"{cell:,}" if type(cell) in (int, float) else safe_line(str(cell)) for cell in row]
         for row in table.rows
     ]
     columns = list(zip(map(safe_line, table.head), *rows, strict=True))
-    widths = _widths(columns, room) if table.title else [None] * len(columns)
+    widths = _column_widths(columns, room) if table.title else [None] * len(columns)
     for index, ((name, *_), width) in enumerate(zip(columns, widths, strict=True)):
         numeric = table.title and all(isinstance(row[index], int | float) for row in table.rows)
         drawn.add_column(
@@ -84,7 +86,7 @@ def _drawn(table: Table, room: int) -> Drawn:
     return drawn
 
 
-def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
+def _column_widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
     """Return the width of each column: its longest cell, reduced from the widest column on if room is short.
 
     No column gets narrower than its longest word while another can; rich itself would cut words.

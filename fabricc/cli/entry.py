@@ -119,7 +119,7 @@ class Verbs(click.Group):
         try:
             return super().invoke(ctx)
         except FindingsError as error:
-            _tell(ctx, error.diagnostics, error.sources)
+            _report_error(ctx, error.diagnostics, error.sources)
             return exit_status(error.diagnostics) if error.status is None else error.status
         except BrokenPipeError:  # click would end with 1, which means that the input is wrong
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -127,11 +127,13 @@ class Verbs(click.Group):
         except _OF_CLICK:
             raise
         except Exception as error:
-            _tell(ctx, [_failed(error)])
+            _report_error(ctx, [_failure_finding(error)])
         return ENVIRONMENT
 
 
-def _tell(ctx: click.Context, found: Sequence[Diagnostic], sources: Mapping[str, str] | None = None) -> None:
+def _report_error(
+    ctx: click.Context, found: Sequence[Diagnostic], sources: Mapping[str, str] | None = None
+) -> None:
     """Report the error that ended a verb, in the requested format."""
     output.tell(found, ctx.meta.get(output.FORMAT, "text"), sources or {})
 
@@ -147,7 +149,7 @@ def cli() -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    _opened()
+    _open_streams()
     _limit_reading()
     try:
         status: Any = cli.main(arguments, prog_name="fabricc", standalone_mode=False)
@@ -163,7 +165,7 @@ def run(arguments: list[str] | None = None) -> int:
         output.err("fabricc: interrupted; nothing was changed by half")
         return INTERRUPTED
     except Exception as error:  # also where standard output takes nothing, be it what is wrong
-        output.tell([_failed(error)], "text", {})
+        output.tell([_failure_finding(error)], "text", {})
         return ENVIRONMENT
     return status if isinstance(status, int) else 0
 
@@ -175,14 +177,14 @@ def _limit_reading() -> None:
         set_boundary(Path(root), *([Path(also)] if also else []))
 
 
-def _opened() -> None:
+def _open_streams() -> None:
     """Open closed standard streams on the null device, so that no other file gets their numbers."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
-def _failed(error: Exception) -> Diagnostic:
+def _failure_finding(error: Exception) -> Diagnostic:
     """Return a failure of the system, or a defect in one line; its traceback goes to standard error on request."""
     if isinstance(error, OSError):
         place = f"{error.filename!s}: " if error.filename else ""

@@ -12,11 +12,11 @@ from fabricc.base.diagnostics import Diagnostic, FindingsError
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Line
 from fabricc.cli import options, output
-from fabricc.cli.catalog_words import explained
-from fabricc.cli.words import subjects
+from fabricc.cli.catalog_words import complete_explained
+from fabricc.cli.words import complete_subjects
 from fabricc.compiler.result import exit_status
-from fabricc.review.explain.answer import alone, answer
-from fabricc.review.explain.text import lines, plain
+from fabricc.review.explain.answer import answer_question, is_complete
+from fabricc.review.explain.text import as_plain, explanation_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,8 +27,8 @@ _STYLES = {"title": "bold", "name": "bold cyan", "label": "dim", "plain": ""}
 
 
 @click.command("explain")
-@click.argument("first", metavar="SPEC|TREE|FILE:LINE|CODE", shell_complete=explained)
-@click.argument("words", metavar="[SUBJECT] [FACT]", nargs=-1, shell_complete=subjects)
+@click.argument("first", metavar="SPEC|TREE|FILE:LINE|CODE", shell_complete=complete_explained)
+@click.argument("words", metavar="[SUBJECT] [FACT]", nargs=-1, shell_complete=complete_subjects)
 @click.option(
     "--spec", type=options.PATH, help="The spec of a line's tree, if it is not found automatically."
 )
@@ -46,7 +46,7 @@ def command(first: str, words: tuple[str, ...], spec: Path | None, format_: str)
     cluster.yaml su001-tor1a:Ethernet8 ecn   some of its settings
     build/zone/switches/su001-tor1a/frr.conf:103   a line of a built tree
     """  # noqa: D301
-    if not words and not alone(first):
+    if not words and not is_complete(first):
         raise click.UsageError(
             f"'{first}' is neither a code nor a line of a built tree; of a spec, say what to explain: an address, "
             "an ASN, a device or DEVICE:PORT."
@@ -55,7 +55,7 @@ def command(first: str, words: tuple[str, ...], spec: Path | None, format_: str)
     found: Iterable[Diagnostic]
     sources: Mapping[str, str]
     try:
-        answered = answer(first, words, spec)
+        answered = answer_question(first, words, spec)
         explanation, found, sources = answered.explanation, answered.findings, answered.sources
     except FindingsError as error:
         found, sources = error.diagnostics, error.sources
@@ -64,16 +64,16 @@ def command(first: str, words: tuple[str, ...], spec: Path | None, format_: str)
     else:
         output.tell(found, "text", sources)
         if explanation is not None:
-            _show(explanation)
+            _show_explanation(explanation)
     return exit_status(found)
 
 
 def _tell_json(explanation: Explanation | None, found: Iterable[Diagnostic]) -> None:
     findings = [dataclasses.asdict(each) for each in found]
-    whole = {"explanation": plain(explanation) if explanation else None, "findings": findings}
+    whole = {"explanation": as_plain(explanation) if explanation else None, "findings": findings}
     output.document(json_document(whole))
 
 
-def _show(explanation: Explanation) -> None:
-    told = lines(explanation, max(60, min(output.width(), 120)))
+def _show_explanation(explanation: Explanation) -> None:
+    told = explanation_lines(explanation, max(60, min(output.width(), 120)))
     output.show(Line(each.text, _STYLES[each.style]) for each in told)

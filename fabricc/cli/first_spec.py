@@ -68,7 +68,7 @@ def systems_of(model: SwitchModel) -> list[str]:
     """Return the systems with their newest known release that run on a switch, SONiC first: it is on most models."""
     found = []
     for name in sorted(model.support, key=lambda each: (each != "sonic", each)):
-        releases = back_ends.load(name).releases if name in back_ends.names() else ()
+        releases = back_ends.load(name).releases if name in back_ends.list_names() else ()
         default = back_ends.load(name).default_release if releases else ""
         if default and runs_release(model, name, default):
             found.append(f"{name}-{default}")

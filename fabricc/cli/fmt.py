@@ -44,7 +44,7 @@ def command(files: tuple[Path, ...], check: bool, changed: bool, format_: str) -
             continue
         rewritten += 1
         if check:
-            found.append(_differs(path, text, laid_out))
+            found.append(_report_unformatted(path, text, laid_out))
             continue
         try:
             write_file(path, laid_out.encode())
@@ -75,7 +75,7 @@ def _laid_out(path: Path) -> tuple[tuple[Diagnostic, ...], str, str]:
     return tuple(d for d in wrong if d.severity is Severity.ERROR), text, laid_out
 
 
-def _differs(path: Path, text: str, laid_out: str) -> Diagnostic:
+def _report_unformatted(path: Path, text: str, laid_out: str) -> Diagnostic:
     place = Position(str(path), first_difference(text, laid_out))
     remedy = f"Run `fabricc fmt {shlex.quote(str(path))}`."
     return Diagnostic(

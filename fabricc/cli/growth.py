@@ -66,7 +66,7 @@ def cable_table(counts: Mapping[str, int], kinds: Mapping[str, CableKind]) -> _T
     return "Cables", ("link", "cables", "medium", "length, m"), rows
 
 
-def draws(fabric: Fabric) -> dict[str, Draw]:
+def power_by_tier(fabric: Fabric) -> dict[str, Draw]:
     """Return the power of the switches of each tier, and of the hosts of this network."""
     counts = fabric.counts()
     found = {
@@ -91,16 +91,16 @@ def power_table(fabric: Fabric) -> _Table:
         (
             what,
             draw.devices,
-            *_known(draw.typical_w, draw.typical_of),
-            *_known(draw.maximum_w, draw.maximum_of),
+            *_known_power(draw.typical_w, draw.typical_of),
+            *_known_power(draw.maximum_w, draw.maximum_of),
         )
-        for what, draw in draws(fabric).items()
+        for what, draw in power_by_tier(fabric).items()
     ]
     head = ("of", "devices", "typical, W", "known of", "maximum, W", "known of")
     return "Power without optics (the bill of materials counts them)", head, rows
 
 
-def _known(watts: float, number: int) -> tuple[object, int]:
+def _known_power(watts: float, number: int) -> tuple[object, int]:
     return watts if number else "-", number
 
 
@@ -126,7 +126,7 @@ def host_facts_table(fabric: Fabric, spec: ClusterSpec) -> _Table:
     return "Assumed about hosts, because no source confirms it", HostFact._fields, rows
 
 
-def summary(compiled: Compiled, rooms: Iterable[Room]) -> dict[str, object]:
+def growth_summary(compiled: Compiled, rooms: Iterable[Room]) -> dict[str, object]:
     """Return the same as JSON."""
     found: dict[str, object] = {"room": [room._asdict() for room in rooms]}
     if compiled.repinned is not None:

@@ -35,7 +35,7 @@ def command() -> None:
               help="Folder for devices.csv and links.csv; that of the spec otherwise.")  # fmt: skip
 def netbox(path: Path, spec: Path, roles: tuple[str, ...], folder: Path | None) -> int:
     """Write tables of identities from PATH: devices, addresses and cables of a NetBox as JSON or CSV."""
-    stated = dict(_role(each) for each in roles)
+    stated = dict(_parse_role(each) for each in roles)
     export = read_export(path)
     output.tell(export.findings, "text", {})
     if not export.devices:
@@ -59,7 +59,7 @@ def netbox(path: Path, spec: Path, roles: tuple[str, ...], folder: Path | None) 
     return exit_status(tables.findings)
 
 
-def _role(text: str) -> tuple[str, TierName]:
+def _parse_role(text: str) -> tuple[str, TierName]:
     role, _, tier = text.rpartition("=")
     if not role or tier not in list(TierName):
         raise click.BadParameter(f"{text!r} is not ROLE=TIER with tor, spine or core", param_hint="--role")

@@ -52,14 +52,14 @@ _SCHEMA = "cluster.schema.json"
 @click.command("init")
 @click.argument("folder", metavar="[DIR]", type=options.PATH, default=Path())
 @click.option("--cluster", metavar="NAME", help="Name of the cluster. [default: zone-a]")
-@click.option("--hosts", metavar="MODEL", shell_complete=catalog_words.models,
+@click.option("--hosts", metavar="MODEL", shell_complete=catalog_words.complete_models,
               help="Host model of the catalog. [default: dgx-h100]")  # fmt: skip
 @click.option("--count", type=click.IntRange(1, 65536), help="Hosts at the start. [default: 64]")
 @click.option("--capacity", type=click.IntRange(1, 65536),
               help="Hosts that it can grow to. [default: twice the count]")  # fmt: skip
-@click.option("--switches", metavar="MODEL", shell_complete=catalog_words.models,
+@click.option("--switches", metavar="MODEL", shell_complete=catalog_words.complete_models,
               help="Switch model of ToRs and spines. [default: sn5600]")  # fmt: skip
-@click.option("--nos", metavar="NOS", shell_complete=catalog_words.releases,
+@click.option("--nos", metavar="NOS", shell_complete=catalog_words.complete_releases,
               help="Operating system of the switches, with its release. [default: one that runs on it]")  # fmt: skip
 @click.option("--hosts-per-unit", type=click.IntRange(1, 4096),
               help="Hosts that share a set of ToRs. [default: the largest common size that fits]")  # fmt: skip

@@ -12,7 +12,7 @@ import click
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.cli import options, output
-from fabricc.cli.lab_words import labs, nodes, targets
+from fabricc.cli.lab_words import complete_labs, complete_nodes, complete_targets
 from fabricc.operate.lab import demands, faults, growth, lifecycle, logins, observe, recabling, report
 from fabricc.operate.lab import state as states
 from fabricc.operate.lab.export.write import export_topology as write
@@ -27,10 +27,10 @@ def command() -> None:
     """Run the whole compiled fabric on this machine, and compare it with its plan. Needs root."""
 
 
-def _where(verb: Callable[..., Any]) -> Callable[..., Any]:
+def _lab_options(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that select a lab."""
     folder = click.option("--state", type=options.PATH, help="State folder of the lab.")
-    name = click.option("-l", "--lab", "name", shell_complete=labs,
+    name = click.option("-l", "--lab", "name", shell_complete=complete_labs,
                         help="Name of the lab, if there are several.")  # fmt: skip
     return folder(name(verb))
 
@@ -43,7 +43,7 @@ sample_option = click.option(
 )
 
 
-def _open(name: str | None, folder: Path | None) -> Lab:
+def _open_lab(name: str | None, folder: Path | None) -> Lab:
     demands.require_root()
     return Lab.open(states.folder_of(name, folder))
 
@@ -67,7 +67,7 @@ def up(
     ssh: bool,
 ) -> int:
     """Boot the fabric of SPEC: every switch runs FRR, every host is a namespace, every cable a veth pair."""
-    lab, _ = _boot(spec, units, sample, network, state, swap, ssh=ssh)
+    lab, _ = _boot_lab(spec, units, sample, network, state, swap, ssh=ssh)
     where = f"--state {state}" if state else f"-l {lab.record.cluster}"
     output.out(f"Next: `fabricc lab test {where}` compares it with its plan.")
     if ssh:
@@ -79,7 +79,7 @@ def up(
     return 0
 
 
-def _boot(
+def _boot_lab(
     spec: Path,
     units: int | None,
     sample: bool,
@@ -91,7 +91,7 @@ def _boot(
 ) -> tuple[Lab, Network]:
     begin = time.monotonic()
     with output.progress() as bar:
-        ends = (_end(swap[0]), _end(swap[1])) if swap else None
+        ends = (_parse_end(swap[0]), _parse_end(swap[1])) if swap else None
         told = bar or _in_lines()
         lab, source = lifecycle.boot_lab(
             spec, state, units=units, sample=sample, network=part, swap=ends, ssh=ssh, progress=told
@@ -100,7 +100,7 @@ def _boot(
         output.err(f"note: {sentence}")
     network = Network.of(lab, source.fabric)
     output.err(f"waiting for every planned route, {SETTLE_S:.0f} s at most")
-    settled = observe.wait_until_settled(lab, network.predict(network.miswired()), SETTLE_S)
+    settled = observe.wait_until_settled(lab, network.predict(network.miswired_ports()), SETTLE_S)
     if settled is None:
         raise LabError(
             "FAB8016",
@@ -129,13 +129,13 @@ def _in_lines() -> Callable[[str, int, int], None]:
     return tell
 
 
-def _end(text: str) -> tuple[str, str]:
+def _parse_end(text: str) -> tuple[str, str]:
     device, _, port = text.partition(":")
     return device, port
 
 
 @command.command("down")
-@_where
+@_lab_options
 def down(name: str | None, state: Path | None) -> int:
     """Remove a lab, including the remains of a killed run; nothing else is touched."""
     record = lifecycle.take_down_lab(states.folder_of(name, state))
@@ -144,35 +144,35 @@ def down(name: str | None, state: Path | None) -> int:
 
 
 @command.command("status")
-@_where
+@_lab_options
 def status(name: str | None, state: Path | None) -> int:
     """Show each node: its state, its sessions, its memory, and what is broken."""
-    lab = _open(name, state)
+    lab = _open_lab(name, state)
     output.out(f"{lab.record.cluster} in {lab.folder}, from {lab.record.origin}")
-    output.out(*output.columns(observe.list_status(lab)))
+    output.out(*output.align_columns(observe.list_status(lab)))
     for broken, fault in sorted(faults.read_faults(lab).items()):
         output.out(f"broken: {broken}{' (silent)' if fault.silent else ''}")
     return 0
 
 
 @command.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@_where
-@click.argument("node", shell_complete=nodes)
+@_lab_options
+@click.argument("node", shell_complete=complete_nodes)
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED)
 def exec_(name: str | None, state: Path | None, node: str, words: tuple[str, ...]) -> int:
     """Run a command on NODE, for example `vtysh -c 'show bgp summary'`."""
-    command_line = [*_open(name, state).entry(node), *words]
+    command_line = [*_open_lab(name, state).entry(node), *words]
     os.execvp(command_line[0], command_line)
 
 
 @command.command("break")
-@_where
-@click.argument("target", shell_complete=targets)
+@_lab_options
+@click.argument("target", shell_complete=complete_targets)
 @click.option("--silent", is_flag=True,
               help="Drop every packet and leave the carrier up: only timers notice.")  # fmt: skip
 def break_(name: str | None, state: Path | None, target: str, silent: bool) -> int:
     """Take down a link (DEVICE:PORT, either end) or a switch (its name), as when a fiber is cut."""
-    lab = _open(name, state)
+    lab = _open_lab(name, state)
     with states.lock_lab(lab.folder):
         ends = faults.break_target(lab, target, silent=silent)
     output.out(f"{target}: {plural(len(ends), 'link')} {'silent' if silent else 'down'}")
@@ -180,11 +180,11 @@ def break_(name: str | None, state: Path | None, target: str, silent: bool) -> i
 
 
 @command.command("heal")
-@_where
-@click.argument("target", required=False, shell_complete=targets)
+@_lab_options
+@click.argument("target", required=False, shell_complete=complete_targets)
 def heal(name: str | None, state: Path | None, target: str | None) -> int:
     """Restore TARGET, or everything that was broken."""
-    lab = _open(name, state)
+    lab = _open_lab(name, state)
     with states.lock_lab(lab.folder):
         healed = faults.heal_target(lab, target)
     output.out(f"healed: {', '.join(healed) or 'nothing was broken'}")
@@ -192,13 +192,13 @@ def heal(name: str | None, state: Path | None, target: str | None) -> int:
 
 
 @command.command("test")
-@_where
+@_lab_options
 @click.argument("spec", required=False, type=options.PATH)
 @units_option
 @sample_option
 @options.network_option
 @click.option("--quick", is_flag=True, help="Only the steady state and the failure of one up-link.")
-@options.formats(("text", "json", "junit"))
+@options.add_format_option(("text", "json", "junit"))
 def test(
     name: str | None,
     state: Path | None,
@@ -215,7 +215,7 @@ def test(
     """
     if spec is None and (units is not None or sample or network):
         raise click.UsageError("--units, --sample and --network go with SPEC.")
-    lab, running = _boot(spec, units, sample, network, state) if spec else (_open(name, state), None)
+    lab, running = _boot_lab(spec, units, sample, network, state) if spec else (_open_lab(name, state), None)
     try:
         with states.lock_lab(lab.folder), output.progress() as bar:
             trial = try_out(lab, running or network_of(lab), quick=quick, progress=bar)
@@ -230,21 +230,21 @@ def test(
 
 
 @command.command("grow")
-@_where
+@_lab_options
 @options.spec_argument
 @units_option
 @click.option("--cable", is_flag=True,
               help="Only wire and boot what is new: the old switches are `push`'s to change.")  # fmt: skip
 def grow(name: str | None, state: Path | None, spec: Path, units: int | None, cable: bool) -> int:
     """Grow the running lab to SPEC: new devices join, old switches reload, and no datagram may be lost."""
-    lab = _open(name, state)
+    lab = _open_lab(name, state)
     with states.lock_lab(lab.folder):
         step = growth.plan_step(network_of(lab), spec, units, hands=cable)
         if cable:
             growth.add_cables(step)
             joined = len(step.after.lab.nodes) - len(lab.nodes)
             output.out(f"{lab.record.cluster}: {plural(joined, 'new node')} wired and booted")
-            if waiting := step.after.unplugged():
+            if waiting := step.after.unplugged_cables():
                 output.out(
                     f"{plural(len(waiting), 'cable')} to move: `fabricc lab recable` takes the worksheet"
                 )
@@ -258,16 +258,16 @@ def grow(name: str | None, state: Path | None, spec: Path, units: int | None, ca
 
 
 @command.command("recable")
-@_where
+@_lab_options
 @click.argument("worksheet", type=options.PATH)
 @click.option("--round", "number", type=click.IntRange(1), help="Only this round. [default: all, in order]")
 def recable(name: str | None, state: Path | None, worksheet: Path, number: int | None) -> int:
     """Move the cables of WORKSHEET, a recabling.csv of `migrate`; run `grow --cable` with its spec first."""
-    lab = _open(name, state)
+    lab = _open_lab(name, state)
     with states.lock_lab(lab.folder):
         after = recabling.recable_lab(network_of(lab), recabling.read_worksheet(worksheet), number)
     moved = len({*after.lab.record.cables} - {*lab.record.cables})
-    output.out(f"{lab.record.cluster}: {plural(moved, 'cable')} moved, {len(after.unplugged())} to go")
+    output.out(f"{lab.record.cluster}: {plural(moved, 'cable')} moved, {len(after.unplugged_cables())} to go")
     return 0
 
 

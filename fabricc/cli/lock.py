@@ -11,7 +11,7 @@ import click
 from fabricc.base.diagnostics import Position
 from fabricc.base.values import replace
 from fabricc.cli import options, output
-from fabricc.cli.repin import RepinningCommand, announce, repin_option
+from fabricc.cli.repin import RepinningCommand, announce_repinning, repin_option
 from fabricc.compiler.affected_specs import affected_specs
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.finding import own_lock
@@ -66,13 +66,13 @@ def command(
         if not own and (lost := lost_lock(compiled, [Path("build"), spec.parent / "build"])) is not None:
             (wrong if exit_status((lost,)) else found).append(lost)
         if not wrong and check:
-            wrong = _stale(compiled, spec)
+            wrong = _stale_lock(compiled, spec)
             told += [] if wrong else [f"{compiled.lock_path}: as it has to be"]
         elif not wrong:
             try:
                 if format_ == "text":
-                    announce(compiled, output.err)
-                told.append(_written(compiled))
+                    announce_repinning(compiled, output.err)
+                told.append(_write_lock(compiled))
             except EmitError as error:
                 wrong = [error.diagnostic]
         found += wrong
@@ -82,7 +82,7 @@ def command(
     return exit_status(found)
 
 
-def _stale(compiled: Compiled, spec: Path) -> list[Diagnostic]:
+def _stale_lock(compiled: Compiled, spec: Path) -> list[Diagnostic]:
     """Return the finding of `--check` if the lock does not match the spec."""
     if compiled.lock_text == compiled.lock_before:
         return []
@@ -92,5 +92,5 @@ def _stale(compiled: Compiled, spec: Path) -> list[Diagnostic]:
     return [replace(lock_change(compiled), position=place, help=remedy)]
 
 
-def _written(compiled: Compiled) -> str:
+def _write_lock(compiled: Compiled) -> str:
     return f"{compiled.lock_path}: {'written, commit it with the spec' if write_lock(compiled) else 'as it has to be'}"

@@ -49,11 +49,13 @@ class Moment(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 
 @click.command("maintain")
-@click.argument("devices", metavar="DEVICE...", nargs=-1, required=True, shell_complete=words.maintained)
+@click.argument(
+    "devices", metavar="DEVICE...", nargs=-1, required=True, shell_complete=words.complete_maintained
+)
 @options.spec_argument
 @click.option("--window", "minutes", type=Duration(), required=True, help="Duration, such as 2h or 90m.")
 @click.option("--at", "start", type=Moment(), help="Start in the scheduler's local time. [default: now]")
-@click.option("--down", multiple=True, metavar="DEVICE", shell_complete=words.maintained,
+@click.option("--down", multiple=True, metavar="DEVICE", shell_complete=words.complete_maintained,
               help="A device or link that is out of service already; repeatable.")  # fmt: skip
 @click.option("--verified", type=options.PATH, metavar="FILE",
               help="Output of `fabricc verify --format json`: everything down in it counts as an outage.")  # fmt: skip
@@ -70,6 +72,6 @@ def command(**chosen: Any) -> int:
 
     Exit status: 0 it can be done, 1 an error, or existing outages or --keep forbid it.
     """
-    from fabricc.cli.maintaining import maintained  # plans and compares; `--help` and completion do not
+    from fabricc.cli.maintaining import run_maintenance  # plans and compares; `--help` and completion do not
 
-    return maintained(**chosen)
+    return run_maintenance(**chosen)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def maintained(spec: Path, format_: str, **wish: Any) -> int:
+def run_maintenance(spec: Path, format_: str, **wish: Any) -> int:
     """Prepare and report; return the exit status. Keyword arguments have the names of the command's parameters."""
     compiled = compile_spec(spec, ethernet_only=True)
     if not compiled.sound:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fabricc.compiler.compiled import Compiled
 
 
-def migrated(
+def run_migration(
     first: Path, second: Path | None, base: str, keep: Fraction, write: Path | None, format_: str
 ) -> int:
     """Prepare and report, with the arguments of the command; return the exit status.
@@ -34,8 +34,8 @@ def migrated(
     Raises:
         FindingsError: a spec has errors, or a step is not possible.
     """
-    with _deployed(first, second, base) as path:
-        old, new = _sound(path), _sound(second or first)
+    with _deployed_spec(first, second, base) as path:
+        old, new = _compile_sound(path), _compile_sound(second or first)
         with output.progress() as bars:
             found = prepare_migration(old, new, keep, write, bars or (lambda *_: None))
     for stage in found.stages:
@@ -49,7 +49,7 @@ def migrated(
 
 
 @contextmanager
-def _deployed(first: Path, second: Path | None, base: str) -> Iterator[Path]:
+def _deployed_spec(first: Path, second: Path | None, base: str) -> Iterator[Path]:
     """Yield the deployed spec: the first of two, or a revision of the only one."""
     if second is not None:
         yield first
@@ -70,7 +70,7 @@ def _deployed(first: Path, second: Path | None, base: str) -> Iterator[Path]:
         yield path
 
 
-def _sound(path: Path) -> Compiled:
+def _compile_sound(path: Path) -> Compiled:
     compiled = compile_spec(path, ethernet_only=True)
     if not compiled.sound:
         raise FindingsError.of(compiled.diagnostics, compiled.sources)

@@ -21,18 +21,22 @@ _COLUMNS = (
 )
 
 
-def page(model: SwitchModel | HostModel | NicModel) -> list[str]:
+def render_model(model: SwitchModel | HostModel | NicModel) -> list[str]:
     """Return the lines of a model's page; sources are numbered and listed at its end."""
     sources: dict[str, int] = {}
     lines = [f"{model.name}: {model.title}"]
     if isinstance(model, SwitchModel):
-        lines += [*_runs(model, sources), "", "cages"]
+        lines += [*_support_lines(model, sources), "", "cages"]
         lines += [
             f"  {_cages(group):<{_CAGE_WIDTH}}  {_mark(sources, source_of(model.sources, f'cages.{index}'))}".rstrip()
             for index, group in enumerate(model.cages)
         ]
         for title, field, meaning in _COLUMNS:
-            lines += ["", f"lossless table, {title} in bytes: {meaning}", *_table(model.buffers.rows, field)]
+            lines += [
+                "",
+                f"lossless table, {title} in bytes: {meaning}",
+                *_lossless_table(model.buffers.rows, field),
+            ]
         tables = dict.fromkeys(
             source_of(model.sources, path) for path, _ in figure_leaves(model) if "rows." in path
         )
@@ -57,7 +61,7 @@ def page(model: SwitchModel | HostModel | NicModel) -> list[str]:
     return lines
 
 
-def _runs(model: SwitchModel, sources: dict[str, int]) -> Iterator[str]:
+def _support_lines(model: SwitchModel, sources: dict[str, int]) -> Iterator[str]:
     """Yield the first release of each NOS on the switch, and the files of the SKU that belong together."""
     if not model.nos:
         yield f"runs: nothing that fabricc renders{': ' if model.listed else ''}{model.listed}"
@@ -82,7 +86,7 @@ def _cages(group: CageGroup) -> str:
     return f"{group.first}-{last}: lanes {group.lanes}, {uses}{service}"
 
 
-def _table(rows: tuple[HeadroomRow, ...], field: str) -> Iterator[str]:
+def _lossless_table(rows: tuple[HeadroomRow, ...], field: str) -> Iterator[str]:
     """Yield the lossless rows: a line for each speed, a column for each length of cable."""
     cells = {(row.speed_gbps, row.cable_m): f"{getattr(row, field):,}" for row in rows}
     lengths = sorted({row.cable_m for row in rows})

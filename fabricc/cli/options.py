@@ -77,27 +77,29 @@ class Group(click.Group):
             formatter.write_dl([(name, text.partition(". ")[0].rstrip(".") + ".") for name, text in told])
 
 
-def formats(
+def add_format_option(
     names: Sequence[str], help_: str = "How it is told on standard output, to people or programs."
 ) -> Callable[[Any], Any]:
     """Add `--format` with the first name as default; errors use it, too."""
 
-    def noted(context: click.Context, _option: click.Parameter, format_: str) -> str:
+    def note_format(context: click.Context, _option: click.Parameter, format_: str) -> str:
         context.meta[FORMAT] = format_
         return format_
 
     return click.option(
-        "--format", "format_", type=click.Choice(names), default=names[0], show_default=True, callback=noted,
+        "--format", "format_", type=click.Choice(names), default=names[0], show_default=True, callback=note_format,
         is_eager=True, help=help_,
     )  # fmt: skip
 
 
 def data_option(*help_: str) -> Callable[[Any], Any]:
     """Add `--format` to verbs that print results for people or programs."""
-    return formats(("text", "json"), *help_)
+    return add_format_option(("text", "json"), *help_)
 
 
-format_option = formats(FORMATS, "Format of findings; all but text go to standard output, for machines.")
+format_option = add_format_option(
+    FORMATS, "Format of findings; all but text go to standard output, for machines."
+)
 jobs_option = click.option("--jobs", "-j", type=click.IntRange(1, 256),
                            help="Worker processes. [default: one per CPU]")  # fmt: skip
 

@@ -23,7 +23,7 @@ from fabricc.base.foreign.screen import break_line
 from fabricc.base.foreign.text import Terminal, neutral_text
 from fabricc.base.patterns import pattern
 from fabricc.cli.places import in_repository, with_places
-from fabricc.review.explain.codes import causes
+from fabricc.review.explain.codes import code_causes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -44,64 +44,64 @@ def out(*lines: str) -> None:
     if sys.stdout.isatty():
         room = width()
         lines = tuple(part for each in lines for part in break_line(each, room))
-    _print(lines, sys.stdout)
+    _print_lines(lines, sys.stdout)
 
 
 def verbatim(*lines: str) -> None:
     """Print lines for a program or a file on standard output like `out`, but without line breaks."""
-    _print(lines, sys.stdout)
+    _print_lines(lines, sys.stdout)
 
 
 def err(*lines: str) -> None:
     """Print lines on standard error like `out`."""
-    _print(lines, sys.stderr)
+    _print_lines(lines, sys.stderr)
 
 
 def document(text: Rendered | Markdown) -> None:
     """Print a whole document on standard output, as UTF-8."""
-    _echo(text.encode(), sys.stdout)
+    _echo_text(text.encode(), sys.stdout)
 
 
 def page(text: str, laid_out: Callable[[str], str]) -> None:
     """Print a page of ours: Markdown as it is; on a terminal the result of `laid_out`, rendered, in a pager."""
     if not sys.stdout.isatty():
-        _write(text, sys.stdout)
+        _write_text(text, sys.stdout)
         return
     from fabricc.cli import drawing  # rich; see `width`
 
-    click.echo_via_pager(neutral_text(drawing.page(laid_out(text))), color=True)
+    click.echo_via_pager(neutral_text(drawing.render_page(laid_out(text))), color=True)
 
 
 def show(parts: Iterable[Part]) -> None:
     """Print styled lines and tables on standard output."""
     from fabricc.cli import drawing  # rich; see `width`
 
-    shown = drawing.parts(parts)
+    shown = drawing.render_parts(parts)
     if not sys.stdout.isatty():
         shown = _TRAILING.sub("", shown)
-    _write(shown, sys.stdout)
+    _write_text(shown, sys.stdout)
 
 
 def width() -> int:
     """Return the columns of the terminal, 80 without one."""
     from fabricc.cli import drawing  # rich takes as long to import as many verbs to run: where it draws alone
 
-    return drawing.width()
+    return drawing.terminal_width()
 
 
-def _print(lines: Sequence[str], stream: TextIO) -> None:
+def _print_lines(lines: Sequence[str], stream: TextIO) -> None:
     if lines:
-        _write(Terminal("\n").join([*lines, Terminal()]), stream)
+        _write_text(Terminal("\n").join([*lines, Terminal()]), stream)
 
 
-def _write(text: str, stream: TextIO) -> None:
+def _write_text(text: str, stream: TextIO) -> None:
     """Print laid-out text: no CI runner obeys anything in it, and characters that cannot be encoded are escaped."""
     encoding = stream.encoding or "utf-8"
     shown = neutral_text(text).encode(encoding, "backslashreplace").decode(encoding)
-    _echo(shown, stream)
+    _echo_text(shown, stream)
 
 
-def _echo(shown: str | bytes, stream: TextIO) -> None:
+def _echo_text(shown: str | bytes, stream: TextIO) -> None:
     """Print; output that standard error does not accept is lost.
 
     Raises:
@@ -125,7 +125,7 @@ def tell(diagnostics: Sequence[Diagnostic], format_: str, sources: Mapping[str, 
             terminal = sys.stderr.isatty()
             colour = terminal and "NO_COLOR" not in os.environ
             columns = width() if terminal else None
-            _write(render_text(diagnostics, sources, colour=colour, width=columns), sys.stderr)
+            _write_text(render_text(diagnostics, sources, colour=colour, width=columns), sys.stderr)
         return
     findings_document(diagnostics, format_)
 
@@ -140,18 +140,18 @@ def findings_document(diagnostics: Iterable[Diagnostic], format_: str) -> None:
     if format_ in ("sarif", "github"):
         diagnostics = in_repository(with_places(diagnostics) if format_ == "sarif" else diagnostics)
     if format_ == "sarif":
-        advice = causes()
+        advice = code_causes()
     document(rendered(diagnostics, format_, advice))
 
 
-def tally(diagnostics: Iterable[Diagnostic]) -> str:
+def count_findings(diagnostics: Iterable[Diagnostic]) -> str:
     """Return the findings as numbers: `2 errors, 1 warning`, or `no findings`."""
     counts = Counter(each.severity.value for each in diagnostics)
     parts = [plural(counts[name], name) for name in ("error", "warning", "note") if name in counts]
     return ", ".join(parts) or "no findings"
 
 
-def columns(rows: Iterable[Sequence[str]]) -> list[str]:
+def align_columns(rows: Iterable[Sequence[str]]) -> list[str]:
     """Return lines of aligned columns."""
     table = list(rows)
     wide = [max(map(len, cells)) for cells in zip(*table, strict=True)]
@@ -170,7 +170,7 @@ def progress() -> Iterator[Bars | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from fabricc.cli.bars import bars  # rich; see `width`
+    from fabricc.cli.bars import show_bars  # rich; see `width`
 
-    with bars() as shown:
+    with show_bars() as shown:
         yield shown

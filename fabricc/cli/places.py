@@ -41,11 +41,11 @@ def in_repository(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 def with_places(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return the findings, those without a place at the first line of what the command line names."""
-    place = Position(_named(), 1)
+    place = Position(_named_path(), 1)
     return [each if each.position else replace(each, position=place) for each in diagnostics]
 
 
-def _named() -> str:
+def _named_path() -> str:
     """Return the first path among the arguments of the verb."""
     context = click.get_current_context(silent=True)
     values = [context.params.get(each.name or "") for each in context.command.params] if context else []

@@ -122,9 +122,9 @@ def command(
         wanted = bill.Wanted(bom_file, labels_file, elevations_file, places_file, spares)
     compiled = compile_spec(spec, repin=repin, ethernet_only=alternatives)
     if alternatives:
-        from fabricc.cli.alternatives import Wish, show  # few plans request them
+        from fabricc.cli.alternatives import Wish, show_shapes  # few plans request them
 
-        return show(compiled, Wish(prices_file, write), format_)
+        return show_shapes(compiled, Wish(prices_file, write), format_)
     if compiled.infiniband is not None:
         from fabricc.cli.plan_infiniband import show_plan  # no fabric of Ethernet needs it
 
@@ -133,35 +133,37 @@ def command(
         )
     parts = [compiled, *compiled.networks.values()]
     planned = [(part, part.planned) for part in parts if part.planned is not None]
-    found = (*compiled.diagnostics, *chain.from_iterable(map(_full, parts)))
-    sheets = {_name(part): _sheets(part) for part in parts} if qos or picture or csv_folder else {}
+    found = (*compiled.diagnostics, *chain.from_iterable(map(_full_networks, parts)))
+    sheets = (
+        {_network_name(part): _network_sheets(part) for part in parts} if qos or picture or csv_folder else {}
+    )
     bought: Bought | None = None
     if wanted is not None and compiled.planned is not None:
-        owned = [(_label(part), part.spec, fabric) for part, fabric in planned]
-        bought = bill.bought(wanted, owned, "ethernet")
+        owned = [(_table_label(part), part.spec, fabric) for part, fabric in planned]
+        bought = bill.list_parts(wanted, owned, "ethernet")
         found = (*found, *bought.findings)
     computed, written = compiled.planned or compiled.draft, []  # before any output: it may fail
     if picture is not None and computed is not None:
-        panels = [panel for part in parts for panel in _panels(part, sheets[_name(part)])]
-        _draw(f"{computed.cluster}: lossless thresholds", panels, picture)
+        panels = [panel for part in parts for panel in _draw_panels(part, sheets[_network_name(part)])]
+        _write_picture(f"{computed.cluster}: lossless thresholds", panels, picture)
         written.append(str(picture))
     if csv_folder is not None and compiled.planned is not None:
         for part, fabric in planned:
-            folder = csv_folder / _name(part)
-            names = _write_csv(fabric, sheets[_name(part)], folder)
+            folder = csv_folder / _network_name(part)
+            names = _write_csv(fabric, sheets[_network_name(part)], folder)
             written.append(f"{folder}: {', '.join(names)}")
     if wanted is not None and bought is not None:
-        written += bill.write(wanted, bought)
+        written += bill.write_files(wanted, bought)
     if proposal_file is not None and compiled.planned is not None:
         written.append(_propose([fabric for _, fabric in planned], RackLayout(*rack_layout), proposal_file))
     if format_ == "json":
-        output.document(_json(compiled, found, sheets if qos else None))
+        output.document(_render_json(compiled, found, sheets if qos else None))
     else:
         output.tell(found, "text", compiled.sources)
         for part in parts:
-            output.show(_shown(part, sheets[_name(part)] if qos else None))
-            if qos and part.planned is not None and not sheets[_name(part)]:
-                output.out(f"{_label(part)}No lossless class: there is nothing to compute.")
+            output.show(_show_network(part, sheets[_network_name(part)] if qos else None))
+            if qos and part.planned is not None and not sheets[_network_name(part)]:
+                output.out(f"{_table_label(part)}No lossless class: there is nothing to compute.")
         if compiled.planned is not None and not qos and compiled.lock_before is None:
             output.out(
                 f"There is no {compiled.lock_path.name}: nothing is deployed yet, "
@@ -180,42 +182,42 @@ def _propose(fabrics: Sequence[Fabric], layout: RackLayout, file: Path) -> str:
     )
 
 
-def _name(part: Compiled) -> str:
+def _network_name(part: Compiled) -> str:
     """Return the name of a further network; "" for that of the top level."""
     return part.loaded.network.name if part.loaded is not None and part.loaded.network is not None else ""
 
 
-def _label(part: Compiled) -> str:
+def _table_label(part: Compiled) -> str:
     """Return the prefix of the titles of a further network's tables."""
-    return f"{_name(part)}: " if _name(part) else ""
+    return f"{_network_name(part)}: " if _network_name(part) else ""
 
 
-def _full(part: Compiled) -> Iterator[Diagnostic]:
+def _full_networks(part: Compiled) -> Iterator[Diagnostic]:
     """Report networks in which one more unit would be rejected."""
     if part.planned is not None and part.loaded is not None:
         pinned = part.lock_before is not None
         for each in report_full(part.loaded, part.planned, list_rooms(part.planned), pinned=pinned):
-            yield dataclasses.replace(each, message=f"{_label(part)}{each.message}")
+            yield dataclasses.replace(each, message=f"{_table_label(part)}{each.message}")
 
 
-def _sheets(part: Compiled) -> tuple[Sheet, ...]:
+def _network_sheets(part: Compiled) -> tuple[Sheet, ...]:
     """Return the worksheets of a network, including one with errors."""
     computed = part.planned or part.draft
     return list_worksheets(part.loaded, computed) if computed is not None and part.loaded is not None else ()
 
 
-def _shown(part: Compiled, sheets: Sequence[Sheet] | None) -> Iterator[Table]:
+def _show_network(part: Compiled, sheets: Sequence[Sheet] | None) -> Iterator[Table]:
     """Yield the tables of a network: of its worksheets if requested, else of its plan."""
     found: Iterable[_Table] = ()
     if sheets is not None:
         found = _worksheet_tables(sheets)
     elif part.planned is not None and part.loaded is not None:
-        found = chain(growth.repinned_tables(part), _tables(part.planned, part.loaded))
+        found = chain(growth.repinned_tables(part), _plan_tables(part.planned, part.loaded))
     for title, head, rows in found:
-        yield Table(f"{_label(part)}{title}", head, rows)
+        yield Table(f"{_table_label(part)}{title}", head, rows)
 
 
-def _json(
+def _render_json(
     compiled: Compiled, found: Iterable[object], sheets: Mapping[str, Sequence[Sheet]] | None
 ) -> Rendered:
     findings = [dataclasses.asdict(d) for d in found]  # type: ignore[call-overload]
@@ -231,23 +233,23 @@ def _part_json(part: Compiled, sheets: Mapping[str, Sequence[Sheet]] | None) -> 
         "plan": tables.fabric_summary(fabric, spec.assumptions) if fabric and spec else None
     }
     if fabric is not None:
-        found |= growth.summary(part, list_rooms(fabric))
+        found |= growth.growth_summary(part, list_rooms(fabric))
         if not fabric.network:
             found["host_facts"] = [fact._asdict() for fact in host_facts(fabric, spec)] if spec else []
-        found["power"] = {what: draw._asdict() for what, draw in growth.draws(fabric).items()}
+        found["power"] = {what: draw._asdict() for what, draw in growth.power_by_tier(fabric).items()}
     if sheets is not None:
-        found["worksheet"] = tables.worksheet_summary(sheets[_name(part)])
+        found["worksheet"] = tables.worksheet_summary(sheets[_network_name(part)])
     return found
 
 
-def _panels(part: Compiled, sheets: Iterable[Sheet]) -> list[Panel]:
+def _draw_panels(part: Compiled, sheets: Iterable[Sheet]) -> list[Panel]:
     return [
-        panel_of(f"{_label(part)}{s.switches}, {s.model.title}: {s.profile.name}", s.profile, s.rows)
+        panel_of(f"{_table_label(part)}{s.switches}, {s.model.title}: {s.profile.name}", s.profile, s.rows)
         for s in sheets
     ]
 
 
-def _draw(title: str, panels: Sequence[Panel], file: Path) -> None:
+def _write_picture(title: str, panels: Sequence[Panel], file: Path) -> None:
     """Write the picture; an installed program renders a .png.
 
     Raises:
@@ -255,10 +257,10 @@ def _draw(title: str, panels: Sequence[Panel], file: Path) -> None:
         EmitError: the file cannot be written.
     """
     text = draw_svg(title, panels)
-    write_file(file, text.encode() if file.suffix == ".svg" else _png(text))
+    write_file(file, text.encode() if file.suffix == ".svg" else _render_png(text))
 
 
-def _png(text: str) -> bytes:
+def _render_png(text: str) -> bytes:
     for program, arguments in _RENDERERS:
         if (found := programs.find_program(program)) is not None:
             done = subprocess.run(
@@ -315,7 +317,7 @@ def _worksheet_tables(sheets: Iterable[Sheet]) -> Iterator[_Table]:
         yield title, ("step", "value", "unit", "rule or source"), rows
 
 
-def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
+def _plan_tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     """Yield every table: title, column names, rows."""
     samples = [fabric.switch(switch_id) for switch_id in fabric.kinds()]
     counts, shape = fabric.counts(), fabric.shape
@@ -361,7 +363,8 @@ def _tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     ]
     yield "BGP", ("tier", "for example", "ASN", "router ID", "sessions", "maximum paths"), bgp
     classes = [
-        (c.name, c.priority, ranges(c.dscps), _kind(c.lossless, c.strict, c.weight_percent), "yes" if c.ecn else "no")
+        (c.name, c.priority, ranges(c.dscps), _class_kind(c.lossless, c.strict, c.weight_percent),
+            "yes" if c.ecn else "no")
         for c in samples[0].qos.classes
     ]  # fmt: skip
     yield "Traffic classes", ("class", "priority", "DSCP", "service", "ECN"), classes
@@ -395,6 +398,6 @@ def _ways_out(fabric: Fabric) -> Iterator[tuple[object, ...]]:
             yield party.name, routed, switch, port, own, far, link.speed_gbps, link.medium, link.cable_m
 
 
-def _kind(lossless: bool, strict: bool, weight: int) -> str:
+def _class_kind(lossless: bool, strict: bool, weight: int) -> str:
     base = "lossless, " if lossless else ""
     return base + ("strict priority" if strict else f"weight {weight} %")

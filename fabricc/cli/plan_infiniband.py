@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fabricc.back.infiniband.tables import class_rows, partition_rows, plan_files, summary
+from fabricc.back.infiniband.tables import class_rows, fabric_summary, partition_rows, plan_files
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Table
@@ -55,7 +55,7 @@ def show_plan(
         raise click.UsageError("--qos and --plot are of lossless Ethernet; InfiniBand has link credits.")
     pinned = compiled.lock_before is not None
     found = (*compiled.diagnostics, *report_full(spec, ib.wiring, list_rooms(ib), pinned=pinned))
-    bought = bill.bought(wanted, [("", spec, ib.wiring)], "infiniband") if wanted else None
+    bought = bill.list_parts(wanted, [("", spec, ib.wiring)], "infiniband") if wanted else None
     found = (*found, *bought.findings) if bought else found
     written = []  # before any output: it may fail
     if csv_folder is not None:
@@ -66,28 +66,28 @@ def show_plan(
         names = [name for name, _ in files]
         written.append(f"{csv_folder}: {', '.join(names)}")
     if wanted is not None and bought is not None:
-        written += bill.write(wanted, bought)
+        written += bill.write_files(wanted, bought)
     if format_ == "json":
-        output.document(_json(ib, compiled, found))
+        output.document(_render_json(ib, compiled, found))
     else:
         output.tell(found, "text", compiled.sources)
-        output.show(starmap(Table, chain(growth.repinned_tables(compiled), _tables(ib, compiled))))
+        output.show(starmap(Table, chain(growth.repinned_tables(compiled), _plan_tables(ib, compiled))))
     output.err(*written)
     return exit_status(found)
 
 
-def _json(ib: InfinibandFabric, compiled: Compiled, found: Iterable[object]) -> Rendered:
+def _render_json(ib: InfinibandFabric, compiled: Compiled, found: Iterable[object]) -> Rendered:
     assumptions = compiled.spec.assumptions
     whole = {
-        "plan": summary(ib, assumptions),
+        "plan": fabric_summary(ib, assumptions),
         "findings": [dataclasses.asdict(each) for each in found],  # type: ignore[call-overload]
         "host_facts": [fact._asdict() for fact in host_facts(ib.wiring, compiled.spec)],
-        "power": {what: draw._asdict() for what, draw in growth.draws(ib.wiring).items()},
-    } | growth.summary(compiled, list_rooms(ib))
+        "power": {what: draw._asdict() for what, draw in growth.power_by_tier(ib.wiring).items()},
+    } | growth.growth_summary(compiled, list_rooms(ib))
     return json_document(whole, sort_keys=True)
 
 
-def _tables(ib: InfinibandFabric, compiled: Compiled) -> Iterator[_Table]:
+def _plan_tables(ib: InfinibandFabric, compiled: Compiled) -> Iterator[_Table]:
     """Yield every table: title, column names, rows."""
     wiring, counts = ib.wiring, ib.counts()
     hosts, subnets = plural(counts["hosts"], "host"), plural(ib.planes, "subnet")

@@ -9,7 +9,7 @@ import click
 
 from fabricc.cli import options
 from fabricc.cli.shares import Share
-from fabricc.cli.words import switches
+from fabricc.cli.words import complete_switches
 
 
 @click.command("push")
@@ -43,7 +43,7 @@ from fabricc.cli.words import switches
 @options.signature_option
 @click.option("--journal", type=options.PATH,
               help="The journal. [default: ~/.local/state/fabricc/push/<cluster>.sqlite]")  # fmt: skip
-@click.option("--only", multiple=True, metavar="SWITCH", shell_complete=switches,
+@click.option("--only", multiple=True, metavar="SWITCH", shell_complete=complete_switches,
               help="Only this switch; repeatable.")  # fmt: skip
 @click.option("--keep", type=Share(), default="75%", show_default=True,
               help="Share of its paths that every rail, plane and switch keeps at each step.")  # fmt: skip
@@ -107,6 +107,6 @@ def command(mode: str | None, rollback: int | None, inventory_out: Path | None, 
         raise click.UsageError("--images are for a --hook.")
     if chosen["format_"] != "text" and inventory_out is not None:
         raise click.UsageError("--inventory-out writes files: leave --format out.")
-    from fabricc.cli.pushing import pushed  # loads the drivers, unlike `--help`
+    from fabricc.cli.pushing import run_push  # loads the drivers, unlike `--help`
 
-    return pushed(mode, rollback, inventory_out, chosen)
+    return run_push(mode, rollback, inventory_out, chosen)

@@ -42,7 +42,9 @@ _OPTIONS = tuple(one.name for one in fields(Options))
 """Each is named as its parameter of the command line is; `drain` by its contrary, `no_drain`."""
 
 
-def pushed(mode: str | None, rollback: int | None, inventory_out: Path | None, chosen: dict[str, Any]) -> int:
+def run_push(
+    mode: str | None, rollback: int | None, inventory_out: Path | None, chosen: dict[str, Any]
+) -> int:
     """Run the requested mode and report; return the exit status.
 
     Args:
@@ -51,19 +53,19 @@ def pushed(mode: str | None, rollback: int | None, inventory_out: Path | None, c
         inventory_out: folder for the inventory of another tool.
         chosen: the other options by their parameters' names.
     """
-    setting = _setting(chosen, mode)
+    setting = _make_setting(chosen, mode)
     if inventory_out is not None:
-        return _export(setting, inventory_out)
+        return _export_inventory(setting, inventory_out)
     if mode == "status":
-        return _status(setting.journal, chosen["number"], chosen["format_"])
+        return _show_status(setting.journal, chosen["number"], chosen["format_"])
     if mode in ("plan", "dry-run"):
-        return _preview(setting, chosen["format_"], ask=mode == "dry-run")
+        return _show_preview(setting, chosen["format_"], ask=mode == "dry-run")
     if mode == "try":
-        return _try(setting, chosen["ledger"], chosen["format_"], record=chosen["record"])
+        return _run_trial(setting, chosen["ledger"], chosen["format_"], record=chosen["record"])
     return _carry_out(setting, mode, rollback, chosen["format_"])
 
 
-def _setting(chosen: dict[str, Any], mode: str | None) -> Setting:
+def _make_setting(chosen: dict[str, Any], mode: str | None) -> Setting:
     digest = (chosen["tree_digest"] or "").lower().removeprefix("sha256:")
     source = read_source(
         chosen["tree"], chosen["spec"], lock=chosen["lock"], digest=digest, network=chosen["network"]
@@ -81,12 +83,12 @@ def _setting(chosen: dict[str, Any], mode: str | None) -> Setting:
         frozenset(chosen["allow_lockout"]),
     )
     return Setting(
-        source, access, path, options, only=chosen["only"], stated=_stated(), vouched=bool(digest),
-        login_known=not unasked, consents=consents, hook=_hook(source, chosen), taken=frozenset(chosen["taken"]),
+        source, access, path, options, only=chosen["only"], stated=_stated_options(), vouched=bool(digest),
+        login_known=not unasked, consents=consents, hook=_load_hook(source, chosen), taken=frozenset(chosen["taken"]),
     )  # fmt: skip
 
 
-def _hook(source: BuiltTree, chosen: dict[str, Any]) -> Hook | None:
+def _load_hook(source: BuiltTree, chosen: dict[str, Any]) -> Hook | None:
     """Return the named hook after a check of its images.
 
     Raises:
@@ -111,7 +113,7 @@ def _journal_name(fabric: Fabric) -> str:
 
 
 @contextmanager
-def _attended(setting: Setting) -> Iterator[Setting]:
+def _attended_setting(setting: Setting) -> Iterator[Setting]:
     """Yield the setting for an attended run: progress is shown, and Ctrl-C, SIGTERM and SIGHUP stop the run.
 
     Lines that must stay on the terminal are printed through the reporter, or afterwards. A closed or full terminal ends
@@ -136,7 +138,7 @@ def _attended(setting: Setting) -> Iterator[Setting]:
                 signal.signal(sign, handler)
 
 
-def _stated() -> frozenset[str]:
+def _stated_options() -> frozenset[str]:
     """Return names of run options on the command line."""
     at = click.get_current_context()
     return frozenset(
@@ -146,16 +148,16 @@ def _stated() -> frozenset[str]:
     )
 
 
-def _export(setting: Setting, folder: Path) -> int:
+def _export_inventory(setting: Setting, folder: Path) -> int:
     for path in write_inventory(setting.source.fabric, setting.access, folder):
         output.out(str(path))
     return 0
 
 
-def _preview(setting: Setting, format_: str, *, ask: bool) -> int:
+def _show_preview(setting: Setting, format_: str, *, ask: bool) -> int:
     found: Preview
     if ask:
-        with _attended(setting) as attended:
+        with _attended_setting(setting) as attended:
             found = start.preview_push(attended)
     else:
         found = start.plan_push(setting)
@@ -170,8 +172,8 @@ def _preview(setting: Setting, format_: str, *, ask: bool) -> int:
     return status
 
 
-def _try(setting: Setting, ledger: Path | None, format_: str, *, record: bool) -> int:
-    with _attended(setting) as attended:
+def _run_trial(setting: Setting, ledger: Path | None, format_: str, *, record: bool) -> int:
+    with _attended_setting(setting) as attended:
         found = trying.try_canaries(attended)
     status = _status_of(found, stopped=setting.stop.is_set())
     if record and status != INTERRUPTED:
@@ -200,7 +202,7 @@ def _carry_out(setting: Setting, mode: str | None, rollback: int | None, format_
     if format_ == "text":
         output.tell(remarks, "text", {})
     outcome: Outcome
-    with _attended(setting) as attended:
+    with _attended_setting(setting) as attended:
         if mode == "resume":
             outcome = start.resume_run(attended)
         elif rollback is not None:
@@ -215,7 +217,7 @@ def _carry_out(setting: Setting, mode: str | None, rollback: int | None, format_
     return outcome.exit_status
 
 
-def _status(journal: Path, number: int | None, format_: str) -> int:
+def _show_status(journal: Path, number: int | None, format_: str) -> int:
     runs = start.list_runs(journal, number)
     if format_ == "json":
         output.document(report.status_json(runs))

@@ -109,13 +109,13 @@ def ask(catalog: Catalog) -> Answers:
 def _prompt(question: str, default: str, convert: Callable[[str], _Value]) -> _Value:
     """Repeat the question until an answer is valid."""
 
-    def checked(text: str) -> _Value:
+    def check_answer(text: str) -> _Value:
         try:
             return convert(text.strip())
         except click.UsageError as error:
             raise click.BadParameter(error.message) from None
 
-    answer: _Value = click.prompt(question, default=default, value_proc=checked)
+    answer: _Value = click.prompt(question, default=default, value_proc=check_answer)
     return answer
 
 
@@ -129,7 +129,7 @@ def _has_segments(answers: Answers) -> bool:
 
 def _host_model(text: str, catalog: Catalog) -> str:
     if text not in catalog.hosts:
-        raise click.UsageError(_unknown("host", text, catalog.hosts))
+        raise click.UsageError(_report_unknown("host", text, catalog.hosts))
     if not catalog.hosts[text].gpus:
         raise click.UsageError(
             f"{text} has no GPUs. Take a model with GPUs; add such hosts to the spec later."
@@ -139,13 +139,13 @@ def _host_model(text: str, catalog: Catalog) -> str:
 
 def _switch_model(text: str, catalog: Catalog) -> str:
     if text not in catalog.switches:
-        raise click.UsageError(_unknown("switch", text, catalog.switches))
+        raise click.UsageError(_report_unknown("switch", text, catalog.switches))
     if not systems_of(catalog.switches[text]):
         raise click.UsageError(f"no system of fabricc runs on {text}. `fabricc catalog {text}` shows why.")
     return text
 
 
-def _unknown(kind: str, text: str, names: Mapping[str, object]) -> str:
+def _report_unknown(kind: str, text: str, names: Mapping[str, object]) -> str:
     near = did_you_mean(text, names)
     return f"no {kind} model {text!a} in the catalog. {near or 'Run `fabricc catalog` for the list.'}"
 

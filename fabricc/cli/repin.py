@@ -25,7 +25,7 @@ class RepinningCommand(click.Command):
         return super().parse_args(ctx, [*told, *args[end:]])
 
 
-def _keys(
+def _parse_keys(
     _context: click.Context, _option: click.Parameter, value: tuple[str, ...]
 ) -> tuple[str, ...] | None:
     """Return None without the option, () for the smallest sufficient set, else the keys."""
@@ -37,7 +37,7 @@ def _keys(
     return keys
 
 
-def announce(compiled: Compiled, say: Callable[[str], None]) -> None:
+def announce_repinning(compiled: Compiled, say: Callable[[str], None]) -> None:
     """Report the effect of a repinning, if there is one, before anything is written."""
     if compiled.repinned is not None and compiled.repinned.pins:
         say(f"repinning {compiled.repinned.changes}: {compiled.repinned.touched}")
@@ -45,4 +45,4 @@ def announce(compiled: Compiled, say: Callable[[str], None]) -> None:
 
 def repin_option(help_: str) -> Callable[[Any], Any]:
     """`--repin`, which chooses the fewest pins that must change, and `--repin=KEY`, repeatable, which names them."""
-    return click.option("--repin", multiple=True, metavar="[=KEY]", callback=_keys, help=help_)
+    return click.option("--repin", multiple=True, metavar="[=KEY]", callback=_parse_keys, help=help_)

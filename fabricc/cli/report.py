@@ -10,7 +10,7 @@ from fabricc.base.foreign.files import Folder
 from fabricc.cli import options, output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.result import exit_status
-from fabricc.review.report.page import html, is_report
+from fabricc.review.report.page import is_report, render_report
 from fabricc.tree import EmitError
 from fabricc.tree.file import write_file
 
@@ -34,18 +34,18 @@ def command(spec: Path, network: str | None, target: Path) -> int:
     if not compiled.sound:
         return exit_status(compiled.diagnostics)
     if str(target) == "-":
-        output.document(html(compiled.of_network(network)))
+        output.document(render_report(compiled.of_network(network)))
         return exit_status(compiled.diagnostics)
     parts = [compiled.of_network(network)] if network else [compiled, *compiled.networks.values()]
     for part in parts:
         name = f"-{part.fabric.network}" if len(parts) > 1 and part.spec.network else ""
-        file, text = target.with_stem(f"{target.stem}{name}"), html(part)
-        changed = _write(file, text)
+        file, text = target.with_stem(f"{target.stem}{name}"), render_report(part)
+        changed = _write_page(file, text)
         output.out(f"{file}: {len(text.encode()) / 1000:,.0f} kB" + ("" if changed else ", as it was"))
     return exit_status(compiled.diagnostics)
 
 
-def _write(target: Path, text: str) -> bool:
+def _write_page(target: Path, text: str) -> bool:
     """Write the page unless the file exists and is no report; return whether the file changed.
 
     Raises:

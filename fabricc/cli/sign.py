@@ -32,10 +32,10 @@ def command(
     if (out and allowed) or (signature and key):
         raise click.UsageError("--out goes with --key, --signature with --verify.")
     if allowed is not None:
-        output.out(f"{tree}: as {signed.signer(tree, allowed, signature)} signed it")
+        output.out(f"{tree}: as {signed.verify_signer(tree, allowed, signature)} signed it")
     elif key is not None:
-        kind, made = signed.sign(tree, key)
-        place = out or signed.beside(tree, kind)
+        kind, made = signed.sign_tree(tree, key)
+        place = out or signed.signature_path(tree, kind)
         write_file(place, made)
         output.out(f"{place}: the signature of {tree}")
     return 0

@@ -12,11 +12,11 @@ from fabricc.cli.shares import Share
 
 @click.command("upgrade")
 @options.spec_argument
-@click.option("--to", required=True, metavar="NOS-RELEASE", shell_complete=catalog_words.releases,
+@click.option("--to", required=True, metavar="NOS-RELEASE", shell_complete=catalog_words.complete_releases,
               help="The new release, such as sonic-202511.")  # fmt: skip
-@click.option("--from", "since", metavar="NOS-RELEASE", shell_complete=catalog_words.releases,
+@click.option("--from", "since", metavar="NOS-RELEASE", shell_complete=catalog_words.complete_releases,
               help="The present release. [default: any other of that system]")  # fmt: skip
-@click.option("--only", multiple=True, metavar="SWITCH", shell_complete=words.planned,
+@click.option("--only", multiple=True, metavar="SWITCH", shell_complete=words.complete_planned,
               help="Only this switch; repeatable.")  # fmt: skip
 @click.option("--images", type=options.PATH, metavar="FILE",
               help="Table of image files: nos, release, model, file, sha256.")  # fmt: skip
@@ -35,6 +35,6 @@ def command(**chosen: Any) -> int:
     Exit status: 0 it can be done, 1 an error: a switch does not support the release, or an image differs from the
     table.
     """
-    from fabricc.cli.upgrading import upgraded  # plans and compares; `--help` and completion do not
+    from fabricc.cli.upgrading import run_upgrade  # plans and compares; `--help` and completion do not
 
-    return upgraded(**chosen)
+    return run_upgrade(**chosen)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def upgraded(spec: Path, to: str, since: str | None, format_: str, **wish: Any) -> int:
+def run_upgrade(spec: Path, to: str, since: str | None, format_: str, **wish: Any) -> int:
     """Plan and report; return the exit status. Keyword arguments have the names of the command's parameters."""
     compiled = compile_spec(spec, ethernet_only=True)
     if not compiled.sound:

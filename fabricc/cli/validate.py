@@ -38,18 +38,18 @@ def command(specs: tuple[Path, ...], changed: bool, format_: str) -> int:
     verdicts = []
     for spec in specs:
         compiled = compile_spec(spec)
-        told = [*compiled.diagnostics, *_contradictions(compiled)]
+        told = [*compiled.diagnostics, *_overlay_errors(compiled)]
         found += told
         sources.update(compiled.sources)
         verdict = "not valid" if exit_status(told) else "valid"
-        verdicts.append(f"{spec}: {verdict}, {output.tally(told)}")
+        verdicts.append(f"{spec}: {verdict}, {output.count_findings(told)}")
     output.tell(found, format_, sources)
     if format_ == "text":
         output.out(*verdicts)
     return exit_status(found)
 
 
-def _contradictions(compiled: Compiled) -> list[Diagnostic]:
+def _overlay_errors(compiled: Compiled) -> list[Diagnostic]:
     """Return the errors of a build in the overlays of a sound spec."""
     if not compiled.sound or compiled.infiniband is not None or not compiled.spec.overlays:
         return []

@@ -8,7 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from fabricc.cli import options
-from fabricc.cli.words import switches
+from fabricc.cli.words import complete_switches
 
 ASPECTS = ("cabling", "bgp", "routes", "interfaces", "qos", "config")
 FORMATS = ("table", "json", "junit", "markdown")
@@ -44,7 +44,7 @@ class Several(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @options.tree_argument
 @click.option("--only", type=Several(ASPECTS), default=",".join(ASPECTS), metavar="LIST",
               help=f"What to compare: {', '.join(ASPECTS)}. [default: all]")  # fmt: skip
-@click.option("--devices", type=Several(), default="", metavar="LIST", shell_complete=switches,
+@click.option("--devices", type=Several(), default="", metavar="LIST", shell_complete=complete_switches,
               help="The switches to read. [default: all]")  # fmt: skip
 @options.access_option
 @options.spec_option
@@ -52,12 +52,12 @@ class Several(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @options.parallel_option
 @click.option("--max-errors", "errors", type=click.IntRange(0), default=100, show_default=True,
               help="Interface errors of a port that are not reported.")  # fmt: skip
-@options.formats(FORMATS, "Output format, on standard output.")
+@options.add_format_option(FORMATS, "Output format, on standard output.")
 def command(**chosen: Any) -> int:
     """Read every switch of TREE (build/<cluster>), change nothing, and compare it with the plan.
 
     Exit status: 0 all is as planned, 1 something is not, 3 a switch could not be read.
     """
-    from fabricc.cli.verifying import verified  # loads the drivers, unlike `--help`
+    from fabricc.cli.verifying import run_verify  # loads the drivers, unlike `--help`
 
-    return verified(**chosen)
+    return run_verify(**chosen)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fabricc.operate.verify.model import Report
 
 
-def verified(tree: Path, spec: Path | None, network: str | None, format_: str, **chosen: Any) -> int:
+def run_verify(tree: Path, spec: Path | None, network: str | None, format_: str, **chosen: Any) -> int:
     """Read, compare and report, with the arguments of the command; return the exit status."""
     source = read_source(tree, spec, network=network)
     access = logins.access(source.spec, chosen.pop("access_file"))
@@ -24,11 +24,11 @@ def verified(tree: Path, spec: Path | None, network: str | None, format_: str, *
     with output.progress() as bar:
         told = bar or (lambda *_: None)
         report = verify(source, access, only=names, aspects=aspects, progress=told, **chosen)
-    _show(report, format_)
+    _print_report(report, format_)
     return report.exit_status
 
 
-def _show(report: Report, format_: str) -> None:
+def _print_report(report: Report, format_: str) -> None:
     if format_ == "table":
         output.show(parts(report))
     elif format_ == "markdown":

@@ -20,24 +20,34 @@ _MOST = 1000
 """The largest number of offered words; a shell completes again after more letters."""
 
 
-def subjects(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def complete_subjects(
+    context: click.Context, _parameter: click.Parameter, begun: str
+) -> list[CompletionItem]:
     """Complete devices of the first named spec."""
-    return [] if context.params.get("words") else fitting(_devices(context.params.get("first")), begun)
+    return (
+        []
+        if context.params.get("words")
+        else matching_words(_spec_devices(context.params.get("first")), begun)
+    )
 
 
-def maintained(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def complete_maintained(
+    context: click.Context, _parameter: click.Parameter, begun: str
+) -> list[CompletionItem]:
     """Complete devices of `cluster.yaml`, as the spec comes after them; else the spec itself."""
-    known = fitting(_devices(context.params.get("spec") or "cluster.yaml"), begun) if begun else []
+    known = (
+        matching_words(_spec_devices(context.params.get("spec") or "cluster.yaml"), begun) if begun else []
+    )
     return known or [CompletionItem(begun, type="file")]
 
 
-def planned(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def complete_planned(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Complete devices of the named spec."""
-    spec = context.params.get("spec") or next(iter(context.args), "")  # see `switches`
-    return fitting(_devices(spec), begun)
+    spec = context.params.get("spec") or next(iter(context.args), "")  # see `complete_switches`
+    return matching_words(_spec_devices(spec), begun)
 
 
-def _devices(spec: object) -> Iterable[str]:
+def _spec_devices(spec: object) -> Iterable[str]:
     """Return switches and hosts of a spec, each once; none if it does not plan."""
     from fabricc.compiler.compiled import compile_spec  # the other words need no plan
 
@@ -51,7 +61,9 @@ def _devices(spec: object) -> Iterable[str]:
     return dict.fromkeys(chain(switches, hosts))
 
 
-def switches(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def complete_switches(
+    context: click.Context, _parameter: click.Parameter, begun: str
+) -> list[CompletionItem]:
     """Complete switches of the named built tree, after the last comma of a list."""
     tree = context.params.get("tree") or next(
         iter(context.args), ""
@@ -62,10 +74,10 @@ def switches(context: click.Context, _parameter: click.Parameter, begun: str) ->
         names = sorted(each.name for each in folder.iterdir())
     except OSError:
         return []
-    return [CompletionItem(f"{before}{comma}{item.value}") for item in fitting(names, last)]
+    return [CompletionItem(f"{before}{comma}{item.value}") for item in matching_words(names, last)]
 
 
-def fitting(words: Iterable[str], begun: str) -> list[CompletionItem]:
+def matching_words(words: Iterable[str], begun: str) -> list[CompletionItem]:
     """Return the words that continue the given beginning."""
     return [
         CompletionItem(word) for word in islice((each for each in words if each.startswith(begun)), _MOST)

@@ -85,7 +85,7 @@ class _Blank(NamedTuple):
     pieces: list[str]
     letters: _Pick
 
-    def filled(self, values: Sequence[str]) -> str:
+    def fill_in(self, values: Sequence[str]) -> str:
         """Return the text with values in place of the placeholders."""
         if len(self.pieces) == 1:
             return self.pieces[0]
@@ -107,7 +107,7 @@ class _Blanks(NamedTuple):
     def put(self, texts: list[Any], values: Sequence[str]) -> None:
         """Fill the texts in at their places."""
         if self.places:
-            for at, text in zip(self.places, self.lines.filled(values).split("\n"), strict=True):
+            for at, text in zip(self.places, self.lines.fill_in(values).split("\n"), strict=True):
                 texts[at] = text
 
 
@@ -191,7 +191,7 @@ class _Pattern:
             return None
         if self.letters(values) != own:
             return None
-        if any(blank.filled(values) != files[name] for name, blank in self.files.items()):
+        if any(blank.fill_in(values) != files[name] for name, blank in self.files.items()):
             return None
         return _Substituted(self, values)
 

@@ -15,7 +15,7 @@ from fabricc.compiler.outcome import Outcome
 from fabricc.compiler.result import BuildResult
 from fabricc.fabric.shape import HostId
 from fabricc.front.spec.load import apply_severities
-from fabricc.proof.invariants.declared import softened
+from fabricc.proof.invariants.declared import soften_breaches
 from fabricc.tree import EmitError, manifest
 from fabricc.tree.file import make_folder, write_file
 from fabricc.tree.held import Held
@@ -64,7 +64,7 @@ def write_devices(
             none = (no_device(compiled, name) for name in sorted(unknown))
             return replace(result, diagnostics=(*compiled.diagnostics, *none))
         told = [d for outcome in outcomes for d in outcome.among_themselves(str(out))]
-        found = apply_severities(softened(told, spec), spec.accept)
+        found = apply_severities(soften_breaches(told, spec), spec.accept)
         result = replace(
             result,
             diagnostics=(*compiled.diagnostics, *found),

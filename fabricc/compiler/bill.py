@@ -98,11 +98,12 @@ def label_rows(found: Materials, places: Mapping[str, Place]) -> Iterator[tuple[
             here, there = device_place(places, near[0]), device_place(places, far[0])
             yield (
                 " ".join(lower), end, *near, *here, *plugged, *far, *there, row.medium, row.length_m, *bought,
-                _line(near, here), f"to {_line(far, there)}", f"{row.medium} {row.length_m} m, {row.speed_gbps}G",
+                _label_line(near, here), f"to {_label_line(far, there)}",
+                    f"{row.medium} {row.length_m} m, {row.speed_gbps}G",
             )  # fmt: skip
 
 
-def _line(port: tuple[str, str], place: tuple[str, int | str]) -> str:
+def _label_line(port: tuple[str, str], place: tuple[str, int | str]) -> str:
     """Return `A01 U42 su001-tor1a Ethernet0`, without the place if it is unknown."""
     rack, unit = place
     return " ".join(filter(None, (f"{rack} U{unit}" if rack else "", *port)))
@@ -112,8 +113,8 @@ def material_findings(spec: ClusterSpec, found: Materials) -> Iterator[Diagnosti
     """FAB3140 for links that nothing in the catalog joins, FAB3141 for cages that one module cannot serve."""
     for lack, number in found.lacking.items():
         path = _cable_key(lack.kind)
-        message = f"{format_path(path)}: {number:,} of {lack.medium}, {lack.metres} m: {_why(lack)}"
-        yield spec.warning("FAB3140", message, *path, help=_instead(lack))
+        message = f"{format_path(path)}: {number:,} of {lack.medium}, {lack.metres} m: {_explain_lack(lack)}"
+        yield spec.warning("FAB3140", message, *path, help=_suggest_media(lack))
     for kind, number in found.torn.items():
         path = _cable_key(kind)
         message = f"{format_path(path)}: {number:,} cages whose children need different modules"
@@ -134,10 +135,10 @@ def _possible_fits(lack: Lack, medium: str) -> Sequence[Fit]:
     return find_fits(lack.lower, lack.upper, medium, alone=lack.alone)
 
 
-def _why(lack: Lack) -> str:
+def _explain_lack(lack: Lack) -> str:
     if lack.lower is None or lack.upper is None:
         return "the catalog says no cage of this NIC at that speed"
-    joined = f"{_words(lack.lower)} and {_words(lack.upper)}"
+    joined = f"{_describe_end(lack.lower)} and {_describe_end(lack.upper)}"
     if found := _possible_fits(lack, lack.medium):
         return f"between {joined} the catalog's reaches {max(map(reach_of, found))} m"
     if min(lack.lower.use.children, lack.upper.use.children) > 1 and not lack.alone:
@@ -147,11 +148,11 @@ def _why(lack: Lack) -> str:
     return f"nothing in the catalog joins {joined}"
 
 
-def _words(end: End) -> str:
+def _describe_end(end: End) -> str:
     return f"{end.use.children}x{end.use.speed_gbps}G in {end.form_factor} ({end.use.lanes} lanes each)"
 
 
-def _instead(lack: Lack) -> str:
+def _suggest_media(lack: Lack) -> str:
     """Return other media that reach, or the longest length of this one, by the look-up of the catalog."""
     media: Mapping[str, object] = load_reaches()
     others = [

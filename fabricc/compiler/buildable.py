@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
 
 
-def buildable(spec: ClusterSpec, folder: Path, catalog: Catalog) -> Fabric | None:
+def plan_buildable(spec: ClusterSpec, folder: Path, catalog: Catalog) -> Fabric | None:
     """Return the fabric of a spec, or None on an error; overlays are searched from `folder`."""
     planned = plan_fabric(spec, catalog, EMPTY_LOCK, Naming())
     fabric, unfit = add_overlays(spec, folder, planned.fabric, {}, gaps=True)

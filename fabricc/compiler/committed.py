@@ -15,7 +15,7 @@ from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
 from fabricc.base.foreign.git import GitError, describe_entry, visible_path
 from fabricc.base.foreign.signers import Kind
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.driver import build
+from fabricc.compiler.driver import build_tree
 from fabricc.compiler.result import BuildResult
 from fabricc.compiler.revision import SpecHistory, revision_finding
 from fabricc.tree.manifest import NAME as MANIFEST
@@ -71,20 +71,20 @@ def check_committed(
         try:
             history = SpecHistory.of(spec)
             commit = history.commit(revision)
-            path = _below(history.top, folder)
+            path = _path_below(history.top, folder)
             if (own := history.extract(commit, spec, inputs)) is None:
                 raise GitError(f"{revision} has no {spec.name} in this folder")
-            built, texts = build(own, out, jobs=jobs, frozen=True, progress=progress)
+            built, texts = build_tree(own, out, jobs=jobs, frozen=True, progress=progress)
             result, sources = _with_own_folder(built, texts, inputs, spec.parent)
             if built.tree is None:
                 return replace(result, tree=None), sources
-            found = _compared(history.repository, commit, path, _files(built.tree), built.cluster)
+            found = _compare_commit(history.repository, commit, path, _tree_files(built.tree), built.cluster)
         except GitError as error:
             return BuildResult(diagnostics=(revision_finding(error),)), {}
         return replace(result, tree=folder, diagnostics=(*result.diagnostics, *found)), sources
 
 
-def _compared(
+def _compare_commit(
     repository: Repository, commit: str, path: str, fresh: Mapping[str, _File], cluster: str
 ) -> list[Diagnostic]:
     """Report the differences below `path`, by code."""
@@ -111,13 +111,13 @@ def _compared(
         elif entry.size == file.size:
             same_size.append(entry)
         else:
-            wrong["FAB6030"].append(_other(entry))
+            wrong["FAB6030"].append(_describe_other(entry))
     for entry, digest in repository.digests(same_size):
         if digest != fresh[entry.path.removeprefix(f"{tree}/")].digest:
-            wrong["FAB6030"].append(_other(entry))
+            wrong["FAB6030"].append(_describe_other(entry))
     missing = sorted(fresh.keys() - {entry.path.removeprefix(f"{tree}/") for entry in entries})
     wrong["FAB6031"] = [f"{tree}/{name} is not committed" for name in missing]
-    return [each for code, messages in wrong.items() for each in _limited(code, messages)]
+    return [each for code, messages in wrong.items() for each in _limit_findings(code, messages)]
 
 
 def _other_trees(
@@ -158,11 +158,11 @@ def _has_spec(repository: Repository, commit: str, cluster: str, content: bytes)
     return any(each.usable and each.value.get("cluster") == cluster for each in documents)
 
 
-def _other(entry: Entry) -> str:
+def _describe_other(entry: Entry) -> str:
     return f"{visible_path(entry.path)} is not what a fresh build writes"
 
 
-def _limited(code: str, messages: list[str]) -> Iterator[Diagnostic]:
+def _limit_findings(code: str, messages: list[str]) -> Iterator[Diagnostic]:
     """Yield the first findings of a code and the number of the others."""
     for message in messages[:_SHOWN]:
         yield Diagnostic(code, Severity.ERROR, message, None, _REMEDIES[code])
@@ -170,7 +170,7 @@ def _limited(code: str, messages: list[str]) -> Iterator[Diagnostic]:
         yield Diagnostic(code, Severity.ERROR, f"and {plural(more, 'file')} more like these")
 
 
-def _files(tree: Path) -> dict[str, _File]:
+def _tree_files(tree: Path) -> dict[str, _File]:
     """Return the files of a tree that this process built."""
     found = {}
     for folder, _, names in os.walk(tree):
@@ -185,7 +185,7 @@ def _files(tree: Path) -> dict[str, _File]:
     return found
 
 
-def _below(top: Path, folder: Path) -> str:
+def _path_below(top: Path, folder: Path) -> str:
     """Return the folder's path below the top of the repository by name; links in the work tree are not followed."""
     for path in (Path(os.path.normpath(Path.cwd() / folder)), folder.parent.resolve() / folder.name):
         if path != top and path.is_relative_to(top):
@@ -199,16 +199,16 @@ def _with_own_folder(
     """The result with the spec's own folder in place of the scratch folder."""
     name = "" if own == Path() else f"{own}/"
 
-    def renamed(text: str) -> str:
+    def rename_text(text: str) -> str:
         return text.replace(f"{folder}/", name)
 
     found = tuple(
         replace(
             each,
-            message=renamed(each.message),
-            help=renamed(each.help),
-            position=replace(each.position, file=renamed(each.position.file)) if each.position else None,
+            message=rename_text(each.message),
+            help=rename_text(each.help),
+            position=replace(each.position, file=rename_text(each.position.file)) if each.position else None,
         )
         for each in result.diagnostics
     )
-    return replace(result, diagnostics=found), {renamed(file): text for file, text in sources.items()}
+    return replace(result, diagnostics=found), {rename_text(file): text for file, text in sources.items()}

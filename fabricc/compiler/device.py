@@ -20,9 +20,9 @@ from fabricc.fabric.links import port_layout
 from fabricc.fabric.shape import HostId
 from fabricc.proof import Finding
 from fabricc.proof.invariants import Survey
-from fabricc.proof.invariants.view import view
-from fabricc.proof.likeness import surveyed
-from fabricc.proof.links import End, host_ends, located, switch_ends
+from fabricc.proof.invariants.view import make_view
+from fabricc.proof.likeness import survey_device
+from fabricc.proof.links import End, host_ends, locate_end, switch_ends
 from fabricc.proof.placing import Text
 from fabricc.rules.planned import common_summary, is_common, planned_statement
 from fabricc.rules.registry import run_switch_rules
@@ -75,7 +75,7 @@ class Piece:
         self, device: Switch | Host, reading: Said, folder: str, common: Common | None
     ) -> list[Finding]:
         """Collect the input of the whole-fabric rules from a device."""
-        wrong, ends = surveyed(device, reading, folder, self.survey, common)
+        wrong, ends = survey_device(device, reading, folder, self.survey, common)
         self.findings.add(wrong)
         self.ends.append(ends)
         return wrong
@@ -159,7 +159,7 @@ class Work:
             if self.whole is not None and self.stage is not None:
                 piece.written.take([put_text(self.stage, path, text) for path, text in self.whole()])
             return piece
-        devices, piece.devices = self._devices(number, piece), len(self.pieces[number])
+        devices, piece.devices = self._work_devices(number, piece), len(self.pieces[number])
         if not self.check:
             piece.ends = [b""] * piece.devices
         if self.stage is not None:
@@ -168,23 +168,23 @@ class Work:
             deque(devices, 0)
         return piece
 
-    def _devices(self, number: int, piece: Piece) -> Iterator[tuple[Switch, PortLayout] | Host]:
+    def _work_devices(self, number: int, piece: Piece) -> Iterator[tuple[Switch, PortLayout] | Host]:
         """Yield the devices of a piece, each after its work is done, so that no more than one is held."""
         for device in self.pieces[number]:
             if isinstance(device, HostId):
                 host = self.fabric.host(device)
-                self._host(host, piece)
+                self._work_host(host, piece)
                 yield host
             else:
                 switch = self.fabric.switch(device)
-                self._switch(switch, piece)
+                self._work_switch(switch, piece)
                 yield switch, port_layout(self.fabric, device)
 
-    def _switch(self, switch: Switch, piece: Piece) -> None:
+    def _work_switch(self, switch: Switch, piece: Piece) -> None:
         back_end = back_ends.load(switch.nos)
         folder = f"switches/{switch.name}"
-        files = self._existing(folder, piece) if self.existing else render_switch(switch)
-        self._write(folder, files, piece)
+        files = self._existing_files(folder, piece) if self.existing else render_switch(switch)
+        self._write_device(folder, files, piece)
         if not self.check:
             return
         reading, common = self.alike.reading(switch, files) or (None, None)
@@ -193,20 +193,20 @@ class Work:
             if self.wanted is None:
                 fresh, altered = self.existing is not None, self.expected and bool(piece.verified.get(folder))
                 wrong = [*switch_findings(switch, Text(files, reading), fresh=fresh, altered=altered)]
-                piece.findings.add(_below(folder, wrong))
+                piece.findings.add(_place_below(folder, wrong))
                 if not wrong:
                     self.alike.learn(switch, files, reading)
         if self.wanted is not None:
-            piece.full_ends += _those(self.wanted, switch_ends(view(switch, reading)), reading)
+            piece.full_ends += _select_ends(self.wanted, switch_ends(make_view(switch, reading)), reading)
         else:
             known = piece.survey_device(switch, reading, folder, common)
             piece.ask_rules(switch, reading, files, common, known)
 
-    def _host(self, host: Host, piece: Piece) -> None:
+    def _work_host(self, host: Host, piece: Piece) -> None:
         folder = f"hosts/{host.name}"
-        existing = self._existing(folder, piece) if self.existing else None
+        existing = self._existing_files(folder, piece) if self.existing else None
         files = host_files.render(host) if existing is None else host_files.of_part(existing, host)
-        self._write(folder, files, piece)
+        self._write_device(folder, files, piece)
         if not self.check:
             return
         reading, common = self.alike.reading(host, files) or (None, None)
@@ -215,20 +215,20 @@ class Work:
             if self.wanted is None:
                 fresh, altered = self.existing is not None, self.expected and bool(piece.verified.get(folder))
                 wrong = [*host_findings(host, Text(files, reading), fresh=fresh, altered=altered)]
-                piece.findings.add(_below(folder, wrong))
+                piece.findings.add(_place_below(folder, wrong))
                 if not wrong:
                     self.alike.learn(host, files, reading)
         if self.wanted is not None:
-            piece.full_ends += _those(self.wanted, host_ends(host, reading), reading)
+            piece.full_ends += _select_ends(self.wanted, host_ends(host, reading), reading)
         else:
             piece.survey_device(host, reading, folder, common)
 
-    def _existing(self, folder: str, piece: Piece) -> Mapping[str, str]:
+    def _existing_files(self, folder: str, piece: Piece) -> Mapping[str, str]:
         assert self.existing is not None
         files, piece.verified[folder] = self.existing(folder)
         return files
 
-    def _write(self, folder: str, files: Mapping[str, str], piece: Piece) -> None:
+    def _write_device(self, folder: str, files: Mapping[str, str], piece: Piece) -> None:
         if self.stage is not None:
             piece.written.take(put_device(self.stage, folder, files))
         elif not files:
@@ -236,13 +236,13 @@ class Work:
             piece.findings.add([Finding("FAB6011", message, folder, group="no files")])
 
 
-def _below(folder: str, wrong: Iterable[Finding]) -> Iterator[Finding]:
+def _place_below(folder: str, wrong: Iterable[Finding]) -> Iterator[Finding]:
     for finding in wrong:
         yield finding._replace(file=f"{folder}/{finding.file}" if finding.file else "")
 
 
-def _those(wanted: frozenset[bytes], ends: Iterable[End], reading: Said) -> list[End]:
+def _select_ends(wanted: frozenset[bytes], ends: Iterable[End], reading: Said) -> list[End]:
     """Return the ends of these keys, each with its file below the tree and its line."""
-    found = [located(end, reading) for end in ends if end.key in wanted]
+    found = [locate_end(end, reading) for end in ends if end.key in wanted]
     folders = {True: "hosts", False: "switches"}
     return [end._replace(file=end.file and f"{folders[end.host]}/{end.device}/{end.file}") for end in found]

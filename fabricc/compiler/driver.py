@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.compiler.incremental import record
 from fabricc.compiler.quoting import input_texts
-from fabricc.tree.state import pending
+from fabricc.tree.state import has_pending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fabricc.compiler.result import BuildResult
 
 
-def build(
+def build_tree(
     spec_path: Path,
     out: Path,
     *,
@@ -50,7 +50,7 @@ def build(
         if known is not None:
             look = looking.enter_context(known.looked_over(jobs))
             changed = known.changed_inputs()
-            if changed == [] and not pending(known.tree) and look.unedited():
+            if changed == [] and not has_pending(known.tree) and look.unedited():
                 result = known.result()
                 return result, input_texts(result.diagnostics)
             if changed != [spec_path.resolve()] or not known.alone or not known.ledger:

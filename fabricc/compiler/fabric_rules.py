@@ -89,7 +89,7 @@ def planned_switches(
     """Return the switches of a planned fabric for rules about several of them; links and addresses are the plan's."""
 
     @cache
-    def linked() -> Mapping[str, Sequence[str]]:
+    def find_links() -> Mapping[str, Sequence[str]]:
         return {
             fabric.name(at): [link.peer for link in switch_links(fabric, at)] for at in fabric.switch_ids()
         }
@@ -105,7 +105,7 @@ def planned_switches(
 
     return Switches(
         summaries,
-        lambda name: linked().get(name, ()),
+        lambda name: find_links().get(name, ()),
         lambda address: owners().get(address, ()),
         policy_of,
         planned=True,

@@ -28,7 +28,7 @@ def capability_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
         switch = fabric.switch(switch_id)
         back_end = back_ends.load(switch.nos)
         gaps = back_end.gaps(switch)
-        for gap in [*gaps, *unexpressed(switch, back_end, gaps)]:
+        for gap in [*gaps, *find_unexpressed(switch, back_end, gaps)]:
             key = (switch.tier.value, gap.code, gap.feature)
             if key in told:
                 continue
@@ -36,11 +36,11 @@ def capability_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
             who = f"{switch.nos} {switch.release}".strip() + f" on {switch.model.name}"
             overridden = ("overrides", switch.name) in spec.positions
             at = ("overrides", switch.name) if overridden else (f"{switch.tier.value}s", "nos")
-            yield _gap(spec, gap, who, at)
+            yield _gap_finding(spec, gap, who, at)
     yield from _host_gaps(spec, fabric)
 
 
-def unexpressed(switch: Switch, back_end: Nos, known: Iterable[Gap]) -> Iterator[Gap]:
+def find_unexpressed(switch: Switch, back_end: Nos, known: Iterable[Gap]) -> Iterator[Gap]:
     """Yield settings of the switch for which its back end has no fact, unless a `known` gap explains them."""
     told = {gap.feature for gap in known}
     wanted = setting_facts(switch) | congestion_facts(switch.qos)
@@ -59,10 +59,10 @@ def _host_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
             groups.add(unit.group)
             host = fabric.host(HostId(coordinate, next(iter(unit.hosts))))
             for gap in host_files.gaps(host):
-                yield _gap(spec, gap, host.model.name, spec.gpus.groups[unit.group].path)
+                yield _gap_finding(spec, gap, host.model.name, spec.gpus.groups[unit.group].path)
 
 
-def _gap(spec: ClusterSpec, gap: Gap, who: str, at: tuple[str | int, ...]) -> Diagnostic:
+def _gap_finding(spec: ClusterSpec, gap: Gap, who: str, at: tuple[str | int, ...]) -> Diagnostic:
     severity = Severity.ERROR if gap.fatal else Severity.WARNING
     message = f"{who}: {gap.feature}: {gap.reason}"
     return Diagnostic(gap.code, severity, message, spec.position(*at), as_sentence(gap.remedy))

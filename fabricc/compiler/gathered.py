@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts import mode
-from fabricc.back.jobs.files import executable
+from fabricc.back.jobs.files import is_executable
 from fabricc.base.values import dataclass
 from fabricc.tree import EmitError
 from fabricc.tree.stage import Content, Stage
@@ -48,7 +48,7 @@ class Gathered:
         """
         for path, digest, changed, edited in written:
             if path in self.sums:
-                raise _twice(path)
+                raise _duplicate_path(path)
             self.sums[path] = digest
             if not changed:
                 self.kept.add(path)
@@ -62,24 +62,24 @@ class Gathered:
             EmitError: FAB7004, as `take`.
         """
         if not self.sums.keys().isdisjoint(other.sums):
-            raise _twice(min(self.sums.keys() & other.sums.keys()))
+            raise _duplicate_path(min(self.sums.keys() & other.sums.keys()))
         self.sums |= other.sums
         self.kept |= other.kept
         self.edited += other.edited
 
 
-def _twice(path: str) -> EmitError:
+def _duplicate_path(path: str) -> EmitError:
     return EmitError("FAB7004", f"two files of one build have the name {path}")
 
 
 def put_text(stage: Stage | Patch | Held, path: str, text: str) -> Written:
     """Stage a file that belongs to no device."""
-    return stage.put(path, text.encode(), mode=0o755 if executable(path, text) else 0o644)
+    return stage.put(path, text.encode(), mode=0o755 if is_executable(path, text) else 0o644)
 
 
 def put_device(stage: Stage | Patch | Held, folder: str, files: Mapping[str, str]) -> Iterable[Written]:
     """Stage the files of a device: path below its folder -> text."""
-    contents = [Content(name, *_encoded(files[name]), mode) for name, mode in _modes(tuple(files))]
+    contents = [Content(name, *_encode_file(files[name]), mode) for name, mode in _file_modes(tuple(files))]
     if isinstance(stage, Stage):
         return stage.put_folder(folder, contents)
     return [stage.put(f"{folder}/{name}", content, mode=mode, sha256=sha256)
@@ -87,13 +87,13 @@ def put_device(stage: Stage | Patch | Held, folder: str, files: Mapping[str, str
 
 
 @lru_cache(maxsize=128)
-def _encoded(text: str) -> tuple[bytes, str]:
+def _encode_file(text: str) -> tuple[bytes, str]:
     """Return the bytes of a file and their SHA-256 (hex); cached, because hosts share most files."""
     content = text.encode()
     return content, sha256(content).hexdigest()
 
 
 @lru_cache(maxsize=256)
-def _modes(names: tuple[str, ...]) -> list[tuple[str, int]]:
+def _file_modes(names: tuple[str, ...]) -> list[tuple[str, int]]:
     """Return the names of a device's files in order with their modes; cached, because devices share them."""
     return [(name, mode(name)) for name in sorted(names)]

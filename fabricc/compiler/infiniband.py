@@ -21,7 +21,7 @@ from fabricc.fabric.infiniband.wiring import Subnet, expand_hosts
 from fabricc.front.spec.load import apply_severities
 from fabricc.proof.infiniband.hosts import prove_host
 from fabricc.proof.infiniband.sim.run import simulate_tree
-from fabricc.proof.infiniband.subnets import prove
+from fabricc.proof.infiniband.subnets import prove_subnet
 from fabricc.proof.tree import DeviceFiles, verify_manifest
 
 if TYPE_CHECKING:
@@ -65,16 +65,16 @@ class InfinibandRun:
         for plane in range(self.ib.planes):
             folder, subnet = subnet_folder(plane), Subnet(self.ib, plane)
             files = with_templates(folder, partial(dict, sm_files(subnet)))
-            self._write(folder, files)
+            self._write_folder(folder, files)
             if self.check:
-                findings += [(folder, found) for found in prove(subnet, files)]
+                findings += [(folder, found) for found in prove_subnet(subnet, files)]
                 self.links += _link_rows(self.ib)
         tenants = tenants_by_host(self.ib)
         renderer, total = HostFiles(self.ib), self.ib.wiring.counts()["hosts"]
         for number, host in enumerate(expand_hosts(self.ib), 1):
             folder = f"hosts/{host.name}"
             files = with_templates(host.name, partial(dict, renderer.render(host)))
-            self._write(folder, files, mode_of)
+            self._write_folder(folder, files, mode_of)
             if self.check:
                 findings += [
                     (folder, found) for found in prove_host(self.ib, host, files, tenants.get(host.name, ()))
@@ -89,7 +89,7 @@ class InfinibandRun:
         for path, text in (texts | job_files(self.ib)).items():
             self.gathered.take([put_text(self.stage, path, text)])
 
-    def _write(
+    def _write_folder(
         self, folder: str, files: Mapping[str, str], mode: Callable[[str], int] = lambda _: 0o644
     ) -> None:
         for name, text in sorted(files.items()):
@@ -147,7 +147,7 @@ def prove_tree(ib: InfinibandFabric, tree: Path, manifest: Manifest) -> list[Dia
     findings: list[tuple[str, Finding]] = []
     for plane in range(ib.planes):
         folder = subnet_folder(plane)
-        findings += [(folder, found) for found in prove(Subnet(ib, plane), files(folder))]
+        findings += [(folder, found) for found in prove_subnet(Subnet(ib, plane), files(folder))]
     tenants = tenants_by_host(ib)
     for host in expand_hosts(ib):
         folder = f"hosts/{host.name}"

@@ -16,7 +16,7 @@ class Naming:
 
     def names(self) -> tuple[str, ...]:
         """Return every NOS that can be loaded, sorted."""
-        return back_ends.names()
+        return back_ends.list_names()
 
     def supports(self, nos: str, model: SwitchModel) -> bool:
         """Return whether the NOS runs on the model.

@@ -163,7 +163,8 @@ def _place_devices(
         else:
             strangers[each.role or "none"] += 1
     findings = [
-        _told(f"{plural(count, 'device')} of role {clip(role)!r} without a place: no tier is called so, or it is full",
+        _netbox_finding(f"{plural(count, 'device')} of role {clip(role)!r} without a place: no tier is called "
+                        f"so, or it is full",
               "Name the tier with `--role ROLE=TIER` if they are its switches.")
         for role, count in sorted(strangers.items())
     ]  # fmt: skip
@@ -173,7 +174,7 @@ def _place_devices(
         if len(ordered) != len(room):
             counts = f"{len(ordered)} devices for {plural(len(room), tier.value)}"
             told = f"there are {counts} of the plan, taken in the order of their names"
-            findings.append(_told(told, "Compare the shape of the spec with what stands there."))
+            findings.append(_netbox_finding(told, "Compare the shape of the spec with what stands there."))
     return placed, findings
 
 
@@ -235,5 +236,5 @@ def _cable_findings(
             yield Diagnostic("FAB2151", Severity.WARNING, told, None, help_)
 
 
-def _told(message: str, help: str) -> Diagnostic:
+def _netbox_finding(message: str, help: str) -> Diagnostic:
     return Diagnostic("FAB2150", Severity.WARNING, message, None, help)

@@ -73,14 +73,14 @@ class Outcome:
         self._hosts = [[] for _ in range(count)]
         self._summaries = [{} for _ in range(count)]
         for turn, piece in spread_work(self.jobs, count, lambda turn: self.work((turn - whole) % count)):
-            self._take((turn - whole) % count, piece)
+            self._take_piece((turn - whole) % count, piece)
             done += piece.devices
             if progress:
                 progress(what, done, total)
         summaries = {name: summary for each in self._summaries for name, summary in each.items()}
         add_fabric_findings(self.work, summaries, self.census, self.findings)
 
-    def _take(self, number: int, piece: Piece) -> None:
+    def _take_piece(self, number: int, piece: Piece) -> None:
         self.written.join(piece.written)
         self.findings.merge(piece.findings)
         self.meeting.add(b"".join(piece.ends))
@@ -107,7 +107,7 @@ class Outcome:
                 for summary in each.values()
             ],
             [share for each in rows for share in each.shares],
-            self.census.compact(),
+            self.census.compact_census(),
         )
 
     def rows(self, table: int) -> Iterator[bytes]:
@@ -139,7 +139,7 @@ class Outcome:
 
     def _look_again(self) -> None:
         """Report the disagreements of links in full."""
-        if wrong := self._broken():
+        if wrong := self._broken_links():
             work = Work(self.work.fabric, self.work.pieces, None, self.work.existing, True, frozenset(wrong))
             ends: list[End] = []
             for _, piece in spread_work(self.jobs, len(work.pieces), work):
@@ -147,7 +147,7 @@ class Outcome:
             ends.sort()
             self.findings.add(broken_findings(wrong, ends))
 
-    def _broken(self) -> dict[bytes, tuple[str, ...]]:
+    def _broken_links(self) -> dict[bytes, tuple[str, ...]]:
         """Return the links to look at again: a bounded number, including those without another end."""
         wrong = dict(sorted(self.meeting.broken.items())[:_DETAILED])
         for key in sorted(self.meeting.waiting)[:_DETAILED]:

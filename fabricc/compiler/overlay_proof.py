@@ -10,7 +10,7 @@ from fabricc.compiler.overlays import SAMPLE
 from fabricc.compiler.proof import switch_findings
 from fabricc.compiler.rendering import render_switch
 from fabricc.front.spec.load import apply_severities
-from fabricc.proof.invariants.declared import softened
+from fabricc.proof.invariants.declared import soften_breaches
 from fabricc.proof.placing import Text
 
 if TYPE_CHECKING:
@@ -39,4 +39,4 @@ def find_contradictions(spec: ClusterSpec, fabric: Fabric) -> list[Diagnostic]:
             for each in switch_findings(switch, text, fresh=False)
             if each.severity is Severity.ERROR
         ]
-    return apply_severities(softened(found, spec), spec.accept)
+    return apply_severities(soften_breaches(found, spec), spec.accept)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
-from fabricc.back.nos.overlay import merged, stripped
+from fabricc.back.nos.overlay import merge_overlay, strip_overlay
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.foreign import files
@@ -142,8 +142,8 @@ def _useless_overlays(
     spec: ClusterSpec, index: int, fabric: Fabric, plan: OverlayPlan
 ) -> Iterator[Diagnostic]:
     """FAB2113: a NOS that does not exist, a name that no switch has, or an overlay that no switch gets."""
-    if plan.nos not in back_ends.names():
-        known = ", ".join(back_ends.names())
+    if plan.nos not in back_ends.list_names():
+        known = ", ".join(back_ends.list_names())
         yield spec.error(
             "FAB2113", f"there is no NOS {plan.nos!r}", "overlays", index, "nos", help=f"Known: {known}."
         )
@@ -159,7 +159,7 @@ def _useless_overlays(
 
 def _command_lines(spec: ClusterSpec, index: int, plan: OverlayPlan) -> Iterator[Diagnostic]:
     """FAB6050: lines for a file of settings that the switch would run as a command."""
-    if plan.overlay.removes or plan.nos not in back_ends.names():
+    if plan.overlay.removes or plan.nos not in back_ends.list_names():
         return
     back_end = back_ends.load(plan.nos)
     if not hasattr(back_end, "commands_at_boot"):
@@ -183,7 +183,7 @@ def _covers_switch(fabric: Fabric, plan: OverlayPlan) -> bool:
 
 def _report_exec_commands(plan: OverlayPlan) -> Iterator[Diagnostic]:
     """FAB0087 and FAB2111: lines that a person types at a prompt, and texts that nothing ends."""
-    if plan.overlay.removes or plan.nos not in back_ends.names():
+    if plan.overlay.removes or plan.nos not in back_ends.list_names():
         return
     if (find := getattr(back_ends.load(plan.nos), "exec_lines", None)) is None:
         return
@@ -211,10 +211,10 @@ def _idle_removals(fabric: Fabric) -> Iterator[Diagnostic]:
         texts = render_without_overlays(switch)
         for overlay in switch.overlays:
             if overlay.removes:
-                texts, nothing = stripped(texts, overlay)
+                texts, nothing = strip_overlay(texts, overlay)
                 idle[overlay.name] = idle.get(overlay.name, set(nothing)) & set(nothing)
             else:
-                texts = merged(texts, overlay)
+                texts = merge_overlay(texts, overlay)
     for name, lines in idle.items():
         for line in sorted(lines):
             message = "no switch that has the overlay has such a line, so nothing is taken away"

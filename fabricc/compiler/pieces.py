@@ -61,7 +61,7 @@ def share_pieces(pieces: int) -> Iterator[Iterator[int]]:
 
 
 @contextmanager
-def asked_beside(*questions: Callable[[], bool]) -> Iterator[Callable[[int], bool]]:
+def run_checks_in_process(*questions: Callable[[], bool]) -> Iterator[Callable[[int], bool]]:
     """Run checks in a second process, in turn; the yielded function waits for the answer of a number.
 
     A check that raises, or whose process is killed, counts as no, and so do those after it.

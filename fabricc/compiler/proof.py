@@ -10,8 +10,8 @@ from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.base.patterns import pattern
 from fabricc.compiler.rendering import overlay_departures, overlay_lines, render_switch
-from fabricc.proof import Finding, compare, findings
-from fabricc.proof.placing import Text, placed
+from fabricc.proof import Finding, compare, device_findings
+from fabricc.proof.placing import Text, place_findings
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def switch_findings(
         missing, own = overlay_lines(switch, found.files)
         yield from missing
 
-    def expected() -> Text | None:
+    def render_expected() -> Text | None:
         try:
             files = render_switch(switch)
         except EmitError:  # a template of the user's own that fails, or an overlay that no longer fits
@@ -59,7 +59,7 @@ def switch_findings(
         yield from _departure_findings(switch.name, planned, stated, found.reading)
         planned = {path: value for path, value in {**planned, **stated}.items() if value is not None}
     reader = back_end.read if altered else None
-    yield from _fact_findings(switch.name, planned, found, expected if fresh else None, reader, own)
+    yield from _fact_findings(switch.name, planned, found, render_expected if fresh else None, reader, own)
 
 
 def _command_findings(device: str, lines: Iterable[tuple[str, int, str]]) -> Iterator[Finding]:
@@ -92,13 +92,13 @@ def _departure_findings(
 def host_findings(host: Host, found: Text, *, fresh: bool = True, altered: bool = False) -> Iterator[Finding]:
     """Check the files of a host; for the arguments see `switch_findings`."""
 
-    def expected() -> Text:
+    def render_expected() -> Text:
         files = host_files.render(host)
         return Text(files, host_files.read(files))
 
     planned = host_files.planned(host)
     reader = host_files.read if altered else None
-    yield from _fact_findings(host.name, planned, found, expected if fresh else None, reader, ())
+    yield from _fact_findings(host.name, planned, found, render_expected if fresh else None, reader, ())
 
 
 def _fact_findings(
@@ -118,5 +118,5 @@ def _fact_findings(
         unknown = [each for each in unknown if each[:2] not in own]
     text = expected() if expected and (mismatches or unknown or reader) else None
     if text is None:
-        return findings(device, mismatches, unknown)
-    return placed(device, mismatches, unknown, text, found, reader)
+        return device_findings(device, mismatches, unknown)
+    return place_findings(device, mismatches, unknown, text, found, reader)

@@ -31,7 +31,7 @@ def rebuild_tree(
     progress: Callable[[str, int, int], None] | None,
     before: Callable[[Compiled], None] | None,
 ) -> tuple[BuildResult, dict[str, str]]:
-    """Patch the tree of the last build if only the spec changed since, or write all; see `driver.build`."""
+    """Patch the tree of the last build if only the spec changed since, or write all; see `driver.build_tree`."""
     compiled = None
     if look is not None:
         compiled, done = patch_tree(look, lambda: compile_spec(spec_path), jobs, check, progress)

@@ -17,7 +17,7 @@ from fabricc.compiler.quoting import tree_texts
 from fabricc.compiler.result import BuildResult
 from fabricc.compiler.workers import run_in_background
 from fabricc.front.spec.load import apply_severities
-from fabricc.proof.invariants.declared import declared_ratios, softened
+from fabricc.proof.invariants.declared import declared_ratios, soften_breaches
 from fabricc.proof.tree import (
     DeviceFiles,
     TreeError,
@@ -122,7 +122,7 @@ def _check_tree(
             links += outcome.meeting.links
             verified |= outcome.verified
         found += verify_manifest(tree, manifest, verified, unstated())
-    found = apply_severities(softened(found, spec), spec.accept)
+    found = apply_severities(soften_breaches(found, spec), spec.accept)
     counts, total = compiled.counts(), len(manifest.files) + 1
     result = BuildResult(spec.cluster, tree, tuple(found), counts, total, links=links)
     return result, sources

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.back.nos import templating
-from fabricc.back.nos.overlay import OverlayError, merged, stated
+from fabricc.back.nos.overlay import OverlayError, merge_overlay, stated_lines
 from fabricc.base.diagnostics import Position
 from fabricc.proof import Finding
 from fabricc.tree import EmitError
@@ -48,7 +48,7 @@ def with_templates(name: str, work: Callable[[], dict[str, str]]) -> dict[str, s
         EmitError: FAB7012, a template of the user's own is at fault, or reaches a limit.
     """
     try:
-        return templating.render(work)
+        return templating.render_bounded(work)
     except Exception as error:
         raise _in_words(error, name) from None
 
@@ -92,7 +92,7 @@ def _in_words(error: Exception, name: str) -> Exception:
 
 def _apply_overlay(files: dict[str, str], overlay: Overlay) -> dict[str, str]:
     try:
-        return merged(files, overlay)
+        return merge_overlay(files, overlay)
     except OverlayError as error:
         raise EmitError("FAB2111", error.message, error.remedy, Position(overlay.name, error.line)) from None
 
@@ -106,7 +106,7 @@ def overlay_lines(switch: Switch, files: Mapping[str, str]) -> tuple[list[Findin
             continue
         group = f"overlay {overlay.name}"
         try:
-            into, lines, missing = stated(files, overlay)
+            into, lines, missing = stated_lines(files, overlay)
         except OverlayError as error:
             message = f"{switch.name}: the overlay {overlay.name} is not in it: {error.message}"
             found.append(Finding("FAB6005", message, "", group=group, help=error.remedy))

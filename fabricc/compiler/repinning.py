@@ -100,7 +100,7 @@ class Repinning:
         """Report FAB3037 with the changes, FAB3038 if nothing changes, FAB3035 if the requested pins do not suffice."""
         if found is None:
             return
-        at = self._line(found.pins)
+        at = self._pin_position(found.pins)
         if not found.enough:
             asked = ", ".join(found.asked)
             what = f"changing {asked} does not suffice: it takes {found.changes}"
@@ -119,7 +119,7 @@ class Repinning:
             what = "--repin changes nothing: the lock holds what the spec needs"
             yield Diagnostic("FAB3038", Severity.NOTE, what, at, "Build without it.")
 
-    def _line(self, pins: Mapping[str, object]) -> Position:
+    def _pin_position(self, pins: Mapping[str, object]) -> Position:
         """Return the position of the first of some pins in the lock."""
         for number, line in enumerate(self.text.splitlines(), 1):
             if self.network:

@@ -16,18 +16,18 @@ from fabricc.compiler.device import Work, job_count, pieces_of
 from fabricc.compiler.gathered import Gathered
 from fabricc.compiler.incremental import record, recording
 from fabricc.compiler.incremental.altered import fabric_outline
-from fabricc.compiler.incremental.ledger import keep
+from fabricc.compiler.incremental.ledger import store_ledgers
 from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.lock_file import lock_change, lost_lock, write_lock
 from fabricc.compiler.outcome import Outcome, plan_texts
 from fabricc.compiler.repinning import REPINNED
 from fabricc.compiler.result import BuildResult
 from fabricc.front.spec.load import apply_severities
-from fabricc.proof.invariants.declared import declared_ratios, softened
+from fabricc.proof.invariants.declared import declared_ratios, soften_breaches
 from fabricc.tree import EmitError, folders, swap
-from fabricc.tree.exclusive import exclusive
+from fabricc.tree.exclusive import hold_lock
 from fabricc.tree.manifest import Manifest
-from fabricc.tree.patch import complete
+from fabricc.tree.patch import complete_patch
 from fabricc.tree.stage import Stage
 from fabricc.version import __version__
 
@@ -75,7 +75,7 @@ def write_tree(
         inputs[str(plan.lock_path.resolve())] = hashlib.sha256(plan.lock_text.encode()).hexdigest()
         lasting = tuple(d for d in result.diagnostics if d.code not in REPINNED)
         remembered = replace(result, diagnostics=lasting)
-        digest = keep(out, spec.cluster, ledgers)
+        digest = store_ledgers(out, spec.cluster, ledgers)
         recording.save_build(out, remembered, plan.path, inputs, record.build_options(check), files, digest)
     return replace(result, diagnostics=(*result.diagnostics, lost)) if lost else result
 
@@ -88,7 +88,7 @@ def prove_plan(plan: PlannedSpec, jobs: int | None) -> tuple[Diagnostic, ...]:
         outcome = Outcome(Work(part.fabric, pieces_of(part.fabric, count), None), count)
         outcome.run(None, "")
         found += outcome.diagnostics(spec.cluster, declared_ratios(part.spec))
-    return tuple(apply_severities(softened(found, spec), spec.accept))
+    return tuple(apply_severities(soften_breaches(found, spec), spec.accept))
 
 
 def _emit_tree(
@@ -101,8 +101,8 @@ def _emit_tree(
     """The result, the paths of the tree's files, and the ledgers where they can be kept."""
     spec = plan.spec
     name = spec.cluster
-    with exclusive(out / name):
-        complete(out / name)
+    with hold_lock(out / name):
+        complete_patch(out / name)
         stage = Stage.open(out, name)
         try:
             run: _Run | InfinibandRun
@@ -113,7 +113,7 @@ def _emit_tree(
             else:
                 run = _Run(plan, stage, check, jobs, progress)
             run.devices()
-            found = apply_severities(softened(run.found, spec), spec.accept)
+            found = apply_severities(soften_breaches(run.found, spec), spec.accept)
             result = BuildResult(name, None, (*plan.diagnostics, *found), run.counts, links=run.links)
             if any(d.severity is Severity.ERROR for d in found):
                 return _keep_rejected(result, stage, out, name), [], None
@@ -128,7 +128,7 @@ def _emit_tree(
             stage.abandon()
             raise
         with suppress(OSError):
-            swap.remove(out / f".{name}.rejected")
+            swap.remove_path(out / f".{name}.rejected")
     written = [*_edited_files(run.gathered.edited, stage.target), *done.diagnostics]
     result = replace(
         result,
@@ -171,9 +171,9 @@ class _Run:
     def devices(self) -> None:
         """Render and write every device, prove it if requested, and write the files that follow from the plan alone."""
         for part in (self.plan, *self.plan.networks.values()):
-            self._network(part.spec, part.fabric)
+            self._write_network(part.spec, part.fabric)
 
-    def _network(self, spec: ClusterSpec, fabric: Fabric) -> None:
+    def _write_network(self, spec: ClusterSpec, fabric: Fabric) -> None:
         def whole() -> Iterator[tuple[str, str]]:
             yield from plan_texts(spec, fabric)
             if not fabric.network:
@@ -203,8 +203,8 @@ def _keep_rejected(result: BuildResult, stage: Stage, out: Path, name: str) -> B
     """Keep files that failed the proof next to the tree, and point the findings at them."""
     aside = out / f".{name}.rejected"
     try:
-        swap.remove(aside)
-        folders.prune(stage.folder, stage.spare)
+        swap.remove_path(aside)
+        folders.prune_folders(stage.folder, stage.spare)
         stage.folder.rename(aside)
     except OSError as error:
         raise EmitError.from_os(error) from None

@@ -163,7 +163,7 @@ class Vocabulary:
 
     def _row(self, path: str) -> Row:
         name = self.declared(path)
-        said = self._said(path, name)
+        said = self._properties_of(path, name)
         impact = said["impact"]
         return Row(
             path=name or path,
@@ -178,7 +178,7 @@ class Vocabulary:
             concern=said.get("concern", ""),
         )
 
-    def _said(self, path: str, name: str | None) -> dict[str, Any]:
+    def _properties_of(self, path: str, name: str | None) -> dict[str, Any]:
         """Return all properties of a path, from its families and its row."""
         both = path, name or _KEY.sub("[*]", path)
         said: dict[str, Any] = {}
@@ -201,7 +201,7 @@ class Vocabulary:
     def _reason_of(self, name: str) -> dict[str, Any]:
         """The reason that a row, a family or nothing else has by that name."""
         if name in self.rows:
-            found = self._said(name, name)
+            found = self._properties_of(name, name)
         else:
             self._add_to(found := {}, self.families.get(name) or [self._reasons[name]])
         return {key: found[key] for key in _REASON & found.keys()}

@@ -44,7 +44,7 @@ class Cut(NamedTuple):
     name: int
     tail: str
 
-    def filled(self, names: tuple[str, ...]) -> str:
+    def fill_in(self, names: tuple[str, ...]) -> str:
         """Return the text."""
         return f"{self.head}{names[self.name]}{self.tail}"
 
@@ -67,7 +67,7 @@ class Frame:
         self, paths: tuple[str, ...], cuts: tuple[tuple[int, Cut], ...], values: tuple[Value | None, ...]
     ) -> None:
         self.paths, self.cuts, self.values = paths, cuts, values
-        self.own = _own(paths)
+        self.own = _own_numbers(paths)
         self.memo: dict[Any, Any] = {}
 
     @cached_property
@@ -140,7 +140,7 @@ class Parts:
         """Return the paths of the facts, in the order in which they were read."""
         paths = list(self.frame.paths)
         for at, cut in self.frame.cuts:
-            paths[at] = cut.filled(self.names)
+            paths[at] = cut.fill_in(self.names)
         return paths
 
     def facts(self) -> Facts:
@@ -160,7 +160,7 @@ class Parts:
         for port, slots in self.frame.sorted.of_ports.items():
             yield (
                 port,
-                [(leaf if isinstance(leaf, str) else leaf.filled(names), values[at]) for leaf, at in slots],
+                [(leaf if isinstance(leaf, str) else leaf.fill_in(names), values[at]) for leaf, at in slots],
             )
 
     def sessions(self) -> dict[tuple[str, str], dict[str, Value]]:
@@ -175,13 +175,14 @@ class Parts:
         """Return the facts of no port and no neighbor."""
         names, values, places = self.names, self.all, self.places
         rest = [
-            (path if isinstance(path, str) else path.filled(names), at) for path, at in self.frame.sorted.rest
+            (path if isinstance(path, str) else path.fill_in(names), at)
+            for path, at in self.frame.sorted.rest
         ]
         lines = {path: place for path, at in rest if (place := places[at])}
         return Reading({path: values[at] for path, at in rest}, lines)
 
 
-def parted(reading: Reading) -> Parts:
+def split_facts(reading: Reading) -> Parts:
     """Split the facts of a device into the two parts."""
     facts, lines = reading.facts, reading.lines
     paths, names = list(facts), dict[str, int]()
@@ -192,15 +193,15 @@ def parted(reading: Reading) -> Parts:
         if path.startswith(NEIGHBOUR):
             name, close, leaf = path[len(NEIGHBOUR) :].partition("]/")
             cut = _cut(NEIGHBOUR, names.setdefault(name, len(names)), close + leaf)
-        elif found := _named(path):
+        elif found := _find_own_name(path):
             head, name, tail = found
             cut = _cut(head, names.setdefault(name, len(names)), tail)
         else:
             continue
         cuts.append((at, cut))
-        paths[at] = _template(cut)
+        paths[at] = _cut_template(cut)
     alike, values = tuple(paths), list[Any](facts.values())
-    own = _own(alike)
+    own = _own_numbers(alike)
     mine = tuple([values[at] for at in own])
     for at in own:
         values[at] = None
@@ -209,7 +210,7 @@ def parted(reading: Reading) -> Parts:
 
 
 @lru_cache(maxsize=1 << 14)
-def _named(path: str) -> tuple[str, str, str] | None:
+def _find_own_name(path: str) -> tuple[str, str, str] | None:
     """Return the text before the own name in a path, the name, and the text after it; None without one."""
     head, found, rest = path.partition(NEIGHBOUR)
     if found:
@@ -223,12 +224,12 @@ _cut = lru_cache(maxsize=1 << 15)(Cut)
 
 
 @lru_cache(maxsize=1 << 15)
-def _template(cut: Cut) -> str:
+def _cut_template(cut: Cut) -> str:
     return f"{cut.head}#{cut.name}{cut.tail}"
 
 
 @lru_cache(maxsize=KEPT)
-def _own(paths: tuple[str, ...]) -> tuple[int, ...]:
+def _own_numbers(paths: tuple[str, ...]) -> tuple[int, ...]:
     return tuple([at for at, path in enumerate(paths) if path.endswith(_OWN) or path.startswith(_OWN_STARTS)])
 
 

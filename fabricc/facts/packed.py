@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from fabricc.fabric.facts import Reading
-from fabricc.facts.frame import KEPT, Frame, Parts, parted
+from fabricc.facts.frame import KEPT, Frame, Parts, split_facts
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -42,7 +42,7 @@ class Held(NamedTuple):
         return Held(alike.setdefault(frame, frame), alike.setdefault(places, places), own)
 
 
-def packed(contents: Contents, parts: Parts) -> Held:
+def pack_contents(contents: Contents, parts: Parts) -> Held:
     """Pack contents, with their facts in two parts; only the lines of facts are kept."""
     frame = parts.frame
     if _BYTES not in frame.memo:
@@ -51,11 +51,11 @@ def packed(contents: Contents, parts: Parts) -> Held:
     return Held(frame.memo[_BYTES], _places(parts.places), few_bytes(own))
 
 
-def opened(held: Held) -> Contents:
+def unpack_contents(held: Held) -> Contents:
     """Unpack the contents that `packed` packed."""
     names, values, unknown, aside = value_of(held.own)
     places = _opened_places(held.places)
-    facts = Parts(_frame(held.frame), names, values, places).facts()
+    facts = Parts(_restore_frame(held.frame), names, values, places).facts()
     lines = {path: place for path, place in zip(facts, places, strict=True) if place}
     return Contents(Reading(facts, lines, unknown), aside)
 
@@ -78,11 +78,11 @@ class Shared(dict[K, V]):
     def __reduce__(self) -> tuple[object, ...]:
         if not hasattr(self, "_content"):
             self._content = pickle.dumps(dict(self), pickle.HIGHEST_PROTOCOL)
-        return _arrived, (self._content,)
+        return _restore_shared, (self._content,)
 
 
 @lru_cache(maxsize=KEPT)
-def _arrived(content: bytes) -> Shared[Any, Any]:
+def _restore_shared(content: bytes) -> Shared[Any, Any]:
     return Shared(pickle.loads(content))
 
 
@@ -93,20 +93,20 @@ _opened_places = lru_cache(maxsize=KEPT)(value_of)
 
 
 @lru_cache(maxsize=KEPT)
-def _frame(content: bytes) -> Frame:
+def _restore_frame(content: bytes) -> Frame:
     return Frame(*value_of(content))
 
 
 def parts_of(held: Contents | Held) -> Parts:
     """Return the facts in two parts: those that similar devices share, and a device's own."""
-    return _parts(held) if isinstance(held, Held) else parted(held.reading)
+    return _unpack_parts(held) if isinstance(held, Held) else split_facts(held.reading)
 
 
 @lru_cache(maxsize=_OPEN)
-def _parts(held: Held) -> Parts:
+def _unpack_parts(held: Held) -> Parts:
     names, values, _, _ = value_of(held.own)
-    return Parts(_frame(held.frame), names, values, _opened_places(held.places))
+    return Parts(_restore_frame(held.frame), names, values, _opened_places(held.places))
 
 
-unpacked = lru_cache(maxsize=_OPEN)(opened)
+unpacked = lru_cache(maxsize=_OPEN)(unpack_contents)
 """`opened`, the last few remembered."""

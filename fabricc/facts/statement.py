@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from fabricc.back.nos.ports import PLAIN, PortKind, parser
+from fabricc.back.nos.ports import PLAIN, PortKind, cached_parser
 from fabricc.base.values import dataclass
 from fabricc.facts.device import End, Kind, Place, Tier
 from fabricc.facts.frame import NEIGHBOUR, SECONDARY, VRF
@@ -157,7 +157,7 @@ def read_statement(
                 addresses.setdefault(port, []).append(value)
             elif leaf.startswith(SECONDARY):
                 addresses.setdefault(port, []).append(leaf[len(SECONDARY) : -1])
-    parsed = PLAIN.parsed if device.kind is Kind.HOST else parser(device.system)
+    parsed = PLAIN.parsed if device.kind is Kind.HOST else cached_parser(device.system)
     tiers = tuple([(port, far.tier, far.known) for port, far in fars.items()])
     alike = device.system, device.kind, device.model, device.box, place.tier, tiers, expected
     shared = parts.frame.memo.setdefault(alike, {})

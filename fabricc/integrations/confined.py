@@ -95,7 +95,7 @@ class Confined:
         below = (folder for folder in above if folder.is_relative_to(self.root))
         return next((str(folder) for folder in below if (folder / "manifest.json").is_file()), None)
 
-    def _environment(self) -> dict[str, str]:
+    def _verb_environment(self) -> dict[str, str]:
         """Return the environment of a verb, which opens no file outside the root, whatever a spec or a tree names."""
         limits = {READ_BELOW: str(self.root), READ_ALSO: str(self.access) if self.access else ""}
         return {**os.environ, **limits}
@@ -116,7 +116,7 @@ class Confined:
         command = (sys.executable, "-P", "-m", "fabricc", *words, "--format", "json", "--", *operands)
         try:
             process = await asyncio.create_subprocess_exec(
-                *command, cwd=self.root, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=self._environment(),
+                *command, cwd=self.root, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=self._verb_environment(),
                 preexec_fn=programs.end_with_parent(),
             )  # fmt: skip
         except (OSError, ValueError) as error:

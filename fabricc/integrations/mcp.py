@@ -48,7 +48,7 @@ class Tools:
 
     async def plan(self, spec: _Spec, most: _Most = 50) -> dict[str, Any]:
         """Plan a spec: counts, topology, addresses, BGP, QoS, room to grow, power, and all findings."""
-        return await self._told(["plan"], [self.place.path(spec)], most)
+        return await self._run_verb(["plan"], [self.place.path(spec)], most)
 
     async def explain(
         self,
@@ -82,7 +82,7 @@ class Tools:
             path = place.path(subject)
             spec = place.spec_of(path) if (place.root / path).is_dir() else path
             operands = [spec, *([about] if about is not None else []), *(facts or [])]
-        return await self._told(words, operands, most)
+        return await self._run_verb(words, operands, most)
 
     async def diff(
         self,
@@ -104,7 +104,7 @@ class Tools:
             f"--{name}={said}" for name, said in (("base", base), ("head", head)) if said is not None
         ]
         sides = [self.place.path(each) for each in (before, after) if each is not None]
-        return await self._told(["diff", *revisions], sides, most)
+        return await self._run_verb(["diff", *revisions], sides, most)
 
     async def audit(
         self,
@@ -114,7 +114,7 @@ class Tools:
         most: _Most = 50,
     ) -> dict[str, Any]:
         """Audit any fabric for RDMA from a folder of its configurations, and list what was not understood."""
-        return await self._told(["audit"], [self.place.path(folder)], most)
+        return await self._run_verb(["audit"], [self.place.path(folder)], most)
 
     async def verify(
         self,
@@ -139,9 +139,9 @@ class Tools:
         words += [f"--devices={','.join(devices)}"] if devices else []
         words += [f"--only={','.join(aspects)}"] if aspects else []
         words += [f"--network={network}"] if network is not None else []
-        return await self._told(words, [path], most)
+        return await self._run_verb(words, [path], most)
 
-    async def _told(self, words: list[str], operands: list[str], most: int) -> dict[str, Any]:
+    async def _run_verb(self, words: list[str], operands: list[str], most: int) -> dict[str, Any]:
         return (await self.place.tell(words, operands, most))._asdict()
 
 
@@ -174,14 +174,14 @@ def _report_findings(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Await
     """Wrap a tool so that its findings reach the client."""
 
     @functools.wraps(tool)
-    async def told(*arguments: Any, **named: Any) -> Any:
+    async def run_tool(*arguments: Any, **named: Any) -> Any:
         try:
             return await tool(*arguments, **named)
         except FindingsError as error:
             lines = (f"{each.code}: {each.message}. {each.help}".rstrip(". ") for each in error.diagnostics)
             raise ToolError("\n".join(lines)) from None
 
-    return told
+    return run_tool
 
 
 def serve_stdio(root: Path, access: Path | None) -> None:

@@ -73,7 +73,7 @@ class _Work:
         for switch in map(self.fabric.switch, self.pieces[number]):
             document = openconfig.render(switch)
             write_file(self.folder / f"{switch.name}.json", json_document(document).encode())
-            stated, carried = openconfig.stated(switch), openconfig.read(document)
+            stated, carried = openconfig.neutral_facts(switch), openconfig.read(document)
             facts += len(stated)
             missing.update(
                 _KEY.sub("[*]", path) for path, value in stated.items() if carried.get(path) != value

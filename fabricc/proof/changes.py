@@ -37,7 +37,7 @@ class Change(NamedTuple):
     found: range
 
 
-def changes(expected: Mapping[str, str], found: Mapping[str, str]) -> list[Change]:
+def find_changes(expected: Mapping[str, str], found: Mapping[str, str]) -> list[Change]:
     """Return every differing passage in the order of files and lines; a file that one side lacks is one passage.
 
     Space at the end of lines does not count, nor the comma that follows a value in JSON.
@@ -49,26 +49,29 @@ def changes(expected: Mapping[str, str], found: Mapping[str, str]) -> list[Chang
             end = ", \t\r" if file.endswith(".json") else " \t\r"
             old, new = ([line.rstrip(end) for line in text.split("\n")] for text in (before, after))
             passages += [
-                Change(file, range(a + 1, b + 1), range(c + 1, d + 1)) for a, b, c, d in _differing(old, new)
+                Change(file, range(a + 1, b + 1), range(c + 1, d + 1))
+                for a, b, c, d in _differing_spans(old, new)
             ]
     return passages
 
 
-def _differing(old: Sequence[str], new: Sequence[str]) -> Iterator[Span]:
+def _differing_spans(old: Sequence[str], new: Sequence[str]) -> Iterator[Span]:
     """Yield the differing passages.
 
     In long ones, corresponding blocks are matched first by the places of their lines.
     """
-    a, b, c, d = whole = _trimmed(old, new, (0, len(old), 0, len(new)))
+    a, b, c, d = whole = _trim_span(old, new, (0, len(old), 0, len(new)))
     if b - a <= _SHORT and d - c <= _SHORT:
-        yield from _matched(old, new, whole)
+        yield from _match_span(old, new, whole)
         return
     known: dict[tuple[int, str], int] = {}
-    for within in _matched(_placed(old, known), _placed(new, known), (0, len(old), 0, len(new))):
-        yield from _matched(old, new, within)
+    for within in _match_span(
+        _number_lines(old, known), _number_lines(new, known), (0, len(old), 0, len(new))
+    ):
+        yield from _match_span(old, new, within)
 
 
-def _placed(lines: Sequence[str], known: dict[tuple[int, str], int]) -> list[int]:
+def _number_lines(lines: Sequence[str], known: dict[tuple[int, str], int]) -> list[int]:
     """Return a number for each line that is equal for equal lines under equal parents."""
     outer = outer_lines(lines)
     numbers: list[int] = []
@@ -78,7 +81,7 @@ def _placed(lines: Sequence[str], known: dict[tuple[int, str], int]) -> list[int
     return numbers
 
 
-def _trimmed(old: Sequence[Hashable], new: Sequence[Hashable], within: Span) -> Span:
+def _trim_span(old: Sequence[Hashable], new: Sequence[Hashable], within: Span) -> Span:
     """Return the span without the common lines at its beginning and end."""
     a, b, c, d = within
     while a < b and c < d and old[a] == new[c]:
@@ -88,9 +91,9 @@ def _trimmed(old: Sequence[Hashable], new: Sequence[Hashable], within: Span) -> 
     return a, b, c, d
 
 
-def _matched(old: Sequence[Hashable], new: Sequence[Hashable], within: Span) -> Iterator[Span]:
+def _match_span(old: Sequence[Hashable], new: Sequence[Hashable], within: Span) -> Iterator[Span]:
     """Yield the differing passages of a span."""
-    a, b, c, d = _trimmed(old, new, within)
+    a, b, c, d = _trim_span(old, new, within)
     if a == b or c == d:
         if a != b or c != d:
             yield a, b, c, d
@@ -102,7 +105,7 @@ def _matched(old: Sequence[Hashable], new: Sequence[Hashable], within: Span) -> 
         if tag != "equal" and (exact or part == (a, b, c, d)):
             yield part
         elif tag != "equal":
-            yield from _matched(old, new, part)
+            yield from _match_span(old, new, part)
 
 
 def with_one(each: Change, expected: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
@@ -115,7 +118,7 @@ def with_one(each: Change, expected: Mapping[str, str], found: Mapping[str, str]
     return {**expected, each.file: text}
 
 
-def alike(passages: Iterable[Change], expected: Mapping[str, str], found: Mapping[str, str]) -> bool:
+def is_similar(passages: Iterable[Change], expected: Mapping[str, str], found: Mapping[str, str]) -> bool:
     """Return whether at least half of the lines are in both, so that one text is a changed version of the other."""
     total = sum(text.count("\n") for files in (expected, found) for text in files.values())
     return 2 * sum(len(each.expected) + len(each.found) for each in passages) <= total
@@ -148,7 +151,7 @@ class Side:
         """The innermost line that a line is indented below and that a change is about, after the change's number."""
         outer = self._outer.get(file)
         if outer is None:
-            outer = self._outer[file] = outer_lines(self._text(file))
+            outer = self._outer[file] = outer_lines(self._file_lines(file))
         while 0 < line < len(outer) and outer[line]:
             line = outer[line]
             if (number := self.change(file, line)) is not None:
@@ -157,10 +160,10 @@ class Side:
 
     def text(self, file: str, line: int) -> str:
         """Return a line without indentation."""
-        lines = self._text(file)
+        lines = self._file_lines(file)
         return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 
-    def _text(self, file: str) -> list[str]:
+    def _file_lines(self, file: str) -> list[str]:
         if file not in self._lines:
             self._lines[file] = self.files.get(file, "").split("\n")
         return self._lines[file]

@@ -81,7 +81,7 @@ class _Nearby:
         if self._index is None:
             self._index = {}
             for known, place in self._lines.items():
-                for above in _above(known):
+                for above in _parent_paths(known):
                     self._index.setdefault(above, place)
             last = next((self._lines[known] for known in self._planned if known in self._lines), ("", 0))
             of_kind: dict[str, tuple[str, int]] = {}
@@ -92,19 +92,19 @@ class _Nearby:
                 self._before[known] = of_kind.get(kind, self._index.get(kind, last))
         beside = (
             self._index[above]
-            for above in _above(path)
+            for above in _parent_paths(path)
             if above in self._index and ("[" in above or "/" in above)
         )
         return next(beside, self._before[path])
 
 
-def _above(path: str) -> Iterator[str]:
+def _parent_paths(path: str) -> Iterator[str]:
     while "/" in path:
         path = path.rpartition("/")[0]
         yield path
 
 
-def findings(
+def device_findings(
     device: str, mismatches: Iterable[Mismatch], unknown: Iterable[tuple[str, int, str]]
 ) -> Iterator[Finding]:
     """Yield the mismatches and unknown lines of one device as findings; `file` is below the device's folder."""

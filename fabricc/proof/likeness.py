@@ -17,22 +17,22 @@ from fabricc.fabric.model import Direction, Host
 from fabricc.proof.invariants.contract import host_contracts, switch_contracts
 from fabricc.proof.invariants.digest import HostDigest, SwitchDigest
 from fabricc.proof.invariants.policy import policy_of_alike
-from fabricc.proof.invariants.prefixes import inside, owned, packed_blocks, servers_asked
-from fabricc.proof.invariants.sessions import private
-from fabricc.proof.invariants.survey import Survey, digest_of, host_digest, landings
-from fabricc.proof.invariants.view import leads_out, sibling, view
+from fabricc.proof.invariants.prefixes import lie_in_aggregates, owned_blocks, packed_blocks, servers_asked
+from fabricc.proof.invariants.sessions import is_private_asn
+from fabricc.proof.invariants.survey import Survey, digest_of, host_digest, host_landings
+from fabricc.proof.invariants.view import leads_out, make_view, sibling_address
 from fabricc.proof.links import (
     FAMILIES,
     bfd_of,
     gateway_of,
     host_ends,
     key_of,
-    ordered,
-    packed,
+    ordered_statement,
     packed_end,
     packed_kind,
     settings_of,
     shared_subnet,
+    split_packed,
     switch_ends,
 )
 
@@ -108,12 +108,15 @@ class Likeness:
         ):
             return None
         over = {(each.port, each.transport.value): place for place, each in enumerate(sessions)}
-        links = [_link(seen, number, link, over) for (number, _), link in zip(ports, seen.links, strict=True)]
+        links = [
+            _common_link(seen, number, link, over)
+            for (number, _), link in zip(ports, seen.links, strict=True)
+        ]
         used = [place for link in links if link for _, place in link.families if place != _NO_SESSION]
         used += [link.unnumbered for link in links if link and link.unnumbered is not None]
         if None in links or sorted(used) != list(range(len(sessions))):
             return None
-        own, lines = owned(seen), seen.reading.lines
+        own, lines = owned_blocks(seen), seen.reading.lines
         numbers = {
             direction: [n for n, port in ports if port.direction is direction] for direction in Direction
         }
@@ -132,7 +135,7 @@ class Likeness:
                 name="", plane=0, pod=0, unit=0, asn=0, above=(), below=(), widest=("", 0), blocks=b"",
             ),
         )  # fmt: skip
-        return likeness if likeness._owned(switch) == [*own.values()] else None
+        return likeness if likeness._owned_texts(switch) == [*own.values()] else None
 
     def add(self, switch: Switch, folder: str, survey: Survey) -> bytes | None:
         """Add a switch and return the packed ends of its links; None if a rule on coordinates may be broken.
@@ -144,23 +147,23 @@ class Likeness:
         """
         bgp, ports = switch.bgp, switch.ports
         management = switch.management.address.partition("/")[0]
-        if self.policy is None or not private(bgp.asn) or management in self.asked:
+        if self.policy is None or not is_private_asn(bgp.asn) or management in self.asked:
             return None
         hosts = [text for at in self.hosts for text in (ports[at].ipv4, ports[at].ipv6) if text]
-        if bgp.aggregates and not inside(hosts, bgp.aggregates):
+        if bgp.aggregates and not lie_in_aggregates(hosts, bgp.aggregates):
             return None
-        if (ends := self._ends(switch)) is None:
+        if (ends := self._link_ends(switch)) is None:
             return None
         key = self.keys.get((switch.plane, switch.pod), b"")
         if key not in survey.policies:
             file = f"{folder}{self.digest.file or '/'}"
-            policy = policy_of_alike(self.policy, switch, self._originated(switch), file, key)
+            policy = policy_of_alike(self.policy, switch, self._originated_texts(switch), file, key)
             key = self.keys[switch.plane, switch.pod] = policy.key
             survey.policies.setdefault(key, policy)
-        survey.switches.append(self._digest(switch, folder, key))
+        survey.switches.append(self._switch_digest(switch, folder, key))
         return ends
 
-    def _ends(self, switch: Switch) -> bytes | None:
+    def _link_ends(self, switch: Switch) -> bytes | None:
         """Return the same as `switch_ends`; None if a session is not with the other address of its link."""
         name, ports, sessions = switch.name, switch.ports, switch.bgp.sessions
         asn, remotes, ends = switch.bgp.asn, {each.remote for each in sessions}, []
@@ -173,7 +176,7 @@ class Likeness:
             addresses, told = [], []
             for family, place in families:
                 address = (port.ipv4 if family == "ipv4" else port.ipv6) or ""
-                remote = sibling(address)
+                remote = sibling_address(address)
                 if not remote or (
                     remote in remotes if place == _NO_SESSION else sessions[place].remote != remote
                 ):
@@ -181,38 +184,38 @@ class Likeness:
                 head = address.partition("/")[0]
                 addresses.append(f"{head} - {remote}" if first else f"{remote} - {head}")
                 if place != _NO_SESSION:
-                    told.append(_told(family, first, asn, sessions[place].remote_asn))
+                    told.append(_asn_statement(family, first, asn, sessions[place].remote_asn))
             if unnumbered is not None:
                 addresses.append("unnumbered")
-                told.append(_told("unnumbered", first, asn, sessions[unnumbered].remote_asn))
+                told.append(_asn_statement("unnumbered", first, asn, sessions[unnumbered].remote_asn))
             key = key_of(mine, other)
             ends.append(packed_end(key, " ".join((*addresses, *gateways)), " ".join(told), stated))
         return b"".join(ends)
 
-    def _digest(self, switch: Switch, folder: str, policy: bytes) -> SwitchDigest:
+    def _switch_digest(self, switch: Switch, folder: str, policy: bytes) -> SwitchDigest:
         """Return the same as `digest_of`."""
         common, ports, wide = self.digest, switch.ports, Counter[str]()
         for number, gbps in self.up:
-            wide[_far(ports[number])] += gbps
+            wide[_far_device(ports[number])] += gbps
         return SwitchDigest(
             switch.name, common.tier, switch.plane, -1 if switch.pod is None else switch.pod,
             -1 if switch.unit is None else switch.unit, switch.bgp.asn,
-            tuple(sorted(Counter([_far(ports[number]) for number, _ in self.up]).items())),
-            tuple(sorted(Counter([_far(ports[number]) for number in self.down]).items())),
+            tuple(sorted(Counter([_far_device(ports[number]) for number, _ in self.up]).items())),
+            tuple(sorted(Counter([_far_device(ports[number]) for number in self.down]).items())),
             max(wide.items(), key=lambda each: (each[1], each[0]), default=("", 0)),
             common.host_links, common.load, common.mtus, common.host_mtu, common.detect_ms, common.outer_asns, policy,
-            _placed(common.contracts, folder),
-            packed_blocks(self._owned(switch), self.lines), common.segments,
+            _place_contracts(common.contracts, folder),
+            packed_blocks(self._owned_texts(switch), self.lines), common.segments,
             f"{folder}{common.file}" if common.file else "", common.line,
         )  # fmt: skip
 
-    def _owned(self, switch: Switch) -> list[str]:
+    def _owned_texts(self, switch: Switch) -> list[str]:
         """Return the same as `owned`, texts only."""
         ports = [switch.ports[number] for number in self.owned]
         links = [text for port in ports for text in (port.ipv4, port.ipv6) if text]
-        return [*self._originated(switch), switch.management.address.partition("/")[0], *links]
+        return [*self._originated_texts(switch), switch.management.address.partition("/")[0], *links]
 
-    def _originated(self, switch: Switch) -> list[str]:
+    def _originated_texts(self, switch: Switch) -> list[str]:
         """Return the own prefixes that a switch announces."""
         aggregates = [switch.bgp.aggregates[at] for at in self.aggregates]
         loopbacks = ((switch.loopback4, 32), (switch.loopback6, 128))
@@ -276,12 +279,12 @@ class HostLikeness:
             first = (name, port.name) < (peer.device, peer.port)
             for family, gateway in families:
                 address = getattr(port, family).partition("/")[0]
-                texts.append(ordered(first, address, getattr(port, gateway)))
+                texts.append(ordered_statement(first, address, getattr(port, gateway)))
             key = key_of(f"{name}\n{port.name}", f"{peer.device}\n{peer.port}")
             ends.append(packed_end(key, " ".join(texts), "", stated))
         common = self.digest
         digest = HostDigest(
-            name, landings(host), common.mtu, common.timeout_ms, _placed(common.contracts, folder),
+            name, host_landings(host), common.mtu, common.timeout_ms, _place_contracts(common.contracts, folder),
             f"{folder}{common.file}" if common.file else "", common.line,
         )  # fmt: skip
         survey.hosts.append(digest)
@@ -307,7 +310,9 @@ class Common:
             return likeness.add(device, folder, survey) if isinstance(likeness, HostLikeness) else None
         return likeness.add(device, folder, survey) if isinstance(likeness, Likeness) else None
 
-    def prove(self, device: Switch | Host, reading: Said, folder: str, found: Survey, ends: bytes) -> None:
+    def prove_common(
+        self, device: Switch | Host, reading: Said, folder: str, found: Survey, ends: bytes
+    ) -> None:
         """Compare it with a device without a breach: the findings about that alone, and the ends of its links."""
         if self.likeness is not None and self.likeness == likeness_of(device, reading):
             if isinstance(self.likeness, Likeness):
@@ -320,11 +325,13 @@ class Common:
 def likeness_of(device: Switch | Host, reading: Said) -> Likeness | HostLikeness | None:
     """Return the common part of a device and all similar ones; None if each must be examined as a whole."""
     return (
-        HostLikeness.of(device, reading) if isinstance(device, Host) else Likeness.of(view(device, reading))
+        HostLikeness.of(device, reading)
+        if isinstance(device, Host)
+        else Likeness.of(make_view(device, reading))
     )
 
 
-def surveyed(
+def survey_device(
     device: Switch | Host, reading: Said, folder: str, survey: Survey, common: Common | None
 ) -> tuple[list[Finding], bytes]:
     """Add a device; return the findings about it alone, files below `folder`, and the packed ends of its links."""
@@ -332,22 +339,24 @@ def surveyed(
         return [], known
     alone = Survey()
     if isinstance(device, Host):
-        wrong, ends = [*alone.add_host(device, reading, folder)], packed(host_ends(device, reading))
+        wrong, ends = [*alone.add_host(device, reading, folder)], split_packed(host_ends(device, reading))
     else:
-        seen = view(device, reading)
-        wrong, ends = [*alone.add_switch(seen, folder)], packed(switch_ends(seen))
+        seen = make_view(device, reading)
+        wrong, ends = [*alone.add_switch(seen, folder)], split_packed(switch_ends(seen))
     if common is not None and not wrong and not common.proved:
-        common.prove(device, reading, folder, alone, ends)
+        common.prove_common(device, reading, folder, alone, ends)
     survey.join(alone)
     return wrong, ends
 
 
-def _placed(contracts: Iterable[_Contract], folder: str) -> tuple[_Contract, ...]:
+def _place_contracts(contracts: Iterable[_Contract], folder: str) -> tuple[_Contract, ...]:
     """Return functions of invariant 12 with the files in a folder that state them."""
     return tuple([(function, f"{folder}{file}" if file else "", line) for function, file, line in contracts])
 
 
-def _link(seen: SwitchView, number: int, link: LinkPort, over: Mapping[tuple[str, str], int]) -> _Link | None:
+def _common_link(
+    seen: SwitchView, number: int, link: LinkPort, over: Mapping[tuple[str, str], int]
+) -> _Link | None:
     """Return the facts of a port that similar switches share; None unless it has one session with each far end.
 
     `over`: port and transport -> place of the session over it.
@@ -382,11 +391,11 @@ def _link(seen: SwitchView, number: int, link: LinkPort, over: Mapping[tuple[str
 
 
 @lru_cache(maxsize=1024)
-def _told(transport: str, first: bool, asn: int, remote: int) -> str:
+def _asn_statement(transport: str, first: bool, asn: int, remote: int) -> str:
     """Return the statement of both ends of a session about its AS numbers."""
-    return f"{transport} {ordered(first, str(asn), str(remote))}"
+    return f"{transport} {ordered_statement(first, str(asn), str(remote))}"
 
 
-def _far(port: Port) -> str:
+def _far_device(port: Port) -> str:
     """Return the device at the far end of a cabled port."""
     return port.peer.device if port.peer else ""

@@ -19,8 +19,8 @@ from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import paths_of_port
 from fabricc.proof.compare import Finding
-from fabricc.proof.invariants.rules import finding as breach
-from fabricc.proof.invariants.view import in_network, sibling
+from fabricc.proof.invariants.rules import breach_finding as breach
+from fabricc.proof.invariants.view import in_network, sibling_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,7 +61,7 @@ class End(NamedTuple):
         bfd: which sessions run BFD, and its multiplier; "" where none does: a system that cannot run it is reported as
             a gap, and the BGP session still comes up (RFC 5882). The interval may differ (RFC 5880).
         fec: forward error correction of the port; "" when not stated.
-        file, line: its place, see `located`.
+        file, line: its place, see `locate_end`.
     """
 
     device: str
@@ -104,10 +104,10 @@ def key_of(mine: str, other: str) -> bytes:
 
 def packed_end(key: bytes, addresses: str, session: str, stated: bytes) -> bytes:
     """Return an end as `End.pack` does; `stated`: the part that many ends share."""
-    return _RECORD.pack(key, _crc(addresses), _number(session), stated)
+    return _RECORD.pack(key, _text_checksum(addresses), _number(session), stated)
 
 
-def packed(ends: Iterable[End]) -> bytes:
+def split_packed(ends: Iterable[End]) -> bytes:
     """Yield the single ends of a run of packed ends."""
     return b"".join([end.pack() for end in ends])
 
@@ -135,7 +135,7 @@ def switch_ends(seen: SwitchView) -> Iterator[End]:
             if remote is None:
                 told.append(f"{transport} none")
             else:
-                told.append(f"{transport} {ordered(first, asn, str(remote))}")
+                told.append(f"{transport} {ordered_statement(first, asn, str(remote))}")
                 offered.append(attributes.get("families"))
         mtu, speed, pfc, fec = link.stated
         yield End(
@@ -153,10 +153,10 @@ def _own_addresses(link: LinkPort, first: bool) -> tuple[list[str], list[tuple[s
         address, _, prefix_length = mine.partition("/")
         if prefix_length not in lengths:
             addresses.append(f"{family} /{prefix_length}")
-        elif not (other := sibling(mine)):
+        elif not (other := sibling_address(mine)):
             addresses.append(f"{family} no address")
         else:
-            addresses.append(ordered(first, address, other))
+            addresses.append(ordered_statement(first, address, other))
             if link.port.direction is not Direction.HOST:
                 neighbours.append((family, other))
     if link.unnumbered:
@@ -174,7 +174,7 @@ def host_end(
     `gateways`: those of subnets that it shares with other hosts, each with the prefix length.
     """
     first = (device, port) < peer
-    addresses = [ordered(first, address.partition("/")[0], gateway) for address, gateway in pairs]
+    addresses = [ordered_statement(first, address.partition("/")[0], gateway) for address, gateway in pairs]
     addresses += gateways
     return End(device, port, *peer, True, mtu, 0, pfc, " ".join(addresses))
 
@@ -245,15 +245,15 @@ class Meeting:
         for key in self.waiting.keys() & found.keys():
             self.links += 1
             mine, other = found.pop(key), self.waiting.pop(key)
-            if mine != other and (wrong := _disagreements(mine, other)):
+            if mine != other and (wrong := _differing_fields(mine, other)):
                 self.broken[key] = wrong
         self.waiting |= found
 
 
-def _disagreements(one: bytes, two: bytes) -> tuple[str, ...]:
+def _differing_fields(one: bytes, two: bytes) -> tuple[str, ...]:
     """Return names of the fields on which two ends differ; a field that one end does not state does not count."""
     at = _OWN.size
-    wrong = _contradictions(one[at:], two[at:])
+    wrong = _differing_packed_fields(one[at:], two[at:])
     if one[:at] != two[:at]:
         pairs = zip(_OF_EACH, _OWN.unpack_from(one), _OWN.unpack_from(two), strict=True)
         wrong = wrong.union(name for name, a, b in pairs if a != b and a and b)
@@ -261,7 +261,7 @@ def _disagreements(one: bytes, two: bytes) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _contradictions(one: bytes, two: bytes) -> frozenset[str]:
+def _differing_packed_fields(one: bytes, two: bytes) -> frozenset[str]:
     """Return the same for the fields of `packed_kind`; a host may have a smaller MTU than its switch, not a larger."""
     (_, *at_switch), (host, *at_host) = sorted(map(_STATED.unpack, (one, two)), key=itemgetter(0))
     wrong = {name for name, a, b in zip(_OF_KINDS, at_switch, at_host, strict=True) if a != b and a and b}
@@ -320,7 +320,7 @@ def bfd_of(runs: tuple[bool, ...], multiplier: Value | None) -> str:
     return f"x {multiplier}{which}"
 
 
-def ordered(first: bool, mine: str, other: str) -> str:
+def ordered_statement(first: bool, mine: str, other: str) -> str:
     """Return the statements of both ends of a link about themselves and each other, the same at either end."""
     return f"{mine} - {other}" if first else f"{other} - {mine}"
 
@@ -328,17 +328,17 @@ def ordered(first: bool, mine: str, other: str) -> str:
 @lru_cache(maxsize=1024)
 def packed_kind(host: bool, mtu: int, speed: int, *texts: str) -> bytes:
     """Pack the statements that many ends share."""
-    return _STATED.pack(host, mtu, speed, *map(_crc, texts))
+    return _STATED.pack(host, mtu, speed, *map(_text_checksum, texts))
 
 
-def _crc(text: str) -> int:
+def _text_checksum(text: str) -> int:
     return (crc32(text.encode()) or 1) if text else 0
 
 
-_number = lru_cache(maxsize=1024)(_crc)  # for statements that many ends share
+_number = lru_cache(maxsize=1024)(_text_checksum)  # for statements that many ends share
 
 
-def located(end: End, reading: Said) -> End:
+def locate_end(end: End, reading: Said) -> End:
     """Return the end with the line of its files that states most of it."""
     for path in paths_of_port(end.port, _PLACES[:2] if end.host else _PLACES):
         if place := reading.lines.get(path):

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics import Severity
 from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
-from fabricc.proof.changes import Side, alike, changes, with_one
-from fabricc.proof.compare import Finding, findings
+from fabricc.proof.changes import Side, find_changes, is_similar, with_one
+from fabricc.proof.compare import Finding, device_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -65,7 +65,7 @@ class _Placed(NamedTuple):
     expected: Place | None
 
 
-def placed(
+def place_findings(
     device: str,
     mismatches: Sequence[Mismatch],
     unknown: Sequence[tuple[str, int, str]],
@@ -86,26 +86,26 @@ def placed(
         reader: reads such files, given where they were altered after they were written. Each differing passage is then
             an edit: one that causes no finding is reported as well (FAB6006).
     """
-    passages = changes(expected.files, found.files)
-    if not passages or not alike(passages, expected.files, found.files):
-        yield from findings(device, mismatches, unknown)
+    passages = find_changes(expected.files, found.files)
+    if not passages or not is_similar(passages, expected.files, found.files):
+        yield from device_findings(device, mismatches, unknown)
         return
     placing = _Placing(passages, Side(expected.files, passages, False), Side(found.files, passages, True))
-    for mismatch, finding in zip(mismatches, findings(device, mismatches, ()), strict=True):
+    for mismatch, finding in zip(mismatches, device_findings(device, mismatches, ()), strict=True):
         path = mismatch.path
         lines = found.reading.lines.get(path), expected.reading.lines.get(path)
         placing.add(_Placed(finding, path, *lines))
-    for (file, line, text), finding in zip(unknown, findings(device, (), unknown), strict=True):
+    for (file, line, text), finding in zip(unknown, device_findings(device, (), unknown), strict=True):
         placing.add(_Placed(finding, text, (file, line), None))
     if reader and placing.open and 1 < len(passages) <= _TRIALS:
         placing.try_each(reader, expected.reading)
     placing.settle()
-    yield from _few(placing.findings())
+    yield from _limit_findings(placing.findings())
     if reader:
         yield from (placing.plain(device, number) for number in placing.unexplained())
 
 
-def _few(told: Iterable[Finding]) -> Iterator[Finding]:
+def _limit_findings(told: Iterable[Finding]) -> Iterator[Finding]:
     """Yield at most a few findings of one code for each line; the first of them counts the others."""
     by_place: dict[tuple[str, int, str], list[Finding]] = {}
     for finding in told:
@@ -131,20 +131,22 @@ class _Placing:
 
     def add(self, each: _Placed) -> None:
         """Add a finding."""
-        cause = self._own(each.found, each.expected) or self._around(each.found, each.expected)
+        cause = self._own_cause(each.found, each.expected) or self._surrounding_cause(
+            each.found, each.expected
+        )
         if cause:
             self.known.append((cause, each.finding))
         else:
             self.open.append(each)
 
-    def _own(self, found: Place | None, expected: Place | None) -> _Cause | None:
+    def _own_cause(self, found: Place | None, expected: Place | None) -> _Cause | None:
         if found and (number := self.found.change(*found)) is not None:
             return _Cause(number, 0, found=found[1])
         if expected and (number := self.expected.change(*expected)) is not None:
             return _Cause(number, 0, expected=expected[1])
         return None
 
-    def _around(self, found: Place | None, expected: Place | None) -> _Cause | None:
+    def _surrounding_cause(self, found: Place | None, expected: Place | None) -> _Cause | None:
         if expected and (above := self.expected.change_around(*expected)) is not None:
             return _Cause(above[0], 1, expected=above[1])
         if found and (above := self.found.change_around(*found)) is not None:
@@ -170,11 +172,11 @@ class _Placing:
         for each in self.open:
             if free:
                 file, line = each.expected or each.found or (each.finding.file, each.finding.line)
-                self.known.append((_Cause(self._nearest(free, file, line), 3), each.finding))
+                self.known.append((_Cause(self._nearest_change(free, file, line), 3), each.finding))
             else:
                 self.elsewhere.append(each.finding)
 
-    def _nearest(self, numbers: Sequence[int], file: str, line: int) -> int:
+    def _nearest_change(self, numbers: Sequence[int], file: str, line: int) -> int:
         """Return the last of these changes before a line, else the first one of its file, else the first."""
 
         def distance(number: int) -> tuple[bool, bool, int]:
@@ -191,12 +193,12 @@ class _Placing:
     def findings(self) -> Iterator[Finding]:
         """Yield all findings with their places: by change, the closest first."""
         for cause, finding in sorted(self.known, key=lambda each: each[0][:2]):
-            line, note = self._place(cause)
+            line, note = self._place_of(cause)
             file = self.passages[cause.change].file
             yield finding._replace(file=file, line=line, message=finding.message + note)
         yield from self.elsewhere
 
-    def _place(self, cause: _Cause) -> tuple[int, str]:
+    def _place_of(self, cause: _Cause) -> tuple[int, str]:
         """Return the line of the found text for a cause, and an addition to the message."""
         file, expected, found = self.passages[cause.change]
         if not found:
@@ -204,7 +206,7 @@ class _Placing:
             if file not in self.found.files:
                 return 0, f"; the file {file} is missing"
             side = "after" if found.start > 1 else "before"
-            return max(found.start - 1, 1), f"; {_quoted(missing)} is missing {side} this line"
+            return max(found.start - 1, 1), f"; {_quote_line(missing)} is missing {side} this line"
         line = cause.found or found.start
         if cause.expected:
             line = found.start + min(cause.expected - expected.start, len(found) - 1)
@@ -213,16 +215,16 @@ class _Placing:
         if not expected:
             return line, "; the build does not write this line"
         at = cause.expected or expected.start + min(line - found.start, len(expected) - 1)
-        return line, f"; the build writes {_quoted(self.expected.text(file, at))} here"
+        return line, f"; the build writes {_quote_line(self.expected.text(file, at))} here"
 
     def plain(self, device: str, number: int) -> Finding:
         """Return FAB6006 for a change without a finding; the found line is not quoted, because it may hold a secret."""
-        line, note = self._place(_Cause(number, 1))
+        line, note = self._place_of(_Cause(number, 1))
         message = f"{device}: a line is not as the build writes it{note}"
         group = f"differs {_NUMBERS.sub('#', note)}"
         file = self.passages[number].file
         return Finding("FAB6006", message, file, line, group, Severity.WARNING)
 
 
-def _quoted(line: str) -> str:
+def _quote_line(line: str) -> str:
     return repr(line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…")

@@ -47,43 +47,43 @@ class SignedError(FindingsError):
         return 3 if self.code == "FAB0055" else None
 
 
-def beside(tree: Path, kind: Kind) -> Path:
+def signature_path(tree: Path, kind: Kind) -> Path:
     """Return the default place of the signature of a tree: `build/zone-a.sig`."""
     named = tree if tree.name not in ("", "..") else tree.resolve()
     return named.parent / f"{named.name}.{kind}"
 
 
-def sign(tree: Path, key: Path) -> tuple[Kind, bytes]:
+def sign_tree(tree: Path, key: Path) -> tuple[Kind, bytes]:
     """Sign a tree that is unchanged since its build.
 
     Raises:
         TreeError: as `open_tree`; FAB6010 and FAB6011, files differ from the manifest.
         SignedError: FAB0054, the key does not sign; FAB0055, there is no program for it.
     """
-    kind = signers.kind_of(_read(key, "FAB0054", "key", Path("/")))
-    stated, manifest = _whole(tree)
+    kind = signers.kind_of(_read_file(key, "FAB0054", "key", Path("/")))
+    stated, manifest = _verified_manifest(tree)
     try:
         return kind, signers.sign_content(kind, key, stated, PURPOSE, manifest.cluster)
     except SignatureError as error:
         if error.fault is Fault.PROGRAM:
             remedy = _FAULTS[Fault.PROGRAM][2]
-            raise SignedError("FAB0055", f"{tree} cannot be signed{_because(error)}", remedy) from None
-        message = f"{kind.program} does not sign with {key}{_because(error)}"
+            raise SignedError("FAB0055", f"{tree} cannot be signed{_error_reason(error)}", remedy) from None
+        message = f"{kind.program} does not sign with {key}{_error_reason(error)}"
         remedy = (
             "Name the file of a private key; for SSH also of a public one whose private one an agent has."
         )
         raise SignedError("FAB0054", message, remedy) from None
 
 
-def signer(tree: Path, allowed: Path, signature: Path | None = None) -> str:
+def verify_signer(tree: Path, allowed: Path, signature: Path | None = None) -> str:
     """Return the signer of a complete tree.
 
     Raises:
         TreeError: as `sign`.
         SignedError: as `signer_of`.
     """
-    stated, _ = _whole(tree)
-    return _signer(tree, stated, allowed, signature)
+    stated, _ = _verified_manifest(tree)
+    return _verify_manifest_signer(tree, stated, allowed, signature)
 
 
 def signer_of(tree: Path, digest: str, allowed: Path, signature: Path | None = None) -> str:
@@ -106,28 +106,28 @@ def signer_of(tree: Path, digest: str, allowed: Path, signature: Path | None = N
         raise SignedError(
             "FAB0051", f"{tree} changed while it was read", "Let its build end, and begin again."
         )
-    return _signer(tree, stated, allowed, signature)
+    return _verify_manifest_signer(tree, stated, allowed, signature)
 
 
-def _signer(tree: Path, stated: bytes, allowed: Path, signature: Path | None) -> str:
-    keys = _read(allowed, "FAB0053", "file of allowed keys", Path("/"))
+def _verify_manifest_signer(tree: Path, stated: bytes, allowed: Path, signature: Path | None) -> str:
+    keys = _read_file(allowed, "FAB0053", "file of allowed keys", Path("/"))
     kind = signers.kind_of(keys)
-    place = signature or beside(tree, kind)
+    place = signature or signature_path(tree, kind)
     if not place.exists():
         remedy = (
             "Sign what was reviewed: `fabricc sign TREE --key FILE`, or name the signature with --signature."
         )
         raise SignedError("FAB0050", f"{tree} is not signed: there is no {place}", remedy)
     try:
-        made = _read(place, "FAB0050", "signature", Path("/") if signature else None)
+        made = _read_file(place, "FAB0050", "signature", Path("/") if signature else None)
         return signers.find_signer(kind, stated, made, keys, PURPOSE)
     except SignatureError as error:
         code, message, remedy = _FAULTS[error.fault]
         told = message.format(tree=tree, allowed=allowed, signature=place)
-        raise SignedError(code, f"{told}{_because(error)}", remedy) from None
+        raise SignedError(code, f"{told}{_error_reason(error)}", remedy) from None
 
 
-def _whole(tree: Path) -> tuple[bytes, Manifest]:
+def _verified_manifest(tree: Path) -> tuple[bytes, Manifest]:
     """Return the bytes and content of a manifest, if every file matches it."""
     return read_consistently([tree], lambda: _read_whole(tree), lambda _: False)
 
@@ -141,7 +141,7 @@ def _read_whole(tree: Path) -> tuple[bytes, Manifest]:
     return stated, manifest
 
 
-def _read(path: Path, code: str, what: str, root: Path | None) -> bytes:
+def _read_file(path: Path, code: str, what: str, root: Path | None) -> bytes:
     """Read a file: the user may name a link to anywhere; a link next to a tree must stay in its clone."""
     try:
         return files.read(path, root=root, limit=_LARGEST)
@@ -151,5 +151,5 @@ def _read(path: Path, code: str, what: str, root: Path | None) -> bytes:
         ) from None
 
 
-def _because(error: SignatureError) -> str:
+def _error_reason(error: SignatureError) -> str:
     return f": {error}" if str(error) else ""

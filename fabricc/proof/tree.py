@@ -49,7 +49,7 @@ def open_tree(tree: Path) -> tuple[Folder, bytes, Manifest]:
         folder = Folder(tree)
         stated = folder.read(manifests.NAME, limit=manifests.LIMIT)
         manifest = manifests.Manifest.parse(stated)
-        if _bytes(tree, manifest) > _LARGEST:
+        if _tree_size(tree, manifest) > _LARGEST:
             message = (
                 f"the files of {tree} are larger than {_LARGEST >> 30} GiB together; no build writes so much"
             )
@@ -64,7 +64,7 @@ def open_tree(tree: Path) -> tuple[Folder, bytes, Manifest]:
         raise TreeError("FAB6021", message, "Build again, or give another folder.", at) from None
 
 
-def _bytes(tree: Path, manifest: Manifest) -> int:
+def _tree_size(tree: Path, manifest: Manifest) -> int:
     """Return the size of the files of a tree; a file without contents on the disk has one, too."""
     total = 0
     for path in manifest.files:
@@ -86,7 +86,7 @@ def read_manifest(tree: Path) -> Manifest:
 
 def reject_pending(tree: Path) -> None:
     """Raise FAB6020 while a build moves files into a tree, and after a build that was killed while it did."""
-    if state.pending(tree):
+    if state.has_pending(tree):
         message = f"a build of {tree} is moving its files into place, or was ended while it did"
         raise TreeError("FAB6020", message, "Build again, which completes it.")
 
@@ -150,7 +150,7 @@ def read_consistently(
 
 def _manifest_digest(tree: Path) -> str | None:
     """Return the digest of the manifest; None while there is none, or a build moves files."""
-    if state.pending(tree):
+    if state.has_pending(tree):
         return None
     try:
         with Folder(tree) as folder:
@@ -179,8 +179,8 @@ def verify_manifest(
     wrong = [each for found in verified.values() for each in found]
     with Folder(tree) as folder:
         for path, stated in manifest.files.items():
-            if _device(path) not in verified:
-                wrong += _damage(folder, path, stated)
+            if _device_folder(path) not in verified:
+                wrong += _damage_findings(folder, path, stated)
     wrong.sort(key=lambda each: each.position.file if each.position else "")
     for path in unstated_files(tree, manifest) if unstated is None else unstated:
         message = f"{path} is in the tree and not in its manifest"
@@ -190,10 +190,10 @@ def verify_manifest(
 
 def unstated_files(tree: Path, manifest: Manifest) -> list[str]:
     """Files of a tree that its manifest lacks, by their paths below it."""
-    return sorted({*_below(tree)} - manifest.files.keys() - {manifests.NAME})
+    return sorted({*_files_below(tree)} - manifest.files.keys() - {manifests.NAME})
 
 
-def _damage(folder: Folder, path: str, stated: str) -> Iterator[Diagnostic]:
+def _damage_findings(folder: Folder, path: str, stated: str) -> Iterator[Diagnostic]:
     """Report FAB6010 or FAB6011 if a file is not as stated."""
     at = Position(str(folder.path / path), 1)
     try:
@@ -206,18 +206,18 @@ def _damage(folder: Folder, path: str, stated: str) -> Iterator[Diagnostic]:
 
 
 @lru_cache(maxsize=128)
-def _decoded(content: bytes) -> tuple[str, str]:
+def _decode_file(content: bytes) -> tuple[str, str]:
     """Return a file's text and SHA-256 (hex); cached, because hosts share most files."""
     return content.decode(errors="replace"), sha256(content).hexdigest()
 
 
-def _device(path: str) -> str:
+def _device_folder(path: str) -> str:
     """Return the folder of the device that owns a path; "" for a file of no device."""
     parts = path.split("/", 2)
     return f"{parts[0]}/{parts[1]}" if len(parts) == 3 else ""
 
 
-def _below(tree: Path) -> Iterator[str]:
+def _files_below(tree: Path) -> Iterator[str]:
     """Yield the paths of all files below a tree; a link is a file, and an unreadable folder has none."""
     waiting = [""]
     while waiting:
@@ -248,7 +248,7 @@ class DeviceFiles:
         """
         table: dict[str, list[str]] = {}
         for path in manifest.files:
-            if folder := _device(path):
+            if folder := _device_folder(path):
                 table.setdefault(folder, []).append(path[len(folder) + 1 :])
         names = {folder: tuple(sorted(names)) for folder, names in table.items()}
         return DeviceFiles(tree, names, manifest.files, Folder(tree))
@@ -268,9 +268,9 @@ class DeviceFiles:
             path = f"{folder}/{name}"
             stated, digest = self.sums[path], ""
             with suppress(OSError):
-                texts[name], digest = _decoded(self._folder.read(path))
+                texts[name], digest = _decode_file(self._folder.read(path))
             if digest != stated:
-                wrong += _damage(self._folder, path, stated)
+                wrong += _damage_findings(self._folder, path, stated)
         return texts, wrong
 
     def text(self, path: str) -> str:

@@ -47,16 +47,16 @@ def _unsafe_logins(statement: Statement, _: Sessions) -> Iterator[Finding]:
     for path, value in statement.rest.items():
         if path in _TELNET and value not in ("off", "false"):
             message = f"{statement.name} accepts Telnet, which sends passwords in the clear"
-            yield _unsafe(statement, path, message, "Telnet", "Disable Telnet and use SSH.")
+            yield _unsafe_finding(statement, path, message, "Telnet", "Disable Telnet and use SSH.")
         elif path.startswith("user[") and path.endswith("]/password") and value == "none":
             user = path[len("user[") : -len("]/password")]
             message = f"{statement.name}: the account {user} has no password"
-            yield _unsafe(
+            yield _unsafe_finding(
                 statement, path, message, "no password", "Give the account a key or a password, or remove it."
             )
         elif value in _COMMUNITIES and _SNMP.fullmatch(path):
             message = f"{statement.name} answers SNMP with the community {value}, which everyone tries first"
-            yield _unsafe(
+            yield _unsafe_finding(
                 statement,
                 path,
                 message,
@@ -65,10 +65,10 @@ def _unsafe_logins(statement: Statement, _: Sessions) -> Iterator[Finding]:
             )
         elif _VTY.fullmatch(path) and value not in _LOCAL:
             message = f"{statement.name}: a daemon listens for Telnet at {value}, not on the loopback alone"
-            yield _unsafe(statement, path, message, "Telnet", "Let the daemons listen at 127.0.0.1.")
+            yield _unsafe_finding(statement, path, message, "Telnet", "Let the daemons listen at 127.0.0.1.")
 
 
-def _unsafe(statement: Statement, path: str, message: str, group: str, remedy: str) -> Finding:
+def _unsafe_finding(statement: Statement, path: str, message: str, group: str, remedy: str) -> Finding:
     return finding_at(UNSAFE, statement.device, path, message, group, Severity.WARNING, remedy)
 
 

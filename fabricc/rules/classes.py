@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.proof.invariants.view import CODE_POINTS, as_int, priorities
+from fabricc.proof.invariants.view import CODE_POINTS, as_int, parse_priorities
 
 if TYPE_CHECKING:
     from fabricc.facts.statement import Statement
@@ -18,7 +18,9 @@ def lossless_ports(statement: Statement) -> dict[str, tuple[int, ...]]:
 
 
 def _lossless_ports(statement: Statement) -> dict[str, tuple[int, ...]]:
-    return {port: found for port, says in statement.ports.items() if (found := priorities(says.get("pfc")))}
+    return {
+        port: found for port, says in statement.ports.items() if (found := parse_priorities(says.get("pfc")))
+    }
 
 
 def classes_of(statement: Statement) -> dict[int, int]:
@@ -62,7 +64,7 @@ def queue_of(statement: Statement, priority: int) -> int:
     return priority
 
 
-def marks(statement: Statement, port: str, queue: int) -> bool:
+def marks_packets(statement: Statement, port: str, queue: int) -> bool:
     """Return whether a queue of a port marks packets, in whatever unit the threshold is stated."""
     says = statement.ports.get(statement.base(port), {})
     return any(f"queue[{queue}]/{leaf}" in says for leaf in _MARKS) or "ecn_delay_us" in says

@@ -27,10 +27,10 @@ _WAYS = ("access_list_in", "access_list_out")
 
 def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report each filter on ports to other devices that drops what the port has to carry."""
-    bound = _bound(statement)
+    bound = _bound_filters(statement)
     if not bound:
         return
-    rules = _rules(statement)
+    rules = _filter_rules(statement)
     over = {port for port in sessions.near.values() if port}
     detecting = {sessions.near[key] for key, said in sessions.said.items() if said.bfd == "true"}
     for name, ports in bound.items():
@@ -48,7 +48,7 @@ def _filter_findings(statement: Statement, sessions: Sessions) -> Iterator[Findi
             yield finding_at(BLOCKED, statement.device, path, message, f"filter {service}", remedy=remedy)
 
 
-def _bound(statement: Statement) -> dict[str, list[str]]:
+def _bound_filters(statement: Statement) -> dict[str, list[str]]:
     """Return the filters of ports that lead to other switches -> these ports."""
     bound: dict[str, list[str]] = {}
     for port, far in statement.fars.items():
@@ -62,7 +62,7 @@ def _bound(statement: Statement) -> dict[str, list[str]]:
     return bound
 
 
-def _rules(statement: Statement) -> dict[str, list[tuple[str, str]]]:
+def _filter_rules(statement: Statement) -> dict[str, list[tuple[str, str]]]:
     """Return the paths and texts of the rules of each filter, in their order."""
     found: dict[str, list[tuple[int, str, str]]] = {}
     for path, value in statement.rest.items():

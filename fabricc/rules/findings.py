@@ -26,17 +26,17 @@ def place_of(device: Device, *paths: str, like: str = "", word: str = "") -> tup
             unknown meaning takes its place.
         word: a word of the exact line, if several lines make the fact.
     """
-    found = _nearest(device, paths)
+    found = _nearest_line(device, paths)
     if found is None:
         first = next(iter(device.paths.values()), "")
         return first, 1 if first else 0
     file, line = found
     leaf = paths[0].rpartition("]/")[2] if paths else ""
-    if like and (other := _instead(device, file, line, like, leaf)):
+    if like and (other := _similar_line(device, file, line, like, leaf)):
         file, line = other
-    elif word and word not in _line(device, file, line):
+    elif word and word not in _line_text(device, file, line):
         block = (*range(line, line + _BLOCK), *range(line, max(line - _BLOCK, 0), -1))
-        line = next((at for at in block if word in _line(device, file, at)), line)
+        line = next((at for at in block if word in _line_text(device, file, at)), line)
     return device.paths.get(file, file), line
 
 
@@ -44,7 +44,7 @@ _BLOCK = 12
 """Lines of one block, as far as one is looked through."""
 
 
-def _nearest(device: Device, paths: Iterable[str]) -> tuple[str, int] | None:
+def _nearest_line(device: Device, paths: Iterable[str]) -> tuple[str, int] | None:
     lines = device.reading.lines
     for path in paths:
         if place := lines.get(path):
@@ -62,7 +62,7 @@ def _nearest(device: Device, paths: Iterable[str]) -> tuple[str, int] | None:
     return None
 
 
-def beside(device: Device, path: str, other: Device, wanted: str) -> str:
+def nearest_shared_fact(device: Device, path: str, other: Device, wanted: str) -> str:
     """Return the fact of a port or session of `other` closest to a fact that this device has too.
 
     Args:
@@ -87,36 +87,36 @@ def beside(device: Device, path: str, other: Device, wanted: str) -> str:
 def line_of(device: Device, path: str) -> str:
     """The text of the line that states a fact; "" where none does."""
     place = device.reading.lines.get(path)
-    return _line(device, *place) if place else ""
+    return _line_text(device, *place) if place else ""
 
 
-def _line(device: Device, file: str, line: int) -> str:
-    lines = _lines(device.files.get(file, ""))
+def _line_text(device: Device, file: str, line: int) -> str:
+    lines = _text_lines(device.files.get(file, ""))
     return lines[line - 1] if 0 < line <= len(lines) else ""
 
 
 @lru_cache(maxsize=2)
-def _lines(text: str) -> list[str]:
+def _text_lines(text: str) -> list[str]:
     """Return the lines of a text; cached, because a device has many findings."""
     return text.split("\n")
 
 
-def _instead(device: Device, file: str, line: int, like: str, leaf: str) -> tuple[str, int] | None:
+def _similar_line(device: Device, file: str, line: int, like: str, leaf: str) -> tuple[str, int] | None:
     """Return a line near a place, or an unknown one, that begins like `like` and states the same of nothing else."""
-    wanted = _beginning(like)
+    wanted = _line_beginning(like)
     if not wanted:
         return None
     suffix = f"]/{leaf}"
     stating = {place for path, place in device.reading.lines.items() if path.endswith(suffix)}
     near = sorted(range(max(line - _BLOCK, 1), line + _BLOCK), key=lambda at: abs(at - line))
     for at in near:
-        if (file, at) not in stating and _beginning(_line(device, file, at)) == wanted:
+        if (file, at) not in stating and _line_beginning(_line_text(device, file, at)) == wanted:
             return file, at
-    unknown = [(other, at) for other, at, text in device.reading.unknown if _beginning(text) == wanted]
+    unknown = [(other, at) for other, at, text in device.reading.unknown if _line_beginning(text) == wanted]
     return unknown[0] if unknown else None
 
 
-def _beginning(text: str) -> tuple[str, ...]:
+def _line_beginning(text: str) -> tuple[str, ...]:
     """Return the beginning of a line without its value: all words but the last, at most two."""
     words = text.split()
     return tuple(words[: min(2, max(1, len(words) - 1))])

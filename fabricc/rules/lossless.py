@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
-from fabricc.proof.invariants.view import as_int, priorities
+from fabricc.proof.invariants.view import as_int, parse_priorities
 from fabricc.rules.classes import (
     classes_of,
     group_of,
     lossless_ports,
-    marks,
+    marks_packets,
     priority_group,
     queue_of,
     queues_of,
@@ -39,7 +39,7 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
     expected = statement.expected
     left = [port for port in lossless if statement.ports[port].get("watchdog") != "true"]
     if left and not expected.unguarded:
-        text = f"{_ports(left)}: PFC without a watchdog: one stuck receiver can stop the fabric"
+        text = f"{_join_ports(left)}: PFC without a watchdog: one stuck receiver can stop the fabric"
         remedy = "Turn the PFC watchdog on for every port with PFC."
         leaves = ("watchdog", "pfc")
         yield _finding(statement, UNGUARDED, left[0], leaves, text, "no watchdog", Severity.WARNING, remedy)
@@ -47,12 +47,10 @@ def _unguarded_ports(statement: Statement, _: Sessions) -> Iterator[Finding]:
     for port, found in lossless.items():
         for priority in found:
             queue = queue_of(statement, priority)
-            if priority not in expected.unmarked and not marks(statement, port, queue):
+            if priority not in expected.unmarked and not marks_packets(statement, port, queue):
                 unmarked.setdefault(queue, []).append(port)
     for queue, ports in sorted(unmarked.items()):
-        text = (
-            f"{_ports(ports)}: PFC and no ECN on queue {queue}: senders slow down only when they are paused"
-        )
+        text = f"{_join_ports(ports)}: PFC and no ECN on queue {queue}: senders slow down only when they are paused"
         remedy = "Mark the queue from below the point at which the port pauses."
         yield _finding(statement, UNGUARDED, ports[0], ("pfc",), text, "no ECN", Severity.WARNING, remedy)
     yield from _fill_levels(statement, lossless)
@@ -62,7 +60,7 @@ def _global_pause(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report ports with PFC that pause all traffic as well."""
     ports = lossless_ports(statement)
     if both := [port for port in ports if str(statement.ports[port].get("flow_control", "off")) not in _OFF]:
-        text = f"{_ports(both)}: global pause (IEEE 802.3x) beside PFC: one link can use only one"
+        text = f"{_join_ports(both)}: global pause (IEEE 802.3x) beside PFC: one link can use only one"
         leaves = ("flow_control",)
         yield _finding(statement, PAUSED, both[0], leaves, text, "802.3x", Severity.WARNING, "Turn it off.")
 
@@ -77,9 +75,7 @@ def _fill_levels(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> 
             if low is not None and high is not None and low >= high:
                 wrong.setdefault((queue, low, high), []).append(port)
     for (queue, low, high), ports in wrong.items():
-        text = (
-            f"{_ports(ports)}: queue {queue} marks from {low} % of its buffer to {high} %, which is no more"
-        )
+        text = f"{_join_ports(ports)}: queue {queue} marks from {low} % of its buffer to {high} %, which is no more"
         leaves = (f"queue[{queue}]/ecn_min_fill_percent",)
         yield _finding(
             statement, UNGUARDED, ports[0], leaves, text, "marking", Severity.ERROR, "Swap the two."
@@ -116,14 +112,15 @@ def rdma_findings(statement: Statement, dscp: int, said_by: str) -> Iterator[Fin
     group, queue = group_of(statement, classes[dscp]), queues_of(statement, {dscp: classes[dscp]})
     bare = []
     for port, says in statement.ports.items():
-        found = priorities(says.get("pfc"))
+        found = parse_priorities(says.get("pfc"))
         if found and not any(
             priority_group(statement, each) == group or queue_of(statement, each) in queue for each in found
         ):
             bare.append(port)
     if bare:
         message = (
-            f"{statement.name}: DSCP {dscp}, RDMA's ({said_by}), is in class {classes[dscp]}, which {_ports(bare)} "
+            f"{statement.name}: DSCP {dscp}, RDMA's ({said_by}), is in class {classes[dscp]}, "
+            f"which {_join_ports(bare)} "
             f"{'does' if len(bare) == 1 else 'do'} not protect by PFC: RDMA drops there"
         )
         remedy = "Map it to the class that has PFC, on every device alike."
@@ -132,13 +129,13 @@ def rdma_findings(statement: Statement, dscp: int, said_by: str) -> Iterator[Fin
         )  # fmt: skip
 
 
-def protected(statement: Statement) -> frozenset[int] | None:
+def protected_code_points(statement: Statement) -> frozenset[int] | None:
     """Return the code points that PFC protects on every port of the device with PFC; None without such ports."""
-    return statement.once(protected, lambda: _protected(statement))
+    return statement.once(protected_code_points, lambda: _compute_protected(statement))
 
 
-def _protected(statement: Statement) -> frozenset[int] | None:
-    kinds = {found for says in statement.ports.values() if (found := priorities(says.get("pfc")))}
+def _compute_protected(statement: Statement) -> frozenset[int] | None:
+    kinds = {found for says in statement.ports.values() if (found := parse_priorities(says.get("pfc")))}
     if not kinds:
         return None
     classes = classes_of(statement)
@@ -148,7 +145,7 @@ def _protected(statement: Statement) -> frozenset[int] | None:
     )
 
 
-def _ports(ports: list[str]) -> str:
+def _join_ports(ports: list[str]) -> str:
     return join_words(ports, 2)
 
 

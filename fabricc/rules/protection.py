@@ -9,7 +9,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.device import Tier
 from fabricc.facts.frame import PORT
-from fabricc.proof.invariants.view import as_int, priorities
+from fabricc.proof.invariants.view import as_int, parse_priorities
 from fabricc.rules.classes import classes_of, lossless_ports, priority_group, queue_of
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
@@ -37,15 +37,15 @@ _SWITCHES = (Tier.TOR, Tier.SPINE, Tier.CORE)
 def _bare_hops(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report PFC that takes effect on no port, and links without PFC next to lossless ones."""
     if lossless := lossless_ports(statement):
-        yield from _bare(statement, lossless)
+        yield from _report_bare(statement, lossless)
     else:
         yield from _without_effect(statement)
 
 
 def _without_effect(statement: Statement) -> Iterator[Finding]:
     """Report that a switch states parts of PFC, and no port has it in effect."""
-    ports = [port for port, says in statement.ports.items() if _prepared(says)]
-    used = statement.fars or any(_used(says) for says in statement.ports.values())
+    ports = [port for port, says in statement.ports.items() if _is_prepared(says)]
+    used = statement.fars or any(_is_used(says) for says in statement.ports.values())
     if not used or (_INTENT not in statement.rest and not ports):
         return
     paths = (
@@ -58,17 +58,17 @@ def _without_effect(statement: Statement) -> Iterator[Finding]:
     )
 
 
-def _prepared(says: Mapping[str, Value]) -> bool:
+def _is_prepared(says: Mapping[str, Value]) -> bool:
     asked = says.get("pfc") == "" or says.get("qos_setting[priority-flow-control]") == "on"
     return asked or "headroom/xoff_bytes" in says or says.get("watchdog") == "true"
 
 
-def _used(says: Mapping[str, Value]) -> bool:
+def _is_used(says: Mapping[str, Value]) -> bool:
     """Return whether a port has an address or bridges."""
     return any(leaf in says for leaf in _IN_USE)
 
 
-def _bare(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> Iterator[Finding]:
+def _report_bare(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> Iterator[Finding]:
     """Report links to switches, or all ports to hosts, that have no PFC where other ports of the switch have it."""
     covered = {each for port in lossless for each in statement.chain(port)}
     links = [port for port, far in statement.fars.items() if far.known and far.tier in _SWITCHES]
@@ -83,7 +83,7 @@ def _bare(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> Iterato
         paths = [f"{PORT}{bare[0]}]/{leaf}" for leaf in ("pfc", "qos_setting[priority-flow-control]", "mtu")]
         yield finding_at(HOP, statement.device, paths, message, "link without PFC", Severity.WARNING, remedy)
     hosts = [port for port, far in statement.fars.items() if far.tier is Tier.HOST] + [
-        port for port in statement.open_ports() if _used(statement.ports[port])
+        port for port in statement.open_ports() if _is_used(statement.ports[port])
     ]
     if (
         statement.place.tier is Tier.TOR
@@ -99,7 +99,7 @@ def _bare(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> Iterato
         yield finding_at(HOP, statement.device, paths, message, "hosts without PFC", Severity.WARNING, remedy)
 
 
-def _unclassified(statement: Statement, _: Sessions) -> Iterator[Finding]:
+def _report_unclassified(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report lossless ports that do not put packets into classes by their code points."""
     lossless = lossless_ports(statement)
     unsaid = classifies_unstated(statement.device.system)
@@ -108,7 +108,7 @@ def _unclassified(statement: Statement, _: Sessions) -> Iterator[Finding]:
     found: dict[str, list[str]] = {}
     for port in lossless:
         trust = statement.of(port, "trust")
-        if trust in ("dscp", "l3") or (trust is None and unsaid) or _tagged(statement, port):
+        if trust in ("dscp", "l3") or (trust is None and unsaid) or _is_tagged(statement, port):
             continue
         found.setdefault("" if trust is None else str(trust), []).append(port)
     for trust, ports in found.items():
@@ -119,12 +119,12 @@ def _unclassified(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(UNCLASSIFIED, statement.device, paths, message, "no classification", remedy=remedy)
 
 
-def _tagged(statement: Statement, port: str) -> bool:
+def _is_tagged(statement: Statement, port: str) -> bool:
     """Return whether frames of a port carry a priority in their VLAN tag."""
     return statement.of(port, "switchport") == "trunk" or "." in port
 
 
-def _buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
+def _report_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report priorities with PFC whose buffer is a lossy one, has no headroom, or drops at the egress."""
     lossless = lossless_ports(statement)
     lossy: dict[str, list[str]] = {}
@@ -139,7 +139,7 @@ def _buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
             if (leaf := f"queue[{queue_of(statement, priority)}]/lossy_buffer") in says:
                 dropping.setdefault(leaf, []).append(port)
         stated = "pool/ingress_lossless_bytes" in statement.rest
-        in_use = port in statement.fars or _used(says)
+        in_use = port in statement.fars or _is_used(says)
         if stated and in_use and not any(each.startswith(("headroom/", "priority_group[")) for each in says):
             bare.append(port)
     remedy = (
@@ -170,16 +170,18 @@ def _buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(
             BUFFER, statement.device, f"{PORT}{bare[0]}]/pfc", message, "no headroom", remedy=remedy
         )
-    yield from _pools(statement, lossless, remedy)
+    yield from _report_pools(statement, lossless, remedy)
 
 
-def _pools(statement: Statement, lossless: dict[str, tuple[int, ...]], remedy: str) -> Iterator[Finding]:
+def _report_pools(
+    statement: Statement, lossless: dict[str, tuple[int, ...]], remedy: str
+) -> Iterator[Finding]:
     """Report shares of the buffer that leave a priority with PFC without headroom or in the lossy pool."""
     share = "pool/ingress_lossless_headroom_percent"
     if statement.rest.get(share) == 0:
         message = f"{statement.name} gives headroom 0 % of the buffer, and {len(lossless):,} ports have PFC: RDMA drops"
         yield finding_at(BUFFER, statement.device, share, message, "no headroom", remedy=remedy)
-    mine = set(priorities(statement.rest.get("pool/lossy_priorities")))
+    mine = set(parse_priorities(statement.rest.get("pool/lossy_priorities")))
     if wrong := sorted({each for found in lossless.values() for each in found} & mine):
         message = (
             f"{statement.name}: priority {wrong[0]} has PFC and uses the lossy part of the buffer: RDMA drops"
@@ -209,7 +211,7 @@ def _small_packets(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 RULES = (
     SwitchRule(HOP, PFC, (Input.PFC, Input.LINKS), _bare_hops, shared=True),
-    SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC,), _unclassified, shared=True),
-    SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _buffers, shared=True),
+    SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC,), _report_unclassified, shared=True),
+    SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _report_buffers, shared=True),
     SwitchRule(SHORT, INTERFACES, (Input.PFC,), _small_packets, shared=True),
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.values import dataclass
 from fabricc.facts.packed import few_bytes, value_of
 from fabricc.facts.statement import scope_of
-from fabricc.proof.invariants.view import as_int, sibling
+from fabricc.proof.invariants.view import as_int, sibling_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ class Sessions:
         listens: ranges from which unnamed neighbors are accepted.
         speaks: whether it runs BGP; `addresses`: all that it has.
         accords: of sessions over a subnet of two, a digest of the statements that the other end must match; see
-            `_accord`.
+            `_session_digest`.
     """
 
     speaks: bool
@@ -73,35 +73,36 @@ def sessions_of(statement: Statement) -> Sessions:
     facts, alike = statement.rest, dict[Said, Said]()
     if not statement.sessions and "bgp/asn" not in facts:
         speaks = any(path.endswith("]/bgp/asn") for path in statement.rest)
-        return Sessions(speaks, addresses=frozenset(_own(statement)))
+        return Sessions(speaks, addresses=frozenset(_own_addresses(statement)))
     listens = tuple(
         path.partition(_LISTEN)[2].rpartition("]")[0] for path in statement.rest if _LISTEN in path
     )
-    by_address, subnets = _reached(statement)
+    by_address, subnets = _ports_by_reach(statement)
     federated = any(path.endswith("bgp/confederation") for path in statement.rest)
     carrying = {path[len(_EVPN) :].partition("]/")[0] for path in facts if path.startswith(_EVPN)}
-    found = Sessions(True, listens=listens, addresses=frozenset(_own(statement)))
+    found = Sessions(True, listens=listens, addresses=frozenset(_own_addresses(statement)))
     for key, says in statement.sessions.items():
         vrf, neighbour = key
         scope = scope_of(vrf)
         end = Said(
-            asn=None if federated else as_int(says.get("local_asn", _process(facts, scope, "asn"))),
+            asn=None if federated else as_int(says.get("local_asn", _process_value(facts, scope, "asn"))),
             remote=says.get("remote_asn", says.get("remote_kind")),
             families=_families(says.get("families"), vrf == "" and neighbour in carrying),
             bfd=says.get("bfd"),
             timers=(
-                says.get("keepalive_s", _process(facts, scope, "keepalive_s")),
-                says.get("hold_s", _process(facts, scope, "hold_s")),
+                says.get("keepalive_s", _process_value(facts, scope, "keepalive_s")),
+                says.get("hold_s", _process_value(facts, scope, "hold_s")),
             ),
             password="secret" in says or "password" in says,
-            ttl=any(leaf in says for leaf in _ONE_HOP) or _process(facts, scope, "ttl_security") == "true",
+            ttl=any(leaf in says for leaf in _ONE_HOP)
+            or _process_value(facts, scope, "ttl_security") == "true",
             enabled=says.get("enabled") != "false",
         )
         found.said[key] = alike.setdefault(end, end)
-        found.near[key] = by_address.get(neighbour) or _covering(neighbour, subnets)
-        own = opposite(neighbour)
+        found.near[key] = by_address.get(neighbour) or _covering_port(neighbour, subnets)
+        own = opposite_address(neighbour)
         apart = own in found.addresses and neighbour not in found.addresses
-        if apart and (accord := _accord(vrf, own, neighbour, end)):
+        if apart and (accord := _session_digest(vrf, own, neighbour, end)):
             found.accords[key] = accord
     return found
 
@@ -114,12 +115,12 @@ def _families(stated: Value | None, evpn: bool) -> Value | None:
     return ",".join(sorted(names - {""}))
 
 
-def opposite(neighbour: str) -> str:
+def opposite_address(neighbour: str) -> str:
     """Return the other address of a neighbor's subnet of two; "" if the neighbor is no address."""
-    return sibling(f"{neighbour}/127" if ":" in neighbour else f"{neighbour}/31")
+    return sibling_address(f"{neighbour}/127" if ":" in neighbour else f"{neighbour}/31")
 
 
-def _accord(vrf: str, own: str, neighbour: str, said: Said) -> bytes:
+def _session_digest(vrf: str, own: str, neighbour: str, said: Said) -> bytes:
     """Return the matching statements of two ends of a sound session in 16 bytes; empty if more must be compared."""
     asn, remote = said.asn, said.remote
     if not said.enabled or asn is None or not isinstance(remote, int):
@@ -129,13 +130,13 @@ def _accord(vrf: str, own: str, neighbour: str, said: Said) -> bytes:
     return blake2b(repr((vrf, ends, rest)).encode(), digest_size=16).digest()
 
 
-def _process(facts: Mapping[str, Value], scope: str, leaf: str) -> Value | None:
+def _process_value(facts: Mapping[str, Value], scope: str, leaf: str) -> Value | None:
     """Return a statement about the BGP process of a routing instance, else of the default one."""
     value = facts.get(f"{scope}bgp/{leaf}")
     return facts.get(f"bgp/{leaf}") if value is None else value
 
 
-def _own(statement: Statement) -> Iterator[str]:
+def _own_addresses(statement: Statement) -> Iterator[str]:
     for texts in statement.addresses.values():
         for text in texts:
             yield text.partition("/")[0]
@@ -144,13 +145,15 @@ def _own(statement: Statement) -> Iterator[str]:
             yield str(loopback).partition("/")[0]
 
 
-def _reached(statement: Statement) -> tuple[dict[str, str], list[tuple[IPv4Network | IPv6Network, str]]]:
+def _ports_by_reach(
+    statement: Statement,
+) -> tuple[dict[str, str], list[tuple[IPv4Network | IPv6Network, str]]]:
     """Return port by the address at its other end, and ports by their larger subnets."""
     subnets = []
     exact: dict[str, str] = {port: port for port in statement.ports}
     for port, texts in statement.addresses.items():
         for text in texts:
-            if other := sibling(text):
+            if other := sibling_address(text):
                 exact[other] = port
             elif not text.endswith(("/32", "/128")):
                 try:
@@ -160,7 +163,7 @@ def _reached(statement: Statement) -> tuple[dict[str, str], list[tuple[IPv4Netwo
     return exact, subnets
 
 
-def _covering(neighbour: str, subnets: list[tuple[IPv4Network | IPv6Network, str]]) -> str:
+def _covering_port(neighbour: str, subnets: list[tuple[IPv4Network | IPv6Network, str]]) -> str:
     try:
         address = ip_address(neighbour)
     except ValueError:
@@ -179,7 +182,7 @@ class Held(Mapping[str, Sessions]):
         self._packed[name] = content
 
     def __getitem__(self, name: str) -> Sessions:
-        return _opened(self._packed[name])
+        return _unpack_sessions(self._packed[name])
 
     def __contains__(self, name: object) -> bool:
         return name in self._packed
@@ -191,12 +194,12 @@ class Held(Mapping[str, Sessions]):
         return len(self._packed)
 
 
-def packed(sessions: Sessions) -> bytes:
+def pack_sessions(sessions: Sessions) -> bytes:
     """Pack the sessions of a device."""
     return few_bytes(sessions)
 
 
 @lru_cache(maxsize=_OPEN)
-def _opened(content: bytes) -> Sessions:
+def _unpack_sessions(content: bytes) -> Sessions:
     found: Sessions = value_of(content)
     return found

@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.proof.invariants.prefixes import Block, block
+from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.rule import FabricRule, Report
 from fabricc.rules.topics import POLICY
 
@@ -28,7 +28,7 @@ def _static_routes(fabric: Switches) -> Iterator[Report]:
         by_length.setdefault((each.family, each.length), {})[each.first] = each
     for name, summary in fabric.summaries.items():
         for prefix, via, path in summary.routes:
-            mine = block(prefix)
+            mine = parse_block(prefix)
             whole = _covering(mine, by_length) if mine else None
             if whole is None or name in origins[whole]:
                 continue
@@ -36,7 +36,9 @@ def _static_routes(fabric: Switches) -> Iterator[Report]:
             if via in _DROPS:
                 message = f"{name} drops traffic for {prefix}, which is of {owner} ({whole})"
                 severity = Severity.ERROR
-            elif _hops(via) and not any(_reaches(fabric, hop, origins[whole]) for hop in _hops(via)):
+            elif _next_hops(via) and not any(
+                _is_reachable(fabric, hop, origins[whole]) for hop in _next_hops(via)
+            ):
                 message = f"{name} sends traffic for {prefix}, which is of {owner} ({whole}), to {via} alone"
                 severity = Severity.WARNING
             else:
@@ -53,7 +55,7 @@ def find_origins(fabric: Switches) -> dict[Block, set[str]]:
     origins: dict[Block, set[str]] = {}
     for name, summary in fabric.summaries.items():
         for text in summary.prefixes:
-            if (mine := block(text)) and 0 < mine.length < mine.bits:
+            if (mine := parse_block(text)) and 0 < mine.length < mine.bits:
                 origins.setdefault(mine, set()).add(name)
     return origins
 
@@ -68,7 +70,7 @@ def _covering(mine: Block, by_length: Mapping[tuple[int, int], Mapping[int, Bloc
     return None
 
 
-def _hops(via: str) -> list[str]:
+def _next_hops(via: str) -> list[str]:
     """Return the next hops that are addresses."""
     hops = []
     for word in via.replace(",", " ").split():
@@ -80,7 +82,7 @@ def _hops(via: str) -> list[str]:
     return hops
 
 
-def _reaches(fabric: Switches, hop: str, owners: set[str]) -> bool:
+def _is_reachable(fabric: Switches, hop: str, owners: set[str]) -> bool:
     """Whether a next hop is an address of one of these switches, or of no known device."""
     having = fabric.owners(hop)
     return not having or any(name in owners for name in having)

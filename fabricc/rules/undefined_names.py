@@ -43,15 +43,15 @@ _RUN = re.compile(r"[\w.-]+")
 
 def _undefined_names(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report each undefined name once, at its first use; a name that occurs elsewhere too may be defined there."""
-    if not statement.once(_undefined_names, lambda: bool(_undefined(statement))):
+    if not statement.once(_undefined_names, lambda: bool(_find_undefined(statement))):
         return
-    found = _undefined(statement)
+    found = _find_undefined(statement)
     having = [
         _lines_with(text, {name for _, name, _ in found}, file)
         for file, text in statement.device.files.items()
     ]
     for kind, name, paths in found:
-        if not any(_elsewhere(statement, lines.get(name, ()), paths, file) for file, lines in having):
+        if not any(_occurs_elsewhere(statement, lines.get(name, ()), paths, file) for file, lines in having):
             message = f"{statement.name} uses the {_KINDS[kind]} {name}, which is nowhere defined"
             remedy = "Define it, or take the reference away."
             yield finding_at(
@@ -59,7 +59,7 @@ def _undefined_names(statement: Statement, _: Sessions) -> Iterator[Finding]:
             )
 
 
-def _undefined(statement: Statement) -> list[tuple[str, str, list[str]]]:
+def _find_undefined(statement: Statement) -> list[tuple[str, str, list[str]]]:
     """Return kind and name of used names without facts, and the paths that use them."""
     defined: dict[str, set[str]] = {kind: set() for kind in _KINDS}
     uses: dict[tuple[str, str], list[str]] = {}
@@ -74,7 +74,7 @@ def _undefined(statement: Statement) -> list[tuple[str, str, list[str]]]:
             kind, name = match.groups()
             defined[kind].add(name)
             if kind == "route_map" and is_number(path[match.end() + 1 :]):
-                for word, of in _named(str(value)):
+                for word, of in _names_in(str(value)):
                     use(of, word, path)
         elif path[0] in "bv" and _PROCESS.fullmatch(path):
             use("route_map", value, path)
@@ -114,7 +114,7 @@ def _lines_with(text: str, names: Collection[str], file: str) -> tuple[str, dict
     return file, found
 
 
-def _elsewhere(statement: Statement, having: Iterable[int], paths: list[str], file: str) -> bool:
+def _occurs_elsewhere(statement: Statement, having: Iterable[int], paths: list[str], file: str) -> bool:
     """Return whether a name occurs in lines of a file other than those of its uses: it may be defined there."""
     places, left = statement.device.reading.lines, {*having}
     for line in sorted({places[path][1] for path in paths if path in places and places[path][0] == file}):
@@ -123,7 +123,7 @@ def _elsewhere(statement: Statement, having: Iterable[int], paths: list[str], fi
     return bool(left)
 
 
-def _named(clause: str) -> Iterator[tuple[str, str]]:
+def _names_in(clause: str) -> Iterator[tuple[str, str]]:
     words = clause.split()
     for word, name in pairwise(words):
         if word in _CLAUSE:

@@ -53,7 +53,7 @@ def _breach(session: OuterSession, policy: Policy | None, tors: list[Block]) -> 
         return "takes and announces every route, without a policy"
     if session.bare:
         return f"{'takes' if 'import' in session.bare else 'announces'} every route, without a policy"
-    if tors and _takes(policy, session.imports, tors[0]):
+    if tors and _accepts_prefix(policy, session.imports, tors[0]):
         return f"takes {tors[0]} by {session.imports}, which is the fabric's,"
     return ""
 
@@ -63,7 +63,7 @@ def _has_known_peer(fabric: Switches, summary: Summary) -> bool:
     return summary.joined or any(not _is_unknown(fabric, neighbor) for neighbor in summary.remote)
 
 
-def _takes(policy: Policy | None, imports: str, prefix: Block) -> bool:
+def _accepts_prefix(policy: Policy | None, imports: str, prefix: Block) -> bool:
     """Return whether a route map accepts a prefix that another switch announces."""
     if policy is None or imports not in policy.maps:
         return False

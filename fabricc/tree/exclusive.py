@@ -18,7 +18,7 @@ _PAUSE_S = 0.02
 
 
 @contextmanager
-def exclusive(tree: Path) -> Iterator[None]:
+def hold_lock(tree: Path) -> Iterator[None]:
     """Hold the lock of a tree during work on it; workers forked meanwhile hold it too.
 
     Raises:
@@ -30,7 +30,7 @@ def exclusive(tree: Path) -> Iterator[None]:
     except OSError as error:
         raise EmitError.from_os(error) from None
     try:
-        if not _lock(handle):
+        if not _lock_file(handle):
             holder = os.read(handle, 32).decode("ascii", "replace").strip()
             who = f"process {holder}" if is_number(holder) else "another process"
             remedy = "Wait for it to end, or give this build another folder with `-o`."
@@ -67,7 +67,7 @@ def lock_of(tree: Path) -> Path:
     return tree.with_name(f".{tree.name}.lock")
 
 
-def _lock(handle: int) -> bool:
+def _lock_file(handle: int) -> bool:
     """Lock an open file; a verb that checks for a running build holds it for a moment."""
     for attempt in range(_ATTEMPTS):
         if attempt:

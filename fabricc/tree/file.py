@@ -25,10 +25,10 @@ def write_file(path: Path, content: bytes | Iterable[bytes]) -> bool:
             what stood there before still does.
     """
     try:
-        with _folder(path.parent) as folder:
-            return _replace(folder, path.name, content)
+        with _open_folder(path.parent) as folder:
+            return _replace_file(folder, path.name, content)
     except ValueError:
-        raise _unnameable(path) from None
+        raise _unusable_name(path) from None
     except OSError as error:
         remedy = _NAME_IT if isinstance(error, ForeignFileError) else _NOTHING_LOST
         raise EmitError("FAB7001", f"cannot write {path}: {error.strerror or error}", remedy) from None
@@ -41,7 +41,7 @@ def remove_file(path: Path) -> bool:
         EmitError: FAB7001, it cannot be removed, or a link on the way to its folder leads out of what brought it.
     """
     try:
-        with _folder(path.parent) as folder:
+        with _open_folder(path.parent) as folder:
             if not folder.has(path.name):
                 return False
             os.unlink(path.name, dir_fd=folder.handle)
@@ -63,16 +63,16 @@ def make_folder(path: Path) -> None:
     except ForeignFileError as error:
         raise EmitError("FAB7001", f"cannot write {path}: {error.strerror}", _NAME_IT) from None
     except ValueError:
-        raise _unnameable(path) from None
+        raise _unusable_name(path) from None
     except OSError as error:
         raise EmitError.from_os(error) from None
 
 
-def _unnameable(path: Path) -> EmitError:
+def _unusable_name(path: Path) -> EmitError:
     return EmitError("FAB7001", f"cannot write {str(path)!a}: no name of a file", _NOTHING_LOST)
 
 
-def _folder(path: Path) -> Folder:
+def _open_folder(path: Path) -> Folder:
     """Return a folder to write in, through no link that `follow_links` refuses.
 
     Raises:
@@ -81,15 +81,15 @@ def _folder(path: Path) -> Folder:
     return Folder(follow_links(path), root=Path("/"))
 
 
-def _replace(folder: Folder, name: str, content: bytes | Iterable[bytes]) -> bool:
+def _replace_file(folder: Folder, name: str, content: bytes | Iterable[bytes]) -> bool:
     """Write a draft next to the file, and rename it unless the file has the same content.
 
     Raises:
         OSError: nothing has changed.
     """
-    mode = _mode(folder, name)
+    mode = _file_mode(folder, name)
     if isinstance(content, bytes):
-        if mode is not None and _says(folder, name, content):
+        if mode is not None and _has_content(folder, name, content):
             return False
         content = (content,)
     draft, here = f".{name}.{os.getpid()}.new", folder.handle
@@ -108,7 +108,7 @@ def _replace(folder: Folder, name: str, content: bytes | Iterable[bytes]) -> boo
     return True
 
 
-def _mode(folder: Folder, name: str) -> int | None:
+def _file_mode(folder: Folder, name: str) -> int | None:
     """Return the permissions of the existing file, None if there is none.
 
     Raises:
@@ -123,7 +123,7 @@ def _mode(folder: Folder, name: str) -> int | None:
     return S_IMODE(mode)
 
 
-def _says(folder: Folder, name: str, content: bytes) -> bool:
+def _has_content(folder: Folder, name: str, content: bytes) -> bool:
     try:
         return folder.read(name, limit=len(content)) == content
     except OSError:

@@ -24,7 +24,7 @@ class Contents(NamedTuple):
     folders: list[str]
 
 
-def walk(top: Path) -> Contents:
+def walk_folder(top: Path) -> Contents:
     """Return everything below `top`; nothing if it is no folder."""
     found = Contents([], [], [])
     waiting = [""] if top.is_dir() and not top.is_symlink() else []
@@ -43,7 +43,7 @@ def walk(top: Path) -> Contents:
     return found
 
 
-def above(paths: Iterable[str]) -> set[str]:
+def folders_above(paths: Iterable[str]) -> set[str]:
     """Return every folder that the paths need."""
     needed: set[str] = set()
     for path in paths:
@@ -54,7 +54,7 @@ def above(paths: Iterable[str]) -> set[str]:
     return needed
 
 
-def hollow(top: Path) -> list[str]:
+def remove_files(top: Path) -> list[str]:
     """Make `top` a folder that contains folders only, and list these.
 
     Raises:
@@ -63,25 +63,25 @@ def hollow(top: Path) -> list[str]:
     if top.is_symlink() or top.is_file():
         top.unlink()
     top.mkdir(parents=True, exist_ok=True)
-    found = walk(top)
+    found = walk_folder(top)
     for path in (*found.files, *found.links):
         os.unlink(f"{top}/{path}")  # noqa: PTH108 - a hot path
     return found.folders
 
 
-def prune(top: Path, folders: Iterable[str]) -> None:
+def prune_folders(top: Path, folders: Iterable[str]) -> None:
     """Remove these folders where they are empty, deepest first."""
     for path in sorted(folders, reverse=True):
         with suppress(OSError):
             os.rmdir(f"{top}/{path}")  # noqa: PTH106 - a hot path
 
 
-def retire(top: Path) -> None:
+def retire_folder(top: Path) -> None:
     """Empty an unused folder: remove a small one, keep the folders of a large one for the next build.
 
     Raises:
         OSError: something in it cannot be removed.
     """
-    if len(left := hollow(top)) < KEPT_FROM:
-        prune(top, left)
+    if len(left := remove_files(top)) < KEPT_FROM:
+        prune_folders(top, left)
         top.rmdir()

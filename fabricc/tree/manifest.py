@@ -54,11 +54,11 @@ class Manifest:
         All lines of
         a large tree at once would take four times the memory.
         """
-        lines = self._lines()
+        lines = self._entry_lines()
         while part := "".join(islice(lines, _LINES)):
             yield part.encode()
 
-    def _lines(self) -> Iterator[str]:
+    def _entry_lines(self) -> Iterator[str]:
         yield f'{{\n  "format": {FORMAT},\n  "made_by": "fabricc",\n'
         for key, value in (("cluster", self.cluster), ("version", self.version), ("spec", self.spec)):
             yield f"  {json.dumps(key)}: {json.dumps(value)},\n"
@@ -79,7 +79,7 @@ class Manifest:
             ManifestError: the bytes are no manifest of a known format, or name an impossible file.
         """
         try:
-            stated = json.loads(content.decode(), object_pairs_hook=_unique)
+            stated = json.loads(content.decode(), object_pairs_hook=_unique_keys)
         except RecursionError:
             raise ManifestError("nested too deeply") from None
         except ValueError as error:
@@ -88,21 +88,21 @@ class Manifest:
             raise ManifestError("not written by fabricc")
         if stated.get("format") != FORMAT:
             raise ManifestError(f"format {ascii(stated.get('format'))[:40]}, this version reads {FORMAT}")
-        cluster, version, spec = (_text(stated, key) for key in ("cluster", "version", "spec"))
+        cluster, version, spec = (_text_value(stated, key) for key in ("cluster", "version", "spec"))
         if not is_cluster(cluster):
-            raise ManifestError(f"{ascii(cluster)[:80]} is no cluster's name", _line(content, cluster))
+            raise ManifestError(f"{ascii(cluster)[:80]} is no cluster's name", _line_of(content, cluster))
         if "/" in spec:
-            raise ManifestError(f"{ascii(spec)[:80]} is no file name", _line(content, spec))
-        inputs, files = (_table(stated, key, content) for key in ("inputs", "files"))
+            raise ManifestError(f"{ascii(spec)[:80]} is no file name", _line_of(content, spec))
+        inputs, files = (_digest_table(stated, key, content) for key in ("inputs", "files"))
         for path, digest in files.items():
             if not is_path(path):
-                raise ManifestError(f"{ascii(path)[:80]} is no file name in a tree", _line(content, path))
+                raise ManifestError(f"{ascii(path)[:80]} is no file name in a tree", _line_of(content, path))
             if not digest:
-                raise ManifestError(f"{path[:80]} has no digest", _line(content, path))
+                raise ManifestError(f"{path[:80]} has no digest", _line_of(content, path))
         return Manifest(cluster, version, spec, inputs, files)
 
 
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return a table of JSON; reject a key that occurs twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -110,27 +110,27 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def _text(stated: Mapping[str, object], key: str) -> str:
+def _text_value(stated: Mapping[str, object], key: str) -> str:
     value = stated.get(key)
     if not isinstance(value, str) or len(value) > _LONGEST or not value.isprintable():
         raise ManifestError(f"`{key}` is missing or no plain text")
     return value
 
 
-def _table(stated: Mapping[str, object], name: str, content: bytes) -> dict[str, str]:
+def _digest_table(stated: Mapping[str, object], name: str, content: bytes) -> dict[str, str]:
     """Return a table of names and digests; the digest of a missing input is empty."""
     table = stated.get(name)
     if not isinstance(table, dict):
         raise ManifestError(f"`{name}` is missing or no table")
     for key, value in table.items():
         if (len(key) > _LONGEST and name != "files") or not key.isprintable():
-            raise ManifestError(f"{ascii(key)[:80]} is no name of a file", _line(content, key))
+            raise ManifestError(f"{ascii(key)[:80]} is no name of a file", _line_of(content, key))
         if not isinstance(value, str) or (value and not _SHA256.fullmatch(value)):
-            raise ManifestError(f"{ascii(key)[:80]} has no SHA-256", _line(content, key))
+            raise ManifestError(f"{ascii(key)[:80]} has no SHA-256", _line_of(content, key))
     return table
 
 
-def _line(content: bytes, text: str) -> int:
+def _line_of(content: bytes, text: str) -> int:
     """Return the line of a text in the layout of `parts`; 1 in any other layout."""
     at = content.find(json.dumps(text).encode())
     return content.count(b"\n", 0, at) + 1 if at >= 0 else 1

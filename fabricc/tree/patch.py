@@ -24,8 +24,8 @@ from fabricc.base.values import dataclass
 from fabricc.tree import swap
 from fabricc.tree.failure import EmitError
 from fabricc.tree.names import checked_path
-from fabricc.tree.stage import CREATE, Written, stands
-from fabricc.tree.state import patch_of, pending
+from fabricc.tree.stage import CREATE, Written, read_existing
+from fabricc.tree.state import has_pending, patch_of
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -51,7 +51,7 @@ class Patch:
         """
         folder = folder_of(target)
         try:
-            swap.remove(folder)
+            swap.remove_path(folder)
             folder.mkdir(mode=0o700)
         except OSError as error:
             raise EmitError.from_os(error) from None
@@ -65,7 +65,7 @@ class Patch:
             OSError: it cannot be written; the tree is as it was.
         """
         digest = sha256 or hashlib.sha256(content).hexdigest()
-        if stands(f"{self.target}/{path}") == (content, bool(mode & 0o100)):
+        if read_existing(f"{self.target}/{path}") == (content, bool(mode & 0o100)):
             return Written(path, digest, changed=False, edited=False)
         self.write(path, [content], mode=mode)
         return Written(path, digest, changed=True, edited=False)
@@ -77,7 +77,7 @@ class Patch:
             EmitError, OSError: as `put`.
         """
         digest = hashlib.sha256()
-        with os.fdopen(os.open(self.folder / _waiting(path), CREATE, mode), "wb") as file:
+        with os.fdopen(os.open(self.folder / _staged_name(path), CREATE, mode), "wb") as file:
             for part in content:
                 digest.update(part)
                 file.write(part)
@@ -93,10 +93,10 @@ class Patch:
             EmitError: FAB7001; before the record stands the tree is as it was, afterwards `complete` goes on.
         """
         try:
-            with _uninterrupted():
+            with _delay_signals():
                 self.stated(digests)
-                _apply(self.target, self.folder, digests)
-                _drop(self.target, self.folder)
+                _move_files(self.target, self.folder, digests)
+                _drop_patch(self.target, self.folder)
         except OSError as error:
             raise EmitError.from_os(error) from None
 
@@ -115,9 +115,9 @@ class Patch:
 
     def abandon(self) -> None:
         """Drop the staged files, unless they must be completed."""
-        if not pending(self.target):
+        if not has_pending(self.target):
             with suppress(OSError):
-                swap.remove(self.folder)
+                swap.remove_path(self.folder)
 
 
 def folder_of(target: Path) -> Path:
@@ -125,7 +125,7 @@ def folder_of(target: Path) -> Path:
     return target.with_name(f".{target.name}.patch")
 
 
-def complete(target: Path) -> None:
+def complete_patch(target: Path) -> None:
     """Complete the half-applied patch of a killed build of this user; the caller holds the lock of the tree.
 
     Staged files without a record, or with other bytes than recorded, are removed.
@@ -135,18 +135,18 @@ def complete(target: Path) -> None:
     """
     folder = folder_of(target)
     try:
-        with _uninterrupted():
-            if (digests := _recorded(target)) and not target.is_symlink() and not folder.is_symlink():
+        with _delay_signals():
+            if (digests := _read_record(target)) and not target.is_symlink() and not folder.is_symlink():
                 with suppress(
                     ForeignFileError, FileNotFoundError
                 ):  # the whole build that follows makes it right
-                    _apply(target, folder, _genuine(folder, digests))
-            _drop(target, folder)
+                    _move_files(target, folder, _genuine_files(folder, digests))
+            _drop_patch(target, folder)
     except OSError as error:
         raise EmitError.from_os(error, f"complete the build that ended in {folder}:") from None
 
 
-def _recorded(target: Path) -> dict[str, str]:
+def _read_record(target: Path) -> dict[str, str]:
     """Return the content of the record, empty if there is none."""
     record = patch_of(target)
     try:
@@ -156,18 +156,18 @@ def _recorded(target: Path) -> dict[str, str]:
     return stated if isinstance(stated, dict) else {}
 
 
-def _genuine(folder: Path, digests: Mapping[str, str]) -> dict[str, str]:
+def _genuine_files(folder: Path, digests: Mapping[str, str]) -> dict[str, str]:
     """Return the waiting files that have the recorded bytes."""
     found = {}
     with Folder(folder) as staged:
         for path, digest in digests.items():
             with suppress(OSError):
-                if staged.digest(_waiting(path)) == digest:
+                if staged.digest(_staged_name(path)) == digest:
                     found[path] = digest
     return found
 
 
-def _waiting(path: str) -> str:
+def _staged_name(path: str) -> str:
     """Return the name under which the staged file of a path waits.
 
     Raises:
@@ -176,7 +176,7 @@ def _waiting(path: str) -> str:
     return hashlib.sha256(checked_path(path).encode()).hexdigest()
 
 
-def _apply(target: Path, folder: Path, paths: Iterable[str]) -> None:
+def _move_files(target: Path, folder: Path, paths: Iterable[str]) -> None:
     """Move staged files to their places, through no link.
 
     Raises:
@@ -186,18 +186,18 @@ def _apply(target: Path, folder: Path, paths: Iterable[str]) -> None:
     with Folder(folder) as staged, Folder(target) as tree:
         for path in paths:
             with tree.above(path) as (place, name):
-                os.rename(_waiting(path), name, src_dir_fd=staged.handle, dst_dir_fd=place)
+                os.rename(_staged_name(path), name, src_dir_fd=staged.handle, dst_dir_fd=place)
 
 
-def _drop(target: Path, folder: Path) -> None:
+def _drop_patch(target: Path, folder: Path) -> None:
     """Remove the record before the rest."""
     if (record := patch_of(target)) is not None:
         record.unlink(missing_ok=True)
-    swap.remove(folder)
+    swap.remove_path(folder)
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
+def _delay_signals() -> Iterator[None]:
     """Delay signals that would end the process until the tree is whole; only a main thread may handle signals."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -101,11 +101,11 @@ class Stage:
         name = checked_cluster(cluster)
         target, folder, aside = out / name, out / f".{name}.next", out / f".{name}.old"
         try:
-            swap.recover(target, aside)
-            before = _own(target)
-            swap.remove(aside)
-            spare = folders.hollow(folder)
-            found = folders.walk(target)
+            swap.recover_tree(target, aside)
+            before = _read_manifest(target)
+            swap.remove_path(aside)
+            spare = folders.remove_files(folder)
+            found = folders.walk_folder(target)
         except OSError as error:
             raise EmitError.from_os(error) from None
         present, links = frozenset(found.files), frozenset(found.links)
@@ -123,7 +123,7 @@ class Stage:
         digest = sha256 or hashlib.sha256(content).hexdigest()
         edited = False
         if path in self.present:
-            found, runs = stands(f"{self.target}/{path}")
+            found, runs = read_existing(f"{self.target}/{path}")
             if found == content and runs == bool(mode & 0o100):
                 return Written(path, digest, changed=False, edited=False)
             stated = self.before.files.get(path) if self.before else None
@@ -140,14 +140,14 @@ class Stage:
         """
         edited = False
         if path in self.present:
-            found, digest = _stated(f"{self.target}/{path}"), _sum(parts(), None)
+            found, digest = _digest_file(f"{self.target}/{path}"), _digest_parts(parts(), None)
             if found == (digest, False):
                 return Written(path, digest, changed=False, edited=False)
             stated = self.before.files.get(path) if self.before else None
             edited = stated is not None and found is not None and found[0] != stated
         self._make_folders(checked_path(path))
         with os.fdopen(os.open(f"{self.folder}/{path}", CREATE, 0o644), "wb") as file:
-            return Written(path, _sum(parts(), file), True, edited)
+            return Written(path, _digest_parts(parts(), file), True, edited)
 
     def put_folder(self, folder: str, contents: Sequence[Content]) -> list[Written]:
         """Stage a folder of files, whose names may have folders too, as `put` does.
@@ -188,11 +188,11 @@ class Stage:
             EmitError: FAB7001; the present tree is as it was.
         """
         try:
-            return self._commit(manifest, changed)
+            return self._commit_tree(manifest, changed)
         except OSError as error:
             raise EmitError.from_os(error) from None
 
-    def _commit(self, manifest: Manifest, changed: int) -> Committed:
+    def _commit_tree(self, manifest: Manifest, changed: int) -> Committed:
         written = changed + self.put_parts(manifests.NAME, manifest.parts).changed
         ours = {*manifest.files, manifests.NAME}
         mine_before = self._mine_before()
@@ -201,22 +201,22 @@ class Stage:
         stale = sum(1 for path in self.present if path in mine_before and path not in ours)
         diagnostics = (*_about_foreign(self.target, foreign), *_about_links(self.target, ours & self.links))
         if not written and not stale:
-            folders.retire(self.folder)
+            folders.retire_folder(self.folder)
             return Committed(0, len(ours), 0, diagnostics)
         for path in [*sorted(ours & self.present), *foreign]:
-            self._carry(path)
+            self._carry_file(path)
         if self.spare:
-            folders.prune(self.folder, self.spare - folders.above([*ours, *foreign]))
-        swap.install(self.folder, self.target, self.aside)
+            folders.prune_folders(self.folder, self.spare - folders.folders_above([*ours, *foreign]))
+        swap.install_tree(self.folder, self.target, self.aside)
         with suppress(OSError):  # the new tree is in place; the next build clears the rest
-            folders.retire(self.folder)
-            swap.remove(self.aside)
+            folders.retire_folder(self.folder)
+            swap.remove_path(self.aside)
         return Committed(written, len(ours) - written, stale, diagnostics)
 
     def abandon(self) -> None:
         """Drop the stage; the present tree is untouched."""
         with suppress(OSError):
-            folders.retire(self.folder)
+            folders.retire_folder(self.folder)
 
     def _mine_before(self) -> set[str]:
         if self.before is not None:
@@ -226,13 +226,13 @@ class Stage:
     def _refuse_conflicts(self, ours: set[str], foreign: list[str]) -> None:
         if not foreign:
             return
-        needed = folders.above(ours)
+        needed = folders.folders_above(ours)
         for path in foreign:
-            if folders.above([path]) & ours or (path in needed and path not in self.links):
+            if folders.folders_above([path]) & ours or (path in needed and path not in self.links):
                 message = f"{self.target / path} stands where this build writes and no build wrote it"
                 raise EmitError("FAB7002", message, "Move it away, then build again.")
 
-    def _carry(self, path: str) -> None:
+    def _carry_file(self, path: str) -> None:
         old, new = f"{self.target}/{path}", f"{self.folder}/{path}"
         self._make_folders(path)
         try:
@@ -271,10 +271,10 @@ def _make_file(path: str, content: bytes, mode: int, folder: int | None = None) 
 @lru_cache(maxsize=256)
 def _folders_of(paths: tuple[str, ...]) -> list[str]:
     """The folders that paths need, from the top down."""
-    return sorted(folders.above(map(checked_path, paths)))
+    return sorted(folders.folders_above(map(checked_path, paths)))
 
 
-def _own(target: Path) -> Manifest | None:
+def _read_manifest(target: Path) -> Manifest | None:
     """Return the manifest of the tree at `target`; None without a tree or with a damaged manifest.
 
     Raises:
@@ -287,7 +287,7 @@ def _own(target: Path) -> Manifest | None:
         return None
     if not target.is_dir():
         raise EmitError("FAB7002", f"{target} is a file, not an output tree", remedy)
-    content, _ = stands(f"{target}/{manifests.NAME}", manifests.LIMIT)
+    content, _ = read_existing(f"{target}/{manifests.NAME}", manifests.LIMIT)
     if content is None:
         if any(target.iterdir()):
             raise EmitError("FAB7002", f"{target} has files but no manifest.json: not an output tree", remedy)
@@ -300,7 +300,7 @@ def _own(target: Path) -> Manifest | None:
         raise EmitError("FAB7002", f"{target}/manifest.json is none of fabricc's: {error}", remedy) from None
 
 
-def stands(path: str, limit: int = files.LIMIT) -> tuple[bytes | None, bool]:
+def read_existing(path: str, limit: int = files.LIMIT) -> tuple[bytes | None, bool]:
     """Return the bytes of a file and whether it is executable; None for no file, a link, or an unusual size."""
     try:
         return files.read_regular_file(path, limit=limit)
@@ -308,7 +308,7 @@ def stands(path: str, limit: int = files.LIMIT) -> tuple[bytes | None, bool]:
         return None, False
 
 
-def _stated(path: str) -> tuple[str, bool] | None:
+def _digest_file(path: str) -> tuple[str, bool] | None:
     """Return the SHA-256 (hex) of a file and whether it is executable; None for no file or a link."""
     try:
         return files.plain_digest(path)
@@ -316,7 +316,7 @@ def _stated(path: str) -> tuple[str, bool] | None:
         return None
 
 
-def _sum(parts: Iterable[bytes], file: BinaryIO | None) -> str:
+def _digest_parts(parts: Iterable[bytes], file: BinaryIO | None) -> str:
     """Return the SHA-256 (hex) of content that comes in parts, and write it to a file if there is one."""
     digest = hashlib.sha256()
     for part in parts:

@@ -75,7 +75,7 @@ def patch_of(target: Path, *, make: bool = False) -> Path | None:
     return state / f"{target.name}.patch" if state and target.name else None
 
 
-def pending(target: Path) -> bool:
+def has_pending(target: Path) -> bool:
     """Return whether a build of this user is moving files into the tree, or ended while it did."""
     try:
         record = patch_of(Path(os.path.realpath(target)))

@@ -17,7 +17,7 @@ _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 
 @cache
-def _renameat2() -> Callable[..., int] | None:
+def _load_renameat2() -> Callable[..., int] | None:
     function = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if function is None:
         return None
@@ -26,13 +26,13 @@ def _renameat2() -> Callable[..., int] | None:
     return function  # type: ignore[no-any-return]
 
 
-def _exchange(first: Path, second: Path) -> bool:
+def _exchange_folders(first: Path, second: Path) -> bool:
     """Swap two folders in one step; return False if the kernel or file system cannot.
 
     Raises:
         OSError: any other failure.
     """
-    function = _renameat2()
+    function = _load_renameat2()
     if function is None:
         return False
     if function(_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second), _RENAME_EXCHANGE) == 0:
@@ -43,7 +43,7 @@ def _exchange(first: Path, second: Path) -> bool:
     raise OSError(number, os.strerror(number), str(second))
 
 
-def install(stage: Path, target: Path, aside: Path) -> None:
+def install_tree(stage: Path, target: Path, aside: Path) -> None:
     """Make `stage` the folder `target`; the old folder is then at `stage` or `aside`.
 
     Without `renameat2` (other kernels, some network file systems) this takes two renames; `recover` undoes
@@ -54,7 +54,7 @@ def install(stage: Path, target: Path, aside: Path) -> None:
     """
     if not target.exists():
         stage.rename(target)
-    elif not _exchange(stage, target):
+    elif not _exchange_folders(stage, target):
         target.rename(aside)
         try:
             stage.rename(target)
@@ -63,20 +63,20 @@ def install(stage: Path, target: Path, aside: Path) -> None:
             raise
 
 
-def recover(target: Path, aside: Path) -> None:
+def recover_tree(target: Path, aside: Path) -> None:
     """Restore the tree that a build, killed between two renames, had moved away."""
     if aside.is_dir() and not aside.is_symlink() and not target.exists():
         aside.rename(target)
 
 
-def remove(path: Path) -> None:
+def remove_path(path: Path) -> None:
     """Remove a file, a link or a whole folder of any depth; links are never followed.
 
     Raises:
         OSError: something in it cannot be removed.
     """
     if path.is_dir() and not path.is_symlink():
-        folders.prune(path, folders.hollow(path))
+        folders.prune_folders(path, folders.remove_files(path))
         path.rmdir()
     else:
         path.unlink(missing_ok=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.rules import findings
+from fabricc.audit.rules import find_all
 from fabricc.base.diagnostics import Severity
 from fabricc.facts.device import End, Tier
 from tests.audit import ours
@@ -325,7 +325,7 @@ def tried(
                 if planted is not None:
                     device: Device = found.devices[planted.device]
                     read = ours.switch_device(device.name, device.system, planted.texts, device.model)
-                    yield planted, findings(ours.inferred({**found.devices, device.name: read}))
+                    yield planted, find_all(ours.inferred({**found.devices, device.name: read}))
 
 
 def main(systems: str = "", times: str = "5") -> None:

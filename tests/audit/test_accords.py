@@ -61,7 +61,7 @@ def test_what_is_told_is_what_all_sessions_tell(seed: int, monkeypatch: pytest.M
         devices = [device(f"s{number}", facts) for number, facts in enumerate(every)]
         quick = told(*devices)
         with monkeypatch.context() as patch:
-            patch.setattr(sessions, "_accord", lambda *_: b"")
+            patch.setattr(sessions, "_session_digest", lambda *_: b"")
             assert told(*devices) == quick
         different.add(len(quick))
     assert len(different) > 3
@@ -73,11 +73,11 @@ def test_sessions_that_agree_are_not_looked_at() -> None:
     back = said._replace(asn=2, remote=1)
     for name, own, other, says in (("a", "10.0.0.0", "10.0.0.1", said), ("b", "10.0.0.1", "10.0.0.0", back)):
         key = ("", other)
-        accord = sessions._accord("", own, other, says)
+        accord = sessions._session_digest("", own, other, says)
         one = sessions.Sessions(True, {key: says}, {key: ""}, (), frozenset((own,)), {key: accord})
         meeting.sessions = {**meeting.sessions, name: one}
-    meeting.meet()
-    assert not list(meeting.doubtful())
+    meeting.match_sessions()
+    assert not list(meeting.unmatched_peers())
     meeting.sessions["b"].accords.clear()
-    meeting.meet()
-    assert [peer.device for peer in meeting.doubtful()] == ["a", "b"]
+    meeting.match_sessions()
+    assert [peer.device for peer in meeting.unmatched_peers()] == ["a", "b"]

@@ -212,7 +212,7 @@ def test_what_is_written_builds_and_is_never_written_over(tmp_path):
     adoption = adopted(inventory("lab-smallest"))
     reports = {report.TEXT: report.as_text(adoption), report.JSON: str(report.as_json(adoption))}
     target = tmp_path / "out"
-    assert run.write(adoption, target, reports) == [
+    assert run.write_adoption(adoption, target, reports) == [
         "adoption.json",
         "adoption.txt",
         "cluster.yaml",
@@ -223,7 +223,7 @@ def test_what_is_written_builds_and_is_never_written_over(tmp_path):
     assert compiled.lock_text == (target / "fabricc.lock").read_text()
     assert json.loads((target / "adoption.json").read_text())["same"] == 10
     with pytest.raises(FindingsError) as refused:
-        run.write(adoption, target, reports)
+        run.write_adoption(adoption, target, reports)
     assert refused.value.diagnostics[0].code == "FAB9701"
 
 

@@ -9,7 +9,7 @@ import pytest
 from fabricc.audit.adopt.edits import Reach, Sides
 from fabricc.audit.adopt.json_edits import json_edits, laid_out, printed_json
 from fabricc.audit.adopt.run import adopted_of
-from fabricc.back.nos.overlay import merged
+from fabricc.back.nos.overlay import merge_overlay
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.model import Overlay
 from tests.audit.adopted import BOX, compiled_of, small
@@ -30,7 +30,7 @@ def edited(built, found, *keys, reach=Reach.ALIKE, aside=()):
     for removes in (True, False):
         if some := [each for each in json_edits(sides) if each.removes is removes]:
             texts[removes] = printed_json(some)
-            files = merged(files, Overlay("", FILE, texts[removes], removes))
+            files = merge_overlay(files, Overlay("", FILE, texts[removes], removes))
     return json.loads(files[FILE]), {removes: json.loads(text) for removes, text in texts.items()}
 
 

@@ -180,7 +180,7 @@ def state(compiled):
 
 
 def assert_grown(adoption, folder, grow):
-    run.write(adoption, folder, {})
+    run.write_adoption(adoption, folder, {})
     before = compile_spec(folder / "cluster.yaml")
     words = yaml.safe_load((folder / "cluster.yaml").read_text())
     grow(words)

@@ -10,12 +10,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fabricc.audit import audit
-from fabricc.audit.coverage import TOPICS, State, topic_of, understood
+from fabricc.audit import audit_fabric
+from fabricc.audit.coverage import TOPICS, State, measure_understood, topic_of
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.facts import Reading
-from fabricc.facts.frame import parted
+from fabricc.facts.frame import split_facts
 from fabricc.proof.invariants.rules import RULES
 from tests.audit.test_gather import CORPORA, MODELS, SPEC, folder_of
 from tests.cli.conftest import fabricc as fabricc
@@ -65,7 +65,7 @@ def fabrics(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("nos", sorted(MODELS))
 def test_a_fabric_of_ours_is_understood_to_its_last_line(nos: str, fabrics: dict[str, Path]) -> None:
-    found = audit(fabrics[nos], jobs=1)
+    found = audit_fabric(fabrics[nos], jobs=1)
     assert {device.system for device in found.devices.values()} == {nos}
     assert found.exit_status == 0
     assert {one.code for one in found.findings} <= {"FAB9506", "FAB9507", "FAB9621"}
@@ -93,8 +93,10 @@ def test_a_line_that_nobody_knows_takes_the_proof_of_its_topic_away(
     folder = folder_of(
         tmp_path / "after", {path.name: f"{text[:at]}   neighbor of-no-reader at 17\n{text[at:]}"}
     )
-    (before,) = audit(folder_of(tmp_path / "before", {path.name: text}), jobs=1).coverage.devices.values()
-    found = audit(folder, jobs=1)
+    (before,) = audit_fabric(
+        folder_of(tmp_path / "before", {path.name: text}), jobs=1
+    ).coverage.devices.values()
+    found = audit_fabric(folder, jobs=1)
     one = found.coverage.devices[path.stem]
     assert before.topics["BGP"] is not State.UNKNOWN
     assert one.topics["BGP"] is State.UNKNOWN
@@ -191,7 +193,7 @@ def test_what_others_wrote_is_audited(nos: str, share: int) -> None:
     """Every so many-th collection of a system."""
     sources = sorted(path for path in (CORPORA / nos).iterdir() if path.is_dir())
     for source in sources[::share]:
-        found = audit(source)
+        found = audit_fabric(source)
         assert not [one for one in found.findings if one.code == "FAB9508"], source
         for one in found.findings:
             if one.line:
@@ -207,8 +209,8 @@ def test_the_topic_of_a_statement_hangs_on_nothing_that_was_read_before() -> Non
             Reading(dict.fromkeys(paths, "x"), lines),
             Reading({targets: "x"}, {targets: ("config", 1)}),
         )
-        several = understood("eos", parted(both), (), frozenset(), 2)
-        alone = understood("eos", parted(one), (), frozenset(), 1)
+        several = measure_understood("eos", split_facts(both), (), frozenset(), 2)
+        alone = measure_understood("eos", split_facts(one), (), frozenset(), 1)
         assert (several.stated, alone.stated) == ({"other", "policy"}, {"other"})
 
 
@@ -220,7 +222,7 @@ def test_what_is_between_brackets_does_not_hide_what_a_statement_is_about() -> N
 
 def test_it_is_told_what_was_asked(fabrics: dict[str, Path], fabricc: Fabricc) -> None:
     """A topic without findings means something only if switches were checked for it."""
-    found = audit(fabrics["frr"], jobs=1)
+    found = audit_fabric(fabrics["frr"], jobs=1)
     accounts = {one.topic: one for one in found.accounts}
     assert accounts["BGP"].asked == len(found.devices)
     assert "PFC" not in accounts, "no port has any, so there is nothing to ask"

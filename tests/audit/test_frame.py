@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos as back_ends
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.shape import TierName
-from fabricc.facts.frame import parted
+from fabricc.facts.frame import split_facts
 from tests.audit import ours
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def _tors(tmp_path: Path) -> tuple[list[Reading], list[Parts]]:
     path.write_text(ours.spec_of("eos"))
     tors = [each for each in ours.switches_of(path) if each.tier is TierName.TOR]
     readings = [back_ends.load("eos").read(back_ends.load("eos").render(each)) for each in tors]
-    return readings, [parted(each) for each in readings]
+    return readings, [split_facts(each) for each in readings]
 
 
 def test_alike_devices_have_one_frame_and_their_own_facts(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_facts_are_sorted_by_what_they_are_about() -> None:
         "vrf[RED]/bgp/neighbor[10.0.0.0]/bfd": "true", "bgp/neighbor[Ethernet2]/bfd": "true",
         "bgp/aggregate[10.1.0.0/16]": "summary-only", "prefix_list[OWN]/0": "10.1.0.0/16", "odd": 1,
     }  # fmt: skip
-    parts = parted(Reading(facts, {"odd": ("config", 4), "bgp/aggregate[10.1.0.0/16]": ("config", 0)}))
+    parts = split_facts(Reading(facts, {"odd": ("config", 4), "bgp/aggregate[10.1.0.0/16]": ("config", 0)}))
     assert parts.facts() == facts
     assert parts.ports() == {
         "Ethernet1": {"mtu": 9100, "secondary[10.0.0.9/24]": "true", "ipv4": "10.0.0.1/31"}
@@ -57,7 +57,7 @@ def test_facts_are_sorted_by_what_they_are_about() -> None:
 def test_a_setting_that_differs_is_another_frame(tmp_path: Path) -> None:
     (one, *_), (parts, *_) = _tors(tmp_path)
     path = next(path for path in one.facts if path.endswith("/mtu"))
-    other = parted(Reading(one.facts | {path: 1500}, one.lines))
+    other = split_facts(Reading(one.facts | {path: 1500}, one.lines))
     assert other.frame is not parts.frame
     named = next(path for path in one.facts if path.endswith("/description"))
-    assert parted(Reading(one.facts | {named: "to nobody"}, one.lines)).frame is parts.frame
+    assert split_facts(Reading(one.facts | {named: "to nobody"}, one.lines)).frame is parts.frame

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.audit.gather import device_of, gather
-from fabricc.audit.sections import sections, text_of
+from fabricc.audit.gather import device_of, gather_devices
+from fabricc.audit.sections import split_sections, text_of
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
@@ -80,7 +80,7 @@ def codes(gathered: Gathered) -> list[tuple[str, str]]:
 def test_a_built_tree_is_read_as_a_folder_of_others(nos: str, specs: Path, tmp_path: Path) -> None:
     devices = rendered(specs / f"{nos}.yaml")
     texts = {f"{name}/{file}": text for name, files in devices.items() for file, text in files.items()}
-    found = gather(folder_of(tmp_path, texts), jobs=1)
+    found = gather_devices(folder_of(tmp_path, texts), jobs=1)
     assert found.devices.keys() == devices.keys()
     assert not codes(found)
     for name, files in devices.items():
@@ -101,26 +101,26 @@ def test_of_a_tree_only_the_devices_are_read(specs: Path, tmp_path: Path) -> Non
     tree = compile_spec(specs / "frr.yaml").write(tmp_path, check=False).tree
     assert tree is not None
     assert (tree / "jobs/nccl.conf").is_file()
-    found = gather(tree)
+    found = gather_devices(tree)
     assert len(found.devices) == len([*(tree / "switches").iterdir(), *(tree / "hosts").iterdir()])
     assert "FAB9501" not in [finding.code for finding in found.findings]
-    assert {*gather(tmp_path).devices} == {*found.devices}, "also where the folder is above the tree"
+    assert {*gather_devices(tmp_path).devices} == {*found.devices}, "also where the folder is above the tree"
     (tree / "manifest.json").write_text("{}")
-    assert "FAB9501" in [finding.code for finding in gather(tree).findings]
+    assert "FAB9501" in [finding.code for finding in gather_devices(tree).findings]
 
 
 @pytest.mark.parametrize("nos", sorted(MODELS))
 def test_the_name_of_a_file_says_nothing_about_its_system(nos: str, specs: Path, tmp_path: Path) -> None:
     name, files = next(iter(rendered(specs / f"{nos}.yaml").items()))
     main = max(files.values(), key=len)
-    found = gather(folder_of(tmp_path, {"some/where/a7.txt": main}), jobs=1)
+    found = gather_devices(folder_of(tmp_path, {"some/where/a7.txt": main}), jobs=1)
     assert [(each.name, each.system) for each in found.devices.values()] == [(name, nos)]
 
 
 def test_workers_hand_back_the_same_devices(specs: Path, tmp_path: Path) -> None:
     texts = {f"{nos}-{file}": text for nos in MODELS for _, files in rendered(specs / f"{nos}.yaml").items()
              for file, text in files.items() if "/" not in file}  # fmt: skip
-    alone, together = (gather(folder_of(tmp_path, texts), jobs=jobs) for jobs in (1, 2))
+    alone, together = (gather_devices(folder_of(tmp_path, texts), jobs=jobs) for jobs in (1, 2))
     assert alone.devices == together.devices
     assert sorted(alone.findings) == sorted(together.findings)
 
@@ -187,7 +187,7 @@ VERSION = "Arista DCS-7060X6-64PE-F\nHardware version: 01.00\n\nSoftware image v
     ],
 )
 def test_outputs_stand_beside_a_configuration_or_with_it(texts: dict[str, str], tmp_path: Path) -> None:
-    found = gather(folder_of(tmp_path, texts), jobs=1)
+    found = gather_devices(folder_of(tmp_path, texts), jobs=1)
     assert not codes(found)
     (device,) = found.devices.values()
     assert (device.name, device.box, device.model, device.release) == (
@@ -203,14 +203,16 @@ def test_outputs_stand_beside_a_configuration_or_with_it(texts: dict[str, str], 
 
 def test_a_version_output_says_what_a_configuration_does_not(tmp_path: Path) -> None:
     plain = EOS[EOS.index("hostname") :]
-    found = gather(folder_of(tmp_path, {"leaf1.cfg": plain, "leaf1_show_version.txt": VERSION}), jobs=1)
+    found = gather_devices(
+        folder_of(tmp_path, {"leaf1.cfg": plain, "leaf1_show_version.txt": VERSION}), jobs=1
+    )
     (device,) = found.devices.values()
     assert (device.box, device.model, device.release) == ("DCS-7060X6-64PE-F", "7060x6-64pe", "4.34.0F")
 
 
 def test_tables_and_routing_of_sonic_are_one_device(specs: Path, tmp_path: Path) -> None:
     name, files = next(iter(rendered(specs / "sonic.yaml").items()))
-    found = gather(
+    found = gather_devices(
         folder_of(tmp_path, {"tables/a.json": files["config_db.json"], "routing/a.conf": files["frr.conf"]})
     )
     (device,) = found.devices.values()
@@ -224,25 +226,25 @@ def test_tables_and_routing_of_sonic_are_one_device(specs: Path, tmp_path: Path)
 def test_what_nobody_knows_is_told(tmp_path: Path) -> None:
     texts = {"leaf1.cfg": EOS, "notes.txt": "Call Bob.\n", "picture.png": b"\x89PNG\0\0\0",
              "ios.cfg": "version 15.2\nservice timestamps debug\ninterface GigabitEthernet0/0\n mtu 9\n"}  # fmt: skip
-    found = gather(folder_of(tmp_path, texts), jobs=1)
+    found = gather_devices(folder_of(tmp_path, texts), jobs=1)
     assert set(found.devices) == {"leaf1"}
     assert codes(found) == [("FAB9501", name) for name in ("ios.cfg", "notes.txt", "picture.png")]
     assert (found.files, found.used) == (4, 1)
 
 
 def test_two_devices_of_one_name_are_told_and_both_kept(tmp_path: Path) -> None:
-    found = gather(folder_of(tmp_path, {"dc1/leaf1.cfg": EOS, "dc2/leaf1.cfg": EOS}), jobs=1)
+    found = gather_devices(folder_of(tmp_path, {"dc1/leaf1.cfg": EOS, "dc2/leaf1.cfg": EOS}), jobs=1)
     assert set(found.devices) == {"leaf1", "dc2/leaf1.cfg"}
     assert codes(found) == [("FAB9504", "dc2/leaf1.cfg")]
 
 
 def test_outputs_without_a_configuration_are_told(tmp_path: Path) -> None:
-    found = gather(folder_of(tmp_path, {"leaf1.cfg": EOS, "leaf2-lldp.txt": LLDP}), jobs=1)
+    found = gather_devices(folder_of(tmp_path, {"leaf1.cfg": EOS, "leaf2-lldp.txt": LLDP}), jobs=1)
     assert codes(found) == [("FAB9505", "leaf2-lldp.txt")]
 
 
 def test_a_folder_without_configurations_is_an_error(tmp_path: Path) -> None:
-    assert codes(gather(folder_of(tmp_path, {"README": "nothing here\n"}), jobs=1)) == [
+    assert codes(gather_devices(folder_of(tmp_path, {"README": "nothing here\n"}), jobs=1)) == [
         ("FAB9500", ""), ("FAB9501", "README"),
     ]  # fmt: skip
 
@@ -254,13 +256,15 @@ def test_links_are_not_followed_and_large_files_not_read(tmp_path: Path) -> None
     (folder / "more").symlink_to(outside)
     with (folder / "huge.cfg").open("wb") as huge:
         huge.truncate(33 << 20)
-    found = gather(folder, jobs=1)
+    found = gather_devices(folder, jobs=1)
     assert set(found.devices) == {"leaf9"}
     assert codes(found) == [("FAB9502", name) for name in ("huge.cfg", "leaf1.cfg", "more")]
 
 
 def test_a_box_that_the_catalog_lacks_is_told(tmp_path: Path) -> None:
-    found = gather(folder_of(tmp_path, {"leaf1.cfg": EOS.replace("DCS-7060X6-64PE-F", "cEOSLab")}), jobs=1)
+    found = gather_devices(
+        folder_of(tmp_path, {"leaf1.cfg": EOS.replace("DCS-7060X6-64PE-F", "cEOSLab")}), jobs=1
+    )
     assert found.devices["leaf1"].model is None
     (finding,) = found.findings
     named = EOS.split("\n").index("hostname leaf1") + 1
@@ -269,7 +273,7 @@ def test_a_box_that_the_catalog_lacks_is_told(tmp_path: Path) -> None:
 
 def test_a_box_without_a_name_is_told_where_its_file_begins_to_say_something(tmp_path: Path) -> None:
     text = "\n".join(line for line in EOS.split("\n") if not line.startswith(("! ", "hostname")))
-    found = gather(folder_of(tmp_path, {"leaf1.cfg": f"!\n\n{text}"}), jobs=1)
+    found = gather_devices(folder_of(tmp_path, {"leaf1.cfg": f"!\n\n{text}"}), jobs=1)
     (finding,) = found.findings
     first = min(line for _, line in found.devices["leaf1"].reading.lines.values())
     assert (finding.code, finding.file, finding.line) == ("FAB9507", "leaf1.cfg", first)
@@ -287,18 +291,18 @@ def test_what_terminals_add_is_taken_out() -> None:
 
 def test_a_section_keeps_the_numbers_of_its_lines() -> None:
     text = "admin@sonic:~$ show version\nSONiC\n\nadmin@sonic:~$ show lldp table\nLocalPort\nadmin@sonic:~$ logout\n"
-    for section in sections(text):
+    for section in split_sections(text):
         kept = [line for line in section.text.split("\n") if line]
         for line in kept:
             assert section.text.split("\n").index(line) == text.split("\n").index(line)
-    assert [section.text.strip() for section in sections(text)] == ["SONiC", "LocalPort"]
+    assert [section.text.strip() for section in split_sections(text)] == ["SONiC", "LocalPort"]
 
 
 def test_a_command_inside_a_configuration_divides_nothing() -> None:
     text = (
         "hostname a\nalias sib show ip bgp\nschedule x\n   command show tech-support\n! Command: show run\n"
     )
-    assert [section.text for section in sections(text)] == [text]
+    assert [section.text for section in split_sections(text)] == [text]
 
 
 # --- what others wrote -----------------------------------------------------------------------------------
@@ -312,7 +316,7 @@ def test_the_system_of_whole_devices_is_told_by_their_text() -> None:
         for source in sorted(path for path in (CORPORA / nos).iterdir() if path.is_dir()):
             if source.name in ("batfish-parser", "sonic-buildimage-frr", "frr-topotests"):
                 continue  # parts and single features, which may be of several systems
-            found = gather(source, jobs=1)
+            found = gather_devices(source, jobs=1)
             every += found.files
             wrong += [device.paths for device in found.devices.values() if device.system != nos]
             wrong += [finding for finding in found.findings if finding.code in ("FAB9501", "FAB9508")]
@@ -331,7 +335,7 @@ def test_nothing_that_is_cut_ends_in_a_traceback(nos: str, specs: Path, tmp_path
                 texts[f"g{cut}/{file}"] = (
                     half.encode()[::-1] if cut % 2 else half.encode().replace(b" ", b"\xff\x00")
                 )
-    found = gather(folder_of(tmp_path, texts), jobs=1)
+    found = gather_devices(folder_of(tmp_path, texts), jobs=1)
     assert "FAB9508" not in {finding.code for finding in found.findings}
 
 
@@ -346,7 +350,7 @@ def test_what_is_no_address_is_not_understood(tmp_path: Path) -> None:
     }
     (tmp_path / "tor1").mkdir()
     (tmp_path / "tor1" / "config_db.json").write_text(json.dumps(tables, indent=2))
-    gathered = gather(tmp_path, jobs=1)
+    gathered = gather_devices(tmp_path, jobs=1)
     reading = gathered.devices["tor1"].reading
     assert "interface[Ethernet0]/ipv4" not in reading.facts
     wrong = "interface[Ethernet0]/ipv4 10.0.0.999/31"
@@ -371,6 +375,6 @@ def test_systems_that_look_like_another_are_rejected_by_name(name: str, text: st
     (tmp_path / "a.cfg").write_text(
         f"{text}!\nrouter bgp 65001\n bgp router-id 10.0.0.1\n neighbor 10.0.0.1 remote-as 1\n"
     )
-    found = gather(tmp_path, jobs=1)
+    found = gather_devices(tmp_path, jobs=1)
     assert not found.devices
     assert any(each.code == "FAB9501" and name in each.message for each in found.findings)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
-from fabricc.facts.frame import parted
-from fabricc.facts.packed import Contents, packed, unpacked
+from fabricc.facts.frame import split_facts
+from fabricc.facts.packed import Contents, pack_contents, unpacked
 from tests.audit import ours
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def test_packed_contents_are_the_same_and_few_bytes(tmp_path: Path) -> None:
     files = {file: f"{text}what nobody knows\n" for file, text in files.items()}
     reading = back_ends.load("eos").read(files)
     contents = Contents(reading, frozenset(each[:2] for each in reading.unknown))
-    held = packed(contents, parted(reading))
+    held = pack_contents(contents, split_facts(reading))
     again = unpacked(held)
     assert list(again.reading.facts.items()) == list(reading.facts.items())
     assert again.reading.lines == {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.audit.links import links_of
 from fabricc.audit.model import Found
 from fabricc.audit.places import places_of
-from fabricc.audit.rules import findings
+from fabricc.audit.rules import find_all
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.facts import Reading
 from fabricc.facts.device import Device, Kind
@@ -39,7 +39,7 @@ def folder(*devices: Device) -> Found:
 
 
 def told(*devices: Device) -> list[Finding]:
-    return findings(folder(*devices))
+    return find_all(folder(*devices))
 
 
 def one(found: list[Finding], code: str) -> Finding:
@@ -215,7 +215,7 @@ def outlier(odd: int, size: int = 6) -> list[Finding]:
         every[f"leaf{number}"] = device(
             f"leaf{number}", {"qos/dscp[26]/traffic_class": value, "bgp/asn": 65000 + number}
         )
-    return findings(folder(*every.values()))
+    return find_all(folder(*every.values()))
 
 
 def test_an_outlier_and_its_peers() -> None:
@@ -282,7 +282,7 @@ def test_nothing_raises_on_odd_values() -> None:
     }  # fmt: skip
     told(device("a", odd), device("b", {**odd, "bgp/neighbor[300.1.1.1]/remote_asn": 1}))
     first = device("a", odd)
-    findings(Found({}, (), {}))
+    find_all(Found({}, (), {}))
     told(replace(first, files={}, paths={}))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.audit.rules import asked, findings
+from fabricc.audit.rules import find_all, invariant_progress
 from fabricc.base.diagnostics import Severity
 from fabricc.proof.invariants.rules import RULES
 from tests.audit import ours
@@ -55,7 +55,7 @@ def test_faults_are_named_in_fabrics_of_other_shapes(system: str, shape: str) ->
 def test_a_sound_fabric_is_told_to_be_so(system: str, hosts: bool, tmp_path: Path) -> None:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(ours.spec_of(system))
-    told = findings(ours.found_in(spec, hosts=hosts) if hosts else ours.foreign(spec))
+    told = find_all(ours.found_in(spec, hosts=hosts) if hosts else ours.foreign(spec))
     assert [each for each in told if each.severity is not Severity.NOTE] == []
 
 
@@ -67,14 +67,14 @@ def test_a_sound_fabric_is_told_to_be_so(system: str, hosts: bool, tmp_path: Pat
 def test_inventories_are_sound(name: str) -> None:
     spec = Path(__file__).parents[2] / "inventories" / name / "cluster.yaml"
     for found in (ours.found_in(spec, hosts=True), ours.foreign(spec)):
-        told = findings(found)
+        told = find_all(found)
         assert [each for each in told if each.severity is not Severity.NOTE] == []
 
 
 def test_what_was_asked_is_counted(tmp_path: Path) -> None:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(ours.spec_of("sonic"))
-    rows = {row.number: row for row in asked(ours.found_in(spec))}
+    rows = {row.number: row for row in invariant_progress(ours.found_in(spec))}
     assert rows.keys() == RULES.keys()
     assert rows[12].proved == 18
     assert rows[3].not_applicable == 18
@@ -82,7 +82,7 @@ def test_what_was_asked_is_counted(tmp_path: Path) -> None:
     bare = ours.spec_of("frr")
     spec.write_text(bare)
     ours.switches_of.cache_clear()
-    rows = {row.number: row for row in asked(ours.found_in(spec))}
+    rows = {row.number: row for row in invariant_progress(ours.found_in(spec))}
     assert rows[13].proved == 0
     assert rows[13].not_applicable == 18
     assert rows[10].proved == 18

@@ -13,7 +13,7 @@ from fabricc.audit.substitution import Alike
 from fabricc.audit.texts import parts_in
 from fabricc.back import nos as back_ends
 from fabricc.fabric.shape import TierName
-from fabricc.facts.packed import opened
+from fabricc.facts.packed import unpack_contents
 from tests.audit import ours
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def read(key: str, text: str) -> Read:
 
 def told(device: Read) -> tuple[object, ...]:
     """All that is known of a device, the order of its facts too."""
-    contents, said = opened(device.held), device.said
+    contents, said = unpack_contents(device.held), device.said
     return (
         device.key, device.name, device.system, device.places, list(contents.reading.facts.items()),
         list(contents.reading.lines.items()), contents.reading.unknown, contents.aside, said.ports,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.audit.run import audit
+from fabricc.audit.run import audit_fabric
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,7 +70,7 @@ def reported(folder: Path, tables: Tables, frr: str = "", code: str = "FAB9060")
     (place / "config_db.json").write_text(json.dumps(tables, indent=4))
     if frr:
         (place / "frr.conf").write_text(frr)
-    return [each for each in audit(folder, jobs=1).findings if each.code == code]
+    return [each for each in audit_fabric(folder, jobs=1).findings if each.code == code]
 
 
 @pytest.mark.parametrize("frr", ["", OF_FRR])

@@ -24,7 +24,7 @@ def test_every_flavor_is_of_a_system_and_names_its_differences_with_a_source() -
     words = [word for flavor in load_flavors().values() for word in (flavor.name, *flavor.also)]
     assert len(words) == len(set(words))
     for flavor in load_flavors().values():
-        assert flavor.system in back_ends.names()
+        assert flavor.system in back_ends.list_names()
         assert all((flavor.title, flavor.differences, flavor.source))
 
 

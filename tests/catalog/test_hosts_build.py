@@ -10,7 +10,7 @@ import pytest
 
 from fabricc.base.diagnostics import Severity
 from fabricc.catalog.load import load_catalog
-from fabricc.compiler.driver import build
+from fabricc.compiler.driver import build_tree
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,7 @@ def test_a_host_builds_and_its_files_are_right(name: str, tmp_path: Path) -> Non
     model = HOSTS[name]
     spec = tmp_path / "cluster.yaml"
     spec.write_text(SPEC.format(model=name, planes=model.ports_per_nic))
-    result, _ = build(spec, tmp_path / "build")
+    result, _ = build_tree(spec, tmp_path / "build")
     assert [d for d in result.diagnostics if d.severity is Severity.ERROR] == []
     files = sorted((tmp_path / "build" / "small" / "hosts").glob("*/etc/netplan/60-fabricc.yaml"))
     assert len(files) == 4

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from fabricc.back.nos.sonic.words import runs
+from fabricc.back.nos.sonic.words import cage_runs
 from fabricc.base.documents.package_yaml import load_package_yaml
 from fabricc.base.documents.schema import breaches, load_schema
 from fabricc.catalog import load, load_catalog, suggest_names
@@ -194,13 +194,13 @@ def test_sonic_lanes_are_unique_and_fill_every_cage(name: str):
 def test_every_use_of_a_cage_has_its_sonic_breakout_mode(name: str):
     model = CATALOG.switches[name]
     split = 0
-    for run in runs(model):
+    for run in cage_runs(model):
         uses = {f"{use.children}x{use.speed_gbps}" for use in run.cages.breakouts}
         assert set(run.modes) in (uses, set())
         split += bool(run.modes)
         if not run.modes:  # the platform has no `platform.json`, hence no splits
             assert all(use.children == 1 for use in run.cages.breakouts)
-    assert split in (0, len(runs(model)))
+    assert split in (0, len(cage_runs(model)))
 
 
 @pytest.mark.parametrize("name", CATALOG.switches)

@@ -92,7 +92,7 @@ def test_a_terminal_gets_a_page_laid_out_in_its_pager(tmp_path: Path) -> None:
 
 
 def test_links_to_other_pages_name_the_command() -> None:
-    text = docs._named(
+    text = docs._name_commands(
         "See [lock.md](lock.md), [drivers](docs/drivers.md) and [a site](https://example.org)."
     )
     assert text == (

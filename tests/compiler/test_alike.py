@@ -22,7 +22,7 @@ from fabricc.compiler.outcome import Outcome
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
 from fabricc.fabric.model import Host
 from fabricc.proof.invariants import Survey
-from fabricc.proof.likeness import Likeness, surveyed
+from fabricc.proof.likeness import Likeness, survey_device
 from tests.back.nos.mutation import KINDS
 from tests.effort import examples
 from tests.inventories.test_shapes import BOXES, spec_of
@@ -326,7 +326,7 @@ def told(
     """Findings of a device, the ends of its links, and what the census takes of it."""
     reading, common = found or (read(device, rendered(device)), None)
     survey = Survey()
-    return *surveyed(device, reading, "x", survey, common), [*survey.switches, *survey.hosts]
+    return *survey_device(device, reading, "x", survey, common), [*survey.switches, *survey.hosts]
 
 
 def test_a_policy_is_named_by_the_first_switch_that_has_it() -> None:

@@ -21,10 +21,10 @@ from fabricc.operate.lab.slicing import sample_fabric, slice_fabric
 from fabricc.operate.push.impact import Effect, Impact
 from fabricc.operate.push.plant import build_capacity_model
 from fabricc.operate.push.waves import compute_waves
-from fabricc.review.explain.answer import known
-from fabricc.review.explain.ask import explain, subject_of
+from fabricc.review.explain.answer import plan_sources
+from fabricc.review.explain.ask import explain_name, subject_of
 from fabricc.review.explain.facts import Explainer
-from fabricc.review.report.page import html
+from fabricc.review.report.page import render_report
 from tests.outward import MODELS, spec_text
 
 if TYPE_CHECKING:
@@ -143,21 +143,21 @@ def test_hosts_have_the_files_that_they_have_without(tmp_path: Path) -> None:
 @pytest.mark.parametrize("nos", ["frr", "eos"])
 def test_every_fact_of_a_border_leaf_is_explained(nos: str) -> None:
     found = compiled(nos)
-    plan, leaf = known(found), switches(found)[BORDER[1]]
+    plan, leaf = plan_sources(found), switches(found)[BORDER[1]]
     subject = subject_of(plan, found.fabric.find(BORDER[1]))
     explainer = Explainer(plan)
     assert all(explainer.fact(subject, path).rule for path in subject.planned)
-    assert explain(plan, BORDER[1]).statements[0].name
+    assert explain_name(plan, BORDER[1]).statements[0].name
     own = [leaf.loopback4, leaf.management.address.partition("/")[0], f"AS{leaf.bgp.asn}"]
     own += [port.ipv4.partition("/")[0] for port in leaf.ports if port.ipv4]
     assert len(own) == 6
     for name in own:
-        assert BORDER[1] in repr(explain(plan, name)), name
+        assert BORDER[1] in repr(explain_name(plan, name)), name
 
 
 def test_reports_bills_and_labs_know_them() -> None:
     found = compiled("frr")
-    assert "2 ToRs at the border without hosts, 2 uplinks of 400G each" in str(html(found))
+    assert "2 ToRs at the border without hosts, 2 uplinks of 400G each" in str(render_report(found))
     assert {
         item.role: count for item, count in list_materials(found.fabric).bill.items() if item.item == "switch"
     } == {

@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import Compiled, compile_spec
-from fabricc.compiler.driver import build
+from fabricc.compiler.driver import build_tree
 from fabricc.compiler.materials import list_materials
 from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Direction, Switch
@@ -98,7 +98,7 @@ def test_a_single_model_is_built_proved_and_has_the_same_links(tmp_path: Path, n
         far = after.device(peer)
         back = {(p.name, p.peer.port): p.speed_gbps for p in far.ports if p.peer and p.peer.device == name}
         assert set(back) == {(p.peer.port, p.name) for p in new.ports if p.peer and p.peer.device == peer}
-    result, _ = build(path, tmp_path / "out", jobs=1)
+    result, _ = build_tree(path, tmp_path / "out", jobs=1)
     assert result.exit_status == 0, [d.message for d in result.diagnostics]
     plan = json.loads((tmp_path / "out/zone/plan/fabric.json").read_text())
     assert plan["models"] == {name: PAIRS[nos][2]}

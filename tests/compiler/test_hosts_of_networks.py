@@ -14,7 +14,7 @@ from fabricc import compile_spec
 from fabricc.back import hosts as host_files
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.recheck import check_tree
-from fabricc.review.explain.ask import holds
+from fabricc.review.explain.ask import has_name
 from tests.compiler.test_networks import NETPLAN, apart, codes, compiled
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def test_an_edit_is_found(whole: Compiled, tree: Path, tmp_path: Path, file: str
 def test_a_host_and_its_ports_are_explained_by_their_networks(
     whole: Compiled, asked: str, network: str
 ) -> None:
-    found = [name for name, each in whole.networks.items() if holds(each.fabric, asked)]
+    found = [name for name, each in whole.networks.items() if has_name(each.fabric, asked)]
     assert found == [network]
 
 

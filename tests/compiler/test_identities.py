@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.back.jobs.roster import port_addresses, roster
+from fabricc.back.jobs.roster import list_hosts, port_addresses
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.racks import Place, device_titles, read_places
 from fabricc.operate.devices import inventory
-from fabricc.review.explain.ask import explain
+from fabricc.review.explain.ask import explain_name
 from fabricc.review.explain.origins import PlanSources
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def test_access_goes_to_the_given_address(tmp_path: Path) -> None:
 
 def asked(found: Compiled, name: str, *words: str) -> Explanation:
     known = PlanSources(found.spec, found.fabric, found.sources, str(found.lock_path), found.lock_text)
-    return explain(known, name, words)
+    return explain_name(known, name, words)
 
 
 @pytest.mark.parametrize(("name", "title", "line"), [
@@ -203,7 +203,7 @@ def test_a_build_with_given_blocks_and_addresses_of_hosts_is_proved(tmp_path: Pa
     host = found.fabric.host(next(iter(found.fabric.host_ids())))
     assert (host.ports[0].ipv4, host.ports[1].ipv4) == ("10.40.7.201/31", "10.40.9.1/31")
     rails = {
-        rail: next(port_addresses(found.fabric, roster(found.fabric, found.fabric.host), rail, 0))
+        rail: next(port_addresses(found.fabric, list_hosts(found.fabric, found.fabric.host), rail, 0))
         for rail in (0, 1)
     }
     assert {rail: each.address for rail, each in rails.items()} == {0: "10.40.7.201", 1: "10.40.9.1"}

@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.driver import build
+from fabricc.compiler.driver import build_tree
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,7 @@ def spec_of(nos: str, classes: dict[str, Any] = CLASSES, **further: Any) -> dict
 def compile_tree(spec: dict[str, Any], folder: Path) -> tuple[Any, Path]:
     path = folder / "cluster.yaml"
     path.write_text(json.dumps(spec))
-    build(path, folder / "build")
+    build_tree(path, folder / "build")
     return compile_spec(path), folder / "build" / "ecn"
 
 

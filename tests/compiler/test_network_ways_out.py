@@ -10,7 +10,7 @@ import yaml
 
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.recheck import check_tree
-from fabricc.review.explain.ask import holds
+from fabricc.review.explain.ask import has_name
 from tests.compiler.test_networks import RAILS, STORAGE, USERS, codes, compiled
 
 if TYPE_CHECKING:
@@ -91,8 +91,10 @@ def test_they_are_proved_from_the_files(whole: Compiled, tree: Path) -> None:
 
 def test_an_end_of_such_a_link_is_explained_by_its_network(whole: Compiled) -> None:
     for address in ("192.0.2.0", "192.0.2.3"):
-        assert [name for name, each in whole.networks.items() if holds(each.fabric, address)] == ["frontend"]
-        assert not holds(whole.fabric, address)
+        assert [name for name, each in whole.networks.items() if has_name(each.fabric, address)] == [
+            "frontend"
+        ]
+        assert not has_name(whole.fabric, address)
 
 
 STORAGE_OUT = f"""{STORAGE.replace("count: 2}", "count: 2, reserved_ports: 1}")}\

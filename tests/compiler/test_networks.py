@@ -17,14 +17,14 @@ from netaddr import IPNetwork
 from fabricc import compile_spec
 from fabricc.back import hosts as host_files
 from fabricc.base.diagnostics import FindingsError, Severity
-from fabricc.compiler.driver import build
+from fabricc.compiler.driver import build_tree
 from fabricc.compiler.recheck import check_tree
 from fabricc.fabric import links
 from fabricc.front.spec.lock import parse_lock
 from fabricc.operate.lab import lab_fabric
 from fabricc.operate.push import built_tree
-from fabricc.review.explain.ask import holds
-from fabricc.review.report.page import html
+from fabricc.review.explain.ask import has_name
+from fabricc.review.report.page import render_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -440,7 +440,7 @@ def test_what_a_further_network_has_is_explained_by_it(whole: Compiled, word: st
         "port": f"{host.name}:storage0",
         "device": tor.name,
     }[word]
-    assert [holds(fabric, asked) for fabric in fabrics(whole)[1:]] == [False, True]
+    assert [has_name(fabric, asked) for fabric in fabrics(whole)[1:]] == [False, True]
 
 
 def test_a_command_for_one_network_says_which_there_are(whole: Compiled, tmp_path: Path) -> None:
@@ -461,7 +461,7 @@ def test_a_lab_and_a_report_are_of_one_network(whole: Compiled, name: str) -> No
     names = {switch.name for switch in map(lab.fabric.switch, lab.fabric.switch_ids())}
     assert names == {switch.name for switch in whole.of_network(name).switches()}
     assert all(lab.fabric.switch(at).nos == "frr" for at in lab.fabric.kinds())
-    page = str(html(whole.of_network(name)))
+    page = str(render_report(whole.of_network(name)))
     title = "zone" if name == "compute" else f"zone {name}"
     assert f"<h1>{title}</h1>" in page
     with pytest.raises(FindingsError):
@@ -491,7 +491,7 @@ def test_builds_one_after_another_are_as_one_alone(tmp_path: Path) -> None:
                        ("once", [f"{RAILS}networks:\n{STORAGE}{drained}"])):  # fmt: skip
         for text in texts:
             spec.write_text(text)
-            result, _ = build(spec, tmp_path / out, jobs=1)
+            result, _ = build_tree(spec, tmp_path / out, jobs=1)
             assert result.exit_status == 0
             assert result.tree is not None
         trees.append(
@@ -509,7 +509,7 @@ def test_removing_a_network_takes_its_switches_and_files_of_hosts_away(tmp_path:
     spec = tmp_path / "cluster.yaml"
     for text in (f"{RAILS}networks:\n{STORAGE}", RAILS):
         spec.write_text(text)
-        result, _ = build(spec, tmp_path / "build", jobs=1)
+        result, _ = build_tree(spec, tmp_path / "build", jobs=1)
         assert result.exit_status == 0
         assert result.tree is not None
     assert [path for path in result.tree.rglob("*storage*") if path.is_file()] == []  # type: ignore[union-attr]

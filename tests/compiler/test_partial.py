@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.driver import build
+from fabricc.compiler.driver import build_tree
 from fabricc.compiler.incremental import ledger as ledgers
 from fabricc.compiler.incremental import partial, record
 from fabricc.compiler.incremental.record import Look
@@ -67,7 +67,7 @@ def whole(tmp_path: Path, spec: Path, **options: Any) -> tuple[BuildResult, Path
     other.mkdir()
     for name in ("cluster.yaml", "fabricc.lock"):
         shutil.copy(spec.with_name(name), other / name)
-    result, _ = build(other / "cluster.yaml", other / "out", **options)
+    result, _ = build_tree(other / "cluster.yaml", other / "out", **options)
     assert result.proved is None
     return result, other / "out/zone"
 
@@ -90,7 +90,7 @@ def out(tmp_path: Path) -> Path:
 @pytest.fixture
 def spec(tmp_path: Path, out: Path) -> Path:
     written = write(tmp_path, {})
-    assert build(written, out)[0].exit_status == 0
+    assert build_tree(written, out)[0].exit_status == 0
     return written
 
 
@@ -107,7 +107,7 @@ CHANGES = (
 def test_draining_one_tor_writes_its_file_and_the_manifest(spec: Path, out: Path, tmp_path: Path) -> None:
     before = {path: path.stat().st_ino for path in (out / "zone").rglob("*") if path.is_file()}
     write(spec.parent, DRAINED)
-    result, _ = build(spec, out)
+    result, _ = build_tree(spec, out)
     assert (result.proved, result.written, result.removed, result.exit_status) == (1, 2, 0, 0)
     new = {
         str(path.relative_to(out / "zone")) for path, inode in before.items() if path.stat().st_ino != inode
@@ -118,7 +118,7 @@ def test_draining_one_tor_writes_its_file_and_the_manifest(spec: Path, out: Path
     assert (told(result), result.counts, result.files, result.links) == (
         told(expected), expected.counts, expected.files, expected.links,
     )  # fmt: skip
-    assert build(spec, out)[0].up_to_date
+    assert build_tree(spec, out)[0].up_to_date
     assert all(d.severity is not Severity.ERROR for d in check_tree(out / "zone", spec)[0].diagnostics)
 
 
@@ -135,19 +135,19 @@ def test_any_sequence_of_overrides_comes_to_the_same_as_whole_builds(
         else:
             overrides[name] = chosen.choice(CHANGES)
         write(spec.parent, overrides)
-        result, _ = build(spec, out)
+        result, _ = build_tree(spec, out)
         partly += result.proved is not None
         expected, tree = whole(tmp_path, spec)
         assert told(result) == told(expected), overrides
         if expected.tree:
             assert bytes_of(out / "zone") == bytes_of(tree), overrides
-            assert build(spec, out)[0].up_to_date
+            assert build_tree(spec, out)[0].up_to_date
     assert partly
 
 
 def test_a_change_reaches_the_far_ends_of_its_cables_alone(spec: Path, out: Path, tmp_path: Path) -> None:
     write(spec.parent, {"su001-tor1a": {"ports": {"Ethernet1/1": {"cable_m": 7}}}})
-    result, _ = build(spec, out)
+    result, _ = build_tree(spec, out)
     _, tree = whole(tmp_path, spec)
     assert bytes_of(out / "zone") == bytes_of(tree)
     assert result.proved == 2, "the ToR and the host at that port"
@@ -155,20 +155,20 @@ def test_a_change_reaches_the_far_ends_of_its_cables_alone(spec: Path, out: Path
 
 def test_a_comment_concerns_no_device(spec: Path, out: Path) -> None:
     spec.write_text(spec.read_text() + "# a remark\n")
-    result, _ = build(spec, out)
+    result, _ = build_tree(spec, out)
     assert (result.proved, result.written) == (0, 0)
-    assert build(spec, out)[0].up_to_date
+    assert build_tree(spec, out)[0].up_to_date
 
 
 def test_of_a_renamed_cluster_the_last_build_is_that_under_its_new_name(spec: Path, out: Path) -> None:
     spec.with_name("fabricc.lock").unlink()
     write(spec.parent, {}, cluster="zulu")
-    assert build(spec, out)[0].exit_status == 0
-    assert build(spec, out)[0].up_to_date
+    assert build_tree(spec, out)[0].exit_status == 0
+    assert build_tree(spec, out)[0].up_to_date
     write(spec.parent, DRAINED, cluster="zulu")
-    assert build(spec, out)[0].proved == 1
+    assert build_tree(spec, out)[0].proved == 1
     shutil.rmtree(out / "zone")
-    assert build(spec, out)[0].up_to_date
+    assert build_tree(spec, out)[0].up_to_date
 
 
 def test_a_fabric_has_the_same_outline_in_every_process(tmp_path: Path) -> None:
@@ -192,9 +192,9 @@ def test_a_fabric_has_the_same_outline_in_every_process(tmp_path: Path) -> None:
 
 def test_without_the_proof_too(tmp_path: Path, out: Path) -> None:
     spec = write(tmp_path, {})
-    build(spec, out, check=False)
+    build_tree(spec, out, check=False)
     write(tmp_path, DRAINED)
-    result, _ = build(spec, out, check=False)
+    result, _ = build_tree(spec, out, check=False)
     assert result.proved == 1
     assert bytes_of(out / "zone") == bytes_of(whole(tmp_path, spec, check=False)[1])
 
@@ -214,7 +214,7 @@ def test_what_is_not_as_the_last_build_left_it_is_built_whole(
 ) -> None:
     spoil(out / "zone")
     write(spec.parent, DRAINED)
-    result, _ = build(spec, out)
+    result, _ = build_tree(spec, out)
     assert result.proved is None
     assert not code or code in {d.code for d in result.diagnostics}
     found = bytes_of(out / "zone")
@@ -226,7 +226,7 @@ def test_a_tree_that_another_build_has_changed_meanwhile_is_not_patched(spec: Pa
     last = record.last_build(out, spec, record.build_options(check=True))
     assert last is not None
     write(spec.parent, DRAINED)
-    build(spec, out)
+    build_tree(spec, out)
     write(spec.parent, {"su002-tor1a": {"drain": True}})
     before = bytes_of(out / "zone")
     look = Look(last, lambda: True, lambda: True)
@@ -263,7 +263,7 @@ def test_what_another_fabricc_kept_is_not_believed(
     write(spec.parent, overrides)
     monkeypatch.setattr(record, "tool_stamp", lambda: "another")
     monkeypatch.delattr(ledgers, "load_ledgers")
-    result, _ = build(spec, out)
+    result, _ = build_tree(spec, out)
     assert (result.up_to_date, result.proved) == (False, None)
 
 
@@ -274,7 +274,7 @@ def test_what_concerns_every_device_is_built_whole(
     spec: Path, out: Path, tmp_path: Path, more: dict[str, Any]
 ) -> None:
     write(spec.parent, {}, **more)
-    result, _ = build(spec, out)
+    result, _ = build_tree(spec, out)
     assert result.proved is None
     assert bytes_of(out / "zone") == bytes_of(whole(tmp_path, spec)[1])
 
@@ -282,7 +282,7 @@ def test_what_concerns_every_device_is_built_whole(
 def test_an_error_is_told_and_leaves_the_tree(spec: Path, out: Path) -> None:
     before = bytes_of(out / "zone")
     write(spec.parent, {"su001-tor9a": {"drain": True}})
-    result, _ = build(spec, out)
+    result, _ = build_tree(spec, out)
     assert {d.code for d in result.diagnostics if d.severity is Severity.ERROR} == {"FAB3022"}
     assert bytes_of(out / "zone") == before
     assert not patch.folder_of(out / "zone").exists()
@@ -310,7 +310,7 @@ def test_a_kill_among_the_renames_leaves_the_old_tree_or_is_completed(
 
         os.rename = functools.partial(counted, real)  # type: ignore[assignment]
         os.replace = functools.partial(counted, replace)  # type: ignore[assignment]
-        build(spec, out)
+        build_tree(spec, out)
         os._exit(0)
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status) == (renames < 3), "a record and two files are renamed"
@@ -319,7 +319,7 @@ def test_a_kill_among_the_renames_leaves_the_old_tree_or_is_completed(
     assert (codes == {"FAB6020"}) == (renames in (1, 2))
     assert bytes_of(tree) == half, "who reads completes nothing"
     assert (half == before) == (renames < 2)
-    build(spec, out)
+    build_tree(spec, out)
     assert bytes_of(tree) == bytes_of(whole(tmp_path, spec)[1])
     assert not patch.folder_of(tree).exists()
 
@@ -343,5 +343,5 @@ def test_a_record_with_a_path_outside_the_tree_moves_nothing(out: Path, spec: Pa
     (made.folder / hashlib.sha256(b"../escaped").hexdigest()).write_bytes(b"x")
     made.stated({"../escaped": digest})
     with pytest.raises(EmitError, match="no file name"):
-        patch.complete(tree)
+        patch.complete_patch(tree)
     assert not (out / "escaped").exists()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.compiler.driver import build
+from fabricc.compiler.driver import build_tree
 from tests.compiler.test_hosts_of_networks import FRONTEND, HEAD, STORAGE
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ MANY = HEAD.replace("hosts: 4, hosts_per_unit: 4, capacity: 16", "hosts: 32, hos
 def built(folder: Path, out: str, text: str) -> BuildResult:
     spec = folder / "cluster.yaml"
     spec.write_text(text.replace(HEAD[: HEAD.index("tors:")], MANY[: MANY.index("tors:")]))
-    result, _ = build(spec, folder / out, jobs=1)
+    result, _ = build_tree(spec, folder / out, jobs=1)
     assert result.exit_status == 0
     return result
 

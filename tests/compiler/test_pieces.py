@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.compiler.pieces import asked_beside, share_pieces
+from fabricc.compiler.pieces import run_checks_in_process, share_pieces
 
 
 @pytest.mark.parametrize("yes", [True, False])
 def test_what_is_asked_beside_is_answered(yes: bool) -> None:
-    with asked_beside(lambda: yes) as answer:
+    with run_checks_in_process(lambda: yes) as answer:
         assert answer(0) is yes
 
 
 def test_questions_are_asked_in_turn_and_answered_by_number() -> None:
-    with asked_beside(lambda: True, lambda: False, lambda: True) as answer:
+    with run_checks_in_process(lambda: True, lambda: False, lambda: True) as answer:
         assert [answer(number) for number in (2, 0, 1, 2)] == [True, True, False, True]
 
 
@@ -32,7 +32,7 @@ def test_a_question_that_fails_or_is_killed_is_answered_with_no() -> None:
         return True
 
     for question in (fails, is_killed):
-        with asked_beside(lambda: True, question, lambda: True) as answer:
+        with run_checks_in_process(lambda: True, question, lambda: True) as answer:
             assert [answer(number) for number in range(3)] == [True, False, False]
 
 
@@ -40,7 +40,7 @@ def test_answers_come_where_the_end_of_processes_is_ignored() -> None:
     """As a service manager may leave it to what it starts; the kernel then forgets each process at its end."""
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
-        with asked_beside(lambda: True) as answer:
+        with run_checks_in_process(lambda: True) as answer:
             assert answer(0)
             time.sleep(0.1)
     finally:
@@ -60,13 +60,13 @@ def test_a_question_ends_with_whom_it_was_for(tmp_path: Path) -> None:
             time.sleep(0.01)
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), asked_beside(for_ever):
+    with pytest.raises(KeyboardInterrupt), run_checks_in_process(for_ever):
         interrupted()
     assert not Path(f"/proc/{begun.read_text()}").exists()
 
 
 def test_each_piece_goes_to_one_of_those_that_ask() -> None:
-    with share_pieces(500) as pieces, asked_beside(lambda: [*pieces] == [*range(500)]) as answer:
+    with share_pieces(500) as pieces, run_checks_in_process(lambda: [*pieces] == [*range(500)]) as answer:
         assert answer(0)
         assert list(pieces) == []
     with share_pieces(500) as pieces:

@@ -12,7 +12,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.compiler.recheck import check_tree
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.lab_fabric import read_source
-from fabricc.review.explain.ask import explain
+from fabricc.review.explain.ask import explain_name
 from tests.compiler.test_networks import RAILS, USERS, codes, compiled
 from tests.review.explain.support import known_of_front
 
@@ -70,9 +70,9 @@ def test_an_address_of_a_segment_is_explained(whole: Compiled) -> None:
     front = whole.of_network("storage")
     host = front.fabric.host(next(front.fabric.host_ids()))
     address = str(host.ports[0].ipv4).partition("/")[0]
-    assert explain(known_of_front(front), address).title == f"{host.name} storage0"
-    assert explain(known_of_front(front), "10.192.0.1").title == "gateway of tenant-a"
-    assert explain(known_of_front(front), "10.192.15.254").title == "not assigned"
+    assert explain_name(known_of_front(front), address).title == f"{host.name} storage0"
+    assert explain_name(known_of_front(front), "10.192.0.1").title == "gateway of tenant-a"
+    assert explain_name(known_of_front(front), "10.192.15.254").title == "not assigned"
 
 
 def test_a_subnet_in_another_network_is_refused(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from fabricc.back.nos.base import Gap
 from fabricc.back.nos.frr import FrrLinux
-from fabricc.compiler.gaps import unexpressed
+from fabricc.compiler.gaps import find_unexpressed
 from fabricc.fabric.facts import SETTINGS, Facts, setting_facts
 from fabricc.fabric.model import Snmp, Switch, Tacacs
 from fabricc.fabric.qos import Trimming
@@ -74,7 +74,7 @@ def test_a_setting_that_a_back_end_does_not_state_is_refused_once_by_name() -> N
     ultra = replace(TOR.qos, trimming=Trimming(256, 48, 6, (0,)), link_retry=True)
     tenants = TenantVrfs(None, (Tenant("acme", 1),), ("ipv4",), 9000)
     asked = replace(ASKED, qos=ultra, bgp=replace(ASKED.bgp, evpn_transit=True), tenants=tenants)
-    refused = list(unexpressed(asked, Silent(), ()))
+    refused = list(find_unexpressed(asked, Silent(), ()))
     assert [gap.feature for gap in refused] == list(SETTINGS.values())
     assert {(gap.code, gap.fatal) for gap in refused} == {("FAB5001", True)}
 
@@ -89,9 +89,9 @@ def test_what_is_stated_or_explained_is_not_refused_again() -> None:
         "bgp/neighbor[",
         "interface[",
     )
-    refused = unexpressed(ASKED, Silent(*stated), [explained])
+    refused = find_unexpressed(ASKED, Silent(*stated), [explained])
     assert [gap.feature for gap in refused] == ["a flowlet pause", "hashing of RoCE queue pairs"]
 
 
 def test_what_nobody_asks_for_is_no_gap() -> None:
-    assert list(unexpressed(TOR, Silent(), ())) == []
+    assert list(find_unexpressed(TOR, Silent(), ())) == []

@@ -67,7 +67,7 @@ def test_a_file_that_is_other_is_seen(
     assert not same(before, jobs)
     assert not before.has(name)
     assert all(before.has(other) for other in FILES if other != name)
-    assert same(before.amended([name]), jobs)
+    assert same(before.with_changes([name]), jobs)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -100,7 +100,7 @@ def test_amending_looks_at_nothing_else(tree: Path) -> None:
     before = states_now(tree, Listing.of(FILES))
     for name in FILES[3:5]:
         os.utime(tree / name, ns=(0, 1))
-    assert not same(before.amended([FILES[3]]))
+    assert not same(before.with_changes([FILES[3]]))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from fabricc.back import hosts as host_files
-from fabricc.cli.plan import _tables
+from fabricc.cli.plan import _plan_tables
 from fabricc.compiler.bill import LABELS, bill_rows, label_rows
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.materials import list_materials
@@ -16,7 +16,7 @@ from fabricc.compiler.tables import cabling_rows, switch_cables
 from fabricc.fabric.external import External
 from fabricc.fabric.links import port_layout
 from fabricc.operate.push.gates import _check_sessions
-from fabricc.review.diff.figures import _oversubscription
+from fabricc.review.diff.figures import _switch_ratio
 from tests.outward import SPINE, TOR, compiled, fabric, spec_text, switch
 
 BUILT = fabric("frr")
@@ -60,7 +60,7 @@ def test_the_cabling_list_has_them_after_the_switchs_own_cables() -> None:
 
 def test_they_are_no_part_of_the_oversubscription() -> None:
     for at in BUILT.switch_ids():
-        assert _oversubscription(BUILT.switch(at)) == _oversubscription(PLAIN.switch(at))
+        assert _switch_ratio(BUILT.switch(at)) == _switch_ratio(PLAIN.switch(at))
 
 
 def test_a_gate_does_not_wait_for_a_party_that_is_yet_to_be_set_up() -> None:
@@ -113,7 +113,7 @@ def test_a_divided_cage_takes_one_module_for_all_its_links() -> None:
 
 
 def test_a_plan_lists_them_among_the_ports_in_use() -> None:
-    tables = {title: rows for title, _, rows in _tables(BUILT, compiled("frr").spec)}
+    tables = {title: rows for title, _, rows in _plan_tables(BUILT, compiled("frr").spec)}
     ways = [row[:4] for row in tables["Ways out"]]
     assert ways == [
         ("dc-core", "AS 64999", SPINE, "swp32"),
@@ -123,4 +123,4 @@ def test_a_plan_lists_them_among_the_ports_in_use() -> None:
     outward = [row for row in tables["Ports in use"] if row[2] == "external"]
     assert outward == [(tier, name, "external", 1, 400, 400) for tier, name in
                        (("tor", TOR), ("spine", SPINE), ("spine", "spine02a"))]  # fmt: skip
-    assert "Ways out" not in {title for title, *_ in _tables(PLAIN, compiled("frr").spec)}
+    assert "Ways out" not in {title for title, *_ in _plan_tables(PLAIN, compiled("frr").spec)}

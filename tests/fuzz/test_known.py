@@ -197,7 +197,7 @@ def test_the_kinds_are_those_that_the_product_opens() -> None:
     """A new reader comes with a kind of input: one for each system, and for each key of a spec that names a file."""
     from fabricc.back import nos
 
-    assert {f"config:{name}" for name in nos.names()} <= TARGETS.keys() | {"config:openconfig"}
+    assert {f"config:{name}" for name in nos.list_names()} <= TARGETS.keys() | {"config:openconfig"}
     schema = json.loads((Path(__file__).parents[2] / "schemas/cluster.schema.json").read_text())
     named = {key for key in ("catalog", "overlays", "policy", "identities") if key in schema["properties"]}
     assert named == {"catalog", "overlays", "policy", "identities"}

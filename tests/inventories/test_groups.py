@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from fabricc.base.diagnostics import Severity
-from fabricc.compiler.driver import build
+from fabricc.compiler.driver import build_tree
 from tests.back.nos.feature_table import KEY, MODELS
 
 INVENTORIES = Path(__file__).parents[2] / "inventories"
@@ -52,7 +52,7 @@ def spec(nos: str, model: str, lossless: bool) -> dict[str, Any]:
 def test_every_nos_builds_and_proves_them(nos: str, model: str, lossless: bool, tmp_path: Path) -> None:
     path = tmp_path / "cluster.yaml"
     path.write_text(json.dumps(spec(nos, model, lossless)))
-    result, _ = build(path, tmp_path / "build")
+    result, _ = build_tree(path, tmp_path / "build")
     wrong = {each.code: each for each in result.diagnostics if each.severity is Severity.ERROR}
     if lossless and nos in ONE_LOSSLESS:
         assert wrong.keys() == {"FAB5510"}
@@ -85,7 +85,7 @@ def test_they_join_a_cluster_of_several_networks(tmp_path: Path) -> None:
     ]
     path = tmp_path / "cluster.yaml"
     path.write_text(json.dumps(found))
-    result, _ = build(path, tmp_path / "build")
+    result, _ = build_tree(path, tmp_path / "build")
     assert [each.code for each in result.diagnostics if each.severity is Severity.ERROR] == []
     assert (result.counts["gpus"], result.counts["hosts_without_gpus"]) == (256, 8)
     tree = tmp_path / "build" / "whole-cluster-256"

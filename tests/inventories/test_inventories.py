@@ -12,7 +12,7 @@ import pytest
 
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.driver import build
+from fabricc.compiler.driver import build_tree
 
 ROOT = Path(__file__).parents[2]
 INVENTORIES = ROOT / "inventories"
@@ -47,7 +47,7 @@ def tree(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """The tree of an inventory, built from a copy with the committed lock frozen and every file read back."""
     folder = tmp_path_factory.mktemp(request.param)
     shutil.copytree(INVENTORIES / request.param, folder / request.param)
-    result, _ = build(folder / request.param / "cluster.yaml", folder / "build", frozen=True)
+    result, _ = build_tree(folder / request.param / "cluster.yaml", folder / "build", frozen=True)
     assert [d for d in result.diagnostics if d.severity is Severity.ERROR] == []
     (built,) = (folder / "build").glob("[!.]*")
     yield built

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.base.diagnostics import Severity
-from fabricc.compiler.driver import build
+from fabricc.compiler.driver import build_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ def test_it_compiles_and_reads_back(nos: str, family: str, links: str, cores: bo
         spec["accept"] = LAB
     path = tmp_path / "cluster.yaml"
     path.write_text(json.dumps(spec, indent=1))
-    result, _ = build(path, tmp_path / "build")
+    result, _ = build_tree(path, tmp_path / "build")
     assert [d for d in result.diagnostics if d.severity is Severity.ERROR] == []
     files = sorted((tmp_path / "build" / "matrix" / "switches").glob("*/frr.conf"))
     if files and shutil.which("vtysh"):
@@ -86,6 +86,6 @@ def test_every_plane_of_infiniband_is_a_subnet(
         spec["spines"] = spines
     path = tmp_path / "cluster.yaml"
     path.write_text(json.dumps(spec, indent=1))
-    result, _ = build(path, tmp_path / "build")
+    result, _ = build_tree(path, tmp_path / "build")
     assert [d.message for d in result.diagnostics if d.severity is Severity.ERROR] == []
     assert len(list((tmp_path / "build" / "matrix" / "subnets").iterdir())) == subnets

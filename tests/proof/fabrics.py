@@ -14,8 +14,8 @@ from fabricc.back import nos
 from fabricc.compiler.compiled import compile_spec
 from fabricc.proof.invariants import Census, Survey
 from fabricc.proof.invariants.declared import Ratio
-from fabricc.proof.invariants.view import view
-from fabricc.proof.links import Meeting, broken_findings, host_ends, located, switch_ends
+from fabricc.proof.invariants.view import make_view
+from fabricc.proof.links import Meeting, broken_findings, host_ends, locate_end, switch_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -83,16 +83,16 @@ def judge(built: Fabric, fault: Fault, declared: Mapping[int, Ratio] | None = No
         back_end = nos.load(switch.nos)
         files = dict(back_end.render(switch))
         reading = back_end.read(fault.edit(switch.name, files))
-        seen = view(switch, reading)
+        seen = make_view(switch, reading)
         found += survey.add_switch(seen, f"switches/{switch.name}")
-        ends += [located(end, reading) for end in switch_ends(seen)]
+        ends += [locate_end(end, reading) for end in switch_ends(seen)]
     for host_id in built.host_ids():
         host = fault.alter_host(built.host(host_id))
         if host is None:
             continue
         reading = host_files.read(fault.edit(host.name, dict(host_files.render(host))))
         found += survey.add_host(host, reading, f"hosts/{host.name}")
-        ends += [located(end, reading) for end in host_ends(host, reading)]
+        ends += [locate_end(end, reading) for end in host_ends(host, reading)]
     census.add(survey)
     ratios = {0: Ratio(Fraction(1)), 1: Ratio(Fraction(2))} if built.shape.cores else {0: Ratio(Fraction(1))}
     found += census.findings(built.counts(), built.wired(), built.groups(), declared or ratios)

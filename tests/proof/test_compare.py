@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fabricc.back.nos import load
 from fabricc.fabric.facts import Reading
-from fabricc.proof import compare, findings
+from fabricc.proof import compare, device_findings
 from tests.samples import tor
 
 PATHS = st.sampled_from([f"interface[p{i}]/{name}" for i in range(3) for name in ("mtu", "ipv4", "pfc")])
@@ -36,7 +36,7 @@ def test_every_difference_is_told_once_and_nothing_else(
 def test_a_difference_names_file_and_line() -> None:
     (wrong,) = compare({"a/x": 1, "a/y": 2}, reading({"a/x": 1, "a/y": 3}))
     assert (wrong.file, wrong.line) == ("frr.conf", 2)
-    (finding,) = findings("tor1", [wrong], [])
+    (finding,) = device_findings("tor1", [wrong], [])
     assert finding.code == "FAB6002"
     assert finding.message == "tor1: a/y is 3 in the file and 2 in the plan"
 
@@ -56,8 +56,8 @@ def test_a_missing_block_points_to_where_it_would_stand() -> None:
 
 def test_unknown_lines_are_grouped_whatever_their_numbers() -> None:
     lines = [("frr.conf", 3, " bgp thing 7"), ("frr.conf", 9, " bgp thing 12")]
-    assert len({f.group for f in findings("tor1", [], lines)}) == 1
-    assert {f.code for f in findings("tor1", [], lines)} == {"FAB6004"}
+    assert len({f.group for f in device_findings("tor1", [], lines)}) == 1
+    assert {f.code for f in device_findings("tor1", [], lines)} == {"FAB6004"}
 
 
 def test_a_rendered_switch_compares_equal_and_each_planted_fault_is_found() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.audit.run import audit
+from fabricc.audit.run import audit_fabric
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.foreign.files import Folder
 from fabricc.cli.entry import run
@@ -18,10 +18,10 @@ from fabricc.compiler.recheck import check_tree
 from fabricc.interface import read_folder
 from fabricc.operate.push.built_tree import read_source
 from fabricc.proof import tree as reading
-from fabricc.proof.signed import sign
-from fabricc.review.explain.answer import answer
+from fabricc.proof.signed import sign_tree
+from fabricc.review.explain.answer import answer_question
 from fabricc.tree import swap
-from fabricc.tree.exclusive import exclusive, is_building
+from fabricc.tree.exclusive import hold_lock, is_building
 from tests.trust.conftest import SPEC
 
 LINE = "switches/spine01a/frr.conf"
@@ -41,7 +41,7 @@ class Build:
     def finish(self) -> None:
         """Do what the second build does at its end: write the lock, then exchange the trees."""
         self.change_inputs()
-        swap.install(self.top / "later" / "build" / "lab", self.tree, self.top / "aside")
+        swap.install_tree(self.top / "later" / "build" / "lab", self.tree, self.top / "aside")
 
     def change_inputs(self) -> None:
         """Edit the spec, and write the lock as the second build does."""
@@ -86,17 +86,19 @@ def test_verify_and_push_read_one_build(build: Build, monkeypatch: pytest.Monkey
 
 def test_an_explained_line_is_of_one_build(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     build.finish_amid(monkeypatch)
-    assert answer(f"{build.tree}/{LINE}:1").findings == ()
+    assert answer_question(f"{build.tree}/{LINE}:1").findings == ()
 
 
 @pytest.mark.parametrize("folder", ["", "switches", "..", "switches/spine01a"])
 def test_an_audit_reads_one_build(build: Build, monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
     place = build.tree / folder
     build.finish_amid(monkeypatch)
-    found = audit(place, jobs=1)
+    found = audit_fabric(place, jobs=1)
     assert not [each for each in found.diagnostics if each.code == "FAB9501"]
     monkeypatch.undo()
-    assert {each.message for each in found.diagnostics} == {each.message for each in audit(place).diagnostics}
+    assert {each.message for each in found.diagnostics} == {
+        each.message for each in audit_fabric(place).diagnostics
+    }
 
 
 def test_a_folder_is_read_as_one_build(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,11 +111,11 @@ def test_a_signature_is_of_one_build(build: Build, monkeypatch: pytest.MonkeyPat
     key = build.top / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True, timeout=60)
     build.finish_amid(monkeypatch, "manifest.json", digest=False)
-    assert sign(build.tree, key)[1].startswith(b"-----BEGIN SSH SIGNATURE")
+    assert sign_tree(build.tree, key)[1].startswith(b"-----BEGIN SSH SIGNATURE")
 
 
 def test_no_verdict_compares_the_old_tree_with_the_new_lock(build: Build) -> None:
-    with exclusive(build.tree):
+    with hold_lock(build.tree):
         assert is_building(build.tree)
         build.change_inputs()
         with pytest.raises(FindingsError) as refused:
@@ -127,8 +129,8 @@ def test_no_verdict_compares_the_old_tree_with_the_new_lock(build: Build) -> Non
 
 
 def test_an_audit_needs_no_end_of_a_build(build: Build) -> None:
-    with exclusive(build.tree):
-        assert audit(build.tree).diagnostics is not None
+    with hold_lock(build.tree):
+        assert audit_fabric(build.tree).diagnostics is not None
 
 
 @pytest.mark.parametrize("name", ["fifo", "link", "folder"])

@@ -17,14 +17,14 @@ from fabricc.back import nos
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.front.spec.model import Acceptance
 from fabricc.proof.invariants import Census, Survey
-from fabricc.proof.invariants.announce import Kind, spread
-from fabricc.proof.invariants.buffers import cycle
+from fabricc.proof.invariants.announce import Kind, follow_all
+from fabricc.proof.invariants.buffers import find_cycle
 from fabricc.proof.invariants.census import RULES_OF_THE_WHOLE, Whole, changed_attributes
 from fabricc.proof.invariants.contract import Contracts
-from fabricc.proof.invariants.declared import Ratio, declared_ratios, softened
+from fabricc.proof.invariants.declared import Ratio, declared_ratios, soften_breaches
 from fabricc.proof.invariants.policy import Clause, Policy, Route, Stance
-from fabricc.proof.invariants.prefixes import _BLOCK, block, overlaps
-from fabricc.proof.invariants.view import view
+from fabricc.proof.invariants.prefixes import _BLOCK, find_overlaps, parse_block
+from fabricc.proof.invariants.view import make_view
 from tests.front.planning.support import document, spec_of
 from tests.proof.fabrics import fabric
 
@@ -40,7 +40,7 @@ PREFIXES = st.builds(
 
 
 def packed(text: str) -> bytes:
-    found = block(text)
+    found = parse_block(text)
     return _BLOCK.pack(found.family, found.first.to_bytes(16), found.length, 1)
 
 
@@ -48,14 +48,14 @@ def packed(text: str) -> bytes:
 def test_sorting_finds_an_overlap_exactly_when_some_pair_has_one(prefixes: list[str]) -> None:
     owners = [(f"d{n}", "f", packed(text)) for n, text in enumerate(prefixes)]
     pairs = combinations([ip_network(text) for text in prefixes], 2)
-    assert bool(list(overlaps(owners))) == any(a.overlaps(b) for a, b in pairs)
+    assert bool(list(find_overlaps(owners))) == any(a.overlaps(b) for a, b in pairs)
 
 
 @pytest.mark.parametrize("text", ["10.0.0.1/31", "fd00::1/127", "192.0.2.0/24", "::/0"])
 def test_blocks_read_as_the_standard_library_reads_them(text: str) -> None:
     network = ip_network(text, strict=False)
-    assert str(block(text)) == str(network)
-    assert block(text).last == int(network[-1])
+    assert str(parse_block(text)) == str(network)
+    assert parse_block(text).last == int(network[-1])
 
 
 EDGES = st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=14)
@@ -66,7 +66,7 @@ def test_a_cycle_is_found_exactly_when_there_is_one(edges: set[tuple[int, int]])
     graph: dict[tuple[int, int], set[tuple[int, int]]] = {}
     for a, b in edges:
         graph.setdefault((a, a), set()).add((b, b))
-    found = cycle(graph)
+    found = find_cycle(graph)
     for at, channel in enumerate(found):
         assert found[(at + 1) % len(found)] in graph[channel]
     reach = set(edges)
@@ -83,7 +83,9 @@ def policy(**changes: Any) -> Policy:
         )
     }
     lists = {"OWN": ("own 4 27", "10.128.0.0/12 ge 32 le 32")}
-    base = Policy(0, 0, -1, False, (), maps, lists, {"ABOVE": "65000:1"}, (block("10.0.0.0/27"),), "tor", "f")
+    base = Policy(
+        0, 0, -1, False, (), maps, lists, {"ABOVE": "65000:1"}, (parse_block("10.0.0.0/27"),), "tor", "f"
+    )
     return replace(base, **changes)
 
 
@@ -102,7 +104,7 @@ def policy(**changes: Any) -> Policy:
 def test_a_route_map_decides_by_its_first_matching_step(
     prefix: str, own: bool, communities: tuple[str, ...], passes: bool
 ) -> None:
-    result = policy().apply("OUT", Route(block(prefix), own, frozenset(communities)))
+    result = policy().apply("OUT", Route(parse_block(prefix), own, frozenset(communities)))
     assert (result is not None) == passes
     if result:
         assert "65000:7" in result[0]
@@ -111,7 +113,7 @@ def test_a_route_map_decides_by_its_first_matching_step(
 
 
 def test_a_map_that_is_missing_permits_everything_so_that_no_route_is_forgotten() -> None:
-    assert policy().apply("NOPE", Route(block("0.0.0.0/0"), False, frozenset())) == (frozenset(), None)
+    assert policy().apply("NOPE", Route(parse_block("0.0.0.0/0"), False, frozenset())) == (frozenset(), None)
 
 
 def kind(tier: int, name: str, asns: set[int], up: set[int], down: set[int], **changes: Any) -> Kind:
@@ -122,8 +124,8 @@ def kind(tier: int, name: str, asns: set[int], up: set[int], down: set[int], **c
 
 def test_a_default_route_from_above_turns_traffic_round() -> None:
     tors = kind(0, "tor", {1, 2}, {1}, set())
-    spines = kind(1, "spine", {9}, set(), {0}, originates=(block("0.0.0.0/0"),))
-    assert set(spread([tors, spines]).covering) == {0}
+    spines = kind(1, "spine", {9}, set(), {0}, originates=(parse_block("0.0.0.0/0"),))
+    assert set(follow_all([tors, spines]).covering) == {0}
 
 
 @pytest.mark.parametrize(("spine_asns", "valley"), [({9}, False), ({8, 9}, True)])
@@ -131,9 +133,9 @@ def test_without_filters_only_a_shared_asn_keeps_routes_valley_free(
     spine_asns: set[int], valley: bool
 ) -> None:
     tors, spines = kind(0, "tor", {1, 2}, {1}, set()), kind(1, "spine", spine_asns, set(), {0}, originates=())
-    result = spread([tors, spines])
+    result = follow_all([tors, spines])
     assert bool(result.valleys) == valley
-    assert bool(cycle(result.dependencies)) == valley
+    assert bool(find_cycle(result.dependencies)) == valley
 
 
 def test_the_fabrics_function_is_that_of_most_devices() -> None:
@@ -160,7 +162,11 @@ def test_pinned_uplinks_declare_no_ratio_unless_it_is_written() -> None:
 def test_only_accepted_invariants_are_softened() -> None:
     spec = replace(spec_of(document()), accept=(Acceptance("FAB6204", "repair"), Acceptance("FAB6001", "no")))
     found = [Diagnostic(code, Severity.ERROR, "m") for code in ("FAB6204", "FAB6210", "FAB6001")]
-    assert [d.severity for d in softened(found, spec)] == [Severity.WARNING, Severity.ERROR, Severity.ERROR]
+    assert [d.severity for d in soften_breaches(found, spec)] == [
+        Severity.WARNING,
+        Severity.ERROR,
+        Severity.ERROR,
+    ]
 
 
 def surveyed(built: Fabric) -> Survey:
@@ -170,7 +176,9 @@ def surveyed(built: Fabric) -> Survey:
         switch = built.switch(switch_id)
         back_end = nos.load(switch.nos)
         list(
-            survey.add_switch(view(switch, back_end.read(back_end.render(switch))), f"switches/{switch.name}")
+            survey.add_switch(
+                make_view(switch, back_end.read(back_end.render(switch))), f"switches/{switch.name}"
+            )
         )
     return survey
 
@@ -203,7 +211,7 @@ def test_digests_are_told_apart_by_what_they_say_not_by_where() -> None:
     survey = Survey()
     switch = built.switch(next(iter(built.switch_ids())))
     back_end = nos.load(switch.nos)
-    list(survey.add_switch(view(switch, back_end.read(back_end.render(switch))), "switches/x"))
+    list(survey.add_switch(make_view(switch, back_end.read(back_end.render(switch))), "switches/x"))
     (digest,) = survey.switches
     contracts = tuple((*contract[:2], 9) for contract in digest.contracts)
     elsewhere = digest._replace(line=digest.line + 1, contracts=contracts)
@@ -217,7 +225,7 @@ def test_a_census_that_was_kept_is_the_same() -> None:
     assert pickle.loads(pickle.dumps(census)) == census
     census.add(surveyed(fabric()))
     assert len(census.switches) > 1
-    for kept in (census, census.compact()):
+    for kept in (census, census.compact_census()):
         found = pickle.loads(pickle.dumps(kept))
         assert found == census
         assert {type(switch) for switch in found.switches} == {type(census.switches[0])}

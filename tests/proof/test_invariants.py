@@ -18,7 +18,7 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import SwitchId
 from fabricc.proof.invariants import CODES, RULES, Survey
 from fabricc.proof.invariants.declared import Ratio
-from fabricc.proof.invariants.view import view
+from fabricc.proof.invariants.view import make_view
 from tests.back.nos.nxos.variants import variant
 from tests.proof.fabrics import Fault, codes, fabric, judge
 from tests.review.report.specs import MIXED_SPEEDS, front_of
@@ -337,7 +337,9 @@ def breaches(switch: Switch, *, replaced: tuple[str, str] = ("", "")) -> list[Fi
         for name, body in back_end.render(switch).items()
     }
     return [
-        f for f in Survey().add_switch(view(switch, back_end.read(files)), "switches/x") if f.code in CODES
+        f
+        for f in Survey().add_switch(make_view(switch, back_end.read(files)), "switches/x")
+        if f.code in CODES
     ]
 
 

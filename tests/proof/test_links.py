@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.model import Direction, Peer
-from fabricc.proof.invariants.view import view
-from fabricc.proof.links import FIELDS, End, Meeting, broken_findings, host_end, located, switch_ends
+from fabricc.proof.invariants.view import make_view
+from fabricc.proof.links import FIELDS, End, Meeting, broken_findings, host_end, locate_end, switch_ends
 from tests.proof.fabrics import fabric
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def switch_end(
     direction = Direction.HOST if to_host else Direction.UP
     cabled = replace(one.ports[0], name=port, peer=Peer(*peer), direction=direction)
     bgp = replace(one.bgp, ipv4="ipv4" in families, ipv6="ipv6" in families)
-    (end,) = switch_ends(view(replace(one, name=name, ports=(cabled,), bgp=bgp), reading))
+    (end,) = switch_ends(make_view(replace(one, name=name, ports=(cabled,), bgp=bgp), reading))
     return end
 
 
@@ -48,7 +48,7 @@ def switch(
     reading.put("bgp/asn", asn, "frr.conf", 20)
     reading.put("qos/dscp[0]/traffic_class", 0, "frr.conf", 21)
     reading.put(f"bgp/neighbor[{remote[0]}]/remote_asn", remote[1], "frr.conf", 22)
-    return located(switch_end(name, port, peer, reading, False, ("ipv4",)), reading)
+    return locate_end(switch_end(name, port, peer, reading, False, ("ipv4",)), reading)
 
 
 def tor_end(**facts: Any) -> End:

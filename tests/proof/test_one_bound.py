@@ -14,7 +14,7 @@ from fabricc.front.qos import switch_qos
 from fabricc.front.qos.floor import floor_bytes
 from fabricc.front.qos.lossless_policy import most_lanes
 from fabricc.proof.invariants.lossless import lossless_breaches
-from fabricc.proof.invariants.view import view
+from fabricc.proof.invariants.view import make_view
 from tests import samples
 
 LIBRARY = Library()
@@ -58,7 +58,9 @@ def test_marks_that_the_plan_bounds_are_below_the_pause_point_of_the_proof(
     if switch is None:
         pytest.skip("too many ports for the buffer")
     facts = dict(switch_facts(switch))
-    found = [b.message for b in lossless_breaches(view(switch, Reading(facts=facts))) if b.number in (16, 17)]
+    found = [
+        b.message for b in lossless_breaches(make_view(switch, Reading(facts=facts))) if b.number in (16, 17)
+    ]
     assert found == []
 
 
@@ -72,7 +74,7 @@ def test_a_mark_above_the_bound_is_found(ratio: Fraction | None) -> None:
     too_high = replace(profile.ecn, max_bytes=switch.qos.pools.ingress_lossless_bytes // 65 + 1)
     qos = replace(switch.qos, profiles=(replace(profile, ecn=too_high),))
     planted = replace(switch, qos=qos)
-    found = lossless_breaches(view(planted, Reading(facts=dict(switch_facts(planted)))))
+    found = lossless_breaches(make_view(planted, Reading(facts=dict(switch_facts(planted)))))
     assert 17 in {breach.number for breach in found}
 
 
@@ -86,6 +88,6 @@ def test_headroom_below_the_physical_floor_is_found_in_the_files(name: str) -> N
     for xoff, wanted in ((least - 1, True), (profile.headroom.xoff_bytes, False)):
         short = replace(profile, headroom=replace(profile.headroom, xoff_bytes=xoff))
         planted = replace(switch, qos=replace(switch.qos, profiles=(short,)))
-        found = lossless_breaches(view(planted, Reading(facts=dict(switch_facts(planted)))))
+        found = lossless_breaches(make_view(planted, Reading(facts=dict(switch_facts(planted)))))
         told = [b.message for b in found if b.number == 15 and f"{least:,} arrive after a pause" in b.message]
         assert bool(told) is wanted

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from fabricc.back.nos import load
 from fabricc.fabric.facts import Reading
 from fabricc.proof import compare
-from fabricc.proof.changes import Change, changes, with_one
-from fabricc.proof.placing import Text, placed
+from fabricc.proof.changes import Change, find_changes, with_one
+from fabricc.proof.placing import Text, place_findings
 from tests.effort import examples
 from tests.samples import tor
 
@@ -20,7 +20,7 @@ LINES = st.lists(st.sampled_from(["", "a", " b", " c", "d", "!", "exit"]), min_s
 @given(LINES, LINES)
 def test_the_changes_make_the_one_text_of_the_other(old: list[str], new: list[str]) -> None:
     made, at = [], 1
-    for _, expected, found in changes({"f": "\n".join(old)}, {"f": "\n".join(new)}):
+    for _, expected, found in find_changes({"f": "\n".join(old)}, {"f": "\n".join(new)}):
         made += [*old[at - 1 : expected.start - 1], *new[found.start - 1 : found.stop - 1]]
         at = expected.stop
     assert "\n".join([*made, *old[at - 1 :]]) == "\n".join(new)
@@ -29,7 +29,7 @@ def test_the_changes_make_the_one_text_of_the_other(old: list[str], new: list[st
 def test_a_long_file_with_a_change_at_each_end_has_two_changes() -> None:
     lines = [line for port in range(3000) for line in (f"interface p{port}", " mtu 9100", "!")]
     altered = ["interface q0", *lines[1:-2], " mtu 1500", "!"]
-    found = changes({"f": "\n".join(lines)}, {"f": "\n".join(altered)})
+    found = find_changes({"f": "\n".join(lines)}, {"f": "\n".join(altered)})
     assert found == [Change("f", range(1, 2), range(1, 2)), Change("f", range(8999, 9000), range(8999, 9000))]
 
 
@@ -37,14 +37,14 @@ def test_a_block_left_out_among_blocks_that_are_alike_is_one_change() -> None:
     blocks = [[f'"p{n}": {{', '    "mtu": "9100",', '    "fec": "rs"', "},"] for n in range(4)]
     old = [line for block in blocks for line in block]
     new = ['"p0": {', '    "mtu": "1500",', *old[2:8], *old[12:15], "}"]
-    found = changes({"f.json": "\n".join(old)}, {"f.json": "\n".join(new)})
+    found = find_changes({"f.json": "\n".join(old)}, {"f.json": "\n".join(new)})
     assert found == [Change("f.json", range(2, 3), range(2, 3)), Change("f.json", range(9, 13), range(9, 9))]
 
 
 def test_one_change_alone_leaves_json_that_can_be_read() -> None:
     old = {"f.json": '{\n  "a": "1",\n  "b": "2"\n}'}
     for new in ('{\n  "a": "1"\n}', '{\n  "a": "1",\n  "b": "2",\n  "c": "3"\n}'):
-        (each,) = changes(old, {"f.json": new})
+        (each,) = find_changes(old, {"f.json": new})
         assert with_one(each, old, {"f.json": new}) == {"f.json": new}
 
 
@@ -56,7 +56,7 @@ def told(altered: dict[str, str], *, by_hand: bool = True) -> list[tuple[str, st
     mismatches = compare(back_end.planned(switch), found.reading)
     expected = Text(files, back_end.read(files))
     reader = back_end.read if by_hand else None
-    findings = placed("tor1", mismatches, found.reading.unknown, expected, found, reader)
+    findings = place_findings("tor1", mismatches, found.reading.unknown, expected, found, reader)
     return [(each.code, each.file, each.line, each.message) for each in findings]
 
 
@@ -125,7 +125,9 @@ def test_a_file_that_is_gone_is_named_for_what_it_states() -> None:
     left = {name: text for name, text in files.items() if name != "sysctl.conf"}
     found = Text(left, back_end.read(left))
     mismatches = compare(back_end.planned(switch), found.reading)
-    findings = list(placed("tor1", mismatches, (), Text(files, back_end.read(files)), found, back_end.read))
+    findings = list(
+        place_findings("tor1", mismatches, (), Text(files, back_end.read(files)), found, back_end.read)
+    )
     assert {(each.code, each.file, each.line) for each in findings} == {("FAB6001", "sysctl.conf", 0)}
     assert "; the file sysctl.conf is missing" in findings[0].message
 
@@ -141,7 +143,7 @@ def test_a_text_in_another_order_keeps_the_places_of_its_reader() -> None:
     old, new = "a=1\nb=2\nc=3\nd=4\n", "d=4\nc=0\nb=2\na=1\n"
     found = Text({"f": new}, read(new))
     mismatches = compare(read(old).facts, found.reading)
-    findings = list(placed("tor1", mismatches, (), Text({"f": old}, read(old)), found))
+    findings = list(place_findings("tor1", mismatches, (), Text({"f": old}, read(old)), found))
     assert [(each.line, each.message) for each in findings] == [
         (2, "tor1: x/c is 0 in the file and 3 in the plan")
     ]

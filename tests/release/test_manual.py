@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from fabricc.cli.docs import manual, named
+from fabricc.cli.docs import list_item, render_manual
 from fabricc.cli.entry import VERBS, cli
 
 PAGE = Path(__file__).parents[2] / "man/fabricc.1"
@@ -22,7 +22,7 @@ FORMATTERS = {
 
 
 def test_the_page_of_the_repository_is_what_the_verbs_say_now() -> None:
-    assert PAGE.read_text("utf-8") == manual(), "run: fabricc docs --man >man/fabricc.1"
+    assert PAGE.read_text("utf-8") == render_manual(), "run: fabricc docs --man >man/fabricc.1"
 
 
 @pytest.mark.parametrize("formatter", FORMATTERS)
@@ -59,4 +59,4 @@ def test_a_reader_finds_every_verb_and_option() -> None:
 
 
 def test_what_formatters_obey_is_text_in_it() -> None:
-    assert named("--x", ".SH a \\fB ~ `b`") == (".TP", ".B \\-\\-x", "\\&.SH a \\efB \\(ti \\fBb\\fR")
+    assert list_item("--x", ".SH a \\fB ~ `b`") == (".TP", ".B \\-\\-x", "\\&.SH a \\efB \\(ti \\fBb\\fR")

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from fabricc.tree import EmitError
-from fabricc.tree.exclusive import exclusive
+from fabricc.tree.exclusive import hold_lock
 from fabricc.tree.manifest import Manifest
 from fabricc.tree.stage import Committed, Stage
 
@@ -22,7 +22,7 @@ def files(generation: int, count: int = 60) -> dict[str, bytes]:
 
 def emit(out: Path, table: dict[str, bytes], cluster: str = "zone") -> Committed:
     """Write the tree of `table` the way a build does."""
-    with exclusive(out / cluster):
+    with hold_lock(out / cluster):
         stage = Stage.open(out, cluster)
         try:
             written = [stage.put(path, content) for path, content in sorted(table.items())]

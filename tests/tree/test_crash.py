@@ -55,7 +55,7 @@ def test_kill_at_random_moments_leaves_a_whole_tree(tmp_path: Path) -> None:
 def test_kill_between_two_renames_is_recovered_where_folders_cannot_be_swapped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(swap, "_exchange", lambda *_: False)
+    monkeypatch.setattr(swap, "_exchange_folders", lambda *_: False)
     emit(tmp_path, files(1))
     emit(tmp_path, files(2))
     verify(tmp_path / "zone")

@@ -89,11 +89,11 @@ def test_a_failure_after_the_record_is_completed_by_the_next_build(
         made.commit(DIGESTS)
     made.abandon()
     monkeypatch.undo()
-    assert state.pending(tree)
-    patch.complete(tree)
+    assert state.has_pending(tree)
+    patch.complete_patch(tree)
     assert content(tree) == NEW
     assert not made.folder.exists()
-    assert not state.pending(tree)
+    assert not state.has_pending(tree)
 
 
 def test_without_a_folder_for_the_record_nothing_is_moved(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.tree import EmitError, folders
-from fabricc.tree.exclusive import exclusive
+from fabricc.tree.exclusive import hold_lock
 from fabricc.tree.manifest import Manifest
 from fabricc.tree.stage import Stage
 from tests.tree.samples import emit, files
@@ -178,7 +178,7 @@ def test_a_tree_whose_manifest_has_merge_conflicts_can_be_built_again(tmp_path: 
 
 
 def test_two_builds_at_once_are_refused(tmp_path: Path) -> None:
-    with exclusive(tmp_path / "zone"), pytest.raises(EmitError) as refused:
+    with hold_lock(tmp_path / "zone"), pytest.raises(EmitError) as refused:
         emit(tmp_path, files(1))
     assert refused.value.diagnostic.code == "FAB7003"
     assert str(os.getpid()) in refused.value.diagnostic.message
@@ -189,7 +189,7 @@ def test_the_lock_is_free_after_a_build_although_a_child_forked_meanwhile_still_
     tmp_path: Path,
 ) -> None:
     reading, writing = os.pipe()
-    with exclusive(tmp_path / "zone"):
+    with hold_lock(tmp_path / "zone"):
         child = os.fork()
         if not child:
             os.close(writing)

@@ -96,7 +96,7 @@ def test_a_template_includes_nothing_from_elsewhere(clone: Clone) -> None:
         templating.set_template_path([clone.top / "templates"])
         try:
             with pytest.raises(Exception) as failed:
-                templating.environment("eos").get_template("mine.j2").render()
+                templating.template_environment("eos").get_template("mine.j2").render()
             assert SECRET not in str(failed.value)
         finally:
             templating.set_template_path(())

@@ -93,9 +93,9 @@ def test_a_patch_of_our_own_goes_through_no_link(clone: Clone) -> None:
     folder = clone.tree / "switches" / "su001-tor1a"
     folder.rename(clone.top / "was")
     folder.symlink_to(clone.home)
-    patch.complete(clone.tree)
+    patch.complete_patch(clone.tree)
     assert (clone.home / "secret").read_text() != "overwritten\n"
-    assert not state.pending(clone.tree)
+    assert not state.has_pending(clone.tree)
 
 
 def test_staged_bytes_that_were_exchanged_are_not_moved(clone: Clone) -> None:
@@ -110,7 +110,7 @@ def test_staged_bytes_that_were_exchanged_are_not_moved(clone: Clone) -> None:
     made.stated({name: hashlib.sha256(b"ours\n").hexdigest()})
     for staged in made.folder.iterdir():
         staged.write_bytes(b"theirs\n")
-    patch.complete(clone.tree)
+    patch.complete_patch(clone.tree)
     assert (clone.tree / name).read_bytes() == before
 
 
@@ -159,7 +159,7 @@ def test_folders_of_any_depth_and_oddities_in_them_are_no_trouble(clone: Clone, 
         assert clone.reading("check", "build/lab")[0] in (0, 1)
         assert clone.fabricc("build", "cluster.yaml")[0] == 0
     finally:
-        swap.remove(clone.top / "build")
+        swap.remove_path(clone.top / "build")
     assert clone.secret.exists()
 
 

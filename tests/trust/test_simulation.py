@@ -23,13 +23,13 @@ def test_a_setting_of_opensm_that_no_build_writes_is_not_run(
     (clone.top / "fabricc.lock").unlink()
     assert clone.fabricc("build", "cluster.yaml")[0] == 0
     ran: list[object] = []
-    monkeypatch.setattr(run, "missing", list)
+    monkeypatch.setattr(run, "missing_programs", list)
 
     def simulated(*_: object) -> run.Report:
         ran.append(1)
         return run.Report()
 
-    monkeypatch.setattr(run, "simulate", simulated)
+    monkeypatch.setattr(run, "simulate_subnet", simulated)
     tree = clone.top / "build" / "test"
     assert "not simulated" not in clone.reading("check", "--sim", "build/test")[1]
     sound = len(ran)

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.nos import bounded, templating
-from fabricc.back.nos.templating import TemplateFaultError, environment, render, set_template_path
+from fabricc.back.nos.templating import (
+    TemplateFaultError,
+    render_bounded,
+    set_template_path,
+    template_environment,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +53,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def rendered(own: Path, text: str) -> dict[str, str]:
     own.write_text(text)
     set_template_path([own.parent.parent])
-    return render(lambda: {"one": environment("eos").get_template("one.j2").render()})
+    return render_bounded(lambda: {"one": template_environment("eos").get_template("one.j2").render()})
 
 
 def fault(own: Path, text: str) -> templating.Fault:
@@ -97,9 +102,9 @@ def test_recursion_ends(own: Path) -> None:
 
 def test_what_a_child_compiled_is_compiled_once(own: Path) -> None:
     assert rendered(own, "{{ 1 + 1 }}\n") == {"one": "2\n"}
-    kept = environment("eos").get_template("one.j2")
-    assert environment("eos").get_template("one.j2") is kept
-    assert kept.name in [name for _, name in environment("eos").cache or ()]
+    kept = template_environment("eos").get_template("one.j2")
+    assert template_environment("eos").get_template("one.j2") is kept
+    assert kept.name in [name for _, name in template_environment("eos").cache or ()]
     assert not bounded.is_child()
 
 
@@ -107,7 +112,7 @@ def test_an_error_that_is_no_templates_is_told_apart(own: Path) -> None:
     own.write_text("")
     set_template_path([own.parent.parent])
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-        render(lambda: {"x": str(1 // 0)})
+        render_bounded(lambda: {"x": str(1 // 0)})
 
 
 @pytest.mark.parametrize("word", ["include", "import", "extends", "from"])
@@ -141,7 +146,7 @@ def test_a_template_that_is_a_link_out_is_refused(own: Path, tmp_path: Path) -> 
     with pytest.raises(OSError, match="symbolic link"):
         templating.override_digests()
     with pytest.raises(TemplateFaultError) as failed:
-        render(lambda: {"one": environment("eos").get_template("one.j2").render()})
+        render_bounded(lambda: {"one": template_environment("eos").get_template("one.j2").render()})
     assert "symbolic link" in failed.value.fault.message
 
 

@@ -102,7 +102,7 @@ def test_what_is_not_seen_or_is_obeyed_is_made_visible(text: str, shown: str) ->
 
 @given(anything, anything)
 def test_what_is_put_into_a_line_of_ours_is_escaped(one: str, two: str) -> None:
-    shown = Terminal("{}: {:>9}").format(one, Terminal.styled("1", two))
+    shown = Terminal("{}: {:>9}").format(one, Terminal.style_text("1", two))
     assert harmless(foreign.neutral_text(re.sub(r"\x1b\[[0-9;]*m", "", shown)))
     assert "\n" not in shown
     assert Terminal("\n").join([one, two]).count("\n") == 1
@@ -162,7 +162,7 @@ def test_code_of_markdown_is_code_alone(text: str) -> None:
 
 @each
 def test_a_fence_is_closed_by_nothing_in_it(text: str) -> None:
-    source = Markdown.fenced(text, "diff")
+    source = Markdown.code_block(text, "diff")
     assert harmless(source)
     found = [
         (token.type, token.info, token.content) for token in READER.parse(f"before\n\n{source}\n\nafter\n")

@@ -30,10 +30,10 @@ from fabricc.operate.push.waves import Wave
 from fabricc.operate.verify import report as verify_report
 from fabricc.operate.verify.model import Aspect, Report, make_finding
 from fabricc.review.diff.findings import as_diagnostics
-from fabricc.review.diff.markdown import FORGES, failure, render
+from fabricc.review.diff.markdown import FORGES, render, render_failure
 from fabricc.review.diff.model import FileDiff, Fleet, Impact, SpecChange
 from fabricc.review.diff.review_json import render as review_json
-from fabricc.review.diff.terminal import parts as review_parts
+from fabricc.review.diff.terminal import review_lines as review_parts
 from tests.review.diff.conftest import Bench
 from tests.trust.hostile import ALL, BIDI, COMMANDS, ESCAPES, LONE, anything, harmless
 
@@ -291,7 +291,7 @@ def filled(review: Review, text: str) -> Review:
 def comments(review: Review, text: str, forge: str) -> list[str]:
     """What is posted of the review with the text everywhere, and where nothing could be compared."""
     wrong = [Diagnostic("FAB0001", Severity.ERROR, text, Position(text, 1), text or "x")]
-    return [render(filled(review, text), FORGES[forge]), failure(wrong, text, FORGES[forge])]
+    return [render(filled(review, text), FORGES[forge]), render_failure(wrong, text, FORGES[forge])]
 
 
 @pytest.mark.parametrize("forge", ["github", "gitlab", "bitbucket", "azure"])

@@ -8,12 +8,12 @@ from fabricc.audit.adopt import tables
 from fabricc.audit.adopt.choosing import Choosing
 from fabricc.audit.adopt.networks import needs_of, networks_of
 from fabricc.audit.adopt.order import order_of
-from fabricc.audit.adopt.overlays import ENDS, overlaid
+from fabricc.audit.adopt.overlays import ENDS, add_overlays
 from fabricc.audit.adopt.pools import number_of
-from fabricc.audit.adopt.settling import settled
+from fabricc.audit.adopt.settling import settle_draft
 from fabricc.audit.adopt.shape import KEYS, rail_name
 from fabricc.audit.adopt.sides import Sides
-from fabricc.audit.adopt.trial import Site, built, compiled_of, errors, mismatches
+from fabricc.audit.adopt.trial import Site, built_files, compiled_of, error_codes, find_mismatches
 from fabricc.base.diagnostics.codes import TITLES
 from fabricc.base.values import dataclass
 from fabricc.facts.device import Kind
@@ -51,7 +51,7 @@ class Adopted:
     moved: tuple[Moved, ...] = ()
 
 
-def adopted(found: Found, name: str, folder: Path) -> Adopted:
+def adopt_networks(found: Found, name: str, folder: Path) -> Adopted:
     """Return the spec that builds the found fabric, as far as there is one; drafts are compiled in `folder`.
 
     Networks are adopted one after another, each together with those before it. A further network whose spec cannot be
@@ -71,23 +71,23 @@ def adopted(found: Found, name: str, folder: Path) -> Adopted:
         site = Site(part, order, sides, folder, network, whole, rails, number, needs)
         choosing = Choosing(site, name)
         draft, compiled = choosing.chosen()
-        assumed += [*order.assumed, *_assumed(site, choosing.choice)]
+        assumed += [*order.assumed, *_list_assumptions(site, choosing.choice)]
         if not compiled.sound and not network:
             return Adopted(draft, compiled, {}, tuple(assumed))
         if not compiled.sound:
-            codes = ", ".join(sorted(set(errors(compiled))))
+            codes = ", ".join(sorted(set(error_codes(compiled))))
             assumed.append(
                 f"Network {network} is not in the spec: what fits it best cannot be built ({codes})."
             )
             continue
-        draft, compiled = settled(site, draft, compiled)
-        draft, compiled, _, accepted, refused = overlaid(site, draft, compiled)
+        draft, compiled = settle_draft(site, draft, compiled)
+        draft, compiled, _, accepted, refused = add_overlays(site, draft, compiled)
         if refused:
             assumed.append(
                 f"{', '.join(refused)} have all lines that no word of the spec says. With them the proof of a build "
                 "fails, so the spec does not name these files."
             )
-        assumed += [_told(code, hosts=bool(sides.hosts)) for code in accepted]
+        assumed += [_describe_acceptance(code, hosts=bool(sides.hosts)) for code in accepted]
         whole, rails = site.whole(draft), rails or order
         sites.append(site)
         homes |= {
@@ -96,10 +96,10 @@ def adopted(found: Found, name: str, folder: Path) -> Adopted:
             if host.name not in homes
         }  # fmt: skip
     assert whole is not None
-    return _held(found, sites, whole, compiled_of(whole, folder), assumed)
+    return _compare_draft(found, sites, whole, compiled_of(whole, folder), assumed)
 
 
-def _held(
+def _compare_draft(
     found: Found, sites: Iterable[Site], whole: Draft, compiled: Compiled, assumed: Iterable[str]
 ) -> Adopted:
     """Return the draft of all networks, compared with the statements of all devices."""
@@ -108,16 +108,16 @@ def _held(
     unheld: dict[str, None] = {}
     for site in sites:
         part = compiled.networks[site.network] if site.network else compiled
-        files = built(part, site.found)
-        for name, each in mismatches(files, site.found).items():
+        files = built_files(part, site.found)
+        for name, each in find_mismatches(files, site.found).items():
             differences.setdefault(name, []).extend(each)
-        moved += tables.misplaced(part, site.order)
-        unheld |= dict.fromkeys(_unheld(site.found, files))
+        moved += tables.misplaced_links(part, site.order)
+        unheld |= dict.fromkeys(_missing_files(site.found, files))
     left = tuple(name for name in found.devices if name not in differences)
     return Adopted(whole, compiled, differences, (*assumed, *unheld), left, tuple(moved))
 
 
-def _told(code: str, *, hosts: bool) -> str:
+def _describe_acceptance(code: str, *, hosts: bool) -> str:
     """Return in words what an acceptance stands for."""
     if code == ENDS and not hosts:
         return (
@@ -127,16 +127,16 @@ def _told(code: str, *, hosts: bool) -> str:
     return f"What runs does not hold {code} ({TITLES[code]}): the spec accepts it, and every build tells it."
 
 
-def _assumed(site: Site, choice: Choice) -> Iterator[str]:
+def _list_assumptions(site: Site, choice: Choice) -> Iterator[str]:
     """Yield the assumptions in words."""
     for tier, key in KEYS.items():
         if key in choice.models and not any(device.model for device in site.sides.tiers[tier]):
             yield f"No output names the model of {key}: {choice.models[key]} has their ports, and comes closest."
     for kind, cable in (choice.cables or {}).items():
-        yield f"Cables of `{kind}`, {_words(cable)}, are those that thresholds and lengths of the files fit."
+        yield f"Cables of `{kind}`, {_describe_cable(cable)}, are those that thresholds and lengths of the files fit."
 
 
-def _unheld(found: Found, files: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+def _missing_files(found: Found, files: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     """Yield files that a build writes and the folder lacks for every switch of the system."""
     unheld: dict[str, set[str]] = {}
     for name, texts in files.items():
@@ -149,7 +149,7 @@ def _unheld(found: Found, files: Mapping[str, Mapping[str, str]]) -> Iterator[st
             yield f"The folder holds no {', '.join(sorted(names))} of {system} switches: a build writes them."
 
 
-def _words(cable: Mapping[str, Any]) -> str:
+def _describe_cable(cable: Mapping[str, Any]) -> str:
     return " ".join(
         f"{cable[key]}{' m' * (key == 'length_m')}" for key in ("medium", "length_m") if key in cable
     )

@@ -7,11 +7,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt import models, words
-from fabricc.audit.adopt.classes import weights
-from fabricc.audit.adopt.outward import exits_of, parties, renamed
-from fabricc.audit.adopt.shape import KEYS, Choice, ratios, reserved_ports, rooms, shape
-from fabricc.audit.adopt.tables import misplaced
-from fabricc.audit.adopt.trial import CATALOG, SWITCHES, Draft, distance, errors, matched
+from fabricc.audit.adopt.classes import infer_weights
+from fabricc.audit.adopt.outward import exits_of, infer_parties, rename_switches
+from fabricc.audit.adopt.shape import KEYS, Choice, reserved_ports, shape_words, unit_rooms, uplink_ratios
+from fabricc.audit.adopt.tables import misplaced_links
+from fabricc.audit.adopt.trial import CATALOG, SWITCHES, Draft, error_codes, match_switches, trial_distance
 from fabricc.back import nos as back_ends
 from fabricc.base.values import replace
 from fabricc.fabric.naming import computed_name
@@ -47,23 +47,23 @@ class Choosing:
     def __init__(self, site: Site, name: str) -> None:
         self.site, self.name = site, name
         self.found, self.order, self.sides = site.found, site.order, site.sides
-        self.settings = words.settings(self.sides, self.found, self.order, self._usual())
+        self.settings = words.infer_settings(self.sides, self.found, self.order, self._default_words())
         mtu = self.settings.get("mtu", {}).get("switch", words.USUAL_SWITCH_MTU)
         placed = {name for tier in KEYS for name in self.order.tier(tier)}
         self.exits = [way for way in exits_of(self.found) if way.switch in placed]
-        self.parties = parties(self.found, self.exits, mtu)
+        self.parties = infer_parties(self.found, self.exits, mtu)
         self.names: dict[str, str] = {}
         self.more: dict[str, str] = {}
         self.accept: list[dict[str, str]] = []
-        self.choice = self._first()
+        self.choice = self._first_choice()
         self.usual: dict[str, int] = {}
         self.known: dict[str, tuple[float, ...]] = {}
 
     def chosen(self) -> tuple[Draft, Compiled]:
         """Return the draft that comes closest, and its compiled form."""
-        self._choose()
-        compiled = self._accepting(self.choice)
-        if compiled.sound and not self.site.network and any(misplaced(compiled, self.order)):
+        self._choose_all()
+        compiled = self._compile_accepting(self.choice)
+        if compiled.sound and not self.site.network and any(misplaced_links(compiled, self.order)):
             compiled = self._lab_switches()
         return self.draft(self.choice), compiled
 
@@ -73,14 +73,14 @@ class Choosing:
             self.more[SWITCHES] = text
             kinds = dict.fromkeys(self.choice.models, models.GENERIC_SWITCH)
             tried = replace(self.choice, models=kinds)
-            compiled = self._accepting(tried)
-            if compiled.sound and not any(misplaced(compiled, self.order)):
+            compiled = self._compile_accepting(tried)
+            if compiled.sound and not any(misplaced_links(compiled, self.order)):
                 self.choice = tried
                 return compiled
             del self.more[SWITCHES]
-        return self._accepting(self.choice)
+        return self._compile_accepting(self.choice)
 
-    def _first(self) -> Choice:
+    def _first_choice(self) -> Choice:
         """Return the likeliest choice before any trial."""
         chosen: dict[str, str] = {}
         systems: dict[str, str] = {}
@@ -91,38 +91,41 @@ class Choosing:
                 back_end = back_ends.load(system)
                 release = release if release in back_end.releases else back_end.default_release
                 systems[key] = f"{system}-{release}"
-        likely = self._hosts(chosen)
+        likely = self._possible_hosts(chosen)
         if missing := [name for name, names in likely.items() if not names]:
-            likely |= {name: list(models.catalog().hosts)[:1] for name in missing}
+            likely |= {name: list(models.shipped_catalog().hosts)[:1] for name in missing}
         return Choice(chosen, systems, {name: names[0] for name, names in likely.items()})
 
-    def _hosts(self, chosen: Mapping[str, str]) -> dict[str, list[str]]:
+    def _possible_hosts(self, chosen: Mapping[str, str]) -> dict[str, list[str]]:
         """Return group of hosts -> possible models, the likeliest first."""
         if self.site.network:
             alone = [group for group in self.order.groups if not group.home]
-            return {group.name: models.guest_models(self._needs(group)) for group in alone}
+            return {group.name: models.guest_models(self._needed_ports(group)) for group in alone}
         groups = self.order.groups
         if self.sides.hosts:
             found = {
-                group.name: models.host_models(group, self._gbps(group), self._needs(group))
+                group.name: models.host_models(group, self._port_speed(group), self._needed_ports(group))
                 for group in groups
             }
             if any(found.values()):
                 return found
-        speeds = [(group, self._gbps(group) or self._whole(group, chosen) or _USUAL_GBPS) for group in groups]
+        speeds = [
+            (group, self._port_speed(group) or self._undivided_speed(group, chosen) or _USUAL_GBPS)
+            for group in groups
+        ]
         self.more[CATALOG] = models.generic_hosts(speeds)
         return {group.name: [models.generic_name(number)] for number, group in enumerate(groups)}
 
-    def _needs(self, group: Group) -> Mapping[str, tuple[int, int]]:
+    def _needed_ports(self, group: Group) -> Mapping[str, tuple[int, int]]:
         """Return the ports that hosts of a group have in further networks."""
         return self.site.needs.get(group.hosts[0].name, {})
 
-    def _usual(self) -> words.Usual:
+    def _default_words(self) -> words.Usual:
         """Return the default words of the spec for this network."""
         around = self.site.around
-        return words.usual(self.site.number, around.words) if around else words.Usual()
+        return words.network_defaults(self.site.number, around.words) if around else words.Usual()
 
-    def _gbps(self, group: Group) -> int | None:
+    def _port_speed(self, group: Group) -> int | None:
         """Return the speed of the ports of a group's hosts."""
         first = group.hosts[0].cables[0]
         usual = self.sides.of_ports("speed_gbps", self.sides.tiers[Tier.TOR])
@@ -130,7 +133,7 @@ class Choosing:
         own = facts.get(f"interface[{first.peer_port}]/speed_gbps", usual)
         return own if isinstance(own, int) else None
 
-    def _whole(self, group: Group, chosen: Mapping[str, str]) -> int | None:
+    def _undivided_speed(self, group: Group, chosen: Mapping[str, str]) -> int | None:
         """Return the speed of an undivided port of a group's hosts."""
         first = group.hosts[0].cables[0]
         return models.whole_gbps(
@@ -141,29 +144,29 @@ class Choosing:
         """Return the draft of a choice, without tables."""
         made: dict[str, Any] = {} if self.site.network else {"cluster": self.name}
         made |= {"catalog": [*self.more]} if self.more else {}
-        made |= shape(self.site, choice) | self.settings
+        made |= shape_words(self.site, choice) | self.settings
         if choice.priorities:
             made["priorities"] = choice.priorities
         if choice.ecn:
             made["congestion"] = {**made.get("congestion", {}), "ecn": dict(choice.ecn)}
-        if self.names and (outside := renamed(self.parties, self.names)):
+        if self.names and (outside := rename_switches(self.parties, self.names)):
             for party, words in outside.items():
                 medium = {"medium": choice.media[party]} if party in choice.media else {}
-                words["links"] = [self._fast(link, choice) | medium for link in words["links"]]
+                words["links"] = [self._with_speed(link, choice) | medium for link in words["links"]]
             made["external"] = outside
         return Draft(made, more=self.more, accept=tuple(self.accept))
 
-    def _choose(self) -> None:
+    def _choose_all(self) -> None:
         """Choose the closest value of each thing that the files do not state, in rounds until nothing improves."""
         kinds = [
             kind
             for kind, there in (("host", True), ("spine", self.order.spines), ("core", self.order.cores))
             if there
         ]
-        stated = {kind: self._lengths(kind) for kind in kinds}
+        stated = {kind: self._stated_lengths(kind) for kind in kinds}
         for kind, lengths in stated.items():
             cables = [{"medium": medium, **length} for length in lengths for medium in _MEDIA]
-            self._best(cables, self._of("cables", kind))
+            self._keep_best(cables, self._replacing("cables", kind))
         for _ in range(_ROUNDS):
             before = self.choice
             self._choose_outward()
@@ -171,19 +174,19 @@ class Choosing:
             for kind in stated:
                 if kind != "host" or not self.sides.hosts:
                     self._choose_length(kind)
-            shares = weights(self.sides, self.settings["priorities"])
-            self._best([shares] if shares else [], lambda each: replace(self.choice, priorities=each))
-            self._best(self._marking(), lambda ecn: replace(self.choice, ecn=ecn))
+            shares = infer_weights(self.sides, self.settings["priorities"])
+            self._keep_best([shares] if shares else [], lambda each: replace(self.choice, priorities=each))
+            self._keep_best(self._shared_thresholds(), lambda ecn: replace(self.choice, ecn=ecn))
             if self.choice == before:
                 return
 
-    def _fast(self, link: dict[str, Any], choice: Choice) -> dict[str, Any]:
+    def _with_speed(self, link: dict[str, Any], choice: Choice) -> dict[str, Any]:
         """Return a link with the speed of its port; the highest of the model if the system states none."""
         if link["speed_gbps"] is not None:
             return link
         name = next(name for name, computed in self.names.items() if computed == link["at"])
         device, tier = self.found.devices[name], self.found.places[name].tier
-        uses = models.panel(device.system, choice.models[KEYS[tier]]).get(link["port"], ())
+        uses = models.panel_names(device.system, choice.models[KEYS[tier]]).get(link["port"], ())
         return {**link, "speed_gbps": max((max(use.speeds) for use in uses), default=_USUAL_GBPS)}
 
     def _choose_outward(self) -> None:
@@ -194,25 +197,28 @@ class Choosing:
         taken = {key: Counter(way.switch for way in self.exits if way.switch in names[key]) for key in names}
         most = {key: max(counted.values()) for key, counted in taken.items() if counted}
         known = {key: reserved_ports(self.found, names[key]) for key in most}
-        if self._distance(self.choice)[0]:
+        if self._distance_of(self.choice)[0]:
             least = {key: known[key] + most[key] for key in most}
             both = [(free, medium) for free in ({}, least) for medium in _MEDIA]
-            self._best(
+            self._keep_best(
                 both,
                 lambda each: replace(
                     self.choice, reserved=each[0], media=dict.fromkeys(self.parties, each[1])
                 ),
             )
         for party in self.parties:
-            self._best(_MEDIA, self._of("media", party))
+            self._keep_best(_MEDIA, self._replacing("media", party))
         for key, free in known.items():
-            options = map(self._of("reserved", key), [*range(free + 1, free + most[key] + 1), *_RESERVED])
-            self._best([each for each in options if not self._distance(each)[0]], lambda each: each)
+            options = map(
+                self._replacing("reserved", key), [*range(free + 1, free + most[key] + 1), *_RESERVED]
+            )
+            self._keep_best([each for each in options if not self._distance_of(each)[0]], lambda each: each)
 
-    def _name(self, compiled: Compiled) -> None:
+    def _learn_names(self, compiled: Compiled) -> None:
         """Read the names of switches in the spec without tables; external links use them."""
         self.names = {
-            name: computed_name(compiled.fabric, at) for at, name in matched(compiled, self.order).items()
+            name: computed_name(compiled.fabric, at)
+            for at, name in match_switches(compiled, self.order).items()
         }
         self.known.clear()
 
@@ -221,22 +227,22 @@ class Choosing:
         tiers = [(key, devices) for tier, key in KEYS.items() if (devices := self.sides.tiers[tier])]
         likely = {key: models.switch_models(devices) for key, devices in tiers}
         alike = [name for name in likely["tors"] if all(name in names for names in likely.values())]
-        self._best(alike, lambda model: replace(self.choice, models=dict.fromkeys(likely, model)))
+        self._keep_best(alike, lambda model: replace(self.choice, models=dict.fromkeys(likely, model)))
         for key, names in likely.items():
-            self._best(names, self._of("models", key))
-        for group, names in self._hosts(self.choice.models).items():
-            self._best(names, self._of("hosts", group))
+            self._keep_best(names, self._replacing("models", key))
+        for group, names in self._possible_hosts(self.choice.models).items():
+            self._keep_best(names, self._replacing("hosts", group))
         if self.site.network:
-            self._best(self._ports(), lambda ports: replace(self.choice, ports=ports))
+            self._keep_best(self._port_names(), lambda ports: replace(self.choice, ports=ports))
         for key, devices in tiers:
             system = devices[0].system
             releases = [f"{system}-{release}" for release in reversed(back_ends.load(system).releases)]
-            self._best(releases, self._of("systems", key))
+            self._keep_best(releases, self._replacing("systems", key))
         if self.sides.hosts:
-            self._best(_SYSTEMS, lambda system: replace(self.choice, os=system))
+            self._keep_best(_SYSTEMS, lambda system: replace(self.choice, os=system))
             self._choose_groups()
 
-    def _ports(self) -> list[str]:
+    def _port_names(self) -> list[str]:
         """Return the port names that models of hosts may use for this network."""
         around = self.site.around.words["gpus"] if self.site.around else {}
         named = [around, *around.get("groups", ())]
@@ -251,34 +257,36 @@ class Choosing:
         if len(self.order.groups) == 1:
             return
         classes = [name for name, words in self.settings["priorities"].items() if "dscp" in words]
-        self._best(ratios(self.found, self.order), lambda ratio: replace(self.choice, ratio=ratio))
+        self._keep_best(
+            uplink_ratios(self.found, self.order), lambda ratio: replace(self.choice, ratio=ratio)
+        )
         for group in self.order.groups:
-            self._best(rooms(self.order, group), self._of("room", group.name))
-            self._best(classes, self._of("classes", group.name))
+            self._keep_best(unit_rooms(self.order, group), self._replacing("room", group.name))
+            self._keep_best(classes, self._replacing("classes", group.name))
 
     def _choose_length(self, kind: str) -> None:
         """The length of a kind of cable, from the thresholds that follow from it; what is stated may be rounded up."""
 
         def of(length: int) -> Choice:
             cable = dict((self.choice.cables or {}).get(kind, {"medium": "smf"}))
-            return self._of("cables", kind)(cable | {"length_m": length})
+            return self._replacing("cables", kind)(cable | {"length_m": length})
 
-        self._step(kind, of)
-        self._best(_LENGTHS, of)
-        self._step(kind, of)
+        self._adjust_length(kind, of)
+        self._keep_best(_LENGTHS, of)
+        self._adjust_length(kind, of)
         every = [{"medium": medium, "length_m": length} for medium in _MEDIA for length in _LENGTHS
                  if length <= _REACH.get(medium, length)]  # fmt: skip
-        self._best(every, self._of("cables", kind))
-        self._step(kind, of)
+        self._keep_best(every, self._replacing("cables", kind))
+        self._adjust_length(kind, of)
 
-    def _step(self, kind: str, of: Callable[[int], Choice]) -> None:
+    def _adjust_length(self, kind: str, of: Callable[[int], Choice]) -> None:
         """Move a length to the closest value around it."""
         for step in _STEPS:
             now = (self.choice.cables or {}).get(kind, {}).get("length_m", self.usual.get(kind))
             if now is not None:
-                self._best([length for length in (now - step, now + step) if length > 0], of)
+                self._keep_best([length for length in (now - step, now + step) if length > 0], of)
 
-    def _marking(self) -> list[dict[str, int]]:
+    def _shared_thresholds(self) -> list[dict[str, int]]:
         """Return the thresholds that all ports share, in words of the spec."""
         devices = self.sides.tiers[Tier.TOR] + self.sides.tiers[Tier.SPINE]
         values = [
@@ -298,7 +306,7 @@ class Choosing:
             }
         ]
 
-    def _lengths(self, kind: str) -> list[dict[str, int]]:
+    def _stated_lengths(self, kind: str) -> list[dict[str, int]]:
         """Return the lengths that the ports of such cables state, those of hosts first; the default without any."""
         lower = Tier.SPINE if kind == "core" else Tier.TOR
         up = {"host": Tier.HOST, "spine": Tier.SPINE, "core": Tier.CORE}[kind]
@@ -315,7 +323,7 @@ class Choosing:
                     stated.setdefault(value)
         return [{"length_m": each} for each in stated if isinstance(each, int)] or [{}]
 
-    def _of(self, part: str, key: str) -> Callable[[Any], Choice]:
+    def _replacing(self, part: str, key: str) -> Callable[[Any], Choice]:
         """Return the function that replaces an entry in one of the mappings of the choice."""
 
         def of(value: Any) -> Choice:
@@ -324,36 +332,36 @@ class Choosing:
 
         return of
 
-    def _best(self, options: Iterable[Any], choice: Callable[[Any], Choice]) -> None:
+    def _keep_best(self, options: Iterable[Any], choice: Callable[[Any], Choice]) -> None:
         """Try each option and keep the closest one; keep the present one if it is as close."""
-        best = self._distance(self.choice)
+        best = self._distance_of(self.choice)
         for option in options:
             if best[:2] == (0, 0):
                 return
             tried = choice(option)
-            if (far := self._distance(tried)) < best:
+            if (far := self._distance_of(tried)) < best:
                 best, self.choice = far, tried
 
-    def _distance(self, choice: Choice) -> tuple[float, ...]:
+    def _distance_of(self, choice: Choice) -> tuple[float, ...]:
         key = repr(choice)
         if key not in self.known:
-            compiled = self._accepting(choice)
+            compiled = self._compile_accepting(choice)
             if self.exits and not self.names and compiled.sound:
-                self._name(compiled)
+                self._learn_names(compiled)
                 self.choice = choice
-                return self._distance(choice)
+                return self._distance_of(choice)
             if compiled.sound:
                 self.usual = {kind: cable.length_m for kind, cable in compiled.fabric.cable_kinds.items()}
             special = {way.switch for way in self.exits}
-            self.known[key] = (*distance(compiled, self.found, self.order, special), len(self.accept))
+            self.known[key] = (*trial_distance(compiled, self.found, self.order, special), len(self.accept))
         return self.known[key]
 
-    def _accepting(self, choice: Choice) -> Compiled:
+    def _compile_accepting(self, choice: Choice) -> Compiled:
         """Compile a choice; accept what its systems cannot express if nothing else is wrong."""
         self.accept = []
         compiled = self.site.compiled(self.draft(choice))
         for _ in range(_ROUNDS):
-            codes = set(errors(compiled))
+            codes = set(error_codes(compiled))
             if not codes or not all(map(_GAP.fullmatch, codes)):
                 break
             known = {each["code"] for each in self.accept}

@@ -19,7 +19,7 @@ _SHARE = re.compile(r"dwrr (\d+)")
 _LEVELS = ((26, "rdma"), (34, "storage"))
 
 
-def priorities(sides: Sides) -> Words:
+def infer_classes(sides: Sides) -> Words:
     """Infer classes from code points, PFC and scheduling; hosts provide them if switches do not."""
     devices = [*sides.tors, *sides.hosts]
     speaking = next((d for d in devices if any(map(_DSCP.fullmatch, d.reading.lines))), None)
@@ -29,7 +29,7 @@ def priorities(sides: Sides) -> Words:
     for path, value in speaking.reading.facts.items():
         if (match := _DSCP.fullmatch(path)) and isinstance(value, int):
             points[value].append(int(match[1]))
-    lossless = _numbers(sides.of_ports("pfc", [speaking]))
+    lossless = _number_set(sides.of_ports("pfc", [speaking]))
     rest = max(points, key=lambda number: (len(points[number]), -number))
     found: Words = {}
     for number, own in sorted(points.items(), key=lambda item: (item[0] == rest, item[0])):
@@ -49,7 +49,7 @@ def priorities(sides: Sides) -> Words:
     return found
 
 
-def weights(sides: Sides, classes: Words) -> Words | None:
+def infer_weights(sides: Sides, classes: Words) -> Words | None:
     """Return the classes with the shares of their queues, if these sum to 100."""
     shares = {}
     for name, words in classes.items():
@@ -65,11 +65,11 @@ def weights(sides: Sides, classes: Words) -> Words | None:
     return {name: words | shares.get(name, {}) for name, words in classes.items()}
 
 
-def congestion(sides: Sides) -> Words:
+def infer_congestion(sides: Sides) -> Words:
     """Infer congestion control from the first ToR."""
     tors = sides.tors[:1]
     marked = any(_MARKED.fullmatch(path) for device in tors for path in device.reading.facts)
-    words: Words = {"profile": "pfc-only"} if _numbers(sides.of_ports("pfc", tors)) and not marked else {}
+    words: Words = {"profile": "pfc-only"} if _number_set(sides.of_ports("pfc", tors)) and not marked else {}
     if any("trimming/size_bytes" in device.reading.facts for device in tors):
         words["trimming"] = {"class": "cnp", "size_bytes": sides.most("trimming/size_bytes")}
     if sides.most("link_retry") == "true":
@@ -90,5 +90,5 @@ def _is_strict(sides: Sides, device: Device, number: int) -> bool:
     return "strict" in (stated, sides.of_ports(f"queue[{number}]/scheduler", [device]))
 
 
-def _numbers(value: Value | None) -> set[int]:
+def _number_set(value: Value | None) -> set[int]:
     return {int(each) for each in str(value or "").split(",") if is_number(each)}

@@ -7,7 +7,7 @@ from collections import defaultdict
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.overlay_text import outline
+from fabricc.back.nos.overlay_text import outline_text
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.overlays import holds_secret
 
@@ -67,21 +67,21 @@ class Sides:
     barred: Collection[int] = ()
 
 
-def edits(sides: Sides) -> list[Edit]:
+def compute_edits(sides: Sides) -> list[Edit]:
     """Return the edits that turn the built file into one with the lines of the found file that matter."""
-    built, found = outline(sides.built), outline(sides.found)
-    removed = list(_removed(built.children, found.children, sides, (), False))
-    if calling := _calling(built, {edit.lines[0] for edit in removed if not edit.path}):
+    built, found = outline_text(sides.built), outline_text(sides.found)
+    removed = list(_removed_lines(built.children, found.children, sides, (), False))
+    if calling := _referring_lines(built, {edit.lines[0] for edit in removed if not edit.path}):
         more = replace(sides, built_lines={*sides.built_lines, *calling})
-        removed = list(_removed(built.children, found.children, more, (), False))
-    added = list(_added(built.children, found.children, sides, (), False))
+        removed = list(_removed_lines(built.children, found.children, more, (), False))
+    added = list(_added_lines(built.children, found.children, sides, (), False))
     if sides.keyed:
         return [*removed, *added]
     staying = built if sides.reach is Reach.NONE else found
-    return _alike([*_shortened(removed, built, staying), *added], built, staying)
+    return _merge_siblings([*_shorten_removals(removed, built, staying), *added], built, staying)
 
 
-def _calling(top: Node, gone: Collection[str]) -> set[int]:
+def _referring_lines(top: Node, gone: Collection[str]) -> set[int]:
     """Return the lines that refer to definitions in completely removed blocks, such as `qos profile LOSSY`."""
     names = {node.text.split()[-1] for node in top.children if node.text in gone and node.children}
     return {
@@ -89,7 +89,7 @@ def _calling(top: Node, gone: Collection[str]) -> set[int]:
     }  # fmt: skip
 
 
-def _counterparts(nodes: Iterable[Node]) -> dict[str, Node]:
+def _match_nodes(nodes: Iterable[Node]) -> dict[str, Node]:
     there: dict[str, Node] = {}
     for node in nodes:
         if (known := there.get(node.text)) is None:
@@ -99,29 +99,31 @@ def _counterparts(nodes: Iterable[Node]) -> dict[str, Node]:
     return there
 
 
-def _touched(node: Node | None, lines: Collection[int]) -> bool:
-    return node is not None and (node.line in lines or any(_touched(each, lines) for each in node.children))
+def _touches_lines(node: Node | None, lines: Collection[int]) -> bool:
+    return node is not None and (
+        node.line in lines or any(_touches_lines(each, lines) for each in node.children)
+    )
 
 
-def _removed(
+def _removed_lines(
     built: Iterable[Node], found: Sequence[Node], sides: Sides, path: tuple[str, ...], every: bool
 ) -> Iterator[Edit]:
     """Yield built lines that are not found, if they state something that the found file does not."""
-    there = _counterparts(found)
+    there = _match_nodes(found)
     for node in built:
         other = there.get(node.text)
         if other is None:
-            if every or _touched(node, sides.built_lines):
+            if every or _touches_lines(node, sides.built_lines):
                 yield Edit(path, (node.text,), removes=True)
         elif node.children:
             more = every or (
                 sides.reach is Reach.BLOCK
-                and (_touched(node, sides.built_lines) or _touched(other, sides.found_lines))
+                and (_touches_lines(node, sides.built_lines) or _touches_lines(other, sides.found_lines))
             )
-            yield from _removed(node.children, other.children, sides, (*path, node.text), more)
+            yield from _removed_lines(node.children, other.children, sides, (*path, node.text), more)
 
 
-def _added(
+def _added_lines(
     built: Sequence[Node], found: Iterable[Node], sides: Sides, path: tuple[str, ...], every: bool
 ) -> Iterator[Edit]:
     """Yield found lines that are not built, if they state something that the built file does not.
@@ -129,43 +131,43 @@ def _added(
     Lines about one thing stay together: lines with the same first two words as a needed line are added too.
     """
     found = list(found)
-    there = _counterparts(built)
-    heads = {_head(node) for node in found if node.line in sides.found_lines and node.text not in there} - {
-        ""
-    }
+    there = _match_nodes(built)
+    heads = {
+        _first_words(node) for node in found if node.line in sides.found_lines and node.text not in there
+    } - {""}
     for node in found:
         other = there.get(node.text)
         if other is None:
-            wanted = every or _head(node) in heads or _touched(node, sides.found_lines)
-            if wanted and (lines := tuple(_kept(node, sides))):
+            wanted = every or _first_words(node) in heads or _touches_lines(node, sides.found_lines)
+            if wanted and (lines := tuple(_visible_lines(node, sides))):
                 yield Edit(path, lines, removes=False)
         elif node.children:
             more = every or (
                 sides.reach is Reach.BLOCK
-                and (_touched(other, sides.built_lines) or _touched(node, sides.found_lines))
+                and (_touches_lines(other, sides.built_lines) or _touches_lines(node, sides.found_lines))
             )
-            yield from _added(other.children, node.children, sides, (*path, node.text), more)
+            yield from _added_lines(other.children, node.children, sides, (*path, node.text), more)
 
 
-def _head(node: Node) -> str:
+def _first_words(node: Node) -> str:
     words = node.text.split()
     return " ".join(words[:2]) if len(words) > 2 and not node.children else ""
 
 
-def _kept(node: Node, sides: Sides, depth: int = 0) -> Iterator[str]:
+def _visible_lines(node: Node, sides: Sides, depth: int = 0) -> Iterator[str]:
     """Yield a line and those below it, without ignored lines and lines that look like a secret."""
     if node.line in sides.barred:
         return
-    if holds_secret(node.text) or (node.line in sides.aside and not _touched(node, sides.found_lines)):
+    if holds_secret(node.text) or (node.line in sides.aside and not _touches_lines(node, sides.found_lines)):
         return
     yield "   " * depth + node.text
     for child in node.children:
-        yield from _kept(child, sides, depth + 1)
+        yield from _visible_lines(child, sides, depth + 1)
     if node.closing.startswith("}"):
         yield "   " * depth + node.closing
 
 
-def _shortened(removed: Sequence[Edit], built: Node, staying: Node) -> Iterator[Edit]:
+def _shorten_removals(removed: Sequence[Edit], built: Node, staying: Node) -> Iterator[Edit]:
     """Yield removed lines with `*` for words with numbers, if no remaining line matches."""
     blocks: dict[tuple[str, ...], list[Edit]] = defaultdict(list)
     for edit in removed:
@@ -173,73 +175,75 @@ def _shortened(removed: Sequence[Edit], built: Node, staying: Node) -> Iterator[
     for path, some in blocks.items():
         gone = {edit.lines[0] for edit in some}
         stay = (
-            {node.text for node in _children(built, path)} & {n.text for n in _children(staying, path)}
+            {node.text for node in _children_at(built, path)} & {n.text for n in _children_at(staying, path)}
         ) - gone
-        for text in dict.fromkeys(_pattern(edit.lines[0], stay) for edit in some):
+        for text in dict.fromkeys(_wildcard_line(edit.lines[0], stay) for edit in some):
             yield Edit(path, (text,), removes=True)
 
 
-def _children(top: Node, path: Sequence[str]) -> list[Node]:
+def _children_at(top: Node, path: Sequence[str]) -> list[Node]:
     nodes = top.children
     for text in path:
         nodes = [child for node in nodes if node.text == text for child in node.children]
     return nodes
 
 
-def _pattern(text: str, staying: Collection[str]) -> str:
+def _wildcard_line(text: str, staying: Collection[str]) -> str:
     """Return the line with `*` for as many of its words with numbers as possible without matching a remaining line."""
     words = text.split(" ")
     for at, word in enumerate(words[1:], 1):
         if _NUMBERED.fullmatch(word):
             tried = [*words[:at], "*", *words[at + 1 :]]
-            if not any(map(_shape(" ".join(tried)).fullmatch, staying)):
+            if not any(map(_compile_shape(" ".join(tried)).fullmatch, staying)):
                 words = tried
     return " ".join(words)
 
 
-def _shape(pattern: str) -> re.Pattern[str]:
+def _compile_shape(pattern: str) -> re.Pattern[str]:
     """Return the expression of an overlay line; `*` stands for anything but spaces."""
     return re.compile(r"\S*".join(map(re.escape, pattern.split("*"))))
 
 
-def _alike(found: Sequence[Edit], built: Node, staying: Node) -> list[Edit]:
+def _merge_siblings(found: Sequence[Edit], built: Node, staying: Node) -> list[Edit]:
     """Return the edits, with a pattern for sibling blocks (mostly ports) that share one."""
     heads: dict[Edit, list[str]] = defaultdict(list)
     for edit in found:
-        if edit.path and (pattern := _ports(edit.path[0])):
-            heads[_within(edit, pattern)].append(edit.path[0])
+        if edit.path and (pattern := _wildcard_head(edit.path[0])):
+            heads[_move_below(edit, pattern)].append(edit.path[0])
     fitting = {
-        edit for edit, some in heads.items() if len(some) >= FEWEST and _fits(edit, some, built, staying)
+        edit
+        for edit, some in heads.items()
+        if len(some) >= FEWEST and _pattern_fits(edit, some, built, staying)
     }
 
     def of(edit: Edit) -> Edit:
-        common = _within(edit, _ports(edit.path[0])) if edit.path else edit
+        common = _move_below(edit, _wildcard_head(edit.path[0])) if edit.path else edit
         return common if common in fitting else edit
 
     return list(dict.fromkeys(map(of, found)))
 
 
-def _within(edit: Edit, head: str) -> Edit:
+def _move_below(edit: Edit, head: str) -> Edit:
     return edit._replace(path=(head, *edit.path[1:]))
 
 
-def _ports(head: str) -> str:
+def _wildcard_head(head: str) -> str:
     """Return a first line with `*` for its final number; "" without a number."""
     match = _PORT.fullmatch(head)
     return f"{match[1]}*{match[2]}" if match else ""
 
 
-def _fits(edit: Edit, heads: Collection[str], built: Node, staying: Node) -> bool:
+def _pattern_fits(edit: Edit, heads: Collection[str], built: Node, staying: Node) -> bool:
     """Return whether a pattern of first lines matches only those blocks, or removes nothing that stays in others."""
-    shape = _shape(edit.path[0])
+    shape = _compile_shape(edit.path[0])
     others = [
         node.text
         for node in built.children
         if node.text not in heads and node.children and shape.fullmatch(node.text)
     ]
-    line = _shape(edit.lines[0])
+    line = _compile_shape(edit.lines[0])
     stay = (
-        {n.text for n in _children(top, (head, *edit.path[1:]))}
+        {n.text for n in _children_at(top, (head, *edit.path[1:]))}
         for head in others
         for top in (built, staying)
     )
@@ -247,7 +251,7 @@ def _fits(edit: Edit, heads: Collection[str], built: Node, staying: Node) -> boo
     return not others or (edit.removes and not any(map(line.fullmatch, (t for a, b in both for t in a & b))))
 
 
-def printed(some: Iterable[Edit]) -> str:
+def overlay_text(some: Iterable[Edit]) -> str:
     """Return edits as the text of an overlay, each below its blocks."""
     tree: dict[str, object] = {}
     for edit in some:
@@ -255,19 +259,21 @@ def printed(some: Iterable[Edit]) -> str:
         for head in edit.path:
             block = block.setdefault(head, {})  # type: ignore[assignment]
         block.setdefault("\n".join(edit.lines), None)
-    return "".join(f"{line}\n" for line in _lines(tree, 0))
+    return "".join(f"{line}\n" for line in _tree_lines(tree, 0))
 
 
-def _lines(tree: Mapping[str, object], depth: int) -> Iterator[str]:
+def _tree_lines(tree: Mapping[str, object], depth: int) -> Iterator[str]:
     for text, below in tree.items():
         yield from ("   " * depth + line for line in text.split("\n"))
         if isinstance(below, dict):
-            yield from _lines(below, depth + 1)
+            yield from _tree_lines(below, depth + 1)
             if text.endswith("{"):
                 yield "   " * depth + "}"
 
 
-def generalised(every: Mapping[str, list[Edit]], tops: Mapping[str, Sequence[str]]) -> dict[str, list[Edit]]:
+def generalize_edits(
+    every: Mapping[str, list[Edit]], tops: Mapping[str, Sequence[str]]
+) -> dict[str, list[Edit]]:
     """Return the edits of several devices, with `router bgp *` for a single block whose name differs per device.
 
     Args:
@@ -277,21 +283,21 @@ def generalised(every: Mapping[str, list[Edit]], tops: Mapping[str, Sequence[str
     heads: dict[str, set[str]] = defaultdict(set)
     for name, some in every.items():
         for edit in some:
-            if edit.path and (pattern := _single(edit.path[0], tops[name])):
+            if edit.path and (pattern := _wildcard_single(edit.path[0], tops[name])):
                 heads[pattern].add(edit.path[0])
     various = {pattern for pattern, texts in heads.items() if len(texts) > 1}
 
     def of(name: str, edit: Edit) -> Edit:
-        pattern = _single(edit.path[0], tops[name]) if edit.path else ""
-        return _within(edit, pattern) if pattern in various else edit
+        pattern = _wildcard_single(edit.path[0], tops[name]) if edit.path else ""
+        return _move_below(edit, pattern) if pattern in various else edit
 
     return {name: list(dict.fromkeys(of(name, edit) for edit in some)) for name, some in every.items()}
 
 
-def _single(head: str, tops: Sequence[str]) -> str:
+def _wildcard_single(head: str, tops: Sequence[str]) -> str:
     """Return a first line with `*` for its final number if only one block matches; else ""."""
     words = head.split(" ")
     if len(words) == 1 or not _NUMBERED.fullmatch(words[-1]) or head.endswith(":"):
         return ""
     pattern = " ".join([*words[:-1], "*"])
-    return pattern if sum(1 for _ in filter(_shape(pattern).fullmatch, tops)) == 1 else ""
+    return pattern if sum(1 for _ in filter(_compile_shape(pattern).fullmatch, tops)) == 1 else ""

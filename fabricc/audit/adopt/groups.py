@@ -117,7 +117,7 @@ def kinds_of(found: Found, hosts: Iterable[FoundHost], homes: Mapping[str, str])
     for host in sorted(hosts, key=lambda each: natural_key(each.name)):
         device = found.devices.get(host.name)
         home = homes.get(host.name, "")
-        told = _told(found, host, device.reading.facts if device else {})
+        told = _kind_of(found, host, device.reading.facts if device else {})
         number = numbers.setdefault((home, None if host.assumed else told), len(numbers))
         of[host.name], known[number] = number, home
         if device is not None and _GPUS in device.reading.facts:
@@ -125,7 +125,7 @@ def kinds_of(found: Found, hosts: Iterable[FoundHost], homes: Mapping[str, str])
     return Kinds(of, known, frozenset(gpus))
 
 
-def _told(found: Found, host: FoundHost, facts: Mapping[str, Value]) -> tuple[object, ...]:
+def _kind_of(found: Found, host: FoundHost, facts: Mapping[str, Value]) -> tuple[object, ...]:
     """Return the properties that decide the kind of a host."""
     ports = []
     for cable in host.cables:
@@ -146,33 +146,33 @@ def unit_of(
     """Return the unit of some ToRs: hosts on the first ports are its own, in slots by port; others share the ToRs."""
     names = [name for each in tors.values() for name in each]
     by_kind: dict[int, list[FoundHost]] = defaultdict(list)
-    for host in sorted(hosts, key=lambda each: _seat(each, names)):
+    for host in sorted(hosts, key=lambda each: _first_unit_port(each, names)):
         by_kind[kinds.of[host.name]].append(host)
     if not by_kind:
         return FoundUnit(pod, tors, (), NOBODY)
-    own, *others = sorted(by_kind, key=lambda kind: min(_first(host) for host in by_kind[kind]))
-    guests = {kind: tuple(_dealt(by_kind[kind], names)) for kind in others}
-    return FoundUnit(pod, tors, tuple(_filled(by_kind[own], names)), own, guests)
+    own, *others = sorted(by_kind, key=lambda kind: min(_first_port(host) for host in by_kind[kind]))
+    guests = {kind: tuple(_guest_slots(by_kind[kind], names)) for kind in others}
+    return FoundUnit(pod, tors, tuple(_own_slots(by_kind[own], names)), own, guests)
 
 
-def _first(host: FoundHost) -> tuple[object, ...]:
+def _first_port(host: FoundHost) -> tuple[object, ...]:
     return min(natural_key(cable.peer_port) for cable in host.cables)
 
 
-def _seat(host: FoundHost, names: Sequence[str]) -> tuple[object, ...]:
+def _first_unit_port(host: FoundHost, names: Sequence[str]) -> tuple[object, ...]:
     """Return the first of its ports on the ToRs of its unit."""
     ports = [(names.index(cable.peer), natural_key(cable.peer_port)) for cable in host.cables]
     return min(port for _, port in ports), min(ports)
 
 
-def _filled(hosts: Sequence[FoundHost], names: Sequence[str]) -> list[FoundHost]:
+def _own_slots(hosts: Sequence[FoundHost], names: Sequence[str]) -> list[FoundHost]:
     """Return a unit's own hosts in the order of slots: one set of ToRs after another."""
     if all(len(host.tors) == len(names) for host in hosts):
         return list(hosts)
-    return sorted(hosts, key=lambda host: (min(map(names.index, host.tors)), _seat(host, names)))
+    return sorted(hosts, key=lambda host: (min(map(names.index, host.tors)), _first_unit_port(host, names)))
 
 
-def _dealt(hosts: Sequence[FoundHost], names: Sequence[str]) -> list[FoundHost]:
+def _guest_slots(hosts: Sequence[FoundHost], names: Sequence[str]) -> list[FoundHost]:
     """Return hosts of other groups in the order of slots: one on each set of ToRs in turn."""
     seated: dict[int, list[FoundHost]] = defaultdict(list)
     for host in hosts:
@@ -246,7 +246,7 @@ def groups_of(units: Sequence[FoundUnit], kinds: Kinds) -> tuple[Group, ...]:
         for kind, guests in unit.guests.items():
             places[kind, unit.kind][number] = guests
     ordered = sorted(places, key=lambda key: key[1] != NOBODY)
-    names = _named(ordered, places, kinds)
+    names = _name_groups(ordered, places, kinds)
     return tuple(
         Group(names[key], bool(kinds.homes[key[0]]), places[key],
               "" if key[1] == NOBODY else names[key[1], NOBODY], key[0] in kinds.gpus)
@@ -254,14 +254,14 @@ def groups_of(units: Sequence[FoundUnit], kinds: Kinds) -> tuple[Group, ...]:
     )  # fmt: skip
 
 
-def _named(
+def _name_groups(
     keys: Sequence[tuple[int, int]],
     places: Mapping[tuple[int, int], Mapping[int, tuple[FoundHost, ...]]],
     kinds: Kinds,
 ) -> dict[tuple[int, int], str]:
     """Return a name for each group: its own, else the unique word in the names of its hosts, else a default."""
     stems = {
-        key: {stem for hosts in places[key].values() for host in hosts for stem in _stems(host.name)}
+        key: {stem for hosts in places[key].values() for host in hosts for stem in _name_stems(host.name)}
         for key in keys
     }
     names: dict[tuple[int, int], str] = {}
@@ -271,15 +271,15 @@ def _named(
         usual = "gpus" if key[0] in kinds.gpus or not names else "more"
         stem = kinds.homes[key[0]] or (own[0] if len(stems[key]) == 1 and own else usual)
         taken = set(names.values())
-        names[key] = next(name for name in _numbered(stem) if name not in taken)
+        names[key] = next(name for name in _numbered_names(stem) if name not in taken)
     return names
 
 
-def _numbered(stem: str) -> Iterator[str]:
+def _numbered_names(stem: str) -> Iterator[str]:
     yield stem
     yield from (f"{stem}{number}" for number in range(2, 1000))
 
 
-def _stems(name: str) -> list[str]:
+def _name_stems(name: str) -> list[str]:
     """Return the last word of a name that a number follows."""
     return _STEM.findall(name)[-1:]

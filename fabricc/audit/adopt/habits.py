@@ -21,7 +21,7 @@ _FITTING = re.compile(r"(?! )[\w .:;,/()\[\]<>@#+=*{}-]+(?<! )", re.ASCII)
 _USUAL = {"fabric": "{peer} {peer_port}", "host": "{peer} {peer_port}", "session": "{peer}"}
 
 
-def accustomed(site: Site, draft: Draft, compiled: Compiled) -> Step:
+def apply_conventions(site: Site, draft: Draft, compiled: Compiled) -> Step:
     """Add the conventions that most switches share and a build would not produce to a sound draft."""
     switches = [
         (each, site.found.devices[each.name].reading.facts)
@@ -29,9 +29,9 @@ def accustomed(site: Site, draft: Draft, compiled: Compiled) -> Step:
         if each.name in site.found.devices
     ]
     for key, words in (
-        ("routing", _routing(switches)),
-        ("descriptions", _descriptions(switches)),
-        ("unused_ports", _unused(switches)),
+        ("routing", _shared_limits(switches)),
+        ("descriptions", _common_descriptions(switches)),
+        ("unused_ports", _unused_ports(switches)),
     ):
         if not words:
             continue
@@ -42,7 +42,7 @@ def accustomed(site: Site, draft: Draft, compiled: Compiled) -> Step:
     return draft, compiled
 
 
-def _routing(switches: list[tuple[Switch, Facts]]) -> dict[str, int]:
+def _shared_limits(switches: list[tuple[Switch, Facts]]) -> dict[str, int]:
     """Return the limits that all switches share, if they differ from the planned ones."""
     paths = {(each.bgp.maximum_paths, facts.get("bgp/maximum_paths")) for each, facts in switches}
     limits = set()
@@ -60,7 +60,7 @@ def _routing(switches: list[tuple[Switch, Facts]]) -> dict[str, int]:
     return found
 
 
-def _descriptions(switches: list[tuple[Switch, Facts]]) -> dict[str, str]:
+def _common_descriptions(switches: list[tuple[Switch, Facts]]) -> dict[str, str]:
     """Return the text of most descriptions of a kind, if it differs from the default."""
     counted: dict[str, Counter[str]] = {kind: Counter() for kind in _USUAL}
     for switch, facts in switches:
@@ -68,11 +68,13 @@ def _descriptions(switches: list[tuple[Switch, Facts]]) -> dict[str, str]:
         for port in ports.values():
             kind = "host" if port.direction is Direction.HOST else "fabric"
             if port.direction is not Direction.EXTERNAL:
-                counted[kind][_words(facts.get(f"interface[{port.name}]/description"), switch, port)] += 1
+                counted[kind][
+                    _description_pattern(facts.get(f"interface[{port.name}]/description"), switch, port)
+                ] += 1
         for session in switch.bgp.sessions:
             key = neighbor_key(session.transport, session.remote, session.port)
             said = facts.get(f"bgp/neighbor[{key}]/description")
-            counted["session"][_words(said, switch, ports[session.port])] += 1
+            counted["session"][_description_pattern(said, switch, ports[session.port])] += 1
     most = {kind: each.most_common(1)[0] for kind, each in counted.items() if each}
     return {
         kind: words
@@ -81,7 +83,7 @@ def _descriptions(switches: list[tuple[Switch, Facts]]) -> dict[str, str]:
     }
 
 
-def _words(said: object, switch: Switch, port: Port) -> str:
+def _description_pattern(said: object, switch: Switch, port: Port) -> str:
     """Return a description with placeholders for the names of both ends; "" if it cannot be a convention."""
     if (
         not isinstance(said, str)
@@ -97,7 +99,7 @@ def _words(said: object, switch: Switch, port: Port) -> str:
     return re.sub("|".join(map(re.escape, longest)), lambda at: f"{{{names[at[0]]}}}", said)
 
 
-def _unused(switches: list[tuple[Switch, Facts]]) -> str | None:
+def _unused_ports(switches: list[tuple[Switch, Facts]]) -> str | None:
     """Return `silent` if no switch states anything about unconnected ports."""
     said = {
         f"interface[{port.name}]/{leaf}" in facts

@@ -8,7 +8,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.adopt.edits import FEWEST, Edit, Reach
-from fabricc.back.nos.overlay_text import starred
+from fabricc.back.nos.overlay_text import compile_starred
 from fabricc.compiler.overlays import holds_secret
 
 if TYPE_CHECKING:
@@ -47,17 +47,17 @@ def json_edits(sides: Sides) -> list[Edit]:
         return []
     if not isinstance(one, dict) or not isinstance(two, dict):
         return []
-    built, found = _keys(one), _keys(two)
+    built, found = _key_paths(one), _key_paths(two)
     depth = _DEPTH[sides.reach]
     matter = {path[:depth] for keys, lines in ((built, sides.built_lines), (found, sides.found_lines))
               for path, key in keys.items() if key.line in lines}  # fmt: skip
-    touched = _touched(matter)
+    touched = _touched_paths(matter)
     called = {path[1] for path in built.keys() ^ found.keys() if len(path) == 2 and path in touched}
     matter |= {path[:depth] for keys in (built, found)
                for path, key in keys.items() if isinstance(key.value, str) and key.value in called}  # fmt: skip
-    touched |= _touched(matter)
+    touched |= _touched_paths(matter)
 
-    def wanted(path: Path) -> bool:
+    def is_wanted(path: Path) -> bool:
         return path in touched or any(path[:end] in matter for end in range(1, len(path)))
 
     def edit(path: Path, value: Any, *, removes: bool) -> Edit:
@@ -66,35 +66,39 @@ def json_edits(sides: Sides) -> list[Edit]:
     edits: list[Edit] = []
     for path, key in built.items():
         other = found.get(path)
-        if not _inside(path, found):
+        if not _has_parent(path, found):
             continue
-        if not wanted(path) or (other and _alike(key.value, other.value)):
+        if not is_wanted(path) or (other and _needs_no_edit(key.value, other.value)):
             continue
-        gone = _items(key.value, other.value) if other else None
+        gone = _extra_items(key.value, other.value) if other else None
         if gone != []:
             edits.append(edit(path, gone, removes=True))
     for path, key in found.items():
         there = built.get(path)
-        if not _inside(path, built) or not wanted(path) or (there and _alike(there.value, key.value)):
+        if (
+            not _has_parent(path, built)
+            or not is_wanted(path)
+            or (there and _needs_no_edit(there.value, key.value))
+        ):
             continue
-        new = _items(key.value, there.value) if there else None
-        value = _kept(path[-1], key, sides) if new is None else _harmless(new, key, sides)
+        new = _extra_items(key.value, there.value) if there else None
+        value = _value_to_add(path[-1], key, sides) if new is None else _allowed_items(new, key, sides)
         if value is not None and value != []:
             edits.append(edit(path, value, removes=False))
-    return _patterned(edits, one)
+    return _merge_rows(edits, one)
 
 
-def _touched(matter: Iterable[Path]) -> set[Path]:
+def _touched_paths(matter: Iterable[Path]) -> set[Path]:
     """Return the paths, and those of the objects that contain them."""
     return {path[:end] for path in matter for end in range(1, len(path) + 1)}
 
 
-def _inside(path: Path, other: Mapping[Path, _Key]) -> bool:
+def _has_parent(path: Path, other: Mapping[Path, _Key]) -> bool:
     """Return whether the object of a key exists on the other side too."""
     return not path[:-1] or (path[:-1] in other and isinstance(other[path[:-1]].value, dict))
 
 
-def _keys(value: Mapping[str, Any]) -> dict[Path, _Key]:
+def _key_paths(value: Mapping[str, Any]) -> dict[Path, _Key]:
     """Return path of every key -> its line and value, in the layout of `laid_out`."""
     found: dict[Path, _Key] = {}
 
@@ -112,60 +116,62 @@ def _keys(value: Mapping[str, Any]) -> dict[Path, _Key]:
     return found
 
 
-def _alike(one: Any, other: Any) -> bool:
+def _needs_no_edit(one: Any, other: Any) -> bool:
     """Return whether a key itself needs no edit: equal values, or objects whose keys are compared."""
     return (isinstance(one, dict) and isinstance(other, dict)) or (type(one) is type(other) and one == other)
 
 
-def _items(mine: Any, other: Any) -> list[Any] | None:
+def _extra_items(mine: Any, other: Any) -> list[Any] | None:
     """Return the items that only one of two lists has; None for anything else."""
     if isinstance(mine, list) and isinstance(other, list):
         return [item for item in mine if item not in other]
     return None
 
 
-def _harmless(items: list[Any], key: _Key, sides: Sides) -> list[Any]:
+def _allowed_items(items: list[Any], key: _Key, sides: Sides) -> list[Any]:
     """Return the items of a list that are in no barred line."""
     every = key.value if isinstance(key.value, list) else []
     barred = [item for at, item in enumerate(every, key.line + 1) if at in sides.barred]
     return [item for item in items if item not in barred]
 
 
-def _kept(name: str, key: _Key, sides: Sides) -> Any:
+def _value_to_add(name: str, key: _Key, sides: Sides) -> Any:
     """Return the value to add for a key, without ignored parts and secrets; None for nothing."""
     if not isinstance(key.value, dict) or not key.value:
         out = key.line in sides.barred or (key.line in sides.aside and key.line not in sides.found_lines)
         return None if out or holds_secret(f'"{name}": {json.dumps(key.value)}') else key.value
-    below = {path[0]: part for path, part in _keys(key.value).items() if len(path) == 1}
+    below = {path[0]: part for path, part in _key_paths(key.value).items() if len(path) == 1}
     moved = {own: part._replace(line=key.line + part.line - 1) for own, part in below.items()}
-    kept = {own: value for own, part in moved.items() if (value := _kept(own, part, sides)) is not None}
+    kept = {
+        own: value for own, part in moved.items() if (value := _value_to_add(own, part, sides)) is not None
+    }
     return kept or None
 
 
-def _patterned(edits: Iterable[Edit], built: Mapping[str, Any]) -> list[Edit]:
+def _merge_rows(edits: Iterable[Edit], built: Mapping[str, Any]) -> list[Edit]:
     """Return the edits, with `*` for the number in the keys of a table whose rows share an edit."""
     rows: dict[Edit, list[str]] = defaultdict(list)
     every = list(edits)
     for each in every:
         if len(each.path) > 2 or (len(each.path) == 2 and each.removes):
-            rows[_starred(each)].append(each.path[1])
+            rows[_star_edit(each)].append(each.path[1])
     fitting = {
         edit for edit, some in rows.items()
-        if len(some) >= FEWEST and "*" in edit.path[1] and _rows(built, edit.path) <= set(some)
+        if len(some) >= FEWEST and "*" in edit.path[1] and _matched_rows(built, edit.path) <= set(some)
     }  # fmt: skip
-    return list(dict.fromkeys(_starred(each) if _starred(each) in fitting else each for each in every))
+    return list(dict.fromkeys(_star_edit(each) if _star_edit(each) in fitting else each for each in every))
 
 
-def _starred(edit: Edit) -> Edit:
+def _star_edit(edit: Edit) -> Edit:
     if len(edit.path) < 2:
         return edit
     table, row, *rest = edit.path
     return edit._replace(path=(table, _NUMBER.sub("*", row, count=1), *rest))
 
 
-def _rows(built: Mapping[str, Any], path: Path) -> set[str]:
+def _matched_rows(built: Mapping[str, Any], path: Path) -> set[str]:
     """Return the rows of a table that a pattern matches."""
-    shape = starred(path[1], ".")
+    shape = compile_starred(path[1], ".")
     return {row for row in built.get(path[0], {}) if shape.fullmatch(row)}
 
 

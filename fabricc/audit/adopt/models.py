@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.ends import said
+from fabricc.audit.ends import placement_of
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.ports import PortKind
 from fabricc.catalog.load import load_catalog
@@ -48,15 +48,15 @@ _LABS = {
 
 
 @cache
-def catalog() -> Catalog:
+def shipped_catalog() -> Catalog:
     """Return the catalog that comes with fabricc."""
     return load_catalog((), ())[0]
 
 
 @cache
-def panel(system: str, model: str) -> Mapping[str, tuple[Use, ...]]:
+def panel_names(system: str, model: str) -> Mapping[str, tuple[Use, ...]]:
     """Return every name that a port of a catalog model can have -> its meaning."""
-    return panel_of(system, catalog().switches[model])
+    return panel_of(system, shipped_catalog().switches[model])
 
 
 def panel_of(system: str, switch: SwitchModel) -> Mapping[str, tuple[Use, ...]]:
@@ -77,7 +77,7 @@ def panel_of(system: str, switch: SwitchModel) -> Mapping[str, tuple[Use, ...]]:
 
 @cache
 def _of_system(system: str) -> tuple[str, ...]:
-    back_end, known = back_ends.load(system), catalog().switches
+    back_end, known = back_ends.load(system), shipped_catalog().switches
     return tuple(name for name in known if back_end.supports(known[name]))
 
 
@@ -87,20 +87,22 @@ def switch_models(devices: Iterable[Device]) -> list[str]:
     named = Counter(device.model for device in some if device.model)
     if named:
         return [name for name, _ in named.most_common()]
-    device = max(some, key=lambda each: len(said(each).ports))
-    told = said(device)
+    device = max(some, key=lambda each: len(placement_of(each).ports))
+    told = placement_of(device)
     ports = {
         port: device.reading.facts.get(f"interface[{port}]/speed_gbps")
         for port in told.ports
         if told.kind(port) is PortKind.PORT and not told.parsed(port).unit
     }
-    scored = sorted((_strange(device.system, name, ports), name) for name in _of_system(device.system))
+    scored = sorted(
+        (_count_mismatches(device.system, name, ports), name) for name in _of_system(device.system)
+    )
     return [name for strange, name in scored if strange == scored[0][0]]
 
 
-def _strange(system: str, model: str, ports: Mapping[str, Value | None]) -> tuple[int, int]:
+def _count_mismatches(system: str, model: str, ports: Mapping[str, Value | None]) -> tuple[int, int]:
     """Count the ports of a switch that a model cannot have: unknown names and speeds, cages not mentioned."""
-    known = panel(system, model)
+    known = panel_names(system, model)
     children = Counter(
         use.cage for port in ports for use in {use.cage: use for use in known.get(port, ())}.values()
     )
@@ -113,7 +115,7 @@ def _strange(system: str, model: str, ports: Mapping[str, Value | None]) -> tupl
         )
     )
     shown = {use.cage for port in ports for use in known.get(port, ())}
-    groups = catalog().switches[model].cages
+    groups = shipped_catalog().switches[model].cages
     cages = {at for group in groups if group.fabric for at in range(group.first, group.first + group.count)}
     return unlike, len(cages - shown)
 
@@ -127,36 +129,45 @@ def host_models(group: Group, gbps: int | None, needs: Needs) -> list[str]:
 
     Ports of a host without GPUs belong to none, so any number of NICs may have them.
     """
-    nics, ports = _wired(group)
+    nics, ports = _usual_ports(group)
     found = []
-    for name, model in catalog().hosts.items():
+    for name, model in shipped_catalog().hosts.items():
         own = model.rails * model.ports_per_nic
         wired = model.rails == nics or not (model.gpus or group.gpus)
-        if wired and own <= ports and gbps in (None, own * model.port_gbps / ports) and _serves(model, needs):
+        if (
+            wired
+            and own <= ports
+            and gbps in (None, own * model.port_gbps / ports)
+            and _has_needed_ports(model, needs)
+        ):
             found.append(name)
-    return sorted(found, key=lambda name: bool(catalog().hosts[name].gpus) != group.gpus)
+    return sorted(found, key=lambda name: bool(shipped_catalog().hosts[name].gpus) != group.gpus)
 
 
 def guest_models(needs: Needs) -> list[str]:
     """The models of hosts that are on further networks alone: their own ports are for one of them at most."""
-    models = catalog().hosts
-    return [name for name in models if not models[name].gpus and _serves(models[name], needs, own=True)]
+    models = shipped_catalog().hosts
+    return [
+        name for name in models if not models[name].gpus and _has_needed_ports(models[name], needs, own=True)
+    ]
 
 
 def ports_named(names: Iterable[str], network: str, needs: Needs) -> list[str]:
     """What models of hosts call ports that are as many and as fast as those in a network, if none has its name."""
-    every = [catalog().hosts[name].networks for name in names if name in catalog().hosts]
+    every = [shipped_catalog().hosts[name].networks for name in names if name in shipped_catalog().hosts]
     if network not in needs or any(network in each for each in every):
         return []
-    return sorted({word for each in every for word, ports in each.items() if _fits(ports, needs[network])})
+    return sorted(
+        {word for each in every for word, ports in each.items() if _fits_need(ports, needs[network])}
+    )
 
 
-def _wired(group: Group) -> tuple[int, int]:
+def _usual_ports(group: Group) -> tuple[int, int]:
     """Return the NICs and ports that most hosts of a group have."""
     return Counter((host.nics, len(host.cables)) for host in group.hosts).most_common(1)[0][0]
 
 
-def _serves(model: HostModel, needs: Needs, *, own: bool = False) -> bool:
+def _has_needed_ports(model: HostModel, needs: Needs, *, own: bool = False) -> bool:
     """Return whether a host has the ports that it needs for further networks, whatever the model calls them.
 
     `own`: its own ports belong to one of the networks for which it names none.
@@ -164,11 +175,13 @@ def _serves(model: HostModel, needs: Needs, *, own: bool = False) -> bool:
     unnamed = [need for network, need in needs.items() if network not in model.networks]
     if own and (model.rails * model.ports_per_nic, model.port_gbps) in unnamed:
         unnamed.remove((model.rails * model.ports_per_nic, model.port_gbps))
-    named = all(_fits(model.networks[each], needs[each]) for each in needs if each in model.networks)
-    return named and all(any(_fits(ports, need) for ports in model.networks.values()) for need in unnamed)
+    named = all(_fits_need(model.networks[each], needs[each]) for each in needs if each in model.networks)
+    return named and all(
+        any(_fits_need(ports, need) for ports in model.networks.values()) for need in unnamed
+    )
 
 
-def _fits(ports: HostPorts, need: tuple[int, int]) -> bool:
+def _fits_need(ports: HostPorts, need: tuple[int, int]) -> bool:
     return (ports.nics * ports.ports_per_nic, ports.port_gbps) == need
 
 
@@ -180,7 +193,7 @@ def generic_switch(devices: Iterable[Device]) -> str | None:
         return None
     numbers = set()
     for device in some:
-        told = said(device)
+        told = placement_of(device)
         for port in (port for port in told.ports if told.kind(port) is PortKind.PORT):
             match = re.fullmatch(lab.pattern.replace("{cage}", r"(\d{1,9})"), port)
             if match is None:
@@ -212,7 +225,7 @@ def whole_gbps(system: str, model: str, port: str) -> int | None:
     """The speed of NICs that a port has where its cage is not divided; None for another, or no cage called so."""
     if model == GENERIC_SWITCH:
         return _LAB_GBPS
-    speeds = (use.speeds for use in panel(system, model).get(port, ()) if use.children == 1)
+    speeds = (use.speeds for use in panel_names(system, model).get(port, ()) if use.children == 1)
     return max((speed for some in speeds for speed in some if speed in dict(_NICS)), default=None)
 
 
@@ -229,9 +242,9 @@ def generic_hosts(groups: Iterable[tuple[Group, int]]) -> str:
     lines = ["sources: {}", "hosts:"]
     rails = 0
     for number, (group, gbps) in enumerate(groups):
-        nics, ports = _wired(group)
+        nics, ports = _usual_ports(group)
         rails = rails or nics
-        lines += _generic(generic_name(number), nics if nics == rails else 0, (nics, ports), gbps)
+        lines += _generic_models(generic_name(number), nics if nics == rails else 0, (nics, ports), gbps)
     return "\n".join(lines) + "\n"
 
 
@@ -240,7 +253,7 @@ def generic_name(number: int) -> str:
     return f"{GENERIC}{number + 1}" if number else GENERIC
 
 
-def _generic(name: str, gpus: int, wired: tuple[int, int], gbps: int) -> list[str]:
+def _generic_models(name: str, gpus: int, wired: tuple[int, int], gbps: int) -> list[str]:
     nics, ports = wired
     nic = next((name for speed, name in _NICS if gbps <= speed), "connectx-8")
     figures = {

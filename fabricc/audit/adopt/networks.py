@@ -29,7 +29,7 @@ RAILS = ""
 
 def networks_of(found: Found) -> dict[str, Found]:
     """Return name of a network -> its devices, links and places; the rails first. One network without evidence."""
-    parts = _parts(found)
+    parts = _connected_parts(found)
     told: dict[int, Counter[str]] = defaultdict(Counter)
     for link in found.links:
         for near, far in link.ways:
@@ -46,7 +46,7 @@ def networks_of(found: Found) -> dict[str, Found]:
     return parted
 
 
-def _parts(found: Found) -> dict[str, int]:
+def _connected_parts(found: Found) -> dict[str, int]:
     """Return switch -> the number of its connected part of the graph of switches."""
     switches = [name for name, device in found.devices.items() if device.kind is Kind.SWITCH]
     joined: dict[str, list[str]] = {name: [] for name in switches}

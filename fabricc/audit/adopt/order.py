@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.audit.adopt.groups import Cable, FoundHost, groups_of, kinds_of, unit_of, with_sets
 from fabricc.audit.adopt.outward import exits_of
-from fabricc.audit.ends import said
+from fabricc.audit.ends import placement_of
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
@@ -65,31 +65,33 @@ def order_of(found: Found, homes: Mapping[str, str] = MappingProxyType({})) -> O
         found: the folder.
         homes: host -> the group that another network has it in.
     """
-    cables = _cables(found)
+    cables = _cables_by_device(found)
     places = found.places
     tors = sorted((name for name, place in places.items() if place.tier is Tier.TOR), key=natural_key)
-    hosts, assumed = _hosts(found, cables, tors)
-    cores = _grouped(found, Tier.CORE)
-    pods = _pods(found, cables, cores)
-    seats = _seats(found, cables, tors)
+    hosts, assumed = _hosts_by_tor(found, cables, tors)
+    cores = _switches_by_plane(found, Tier.CORE)
+    pods = _number_pods(found, cables, cores)
+    seats = _tor_positions(found, cables, tors)
     units: dict[object, list[str]] = defaultdict(list)
     for name in sorted(tors, key=lambda each: (pods.get(places[each].pod, 0), seats[each])):
         number = places[name].unit
         units[name if number is None else number].append(name)
     kinds = kinds_of(found, {host.name: host for some in hosts.values() for host in some}.values(), homes)
-    planes = _planes(found, cables, hosts)
-    made = [_unit(planes, pods.get(places[names[0]].pod, 0), names, hosts, kinds) for names in units.values()]
+    planes = _tor_planes(found, cables, hosts)
+    made = [
+        _make_unit(planes, pods.get(places[names[0]].pod, 0), names, hosts, kinds) for names in units.values()
+    ]
     made.sort(key=lambda unit: unit.pod)
     made = with_sets(made, kinds)
     placed = {name for unit in made for name in (*unit.names, *(host.name for host in unit.everybody))}
-    spines = _spines(found, cables, made)
-    ordered = _cores(found, cables, cores, spines)
+    spines = _order_spines(found, cables, made)
+    ordered = _order_cores(found, cables, cores, spines)
     placed |= {name for some in (*spines.values(), *ordered.values()) for name in some}
     left = tuple(sorted((name for name in found.devices if name not in placed), key=natural_key))
     return Order(tuple(made), groups_of(made, kinds), spines, ordered, cables, left, tuple(assumed))
 
 
-def _cables(found: Found) -> dict[str, tuple[Cable, ...]]:
+def _cables_by_device(found: Found) -> dict[str, tuple[Cable, ...]]:
     cables: dict[str, list[Cable]] = defaultdict(list)
     for link in found.links:
         if link.a.device in found.devices and link.b.device in found.devices:
@@ -100,7 +102,7 @@ def _cables(found: Found) -> dict[str, tuple[Cable, ...]]:
     }
 
 
-def _grouped(found: Found, tier: Tier) -> dict[int, list[str]]:
+def _switches_by_plane(found: Found, tier: Tier) -> dict[int, list[str]]:
     """Return plane -> switches of a tier, in order of names."""
     groups: dict[int, list[str]] = defaultdict(list)
     for name in sorted(found.places, key=natural_key):
@@ -109,7 +111,7 @@ def _grouped(found: Found, tier: Tier) -> dict[int, list[str]]:
     return groups
 
 
-def _pods(
+def _number_pods(
     found: Found, cables: Mapping[str, tuple[Cable, ...]], cores: Mapping[int, list[str]]
 ) -> dict[int | None, int]:
     """Return number of a pod -> its new number: pods in the order of a core's ports."""
@@ -121,7 +123,7 @@ def _pods(
     return pods or {None: 0}
 
 
-def _seats(
+def _tor_positions(
     found: Found, cables: Mapping[str, tuple[Cable, ...]], tors: Iterable[str]
 ) -> dict[str, tuple[object, ...]]:
     """Return ToR -> its position among those of its plane: the first of its ports at the spines."""
@@ -134,7 +136,7 @@ def _seats(
     return seats
 
 
-def _planes(
+def _tor_planes(
     found: Found, cables: Mapping[str, tuple[Cable, ...]], hosts: Mapping[str, list[FoundHost]]
 ) -> dict[str, int]:
     """Return ToR -> its plane; if cores join planes by rail, the parts of each pod, in the order of NICs."""
@@ -171,7 +173,7 @@ def _planes(
     }
 
 
-def _unit(
+def _make_unit(
     planes: Mapping[str, int], pod: int, names: list[str], hosts: Mapping[str, list[FoundHost]], kinds: Kinds
 ) -> FoundUnit:
     tors: dict[int, list[str]] = defaultdict(list)
@@ -183,7 +185,7 @@ def _unit(
     )
 
 
-def _spines(
+def _order_spines(
     found: Found,
     cables: Mapping[str, tuple[Cable, ...]],
     units: Iterable[FoundUnit],
@@ -199,7 +201,7 @@ def _spines(
     return {key: tuple(names) for key, names in sorted(spines.items())}
 
 
-def _cores(
+def _order_cores(
     found: Found,
     cables: Mapping[str, tuple[Cable, ...]],
     cores: Mapping[int, list[str]],
@@ -215,7 +217,7 @@ def _cores(
     return {plane: tuple(names) for plane, names in sorted(ordered.items())}
 
 
-def _hosts(
+def _hosts_by_tor(
     found: Found, cables: Mapping[str, tuple[Cable, ...]], tors: Iterable[str]
 ) -> tuple[dict[str, list[FoundHost]], list[str]]:
     """Return ToR -> its hosts; without any in the folder, those of descriptions, else one per open port."""
@@ -231,7 +233,7 @@ def _hosts(
     silent = 0
     outward = {(way.switch, way.port) for way in exits_of(found)}
     for tor in tors:
-        for port, description in _open(said(found.devices[tor]), cables.get(tor, ())):
+        for port, description in _open_ports(placement_of(found.devices[tor]), cables.get(tor, ())):
             if (tor, port) in outward:
                 continue
             match = _TOLD.fullmatch(description)
@@ -255,7 +257,7 @@ def _hosts(
     return hosts, words
 
 
-def _open(device: Said, cables: Iterable[Cable]) -> list[tuple[str, str]]:
+def _open_ports(device: Said, cables: Iterable[Cable]) -> list[tuple[str, str]]:
     """Return the ports of a ToR that may lead to hosts, with their descriptions, in order."""
     taken = {cable.port for cable in cables}
     found = []

@@ -24,10 +24,10 @@ class _Subnet(NamedTuple):
     units: int = 0
 
 
-def several(found: Found, order: Order) -> list[dict[str, Any]]:
+def list_networks(found: Found, order: Order) -> list[dict[str, Any]]:
     """Return the networks if switches are in more than one; ToRs in the order of units, then spines and cores."""
     tors = _of_units(found, order)
-    above = [(tier, _of(found, order.tier(tier))) for tier in (Tier.SPINE, Tier.CORE)]
+    above = [(tier, _subnets_of(found, order.tier(tier))) for tier in (Tier.SPINE, Tier.CORE)]
     every = {each.network for each in tors} | {each.network for _, some in above for each in some}
     if len(every) < 2 or not tors or any(len(some) > 1 for _, some in above):
         return []
@@ -36,13 +36,13 @@ def several(found: Found, order: Order) -> list[dict[str, Any]]:
     for tier, some in above:
         for each in some:
             if each.network not in own:
-                made.append({"tier": tier.value} | _words(each, each.network))
+                made.append({"tier": tier.value} | _network_words(each, each.network))
     return made
 
 
 def _of_units(found: Found, order: Order) -> list[_Subnet]:
     """The subnets of ToRs: units in a row that share one."""
-    subnets = [_of(found, unit.names) for unit in order.units]
+    subnets = [_subnets_of(found, unit.names) for unit in order.units]
     if any(len(each) != 1 for each in subnets):
         return []
     numbered = [(each[0], number) for number, each in enumerate(subnets)]
@@ -53,7 +53,7 @@ def _of_units(found: Found, order: Order) -> list[_Subnet]:
     return made
 
 
-def _of(found: Found, names: Sequence[str]) -> list[_Subnet]:
+def _subnets_of(found: Found, names: Sequence[str]) -> list[_Subnet]:
     """Return the subnets of some switches."""
     subnets: dict[_Subnet, None] = {}
     for name in names:
@@ -74,14 +74,14 @@ def _of_tors(subnets: list[_Subnet]) -> list[dict[str, Any]]:
     whole = IPv4Network((starts[0], first.network.prefixlen - max(0, len(others)).bit_length()), strict=False)
     if others and alike and following and int(whole.network_address) == starts[0]:
         parts = {"prefix_length": first.network.prefixlen, "units": first.units}
-        return [_words(first, whole) | parts]
+        return [_network_words(first, whole) | parts]
     last = len(subnets) - 1
     return [
-        _words(each, each.network) | ({"units": each.units} if number < last else {})
+        _network_words(each, each.network) | ({"units": each.units} if number < last else {})
         for number, each in enumerate(subnets)
     ]
 
 
-def _words(subnet: _Subnet, network: IPv4Network) -> dict[str, Any]:
+def _network_words(subnet: _Subnet, network: IPv4Network) -> dict[str, Any]:
     words: dict[str, Any] = {"network": str(network)}
     return words | ({"gateway": subnet.gateway} if subnet.gateway not in ("", str(network[1])) else {})

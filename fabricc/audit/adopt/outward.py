@@ -7,7 +7,7 @@ from collections import defaultdict
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.audit.ends import said
+from fabricc.audit.ends import placement_of
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.numbers import is_number
 from fabricc.fabric.external import GROUP
@@ -66,15 +66,15 @@ def exits_of(found: Found) -> tuple[Exit, ...]:
 
 
 def _of_switch(switch: Device, inside: Collection[str], linked: Collection[End]) -> Iterator[Exit]:
-    facts, device = switch.reading.facts, said(switch)
-    peers = {each: asn for each, asn in _peers(facts).items() if each not in inside}
-    hops = {hop: prefixes for hop, prefixes in _hops(facts).items() if hop not in inside}
+    facts, device = switch.reading.facts, placement_of(switch)
+    peers = {each: asn for each, asn in _external_peers(facts).items() if each not in inside}
+    hops = {hop: prefixes for hop, prefixes in _static_hops(facts).items() if hop not in inside}
     for port in device.ports if peers or hops else ():
         if End(switch.name, port) in linked or device.kind(port) is not PortKind.PORT:
             continue
         local = {address.version: str(device.ports[port][leaf]) for leaf, address in device.addresses(port)
                  if leaf in ("ipv4", "ipv6")}  # fmt: skip
-        to_peers, to_hops = _within(local, peers), _within(local, hops)
+        to_peers, to_hops = _addresses_in_subnet(local, peers), _addresses_in_subnet(local, hops)
         if to_peers:
             first = next(iter(to_peers.values()))
             policy = str(facts.get(f"bgp/neighbor[{first}]/import", ""))
@@ -84,12 +84,12 @@ def _of_switch(switch: Device, inside: Collection[str], linked: Collection[End])
             yield Exit(switch.name, port, local, to_hops, None, prefixes, "")
 
 
-def _peers(facts: Facts) -> dict[str, int]:
+def _external_peers(facts: Facts) -> dict[str, int]:
     return {match[1]: value for path, value in facts.items()
             if (match := _ADDRESS.fullmatch(path)) and isinstance(value, int)}  # fmt: skip
 
 
-def _hops(facts: Facts) -> dict[str, list[str]]:
+def _static_hops(facts: Facts) -> dict[str, list[str]]:
     """Return next hop of static routes -> their prefixes."""
     hops: dict[str, list[str]] = defaultdict(list)
     for path, value in facts.items():
@@ -100,7 +100,7 @@ def _hops(facts: Facts) -> dict[str, list[str]]:
     return hops
 
 
-def _within(local: Mapping[int, str], remotes: Iterable[str]) -> dict[int, str]:
+def _addresses_in_subnet(local: Mapping[int, str], remotes: Iterable[str]) -> dict[int, str]:
     """Return IP version -> the given address that is in the subnet of a port."""
     found: dict[int, str] = {}
     for remote in remotes:
@@ -113,7 +113,7 @@ def _within(local: Mapping[int, str], remotes: Iterable[str]) -> dict[int, str]:
     return found
 
 
-def parties(found: Found, exits: Iterable[Exit], switch_mtu: int) -> dict[str, dict[str, Any]]:
+def infer_parties(found: Found, exits: Iterable[Exit], switch_mtu: int) -> dict[str, dict[str, Any]]:
     """Return the section `external`; switches under their present names.
 
     External links with one AS number and policy are one party, and so are those with the same static routes.
@@ -121,17 +121,17 @@ def parties(found: Found, exits: Iterable[Exit], switch_mtu: int) -> dict[str, d
     grouped: dict[tuple[object, ...], list[Exit]] = defaultdict(list)
     for way in exits:
         grouped[way.asn, way.policy, way.prefixes].append(way)
-    accepted = _accepted(found, [ways[0].switch for ways in grouped.values()])
+    accepted = _accepted_prefixes(found, [ways[0].switch for ways in grouped.values()])
     made: dict[str, dict[str, Any]] = {}
-    stated = {key: _taken(found, ways[0]) for key, ways in grouped.items()}
+    stated = {key: _party_prefixes(found, ways[0]) for key, ways in grouped.items()}
     ordered = sorted(grouped, key=lambda key: min((accepted.get(p, 0) for p in stated[key]), default=0))
     for key in ordered:
-        name = _name(found, grouped[key][0], list(made))
-        made[name] = _party(found, grouped[key], stated[key], switch_mtu)
+        name = _party_name(found, grouped[key][0], list(made))
+        made[name] = _party_section(found, grouped[key], stated[key], switch_mtu)
     return made
 
 
-def _accepted(found: Found, switches: Iterable[str]) -> dict[str, int]:
+def _accepted_prefixes(found: Found, switches: Iterable[str]) -> dict[str, int]:
     """Return external prefix -> its place among all, as in lists of our own making."""
     places: dict[str, int] = {}
     for switch in switches:
@@ -141,7 +141,7 @@ def _accepted(found: Found, switches: Iterable[str]) -> dict[str, int]:
     return places
 
 
-def _taken(found: Found, way: Exit) -> tuple[str, ...]:
+def _party_prefixes(found: Found, way: Exit) -> tuple[str, ...]:
     """Return the prefixes of a party: from its static routes, or from the policy of its sessions."""
     if way.asn is None:
         return way.prefixes
@@ -152,14 +152,14 @@ def _taken(found: Found, way: Exit) -> tuple[str, ...]:
     )
 
 
-def _name(found: Found, way: Exit, taken: list[str]) -> str:
+def _party_name(found: Found, way: Exit, taken: list[str]) -> str:
     """Return a name: from a policy of our own making, else AS number or far end; static ones by list order."""
     if way.policy.startswith(_FROM):
         name = way.policy.removeprefix(_FROM).lower()
     elif way.asn is not None:
         name = f"as{way.asn}"
     else:
-        words = _WORD.sub("-", _description(found, way)[0].lower()).strip("-").rstrip("0123456789").strip("-")
+        words = _WORD.sub("-", _far_end(found, way)[0].lower()).strip("-").rstrip("0123456789").strip("-")
         name = words if words[:1].isalpha() else "outside"
         if taken and name < taken[-1]:
             name = f"{taken[-1][: _NAME - 4]}-{name[:3]}".strip("-")
@@ -167,7 +167,7 @@ def _name(found: Found, way: Exit, taken: list[str]) -> str:
     return name if name not in taken else f"{name[: _NAME - 3]}-{len(taken)}"
 
 
-def _description(found: Found, way: Exit) -> tuple[str, str]:
+def _far_end(found: Found, way: Exit) -> tuple[str, str]:
     """Return the device at the far end and its port, from descriptions."""
     facts = found.devices[way.switch].reading.facts
     first, _, rest = str(facts.get(f"interface[{way.port}]/description", "")).partition(" ")
@@ -175,7 +175,9 @@ def _description(found: Found, way: Exit) -> tuple[str, str]:
     return first or f"beyond-{way.switch}", port or f"of-{_WORD.sub('-', way.port.lower())}"
 
 
-def _party(found: Found, ways: list[Exit], accept: tuple[str, ...], switch_mtu: int) -> dict[str, Any]:
+def _party_section(
+    found: Found, ways: list[Exit], accept: tuple[str, ...], switch_mtu: int
+) -> dict[str, Any]:
     first = ways[0]
     facts = found.devices[first.switch].reading.facts
     words: dict[str, Any] = {}
@@ -196,13 +198,13 @@ def _party(found: Found, ways: list[Exit], accept: tuple[str, ...], switch_mtu: 
         words["lossless" if facts.get(f"{port}/pfc") else "trust_dscp"] = True
     if (mtu := facts.get(f"{port}/mtu", switch_mtu)) != switch_mtu:
         words["mtu"] = mtu
-    words["links"] = [_link(found, way) for way in ways]
+    words["links"] = [_link_section(found, way) for way in ways]
     return words
 
 
-def _link(found: Found, way: Exit) -> dict[str, Any]:
+def _link_section(found: Found, way: Exit) -> dict[str, Any]:
     facts = found.devices[way.switch].reading.facts
-    peer, peer_port = _description(found, way)
+    peer, peer_port = _far_end(found, way)
     speed = facts.get(f"interface[{way.port}]/speed_gbps")
     words: dict[str, Any] = {"at": way.switch, "port": way.port, "speed_gbps": speed}
     for family, local in sorted(way.local.items()):
@@ -220,7 +222,7 @@ def _link(found: Found, way: Exit) -> dict[str, Any]:
     return words
 
 
-def renamed(external: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
+def rename_switches(external: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
     """Return the section with other names of switches; links at unnamed switches are left out."""
     parted = {}
     for party, words in external.items():

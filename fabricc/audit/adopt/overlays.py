@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.audit.adopt.edits import Reach, Sides, edits, generalised, printed
+from fabricc.audit.adopt.edits import Reach, Sides, compute_edits, generalize_edits, overlay_text
 from fabricc.audit.adopt.json_edits import json_edits, laid_out, printed_json
-from fabricc.audit.adopt.trial import built, mismatches
+from fabricc.audit.adopt.trial import built_files, find_mismatches
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.commands import command_lines
-from fabricc.back.nos.overlay import OverlayError, merged
-from fabricc.back.nos.overlay_text import outline
+from fabricc.back.nos.overlay import OverlayError, merge_overlay
+from fabricc.back.nos.overlay_text import outline_text
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import replace
 from fabricc.fabric.model import Overlay
@@ -55,53 +55,53 @@ class Overlaid(NamedTuple):
     refused: tuple[str, ...] = ()
 
 
-def overlaid(site: Site, draft: Draft, compiled: Compiled) -> Overlaid:
+def add_overlays(site: Site, draft: Draft, compiled: Compiled) -> Overlaid:
     """Return a sound draft with overlays on the switches that come closer by them.
 
     Invariants that the result breaks are accepted, because the fabric runs this way. If the proof of a build fails
     otherwise, the overlays are dropped.
     """
-    files = built(compiled, site.found)
-    plain = Overlaid(draft, compiled, mismatches(files, site.found))
+    files = built_files(compiled, site.found)
+    plain = Overlaid(draft, compiled, find_mismatches(files, site.found))
     switches = {each.name: each for each in compiled.switches() if each.name in files}
-    wanted = {name: of for name in switches if (of := _closest(site.found.devices[name], files[name]))}
+    wanted = {name: of for name in switches if (of := _closest_edits(site.found.devices[name], files[name]))}
     if not wanted:
         return plain
-    words, more = entries(wanted, switches, files, f"{site.network}-" if site.network else "")
+    words, more = overlay_entries(wanted, switches, files, f"{site.network}-" if site.network else "")
     tried = replace(draft, words={**draft.words, "overlays": words}, more={**draft.more, **more})
     codes: set[str] = set()
     if any(each.get("removes") for each in words):
-        tried = _accepting(tried, [DEPARTED])
+        tried = _accept_breaches(tried, [DEPARTED])
     made = site.compiled(tried)
     for _ in range(_ROUNDS if made.sound else 0):
         wrong = {each.code for each in made.proof(jobs=1) if each.severity is Severity.ERROR}
         if not wrong:
-            after = mismatches(built(made, site.found), site.found)
+            after = find_mismatches(built_files(made, site.found), site.found)
             return Overlaid(tried, made, after, tuple(sorted(codes)))
         if not wrong <= CODES | {ENDS}:
             break
         codes |= wrong
-        tried = _accepting(tried, codes, REASON if site.sides.hosts else _UNLIKE)
+        tried = _accept_breaches(tried, codes, REASON if site.sides.hosts else _UNLIKE)
         made = site.compiled(tried)
     aside = {name.replace("overlays/", "overlays/aside/"): text for name, text in more.items()}
     return plain._replace(draft=replace(draft, more={**draft.more, **aside}), refused=tuple(aside))
 
 
-def _accepting(draft: Draft, codes: Iterable[str], ends: str = REASON) -> Draft:
+def _accept_breaches(draft: Draft, codes: Iterable[str], ends: str = REASON) -> Draft:
     """Return the draft with breaches of invariants accepted; `ends`: why ends of links disagree."""
     new = sorted({*codes} - {each["code"] for each in draft.accept})
     reasons = ({"code": code, "reason": ends if code == ENDS else REASON} for code in new)
     return replace(draft, accept=[*draft.accept, *reasons])
 
 
-def _closest(device: Device, built_files: Texts) -> Files:
+def _closest_edits(device: Device, built_files: Texts) -> Files:
     """Return file -> the fewest edits after which a device's built files state the found facts."""
     device, built_files = _laid_out(device, built_files)
     read = back_ends.load(device.system).read
     best: tuple[int, Files] = (len(compare(read(built_files).facts, device.reading)), {})
     for reach in Reach:
-        found = _edits(device, built_files, reach)
-        left = _left(device, built_files, found)
+        found = _file_edits(device, built_files, reach)
+        left = _remaining_facts(device, built_files, found)
         if left is not None and (left < best[0] or (left == best[0] and not best[1])):
             best = (left, found)
         if best[0] == 0 and best[1]:
@@ -123,7 +123,7 @@ def _laid_out(device: Device, built_files: Texts) -> tuple[Device, Texts]:
     return replace(device, files=files, held=Contents(reading, aside)), built_files
 
 
-def _edits(device: Device, built_files: Texts, reach: Reach) -> Files:
+def _file_edits(device: Device, built_files: Texts, reach: Reach) -> Files:
     """Return the edits of each text file that has any."""
     reading = back_ends.load(device.system).read(built_files)
     wrong = compare(reading.facts, device.reading)
@@ -144,25 +144,25 @@ def _edits(device: Device, built_files: Texts, reach: Reach) -> Files:
             built_files[file], device.files[file], built_lines[file], found_lines[file], aside, reach,
             keyed=file.endswith((".yaml", ".yml")), barred={line for at, line in barred if at == file},
         )  # fmt: skip
-        if some := json_edits(sides) if file.endswith(".json") else edits(sides):
+        if some := json_edits(sides) if file.endswith(".json") else compute_edits(sides):
             found[file] = some
     return found
 
 
-def _left(device: Device, built_files: Texts, found: Files) -> int | None:
+def _remaining_facts(device: Device, built_files: Texts, found: Files) -> int | None:
     """Return how many facts still differ after the edits; None if the edits do not fit the files."""
     files = dict(built_files)
     try:
         for removes in (True, False):
             for file, some in found.items():
-                text = _text(file, [edit for edit in some if edit.removes is removes])
-                files = merged(files, Overlay("", file, text, removes))
+                text = _edits_text(file, [edit for edit in some if edit.removes is removes])
+                files = merge_overlay(files, Overlay("", file, text, removes))
     except OverlayError:
         return None
     return len(compare(back_ends.load(device.system).read(files).facts, device.reading))
 
 
-def entries(
+def overlay_entries(
     wanted: Mapping[str, Files], switches: Mapping[str, Switch], files: Mapping[str, Texts], before: str = ""
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Return the spec's `overlays` and their files: for all switches of a system, for a tier, for single ones.
@@ -182,26 +182,26 @@ def entries(
         if into.endswith(".json"):
             common = every
         else:
-            tops = {name: [node.text for node in outline(files[name][into]).children] for name in every}
-            common = generalised(every, tops)
+            tops = {name: [node.text for node in outline_text(files[name][into]).children] for name in every}
+            common = generalize_edits(every, tops)
         for removes in (True, False):
-            for who, where, some in _shares(common, switches, removes):
+            for who, where, some in _share_edits(common, switches, removes):
                 file = f"overlays/{before}{nos}-{who}{'-without' if removes else ''}/{into}"
                 words.append(
                     {"file": file, "nos": nos, "into": into} | ({"removes": True} if removes else {}) | where
                 )
-                more[file] = _text(into, some)
+                more[file] = _edits_text(into, some)
     return [each for each in words if each.get("removes")] + [
         each for each in words if "removes" not in each
     ], more
 
 
-def _text(file: str, some: Sequence[Edit]) -> str:
+def _edits_text(file: str, some: Sequence[Edit]) -> str:
     """Return the edits of a file as the text of an overlay."""
-    return printed_json(some) if file.endswith(".json") else printed(some)
+    return printed_json(some) if file.endswith(".json") else overlay_text(some)
 
 
-def _shares(
+def _share_edits(
     every: Files, switches: Mapping[str, Switch], removes: bool
 ) -> Iterator[tuple[str, dict[str, Any], list[Edit]]]:
     """Yield the owners of shared edits as a word and as keys of an entry, with the edits; single owners last."""

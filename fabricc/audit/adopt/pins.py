@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.audit.adopt.models import panel_of
 from fabricc.audit.adopt.shape import ports_of, uplinks_first
 from fabricc.audit.adopt.tables import blocks_of
-from fabricc.audit.adopt.trial import matched
+from fabricc.audit.adopt.trial import match_switches
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
 from fabricc.facts.device import Tier
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 _ABOVE = {Tier.TOR: Tier.SPINE, Tier.SPINE: Tier.CORE}
 
 
-def strides(compiled: Compiled, found: Found, order: Order) -> dict[str, int]:
+def infer_strides(compiled: Compiled, found: Found, order: Order) -> dict[str, int]:
     """Return pins of the lock for strides that differ by the loopbacks, links and blocks of hosts."""
     fabric = compiled.fabric
-    facts = {at: found.devices[name].reading.facts for at, name in matched(compiled, order).items()}
+    facts = {at: found.devices[name].reading.facts for at, name in match_switches(compiled, order).items()}
     first = fabric.addresses.loopbacks4.first
     numbers = {
         at: int(ip_address(str(own["bgp/router_id"]))) - first
@@ -40,8 +40,8 @@ def strides(compiled: Compiled, found: Found, order: Order) -> dict[str, int]:
     tors = {at: number for at, number in numbers.items() if at.tier is TierName.TOR}
     shown = _of_tors(tors) | _of_spines({at: n for at, n in numbers.items() if at.tier is TierName.SPINE})
     shown |= _of_links(fabric, {at: facts[at] for at in tors}, tors)
-    shown |= _cages(compiled, found, order)
-    names, held = matched(compiled, order), blocks_of(found, order)
+    shown |= _cage_pins(compiled, found, order)
+    names, held = match_switches(compiled, order), blocks_of(found, order)
     blocks = {at: held[names[at]][0] for at in tors}
     shown = {name: value for name, value in shown.items() if name.endswith("_cage") or _of_two(value)}
     more = _of_blocks(fabric, blocks, shown.get("nic_port", fabric.strides.nic_port))
@@ -53,7 +53,7 @@ def _of_two(number: int) -> bool:
     return number & (number - 1) == 0
 
 
-def _cages(compiled: Compiled, found: Found, order: Order) -> dict[str, int]:
+def _cage_pins(compiled: Compiled, found: Found, order: Order) -> dict[str, int]:
     """Return the number of cages before the uplinks, or between these and other links, if a tier agrees."""
     shown = {}
     for tier, above in _ABOVE.items():
@@ -76,7 +76,7 @@ def _cages(compiled: Compiled, found: Found, order: Order) -> dict[str, int]:
     return shown
 
 
-def _step(pairs: Iterable[tuple[int, int]]) -> int | None:
+def _constant_step(pairs: Iterable[tuple[int, int]]) -> int | None:
     """Return the increment of a number per coordinate, if it is constant."""
     ordered = sorted(set(pairs))
     steps = {(two[1] - one[1]) / (two[0] - one[0]) for one, two in pairwise(ordered) if two[0] != one[0]}
@@ -89,10 +89,10 @@ def _of_tors(tors: Mapping[SwitchId, int]) -> dict[str, int]:
     if not tors:
         return {}
     start = min(tors, key=lambda at: (at.unit, at.index, at.nic_port))
-    by_unit = _step(
+    by_unit = _constant_step(
         (at.unit, n) for at, n in tors.items() if (at.index, at.nic_port) == (start.index, start.nic_port)
     )
-    by_group = _step(
+    by_group = _constant_step(
         (at.index, n) for at, n in tors.items() if (at.unit, at.nic_port) == (start.unit, start.nic_port)
     )
     found = {"nic_port": by_group} if by_group else {}
@@ -106,10 +106,10 @@ def _of_spines(spines: Mapping[SwitchId, int]) -> dict[str, int]:
     if not spines:
         return {}
     start = min(spines, key=lambda at: (at.pod, at.plane, at.index))
-    by_index = _step(
+    by_index = _constant_step(
         (at.index, n) for at, n in spines.items() if (at.pod, at.plane) == (start.pod, start.plane)
     )
-    by_pod = _step(
+    by_pod = _constant_step(
         (at.pod, n) for at, n in spines.items() if (at.index, at.plane) == (start.index, start.plane)
     )
     found = {"plane": by_index} if by_index else {}
@@ -130,7 +130,7 @@ def _of_links(
         address = facts[at].get(f"interface[{port.name}]/ipv4") if port else None
         if address is not None:
             pairs.append((number, int(ip_address(str(address).partition("/")[0])) // size))
-    step = _step(pairs)
+    step = _constant_step(pairs)
     return {"uplink": step} if step else {}
 
 
@@ -140,7 +140,7 @@ def _of_blocks(fabric: Fabric, blocks: Mapping[SwitchId, str], nic_port: int) ->
     if len({block.prefixlen for block in firsts.values()}) != 1:
         return {}
     bits = 32 - next(iter(firsts.values())).prefixlen
-    by_group = _step(
+    by_group = _constant_step(
         (at.index, int(block.network_address) >> bits)
         for at, block in firsts.items()
         if at.unit == 0 and at.nic_port < 1

@@ -36,12 +36,12 @@ _BLOCKS, _MOST_NETWORKS = 7, 64
 
 def number_of(sides: Sides, taken: Collection[int]) -> int:
     """The number of a further network: the one whose pool of hosts it has, else the lowest that no other has."""
-    stated = _stated(sides, "hosts")
+    stated = _stated_pool(sides, "hosts")
     own = [n for n in range(1, _BLOCKS + 1) if free_numbers(n, EVERY)["addressing", "hosts"] == stated]
     return next(number for number in chain(own, range(1, _MOST_NETWORKS)) if number not in taken)
 
 
-def addressing(sides: Sides, pools: Mapping[str, str]) -> Words:
+def infer_addressing(sides: Sides, pools: Mapping[str, str]) -> Words:
     """Infer families and pools: the default pools if they contain the addresses."""
     words: Words = {}
     networks = networks_of(sides)
@@ -53,7 +53,7 @@ def addressing(sides: Sides, pools: Mapping[str, str]) -> Words:
     lengths = Counter(each.prefixlen for each in networks.get("links", ()))
     if lengths[_WIDE] > lengths.total() / 2:
         words["link_prefix_length"] = _WIDE
-    if _segmented(sides):
+    if _has_segments(sides):
         networks = {key: each for key, each in networks.items() if not key.startswith("hosts")}
     taken = {key: list(collapse_addresses(each)) for key, each in networks.items()}  # type: ignore[type-var]
     out_of_band = [ip_interface(each).network for each in sides.management_addresses() if "/" in each]
@@ -63,43 +63,45 @@ def addressing(sides: Sides, pools: Mapping[str, str]) -> Words:
             continue
         others = [each for name, some in taken.items() if name != key for each in some]
         rivals = [*out_of_band, *map(ip_network, chosen.values()), *others]
-        chosen[key] = _pool(key, _stated(sides, key), taken.get(key, []), usual, rivals)
+        chosen[key] = _choose_pool(key, _stated_pool(sides, key), taken.get(key, []), usual, rivals)
     return words | {key: pool for key, pool in chosen.items() if pool != pools[key]}
 
 
-def _pool(key: str, stated: str | None, inside: list[Network], usual: str, rivals: list[Network]) -> str:
+def _choose_pool(
+    key: str, stated: str | None, inside: list[Network], usual: str, rivals: list[Network]
+) -> str:
     """Return a pool: that of filters, the default one, or the largest that contains these addresses and no others."""
     if stated is not None:
         return stated
-    if _free(ip_network(usual), rivals) and all(_within(each, ip_network(usual)) for each in inside):
+    if _is_free(ip_network(usual), rivals) and all(_is_within(each, ip_network(usual)) for each in inside):
         return usual
     if inside:
-        return _widened(covering(inside), rivals)
+        return _widen_block(covering_block(inside), rivals)
     spare = () if key.endswith("6") else _SPARE
-    return next((each for each in spare if _free(ip_network(each), rivals)), usual)
+    return next((each for each in spare if _is_free(ip_network(each), rivals)), usual)
 
 
-def _free(network: Network, others: Iterable[Network]) -> bool:
+def _is_free(network: Network, others: Iterable[Network]) -> bool:
     """Return whether a network contains no foreign address."""
     return not any(network.version == each.version and network.overlaps(each) for each in others)
 
 
-def _within(one: Network, other: Network) -> bool:
+def _is_within(one: Network, other: Network) -> bool:
     return one.version == other.version and one.subnet_of(other)  # type: ignore[arg-type]
 
 
-def _widened(network: Network, others: list[Network]) -> str:
+def _widen_block(network: Network, others: list[Network]) -> str:
     """Return the largest private block at the start of a network that contains no foreign address."""
     while (above := network.supernet()).network_address == network.network_address and (
-        above.is_private or _within(above, _SHARED)
+        above.is_private or _is_within(above, _SHARED)
     ):
-        if above.prefixlen < 8 or not _free(above, others):
+        if above.prefixlen < 8 or not _is_free(above, others):
             break
         network = above
     return str(network)
 
 
-def covering(networks: Iterable[Network]) -> Network:
+def covering_block(networks: Iterable[Network]) -> Network:
     """Return the smallest block that contains all networks."""
     some = list(networks)
     last = max(int(each.broadcast_address) for each in some)
@@ -132,9 +134,9 @@ def networks_of(sides: Sides) -> dict[str, list[Network]]:
     return found
 
 
-def _stated(sides: Sides, key: str) -> str | None:
+def _stated_pool(sides: Sides, key: str) -> str | None:
     """Return the pool that filters of our own making name."""
-    kinds = {"loopbacks": 0} if _segmented(sides) else {"hosts": 0, "loopbacks": 1}
+    kinds = {"loopbacks": 0} if _has_segments(sides) else {"hosts": 0, "loopbacks": 1}
     number = kinds.get(key.removesuffix("6"))
     if number is None:
         return None
@@ -143,6 +145,6 @@ def _stated(sides: Sides, key: str) -> str | None:
     return str(rules).partition(" ")[0] if rules is not None else None
 
 
-def _segmented(sides: Sides) -> bool:
+def _has_segments(sides: Sides) -> bool:
     """Return whether hosts are in segments, whose addresses are not part of the pools."""
     return any(path.startswith("evpn/segment[") for tor in sides.tors[:1] for path in tor.reading.facts)

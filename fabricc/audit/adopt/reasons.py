@@ -16,14 +16,14 @@ _POLICY = ("route_map[", "prefix_list[", "community_list[")
 _NO_WORD = "no word of a spec says it, and no overlay of the spec keeps it"
 
 
-def reason(device: Device, mismatch: Mismatch) -> str:
+def mismatch_reason(device: Device, mismatch: Mismatch) -> str:
     """Return the reason for a mismatch."""
     path = mismatch.path
     if mismatch.planned is None:
         return _NO_WORD if mismatch.line else "no word of a spec says it, and no line states it alone"
     if path.startswith(_POLICY) or path.endswith(("/import", "/export")):
         return "sessions of a built fabric filter what they send and what they take"
-    said = host_files.vocabulary() if device.kind is Kind.HOST else back_ends.vocabulary(device.system)
+    said = host_files.vocabulary() if device.kind is Kind.HOST else back_ends.load_vocabulary(device.system)
     row = said.row(path)
     if row.reason and row.reason.text and "{" not in row.reason.text:
         return row.reason.text.rstrip(".")

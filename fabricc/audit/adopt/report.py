@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from fabricc.audit.adopt.reasons import reason
+from fabricc.audit.adopt.reasons import mismatch_reason
 from fabricc.audit.adopt.trial import SPEC
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
@@ -23,7 +23,7 @@ _KEYS = re.compile(r"\[[^\[\]]*\]")
 TEXT, JSON = "adoption.txt", "adoption.json"
 
 
-def parts(adoption: Adoption) -> Iterator[Part]:
+def report_parts(adoption: Adoption) -> Iterator[Part]:
     """Yield the tables that are shown with the findings."""
     adopted, found, drafts = adoption.adopted, adoption.found, adoption.adopted.draft.every()
     yield Line(
@@ -36,10 +36,10 @@ def parts(adoption: Adoption) -> Iterator[Part]:
             ("links with addresses by table", sum(len(each.links) for each in drafts)),
             ("overlays", sum(len(each.words.get("overlays", ())) for each in drafts))]  # fmt: skip
     yield Table("", ("what came of it", "number"), [(words, f"{number:,}") for words, number in rows])
-    yield Line(verdict(adoption), "bold")
+    yield Line(summary_line(adoption), "bold")
 
 
-def verdict(adoption: Adoption) -> str:
+def summary_line(adoption: Adoption) -> str:
     """Return the result in one line."""
     adopted = adoption.adopted
     if not adopted.compiled.sound:
@@ -54,7 +54,7 @@ def verdict(adoption: Adoption) -> str:
 def as_text(adoption: Adoption) -> str:
     """Return the report: assumptions, and differences of a build, merged over devices of the same kind."""
     adopted = adoption.adopted
-    lines = [f"# What `fabricc adopt` made of {adoption.folder}", "", verdict(adoption), ""]
+    lines = [f"# What `fabricc adopt` made of {adoption.folder}", "", summary_line(adoption), ""]
     if adopted.assumed:
         lines += ["## Assumed", "", *(f"- {words}" for words in adopted.assumed), ""]
     if adopted.left:
@@ -67,7 +67,9 @@ def as_text(adoption: Adoption) -> str:
     for name, mismatches in adopted.differences.items():
         for each in mismatches:
             kind = "adds" if each.found is None else "takes away" if each.planned is None else "changes"
-            groups[kind, _KEYS.sub("[]", each.path), reason(adoption.found.devices[name], each)].append(name)
+            groups[
+                kind, _KEYS.sub("[]", each.path), mismatch_reason(adoption.found.devices[name], each)
+            ].append(name)
     if groups:
         lines += ["## What a build would do otherwise", ""]
         for (kind, path, why), names in sorted(groups.items()):
@@ -93,7 +95,7 @@ def as_json(adoption: Adoption) -> Rendered:
         "differences": {
             name: [
                 {"path": each.path, "found": each.found, "built": each.planned, "file": each.file, "line": each.line,
-                 "reason": reason(adoption.found.devices[name], each)}
+                 "reason": mismatch_reason(adoption.found.devices[name], each)}
                 for each in mismatches
             ]
             for name, mismatches in adopted.differences.items()

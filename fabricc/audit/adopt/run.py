@@ -8,10 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from fabricc.audit.adopt.adopting import adopted
-from fabricc.audit.adopt.reasons import reason
+from fabricc.audit.adopt.adopting import adopt_networks
+from fabricc.audit.adopt.reasons import mismatch_reason
 from fabricc.audit.adopt.trial import LOCK
-from fabricc.audit.gather import gather
+from fabricc.audit.gather import gather_devices
 from fabricc.audit.links import links_of
 from fabricc.audit.model import Found
 from fabricc.audit.places import places_of
@@ -82,33 +82,33 @@ def adopt(
         OSError: the folder is not there or must not be read.
         FindingsError: FAB9700, the folder holds no leaf-spine fabric.
     """
-    return read_consistently(trees_around(folder), lambda: _adopt(folder, name, jobs, progress))
+    return read_consistently(trees_around(folder), lambda: _adopt_folder(folder, name, jobs, progress))
 
 
-def _adopt(
+def _adopt_folder(
     folder: Path,
     name: str | None,
     jobs: int | None,
     progress: Callable[[str, int, int], None] | None,
 ) -> Adoption:
-    gathered = gather(folder, jobs=jobs, progress=progress)
+    gathered = gather_devices(folder, jobs=jobs, progress=progress)
     links = links_of(gathered.devices)
     places = places_of(gathered.devices, links)
     found = Found(gathered.devices, links, places)
-    return adopted_of(found, folder, name or _cluster(folder))
+    return adopted_of(found, folder, name or _cluster_name(folder))
 
 
 def adopted_of(found: Found, folder: Path, name: str) -> Adoption:
     """Devices that were found, adopted; see `adopt`."""
     _fabric_wanted(found, folder)
     with TemporaryDirectory(prefix="fabricc-adopt-") as scratch:
-        made = adopted(found, name, Path(scratch))
+        made = adopt_networks(found, name, Path(scratch))
     lock = made.compiled.lock_text
     files = made.draft.files() | ({LOCK: lock} if lock else {})
-    return Adoption(folder, found, made, files, tuple(_findings(found, made)))
+    return Adoption(folder, found, made, files, tuple(_adoption_findings(found, made)))
 
 
-def _cluster(folder: Path) -> str:
+def _cluster_name(folder: Path) -> str:
     return _NAME.sub("-", folder.resolve().name.lower()).strip("-")[:32].strip("-") or "adopted"
 
 
@@ -121,7 +121,7 @@ def _fabric_wanted(found: Found, folder: Path) -> None:
     raise FindingsError("FAB9700", message, "Collect the running configurations of a whole fabric into it.")
 
 
-def write(adoption: Adoption, target: Path, reports: Mapping[str, str]) -> list[str]:
+def write_adoption(adoption: Adoption, target: Path, reports: Mapping[str, str]) -> list[str]:
     """Write the spec with its files, and the reports, into a folder; existing files are not overwritten.
 
     Raises:
@@ -139,7 +139,7 @@ def write(adoption: Adoption, target: Path, reports: Mapping[str, str]) -> list[
     return sorted(files)
 
 
-def _findings(found: Found, adopted: Adopted) -> Iterator[Finding]:
+def _adoption_findings(found: Found, adopted: Adopted) -> Iterator[Finding]:
     compiled = adopted.compiled
     for one in (
         each for each in compiled.diagnostics if not compiled.sound and each.severity is Severity.ERROR
@@ -149,17 +149,17 @@ def _findings(found: Found, adopted: Adopted) -> Iterator[Finding]:
             "FAB9702", message, "", 0, one.code, help=one.help or "Change it in the spec, and build it."
         )
     for name in adopted.left if compiled.sound else ():
-        yield _left(found, name)
+        yield _left_out_finding(found, name)
     for moved in adopted.moved:
         message = f"{moved.switch}: the link to {moved.peer} is on {moved.port}, and a build has it on {moved.planned}"
         help_ = "Ports of hosts come first, uplinks follow on one run of cages; recable, or keep it out of `push`."
         yield Finding("FAB9708", message, "", 0, f"moved {moved.switch}", Severity.WARNING, help_)
     for name, mismatches in adopted.differences.items():
         for mismatch in mismatches:
-            yield _difference(found.devices[name], mismatch)
+            yield _difference_finding(found.devices[name], mismatch)
     for device in found.devices.values():
         if device.kind is Kind.SWITCH:
-            yield from _commands(device)
+            yield from _command_findings(device)
         if device.aside and device.kind is Kind.SWITCH:
             file, line = min(device.aside)
             message = (
@@ -167,23 +167,27 @@ def _findings(found: Found, adopted: Adopted) -> Iterator[Finding]:
                 "are in no spec, and a build does not write them"
             )
             help_ = "Keep those that you need in an overlay (`fabricc docs overlays`)."
-            yield Finding("FAB9706", message, _path(device, file), line, "aside", Severity.NOTE, help_)
+            yield Finding(
+                "FAB9706", message, _finding_path(device, file), line, "aside", Severity.NOTE, help_
+            )
     for words in adopted.assumed:
         message = f"{words[0].lower()}{words[1:].rstrip('.')}"  # sentences of the report
         yield Finding("FAB9705", message, "", 0, words, Severity.NOTE)
 
 
-def _commands(device: Device) -> Iterator[Finding]:
+def _command_findings(device: Device) -> Iterator[Finding]:
     """Report FAB6055 for lines that run a command or read another file, which no overlay takes over."""
     lines = sorted(command_lines(back_ends.load(device.system), device.files))
     if lines:
         file, line = lines[0]
         message = f"{device.name}: {plural(len(lines), 'line')} that run commands or read other files are not adopted"
         help_ = "Read them, and write an overlay with those that you want (`fabricc docs overlays`)."
-        yield Finding("FAB6055", message, _path(device, file), line, "commands", Severity.WARNING, help_)
+        yield Finding(
+            "FAB6055", message, _finding_path(device, file), line, "commands", Severity.WARNING, help_
+        )
 
 
-def _left(found: Found, name: str) -> Finding:
+def _left_out_finding(found: Found, name: str) -> Finding:
     device, place = found.devices[name], found.places.get(name)
     where = (
         f"it stands in no tier ({place.tier.value})"
@@ -196,7 +200,7 @@ def _left(found: Found, name: str) -> Finding:
     return Finding("FAB9704", message, file, 1 if file else 0, "left", Severity.WARNING, help_)
 
 
-def _difference(device: Device, mismatch: Mismatch) -> Finding:
+def _difference_finding(device: Device, mismatch: Mismatch) -> Finding:
     """Report a fact that a build would change, remove or add, with the reason."""
     path, planned, found, file, line = mismatch
     if found is None:
@@ -205,13 +209,13 @@ def _difference(device: Device, mismatch: Mismatch) -> Finding:
         code, message = "FAB9703", f"{device.name}: a build takes {path} = {found} away"
     else:
         code, message = "FAB9703", f"{device.name}: a build changes {path} from {found} to {planned}"
-    why = reason(device, mismatch)
+    why = mismatch_reason(device, mismatch)
     return Finding(
-        code, f"{message}: {why}", _path(device, file), line, _KEYS.sub("[]", path), Severity.WARNING
+        code, f"{message}: {why}", _finding_path(device, file), line, _KEYS.sub("[]", path), Severity.WARNING
     )
 
 
-def _path(device: Device, file: str) -> str:
+def _finding_path(device: Device, file: str) -> str:
     return device.paths.get(file, file)
 
 
@@ -220,14 +224,14 @@ def diagnostics_of(adoption: Adoption, *, every: bool = False) -> list[Diagnosti
     grouped = Grouped()
     for one in adoption.findings:
         grouped.add([one._replace(group=one.message) if every else one])
-    return list(grouped.diagnostics(str(_top(adoption.folder))))
+    return list(grouped.diagnostics(str(_top_folder(adoption.folder))))
 
 
-def texts(diagnostics: Iterable[Diagnostic], folder: Path) -> dict[str, str]:
+def finding_texts(diagnostics: Iterable[Diagnostic], folder: Path) -> dict[str, str]:
     """Return the files of findings, for snippets."""
-    return tree_texts(diagnostics, _top(folder))
+    return tree_texts(diagnostics, _top_folder(folder))
 
 
-def _top(folder: Path) -> Path:
+def _top_folder(folder: Path) -> Path:
     """Return the folder that contains the files of findings; for a single file its folder."""
     return folder if folder.is_dir() else folder.parent

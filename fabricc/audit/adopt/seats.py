@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.audit.adopt.models import panel_of
 from fabricc.audit.adopt.shape import named_hosts
-from fabricc.audit.adopt.trial import homes_of, matched
+from fabricc.audit.adopt.trial import homes_of, match_switches
 from fabricc.base.values import replace
 from fabricc.fabric import links
 from fabricc.fabric.shape import TierName
@@ -26,21 +26,21 @@ _PLACE = re.compile(r"^(?:unit|host) .*\n", re.MULTILINE)
 _ROOM = ("hosts_per_unit", "hosts_per_rack")
 
 
-def seated(site: Site, draft: Draft, compiled: Compiled) -> tuple[Draft, Compiled]:
+def assign_slots(site: Site, draft: Draft, compiled: Compiled) -> tuple[Draft, Compiled]:
     """Return a sound draft with hosts by name, and a lock with slots and units if some between them are empty."""
     order = site.order
     units = range(len(order.units))
     if site.network or any(g.beside for g in order.groups) or any(not unit.hosts for unit in order.units):
         return draft, compiled
-    seats, coordinates = _Seats(site, compiled), _coordinates(site, compiled) or [*units]
+    seats, coordinates = _Seats(site, compiled), _unit_coordinates(site, compiled) or [*units]
     if seats.as_planned() and coordinates == [*units]:
         return draft, compiled
-    words = {**draft.words, "gpus": _roomy(named_hosts(order, draft.words["gpus"]), seats)}
+    words = {**draft.words, "gpus": _make_room(named_hosts(order, draft.words["gpus"]), seats)}
     tried = replace(draft, words=words)
     made = site.compiled(tried)
     if not made.sound or None in seats.numbers.values():
         return draft, compiled
-    lines = "".join(f"{line}\n" for line in _places(site, made, coordinates))
+    lines = "".join(f"{line}\n" for line in _place_lines(site, made, coordinates))
     placed = replace(tried, lock=_PLACE.sub("", made.lock_text) + lines)
     made = site.compiled(placed)
     return (placed, made) if made.sound else (draft, compiled)
@@ -55,13 +55,13 @@ class _Seats:
 
     def __init__(self, site: Site, compiled: Compiled) -> None:
         self.site, self.fabric = site, compiled.fabric
-        self.indices = {name: at.index for at, name in matched(compiled, site.order).items()}
+        self.indices = {name: at.index for at, name in match_switches(compiled, site.order).items()}
         self.numbers = {
-            host.name: self._number(index, host)
+            host.name: self._slot_number(index, host)
             for index, group in enumerate(site.order.groups) for host in group.hosts
         }  # fmt: skip
 
-    def _number(self, group: int, host: FoundHost) -> int | None:
+    def _slot_number(self, group: int, host: FoundHost) -> int | None:
         cable, tor = host.cables[0], self.fabric.tiers[TierName.TOR].model
         layout, attached = self.fabric.tor_layouts[group], self.fabric.attachments[group]
         first = layout.slots[layout.down[attached.first_port]]
@@ -93,23 +93,25 @@ class _Seats:
         )  # fmt: skip
 
 
-def _roomy(words: Words, seats: _Seats) -> Words:
+def _make_room(words: Words, seats: _Seats) -> Words:
     """Return the section `gpus` with room for the last used slot of hosts."""
     groups = seats.site.order.groups
 
-    def widened(section: Words, group: Group) -> Words:
+    def widen_section(section: Words, group: Group) -> Words:
         last = max(seats.numbers[host.name] or 0 for host in group.hosts)
         return section | {key: max(section[key], last + 1) for key in _ROOM if key in section}
 
     if "groups" not in words:
-        return widened(words, groups[0])
-    return words | {"groups": [widened(*each) for each in zip(words["groups"], groups, strict=True)]}
+        return widen_section(words, groups[0])
+    return words | {"groups": [widen_section(*each) for each in zip(words["groups"], groups, strict=True)]}
 
 
-def _coordinates(site: Site, compiled: Compiled) -> Sequence[int]:
+def _unit_coordinates(site: Site, compiled: Compiled) -> Sequence[int]:
     """Return the coordinate of each unit from the reserved ports of spines; empty if these do not show all."""
     fabric, shape = compiled.fabric, compiled.fabric.shape
-    spines = {name: at for at, name in matched(compiled, site.order).items() if at.tier is TierName.SPINE}
+    spines = {
+        name: at for at, name in match_switches(compiled, site.order).items() if at.tier is TierName.SPINE
+    }
     down = {}
     for name, at in spines.items():
         ports = links.port_names(fabric, at)
@@ -127,7 +129,7 @@ def _coordinates(site: Site, compiled: Compiled) -> Sequence[int]:
     return found if rising and len(found) == len(site.order.units) else []
 
 
-def _places(site: Site, compiled: Compiled, coordinates: Sequence[int]) -> list[str]:
+def _place_lines(site: Site, compiled: Compiled, coordinates: Sequence[int]) -> list[str]:
     """Return the lines of a lock that state places: units by key, hosts by name."""
     seats, lines = _Seats(site, compiled), []
     for index, group in enumerate(site.order.groups):

@@ -20,27 +20,29 @@ _VRF = re.compile(r"evpn/vrf\[([^\]]+)\]/(\w+)")
 _VNI_BASE, _ANYCAST_MAC, _VRFS = 10_000, "00:00:5e:00:01:01", {"tenants": {"vlan": 3001}}
 
 
-def evpn(found: Found, order: Order) -> dict[str, Any]:
+def infer_evpn(found: Found, order: Order) -> dict[str, Any]:
     """Return the section for the segments of the first ToR if every ToR has them; empty without segments."""
     facts = found.devices[order.tier(Tier.TOR)[0]].reading.facts
-    segments, vrfs = _keyed(_SEGMENT, facts), _keyed(_VRF, facts)
+    segments, vrfs = _facts_by_key(_SEGMENT, facts), _facts_by_key(_VRF, facts)
     segments = {vlan: said for vlan, said in segments.items() if {"vni", "ipv4"} <= said.keys()}
     if not segments:
         return {}
     first = next(iter(segments))
-    base = _number(segments[first]["vni"]) - int(first)
+    base = _parse_number(segments[first]["vni"]) - int(first)
     words: dict[str, Any] = {"vni_base": base} if base != _VNI_BASE else {}
     if (mac := facts.get("evpn/anycast_mac", _ANYCAST_MAC)) != _ANYCAST_MAC:
         words["anycast_mac"] = mac
-    stated = {name: {"vlan": _number(said["vni"]) - base} for name, said in vrfs.items() if "vni" in said}
+    stated = {
+        name: {"vlan": _parse_number(said["vni"]) - base} for name, said in vrfs.items() if "vni" in said
+    }
     if stated != _VRFS:
         words["vrfs"] = stated
-    members = _members(found, order)
+    members = _segment_groups(found, order)
     made = {}
     for vlan, said in segments.items():
-        segment: dict[str, Any] = {"vlan": int(vlan), "subnet": _subnet(said["ipv4"])}
+        segment: dict[str, Any] = {"vlan": int(vlan), "subnet": _subnet_of(said["ipv4"])}
         if "ipv6" in said:
-            segment["subnet6"] = _subnet(said["ipv6"])
+            segment["subnet6"] = _subnet_of(said["ipv6"])
         if len(stated) > 1 and "vrf" in said:
             segment["vrf"] = said["vrf"]
         if len(segments) > 1 and (groups := members.get(int(vlan))):
@@ -49,7 +51,7 @@ def evpn(found: Found, order: Order) -> dict[str, Any]:
     return {"segments": made, **words}
 
 
-def _keyed(form: re.Pattern[str], facts: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
+def _facts_by_key(form: re.Pattern[str], facts: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
     """Return thing -> the facts of one form about it."""
     found: dict[str, dict[str, Value]] = {}
     for path, value in facts.items():
@@ -58,15 +60,15 @@ def _keyed(form: re.Pattern[str], facts: Mapping[str, Value]) -> dict[str, dict[
     return found
 
 
-def _number(value: Value) -> int:
+def _parse_number(value: Value) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _subnet(gateway: Value) -> str:
+def _subnet_of(gateway: Value) -> str:
     return str(ip_interface(str(gateway)).network)
 
 
-def _members(found: Found, order: Order) -> dict[int, list[str]]:
+def _segment_groups(found: Found, order: Order) -> dict[int, list[str]]:
     """Return VLAN -> the groups whose hosts are in it."""
     members: dict[int, list[str]] = {}
     for group in order.groups:

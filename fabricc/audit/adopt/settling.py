@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt import pins, tables
-from fabricc.audit.adopt.habits import accustomed
-from fabricc.audit.adopt.outward import renamed
-from fabricc.audit.adopt.seats import seated
+from fabricc.audit.adopt.habits import apply_conventions
+from fabricc.audit.adopt.outward import rename_switches
+from fabricc.audit.adopt.seats import assign_slots
 from fabricc.audit.adopt.shape import named_hosts
-from fabricc.audit.adopt.trial import matched
+from fabricc.audit.adopt.trial import match_switches
 from fabricc.base.values import replace
 
 if TYPE_CHECKING:
@@ -33,32 +33,32 @@ _PORT = 16
 Step = tuple["Draft", "Compiled"]
 
 
-def settled(site: Site, draft: Draft, compiled: Compiled) -> Step:
+def settle_draft(site: Site, draft: Draft, compiled: Compiled) -> Step:
     """Return a sound draft with everything that pins, names, tables and overrides can settle."""
-    for step in (seated, _pinned, _named, _given, accustomed, _overridden):
+    for step in (assign_slots, _set_pins, _set_names, _set_tables, apply_conventions, _set_overrides):
         draft, compiled = step(site, draft, compiled)
     return draft, compiled
 
 
-def _pinned(site: Site, draft: Draft, compiled: Compiled) -> Step:
+def _set_pins(site: Site, draft: Draft, compiled: Compiled) -> Step:
     """Set strides and the first ASN as found, if more numbers then equal the computed ones."""
-    best = _rows(site, compiled)
-    shown = pins.strides(compiled, site.found, site.order)
+    best = _count_deviations(site, compiled)
+    shown = pins.infer_strides(compiled, site.found, site.order)
     plain = {pin: value for pin, value in shown.items() if not pin.endswith("_cage")}
     for lock in dict.fromkeys(
         _with_strides(compiled.lock_text, some, site.network) for some in (shown, plain)
     ):
         pinned = replace(draft, lock=lock)
-        for tried in (pinned, *_bases(site, pinned, compiled)):
+        for tried in (pinned, *_asn_bases(site, pinned, compiled)):
             made = site.compiled(tried)
-            if made.sound and (rows := _rows(site, made)) < best:
+            if made.sound and (rows := _count_deviations(site, made)) < best:
                 best, draft, compiled = rows, tried, made
     return draft, compiled
 
 
-def _bases(site: Site, draft: Draft, compiled: Compiled) -> Iterator[Draft]:
+def _asn_bases(site: Site, draft: Draft, compiled: Compiled) -> Iterator[Draft]:
     """Yield the draft with the base that follows from the first ToR's ASN."""
-    at, name = next(iter(matched(compiled, site.order).items()))
+    at, name = next(iter(match_switches(compiled, site.order).items()))
     asn = site.found.devices[name].reading.facts.get("bgp/asn")
     if isinstance(asn, int):
         base = compiled.fabric.routing.asn_base + asn - compiled.fabric.switch(at).bgp.asn
@@ -66,16 +66,16 @@ def _bases(site: Site, draft: Draft, compiled: Compiled) -> Iterator[Draft]:
         yield replace(draft, words={**draft.words, "routing": routing})
 
 
-def _rows(site: Site, compiled: Compiled) -> int:
+def _count_deviations(site: Site, compiled: Compiled) -> int:
     """Return the number of values that differ from the computed ones: table cells and ports."""
     rows = (
         *tables.device_rows(compiled, site.found, site.order),
         *tables.link_rows(compiled, site.found, site.order),
     )
-    return sum(map(len, rows)) + _PORT * sum(1 for _ in tables.misplaced(compiled, site.order))
+    return sum(map(len, rows)) + _PORT * sum(1 for _ in tables.misplaced_links(compiled, site.order))
 
 
-def _named(site: Site, draft: Draft, compiled: Compiled) -> Step:
+def _set_names(site: Site, draft: Draft, compiled: Compiled) -> Step:
     """Set the names of hosts if they differ from the computed ones."""
     if [host.name for host in compiled.hosts()] == [host.name for host in site.order.hosts]:
         return draft, compiled
@@ -89,14 +89,14 @@ def _named(site: Site, draft: Draft, compiled: Compiled) -> Step:
     return (tried, made) if made.sound else (draft, compiled)
 
 
-def _given(site: Site, draft: Draft, compiled: Compiled) -> Step:
+def _set_tables(site: Site, draft: Draft, compiled: Compiled) -> Step:
     """Set names, numbers and addresses by tables where they differ from the closed form."""
     rows = tables.device_rows(compiled, site.found, site.order)
     for without in _WITHOUT if rows else ():
         some = [{key: cell for key, cell in row.items() if key not in without} for row in rows]
         given = {row["device"]: row["name"] for row in some if "name" in row}
         tried = replace(
-            draft, devices=[row for row in some if len(row) > 1], words=_called(draft.words, given)
+            draft, devices=[row for row in some if len(row) > 1], words=_use_names(draft.words, given)
         )
         if (made := site.compiled(tried)).sound:
             draft, compiled = tried, made
@@ -110,22 +110,25 @@ def _given(site: Site, draft: Draft, compiled: Compiled) -> Step:
     return draft, compiled
 
 
-def _called(words: Mapping[str, Any], given: Mapping[str, str]) -> Mapping[str, Any]:
+def _use_names(words: Mapping[str, Any], given: Mapping[str, str]) -> Mapping[str, Any]:
     """Return the words with the new names of switches where external links use them."""
     if "external" not in words:
         return words
     at = {link["at"] for party in words["external"].values() for link in party["links"]}
-    return {**words, "external": renamed(words["external"], {name: given.get(name, name) for name in at})}
+    return {
+        **words,
+        "external": rename_switches(words["external"], {name: given.get(name, name) for name in at}),
+    }
 
 
-def _overridden(site: Site, draft: Draft, compiled: Compiled) -> Step:
+def _set_overrides(site: Site, draft: Draft, compiled: Compiled) -> Step:
     """Set the deviations of single switches as overrides."""
     hosts = {device.name: device for device in site.sides.hosts}
     changes = {
         switch.name: change
         for switch in compiled.switches()
         if switch.name in site.found.devices
-        and (change := _changes(switch, site.found.devices[switch.name], hosts))
+        and (change := _switch_changes(switch, site.found.devices[switch.name], hosts))
     }
     tried = replace(draft, words={**draft.words, "overrides": changes})
     if changes and (made := site.compiled(tried)).sound:
@@ -133,7 +136,7 @@ def _overridden(site: Site, draft: Draft, compiled: Compiled) -> Step:
     return draft, compiled
 
 
-def _changes(planned: Switch, device: Device, hosts: Mapping[str, Device]) -> dict[str, Any]:
+def _switch_changes(planned: Switch, device: Device, hosts: Mapping[str, Device]) -> dict[str, Any]:
     """Return the deviations of a switch from its tier: drained, ports shut, other lengths of cables to hosts."""
     facts = device.reading.facts
     ports: dict[str, dict[str, Any]] = {}

@@ -57,21 +57,21 @@ class Choice:
     priorities: Words | None = None
 
 
-def shape(site: Site, choice: Choice) -> Words:
+def shape_words(site: Site, choice: Choice) -> Words:
     """Return the words for hosts and switches."""
     found, order = site.found, site.order
-    words: Words = _of_network(site, choice) if site.network else {"gpus": _gpus(order, choice)}
-    by_rail, by_port = _planes(order)
+    words: Words = _of_network(site, choice) if site.network else {"gpus": _gpu_words(order, choice)}
+    by_rail, by_port = _plane_counts(order)
     if by_port > 1 and words.get("gpus", {}).get("wiring") != "rail-only":
         words["planes"] = by_port
     for tier, key in KEYS.items():
         if names := order.tier(tier):
             own = {"model": choice.models[key], "nos": choice.systems[key]}
-            words[key] = own | _tier(found, order, tier, names)
+            words[key] = own | _tier_words(found, order, tier, names)
             if reserved := choice.reserved.get(key, reserved_ports(found, names)):
                 words[key]["reserved_ports"] = reserved
     if by_rail > 1 and "spines" in words and words.get("gpus", {}).get("wiring") != "rail-only":
-        words["spines"]["rails"] = leading(order).hosts[0].nics // by_rail
+        words["spines"]["rails"] = leading_group(order).hosts[0].nics // by_rail
     if choice.ratio is not None:
         words["tors"].pop("uplinks", None)
         words["tors"]["oversubscription"] = choice.ratio
@@ -80,23 +80,23 @@ def shape(site: Site, choice: Choice) -> Words:
     return words
 
 
-def _planes(order: Order) -> tuple[int, int]:
+def _plane_counts(order: Order) -> tuple[int, int]:
     """Return the numbers of planes by rail and by NIC port."""
     every = {plane for unit in order.units for plane in unit.tors}
     plane = {tor: plane for unit in order.units for plane, tors in unit.tors.items() for tor in tors}
-    host = leading(order).hosts[0]
+    host = leading_group(order).hosts[0]
     per_nic = len(host.cables) // host.nics
     by_port = len({plane[cable.peer] for cable in host.cables[:per_nic]})
     return len(every) // by_port, by_port
 
 
-def leading(order: Order) -> Group:
+def leading_group(order: Order) -> Group:
     """Return the group that decides how units are wired: the first with GPUs, else the first."""
     return next((group for group in order.groups if group.gpus and not group.beside), order.groups[0])
 
 
-def _gpus(order: Order, choice: Choice) -> Words:
-    words: Words = wiring(order)
+def _gpu_words(order: Order, choice: Choice) -> Words:
+    words: Words = wiring_words(order)
     if choice.os:
         words["os"] = choice.os
     if len(order.groups) == 1:
@@ -108,20 +108,20 @@ def _of_network(site: Site, choice: Choice) -> Words:
     """Return the words of a further network about hosts: those of the rails are known, in their units or its own."""
     order, rails = site.order, site.rails
     assert rails is not None
-    wired = wiring(order)
+    wired = wiring_words(order)
     words: Words = {} if wired.get("wiring") == "rack" else {"wiring": "rail", **wired}
     if choice.ports not in (None, site.network):
         words["ports"] = choice.ports
     known = {rail_name(rails, group) for group in rails.groups}
     theirs = [group for group in order.groups if group.name in known and not group.beside]
     if theirs and not _same_units(theirs, rails):
-        words["hosts_per_unit"] = max(_most(group) for group in theirs)
+        words["hosts_per_unit"] = max(_most_hosts(group) for group in theirs)
     others = [group for group in order.groups if group.name not in known]
-    alone = [_joining(order, group, choice) for group in others]
+    alone = [_joining_group(order, group, choice) for group in others]
     return words | ({"groups": alone} if alone else {})
 
 
-def _joining(order: Order, group: Group, choice: Choice) -> Words:
+def _joining_group(order: Order, group: Group, choice: Choice) -> Words:
     """Return a group of hosts on further networks only; without model and hosts if another network states it."""
     if not group.home:
         return group_words(order, group, choice, racks=False)
@@ -151,12 +151,12 @@ def group_words(order: Order, group: Group, choice: Choice, *, racks: bool = Tru
         words["beside"] = group.beside
     if (name := choice.classes.get(group.name)) is not None:
         words["class"] = name
-    return words | sharing(order, group)
+    return words | rails_per_tor(order, group)
 
 
-def wiring(order: Order) -> Words:
+def wiring_words(order: Order) -> Words:
     """Return the wiring of hosts to the ToRs of a unit."""
-    host = leading(order).hosts[0]
+    host = leading_group(order).hosts[0]
     tors = len(host.tors)
     per_tor = max(1, round(len(host.cables) / tors))
     if per_tor == host.nics:
@@ -170,12 +170,12 @@ def wiring(order: Order) -> Words:
     return words
 
 
-def sharing(order: Order, group: Group) -> Words:
+def rails_per_tor(order: Order, group: Group) -> Words:
     """Return the rails per ToR of a group other than the leading one, if it does not follow."""
-    lead, host = leading(order), group.hosts[0]
+    lead, host = leading_group(order), group.hosts[0]
     if group == lead:
         return {}
-    words, first = wiring(order), lead.hosts[0]
+    words, first = wiring_words(order), lead.hosts[0]
     of_rail = gcd(len(host.cables), len(first.cables) // first.nics)
     rails = len(host.cables) // of_rail
     per_tor = rails * of_rail // len(host.tors)
@@ -186,7 +186,7 @@ def sharing(order: Order, group: Group) -> Words:
 def hosts_words(order: Order, group: Group, *, named: bool = False, racks: bool = True) -> Words:
     """Return the hosts of a group; listed by name if requested, or if racks have different numbers of hosts."""
     hosts = [host.name for host in group.hosts]
-    racks = racks and wiring(order).get("wiring") == "rack"
+    racks = racks and wiring_words(order).get("wiring") == "rack"
     most = max(map(len, group.units.values()))
     if group.beside:
         return {
@@ -199,12 +199,12 @@ def hosts_words(order: Order, group: Group, *, named: bool = False, racks: bool 
             f"rack{number + 1:03d}": [host.name for host in each] for number, each in group.units.items()
         }
         return {"racks": listed if named or not even else len(listed), "hosts_per_rack": most}
-    if group != leading(order):
-        most = _most(group)
+    if group != leading_group(order):
+        most = _most_hosts(group)
     return {"hosts": hosts if named else len(hosts), "hosts_per_unit": most}
 
 
-def _most(group: Group) -> int:
+def _most_hosts(group: Group) -> int:
     """Return the largest number of hosts of a group behind one set of ToRs."""
     return max(Counter(tor for host in group.hosts for tor in host.tors).values())
 
@@ -223,14 +223,14 @@ def named_hosts(order: Order, section: Words) -> Words:
     }
 
 
-def rooms(order: Order, group: Group) -> list[int]:
+def unit_rooms(order: Order, group: Group) -> list[int]:
     """Return possible sizes of a unit for a group other than its present size, the likeliest first."""
     words = hosts_words(order, group)
     most = next(words[key] for key in ("hosts_per_unit", "hosts_per_rack") if key in words)
     return sorted((most + more for more in _MORE), key=lambda room: (-(room & -room), room))
 
 
-def ratios(found: Found, order: Order) -> list[float]:
+def uplink_ratios(found: Found, order: Order) -> list[float]:
     """Return ratios that result in the uplinks of the ToRs, if these differ between groups."""
     sums: dict[str, tuple[int, int]] = {}
     served = {name for group in order.groups for host in group.hosts for name in host.tors}
@@ -238,8 +238,8 @@ def ratios(found: Found, order: Order) -> list[float]:
         if name in served:
             cables = {cable.port: found.places[cable.peer].tier for cable in order.cables.get(name, ())}
             sums[name] = (
-                sum(_gbps(found, name, p) for p, of in cables.items() if of is Tier.HOST),
-                sum(_gbps(found, name, p) for p, of in cables.items() if of is Tier.SPINE),
+                sum(_port_speed(found, name, p) for p, of in cables.items() if of is Tier.HOST),
+                sum(_port_speed(found, name, p) for p, of in cables.items() if of is Tier.SPINE),
             )
     if len({up for _, up in sums.values()}) < 2:
         return []
@@ -248,12 +248,12 @@ def ratios(found: Found, order: Order) -> list[float]:
     return sorted({*(ratio for ratio in _RATIOS if low <= ratio <= 2 * high), *exact, round(high + 0.001, 3)})
 
 
-def _gbps(found: Found, name: str, port: str) -> int:
+def _port_speed(found: Found, name: str, port: str) -> int:
     speed = found.devices[name].reading.facts.get(f"interface[{port}]/speed_gbps")
     return speed if isinstance(speed, int) else 0
 
 
-def _tier(found: Found, order: Order, tier: Tier, names: list[str]) -> Words:
+def _tier_words(found: Found, order: Order, tier: Tier, names: list[str]) -> Words:
     words: Words = {}
     up = {Tier.TOR: Tier.SPINE, Tier.SPINE: Tier.CORE}.get(tier)
     uplinks = [[c for c in order.cables.get(name, ()) if found.places[c.peer].tier is up] for name in names]
@@ -280,7 +280,7 @@ def _tier(found: Found, order: Order, tier: Tier, names: list[str]) -> Words:
     if tier is Tier.CORE:
         words["count"] = max(map(len, order.cores.values()))
     if tier is Tier.TOR:
-        words |= _border(found, order)
+        words |= _border_words(found, order)
     return words
 
 
@@ -304,7 +304,7 @@ def ports_of(order: Order, uplinks: Mapping[str, Collection[str]]) -> dict[str, 
     return found
 
 
-def _border(found: Found, order: Order) -> Words:
+def _border_words(found: Found, order: Order) -> Words:
     """Return the border leaves of each plane, and their links to each spine."""
     leaves: Counter[int] = Counter()
     links = set()

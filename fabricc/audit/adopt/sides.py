@@ -35,12 +35,12 @@ class Sides:
     def most(self, path: str, devices: Iterable[Device] | None = None) -> Value | None:
         """Return the most common value of a fact on some devices, or on all switches."""
         stated = [each.reading.facts.get(path) for each in (self.switches if devices is None else devices)]
-        return _commonest(value for value in stated if value is not None)
+        return _most_common(value for value in stated if value is not None)
 
     def of_ports(self, leaf: str, devices: Iterable[Device]) -> Value | None:
         """What most ports that state a fact state, over some devices."""
         end = f"]/{leaf}"
-        return _commonest(
+        return _most_common(
             value
             for device in devices
             for path, value in device.reading.facts.items()
@@ -53,6 +53,6 @@ class Sides:
         return [str(address) for address in stated if address is not None]
 
 
-def _commonest(values: Iterable[Value]) -> Value | None:
+def _most_common(values: Iterable[Value]) -> Value | None:
     counted = Counter(values)
     return counted.most_common(1)[0][0] if counted else None

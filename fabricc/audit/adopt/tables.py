@@ -5,8 +5,8 @@ from __future__ import annotations
 from ipaddress import ip_interface, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.adopt.pools import Network, covering
-from fabricc.audit.adopt.trial import matched
+from fabricc.audit.adopt.pools import Network, covering_block
+from fabricc.audit.adopt.trial import match_switches
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import computed_name
 from fabricc.facts.device import Tier
@@ -36,17 +36,17 @@ def device_rows(compiled: Compiled, found: Found, order: Order) -> list[Row]:
     """A line for each switch that is called, numbered or addressed otherwise than it would be."""
     rows = []
     blocks = blocks_of(found, order)
-    for at, name in matched(compiled, order).items():
+    for at, name in match_switches(compiled, order).items():
         switch, computed = compiled.fabric.switch(at), computed_name(compiled.fabric, at)
         facts = found.devices[name].reading.facts
         row = {"name": name} if name != computed else {}
-        row |= _numbers(switch, facts, blocks.get(name, ("", "")))
+        row |= _number_row(switch, facts, blocks.get(name, ("", "")))
         if row:
             rows.append({"device": computed} | row)
     return rows
 
 
-def _numbers(switch: Switch, facts: Facts, blocks: tuple[str, str]) -> Row:
+def _number_row(switch: Switch, facts: Facts, blocks: tuple[str, str]) -> Row:
     row: Row = {}
     asn = facts.get("bgp/asn")
     if asn is not None and asn != switch.bgp.asn:
@@ -79,7 +79,7 @@ def blocks_of(found: Found, order: Order) -> dict[str, tuple[str, str]]:
             stated = found.devices[cable.peer].reading.facts.get(f"interface[{cable.peer_port}]/{family}")
             if stated is not None and (network := ip_interface(str(stated)).network).num_addresses == 2:
                 held.setdefault(cable.peer, []).append(network)
-        covers = {name: covering(networks) for name, networks in held.items()}
+        covers = {name: covering_block(networks) for name, networks in held.items()}
         length = min((cover.prefixlen for cover in covers.values()), default=0)
         for name in blocks:
             prefix = "bgp/aggregate["
@@ -91,7 +91,7 @@ def blocks_of(found: Found, order: Order) -> dict[str, tuple[str, str]]:
             told = [block for block in told if (":" in block) == bool(at)]
             if len(told) > 1:
                 told = [
-                    block for block in told if any(_within(each, block) for each in held.get(name, ())[:1])
+                    block for block in told if any(_is_within(each, block) for each in held.get(name, ())[:1])
                 ]
             if len(told) == 1:
                 blocks[name][at] = told[0]
@@ -100,14 +100,14 @@ def blocks_of(found: Found, order: Order) -> dict[str, tuple[str, str]]:
     return {name: (four, six) for name, (four, six) in blocks.items()}
 
 
-def _within(link: Network, block: str) -> bool:
+def _is_within(link: Network, block: str) -> bool:
     return ip_interface(f"{link.network_address}").ip in ip_network(block)
 
 
 def link_rows(compiled: Compiled, found: Found, order: Order) -> list[Row]:
     """A line for each link whose addresses are others, by the names of switches as they are given."""
     rows = []
-    names = matched(compiled, order)
+    names = match_switches(compiled, order)
     real = {compiled.fabric.name(at): name for at, name in names.items()}
     for at, name in names.items():
         switch = compiled.fabric.switch(at)
@@ -119,32 +119,32 @@ def link_rows(compiled: Compiled, found: Found, order: Order) -> list[Row]:
             row: Row = {}
             for family, own in (("ipv4", port.ipv4), ("ipv6", port.ipv6)):
                 stated = facts.get(f"interface[{port.name}]/{family}")
-                if stated is None or own is None or stated == own or not _alike(str(stated), own):
+                if stated is None or own is None or stated == own or not _same_length(str(stated), own):
                     continue
                 row[f"a_{family}"] = str(stated).partition("/")[0]
                 there = far.reading.facts.get(f"interface[{port.peer.port}]/{family}") if far else None
-                row[f"b_{family}"] = str(there).partition("/")[0] if there else _other(str(stated))
+                row[f"b_{family}"] = str(there).partition("/")[0] if there else _other_address(str(stated))
             if row:
                 ends = {"a_device": switch.name, "a_port": port.name, "b_device": port.peer.device}
                 rows.append(ends | {"b_port": port.peer.port} | row)
     return rows
 
 
-def _alike(address: str, planned: str) -> bool:
+def _same_length(address: str, planned: str) -> bool:
     """Return whether an address is in a subnet of the planned length."""
     return address.partition("/")[2] == planned.partition("/")[2]
 
 
-def _other(address: str) -> str:
+def _other_address(address: str) -> str:
     """Return the other address of a link with two addresses."""
     held = ip_interface(address)
     return next((str(each) for each in held.network.hosts() if each != held.ip), "")
 
 
-def misplaced(compiled: Compiled, order: Order) -> Iterator[Moved]:
+def misplaced_links(compiled: Compiled, order: Order) -> Iterator[Moved]:
     """Yield links that are on other ports than planned."""
     fabric = compiled.fabric
-    names = matched(compiled, order)
+    names = match_switches(compiled, order)
     real = {fabric.name(at): name for at, name in names.items()}
     for at, name in names.items():
         there: dict[str, list[str]] = {}

@@ -83,8 +83,8 @@ class Draft:
 
     def files(self) -> dict[str, str]:
         """Return file -> text."""
-        words, files = self._section("")
-        sections = {name: each._section(f"{name}-") for name, each in self.networks.items()}
+        words, files = self._section_words("")
+        sections = {name: each._section_words(f"{name}-") for name, each in self.networks.items()}
         if sections:
             words["networks"] = {name: section for name, (section, _) in sections.items()}
         accepted = {one["code"]: dict(one) for each in self.every() for one in each.accept}
@@ -98,12 +98,12 @@ class Draft:
             **({LOCK: self.lock} if self.lock else {}),
         }
 
-    def _section(self, before: str) -> tuple[dict[str, Any], dict[str, str]]:
+    def _section_words(self, before: str) -> tuple[dict[str, Any], dict[str, str]]:
         """Return the words with the tables that they name, and these tables and other files."""
         tables = {"devices": (before + DEVICES, self.devices), "links": (before + LINKS, self.links)}
         given = {key: name for key, (name, rows) in tables.items() if rows}
         words = dict(self.words) | ({"identities": given} if given else {})
-        return words, {**{name: _csv(rows) for name, rows in tables.values() if rows}, **self.more}
+        return words, {**{name: _format_csv(rows) for name, rows in tables.values() if rows}, **self.more}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,17 +151,17 @@ def _section_text(key: str, value: Any) -> str:
     """A section as people would write it: a line for each entry of a list, and why it is there."""
     if not (isinstance(value, list) and all(isinstance(each, dict) for each in value)):
         nested = isinstance(value, dict | list)
-        return _COMMENTS.get(key, "") + _yaml({key: value}, None if nested else False, _WIDTH)
-    entries = "".join(f"- {_yaml(each, True, _UNBROKEN)}" for each in value)
+        return _COMMENTS.get(key, "") + _format_yaml({key: value}, None if nested else False, _WIDTH)
+    entries = "".join(f"- {_format_yaml(each, True, _UNBROKEN)}" for each in value)
     return f"{_COMMENTS.get(key, '')}{key}:\n{entries}"
 
 
-def _yaml(value: Any, flow: bool | None, width: int) -> str:
+def _format_yaml(value: Any, flow: bool | None, width: int) -> str:
     text = yaml.safe_dump(value, sort_keys=False, default_flow_style=flow, width=width, allow_unicode=True)
     return str(text)
 
 
-def _csv(rows: Sequence[Mapping[str, str]]) -> str:
+def _format_csv(rows: Sequence[Mapping[str, str]]) -> str:
     columns = list(dict.fromkeys(key for row in rows for key in row))
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
@@ -181,12 +181,12 @@ def compiled_of(draft: Draft, folder: Path) -> Compiled:
     return compile_spec(folder / SPEC, ethernet_only=True)
 
 
-def errors(compiled: Compiled) -> list[str]:
+def error_codes(compiled: Compiled) -> list[str]:
     """Return the codes of errors that prevent a build."""
     return [found.code for found in compiled.diagnostics if found.severity is Severity.ERROR]
 
 
-def matched(compiled: Compiled, order: Order) -> dict[SwitchId, str]:
+def match_switches(compiled: Compiled, order: Order) -> dict[SwitchId, str]:
     """Return coordinates -> the existing switch, as far as plan and folder have the same number."""
     fabric = compiled.fabric
     tors: dict[tuple[int, int], list[SwitchId]] = {}
@@ -222,17 +222,17 @@ def planned_facts(device: Switch | Host) -> Facts:
     )
 
 
-def built(compiled: Compiled, found: Found) -> dict[str, dict[str, str]]:
+def built_files(compiled: Compiled, found: Found) -> dict[str, dict[str, str]]:
     """Return device of a network -> its built files; for a host those of this network."""
     planned: list[Switch | Host] = [*compiled.switches(), *compiled.hosts()]
     return {
         each.name: compiled.files(each) if isinstance(each, Switch) else host_files.render(each)
         for each in planned
-        if each.name in found.devices and _alike(each, found.devices[each.name])
+        if each.name in found.devices and _is_alike(each, found.devices[each.name])
     }
 
 
-def mismatches(files: Mapping[str, Mapping[str, str]], found: Found) -> dict[str, list[Mismatch]]:
+def find_mismatches(files: Mapping[str, Mapping[str, str]], found: Found) -> dict[str, list[Mismatch]]:
     """Return device -> differences between its built files and its facts, in files that the folder has."""
     told = {}
     for name, texts in files.items():
@@ -247,11 +247,11 @@ def mismatches(files: Mapping[str, Mapping[str, str]], found: Found) -> dict[str
     return told
 
 
-def _alike(planned: Switch | Host, device: Device) -> bool:
+def _is_alike(planned: Switch | Host, device: Device) -> bool:
     return isinstance(planned, Switch) == (device.kind is Kind.SWITCH)
 
 
-def distance(
+def trial_distance(
     compiled: Compiled, found: Found, order: Order, special: Collection[str] = ()
 ) -> tuple[int, float]:
     """Return the distance of a trial from the found fabric: errors, then differing facts on one device per kind.
@@ -261,9 +261,9 @@ def distance(
     A closer number counts less, so that thresholds show the direction in which to change a length.
     """
     if compiled.planned is None or not compiled.sound:
-        codes = errors(compiled)
+        codes = error_codes(compiled)
         return (len(codes) or 1) + _FAR * (not all(map(_OUTWARD.fullmatch, codes))), 0
-    at = matched(compiled, order)
+    at = match_switches(compiled, order)
     first: Counter[object] = Counter()
     total = 0.0
     for coordinates, name in at.items():
@@ -271,10 +271,10 @@ def distance(
         kind = (coordinates.tier, coordinates.plane, unit.group if unit else None)
         if not first[kind] or name in special:
             first[kind] += 1
-            total += _weight(compiled.fabric.switch(coordinates), found.devices[name])
+            total += _difference_weight(compiled.fabric.switch(coordinates), found.devices[name])
     for planned, host in first_hosts(compiled, order):
         if host.name in found.devices:
-            total += _weight(compiled.fabric.host(planned), found.devices[host.name])
+            total += _difference_weight(compiled.fabric.host(planned), found.devices[host.name])
     return 0, round(total, 4)
 
 
@@ -290,7 +290,7 @@ def first_hosts(compiled: Compiled, order: Order) -> Iterator[tuple[HostId, Foun
                 yield HostId(unit.coordinate, min(unit.hosts)), hosts[0]
 
 
-def _weight(planned: Switch | Host, device: Device) -> float:
+def _difference_weight(planned: Switch | Host, device: Device) -> float:
     total = 0.0
     for mismatch in compare(planned_facts(planned), device.reading):
         one, two = mismatch.planned, mismatch.found

@@ -8,10 +8,10 @@ from ipaddress import ip_interface, ip_network
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.audit.adopt.classes import congestion, priorities
-from fabricc.audit.adopt.out_of_band import several
-from fabricc.audit.adopt.pools import EVERY, POOLS, addressing, networks_of
-from fabricc.audit.adopt.segments import evpn
+from fabricc.audit.adopt.classes import infer_classes, infer_congestion
+from fabricc.audit.adopt.out_of_band import list_networks
+from fabricc.audit.adopt.pools import EVERY, POOLS, infer_addressing, networks_of
+from fabricc.audit.adopt.segments import infer_evpn
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.facts.device import Tier
 from fabricc.front.spec.networks import ADDRESSES, free_numbers
@@ -53,7 +53,7 @@ class Usual(NamedTuple):
     services: Mapping[str, Any] = MappingProxyType({})
 
 
-def usual(number: int, rails: Mapping[str, Any]) -> Usual:
+def network_defaults(number: int, rails: Mapping[str, Any]) -> Usual:
     """Return the defaults of a further network with a number, in addition to the words of the rails."""
     free = free_numbers(number, EVERY)
     pools = {key: value for (section, key), value in free.items() if section == "addressing"}
@@ -61,22 +61,22 @@ def usual(number: int, rails: Mapping[str, Any]) -> Usual:
     return Usual(pools, free["management", "network"], services)
 
 
-def settings(sides: Sides, found: Found, order: Order, usual: Usual) -> Words:
+def infer_settings(sides: Sides, found: Found, order: Order, usual: Usual) -> Words:
     """Return all settings of a spec except the shape: those that do not depend on cabling."""
     words: Words = {
-        "evpn": evpn(found, order),
-        "priorities": priorities(sides),
-        "congestion": congestion(sides),
-        "addressing": addressing(sides, usual.pools),
-        "routing": routing(sides, found, order),
+        "evpn": infer_evpn(found, order),
+        "priorities": infer_classes(sides),
+        "congestion": infer_congestion(sides),
+        "addressing": infer_addressing(sides, usual.pools),
+        "routing": infer_routing(sides, found, order),
         "load_balancing": _load_balancing(sides),
-        "management": management(sides, usual, several(found, order)),
-        "mtu": _mtu(sides),
+        "management": infer_management(sides, usual, list_networks(found, order)),
+        "mtu": _mtu_words(sides),
     }
     return {key: value for key, value in words.items() if value}
 
 
-def routing(sides: Sides, found: Found, order: Order) -> Words:
+def infer_routing(sides: Sides, found: Found, order: Order) -> Words:
     """Return BGP settings: ASNs, timers, BFD."""
     words: Words = {}
     asns = {name: device.reading.facts.get("bgp/asn") for name, device in found.devices.items()}
@@ -113,7 +113,7 @@ def _load_balancing(sides: Sides) -> Words:
     return words
 
 
-def management(sides: Sides, usual: Usual, networks: list[Words]) -> Words:
+def infer_management(sides: Sides, usual: Usual, networks: list[Words]) -> Words:
     """Return the out-of-band network and its services."""
     addresses = sides.management_addresses()
     counted = Counter(str(ip_interface(each).network) for each in addresses if "/" in each)
@@ -135,9 +135,12 @@ def management(sides: Sides, usual: Usual, networks: list[Words]) -> Words:
             words[kind] = str(value).split(",")
     servers, key = sides.most("management/tacacs/servers"), sides.most("management/tacacs/secret")
     if servers is not None:
-        words["tacacs"] = {"servers": str(servers).split(","), "key": {"secret": _secret(key, "tacacs")}}
+        words["tacacs"] = {
+            "servers": str(servers).split(","),
+            "key": {"secret": _secret_words(key, "tacacs")},
+        }
     if (community := sides.most("management/snmp/secret")) is not None:
-        words["snmp"] = {"community": {"secret": _secret(community, "snmp")}} | {
+        words["snmp"] = {"community": {"secret": _secret_words(community, "snmp")}} | {
             kind: value
             for kind in ("location", "contact")
             if (value := sides.most(f"management/snmp/{kind}"))
@@ -147,7 +150,7 @@ def management(sides: Sides, usual: Usual, networks: list[Words]) -> Words:
     interval = sides.most("lldp/interval_s")
     if interval is not None and interval != 30:
         words["lldp"] = {"interval_s": interval}
-    if users := _users(sides.switches):
+    if users := _user_words(sides.switches):
         words["users"] = users
     return {key: value for key, value in words.items() if value != usual.services.get(key)}
 
@@ -159,11 +162,11 @@ def _free_network(sides: Sides, usual: Usual) -> str:
     return next(each for each in networks if not any(map(ip_network(each).overlaps, taken)))
 
 
-def _secret(value: Value | None, usual: str) -> str:
+def _secret_words(value: Value | None, usual: str) -> str:
     return str(value).removeprefix(SECRET_PREFIX) if str(value).startswith(SECRET_PREFIX) else usual
 
 
-def _users(devices: Iterable[Device]) -> list[Words]:
+def _user_words(devices: Iterable[Device]) -> list[Words]:
     keys: dict[str, str] = {}
     for device in devices:
         for path, value in device.reading.facts.items():
@@ -172,7 +175,7 @@ def _users(devices: Iterable[Device]) -> list[Words]:
     return [{"name": name, "ssh_key": key} for name, key in sorted(keys.items())]
 
 
-def _mtu(sides: Sides) -> Words:
+def _mtu_words(sides: Sides) -> Words:
     words: Words = {}
     for key, devices, usual in (
         ("host", sides.hosts, _USUAL_MTU),

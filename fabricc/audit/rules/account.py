@@ -58,7 +58,7 @@ class Account(NamedTuple):
     why: str
 
 
-def accounts(answers: Mapping[Answers, int], told: Iterable[Finding]) -> list[Account]:
+def account_topics(answers: Mapping[Answers, int], told: Iterable[Finding]) -> list[Account]:
     """Return an account of each topic that applies to a switch or has a finding."""
     findings = Counter(_CODES.get(each.code) for each in told)
     found = []

@@ -155,7 +155,7 @@ def session_roles(
     return roles
 
 
-def vote(statement: Statement, near: Mapping[tuple[str, str], str]) -> tuple[Said, bool]:
+def vote_of(statement: Statement, near: Mapping[tuple[str, str], str]) -> tuple[Said, bool]:
     """Return the votes of a device without its own values, and whether few of its ports or sessions deviate."""
     device = tuple(
         (path, value)
@@ -163,11 +163,11 @@ def vote(statement: Statement, near: Mapping[tuple[str, str], str]) -> tuple[Sai
         if path.startswith(_DEVICE) and (not path.startswith(MAPS) or path.count("/") < _DETAIL)
     )
     leading = tuple([(near.get(key), ":" in key[1]) for key in statement.sessions])
-    roles, mixed = statement.once((vote, leading), lambda: _vote(statement, near))
+    roles, mixed = statement.once((vote_of, leading), lambda: _port_votes(statement, near))
     return Said(kind_of(statement), device, roles), mixed
 
 
-def _vote(statement: Statement, near: Mapping[tuple[str, str], str]) -> tuple[Votes, bool]:
+def _port_votes(statement: Statement, near: Mapping[tuple[str, str], str]) -> tuple[Votes, bool]:
     """Return the votes of its ports and sessions."""
     every = {
         role: [port_says(statement, port, role) for port in ports]
@@ -175,8 +175,10 @@ def _vote(statement: Statement, near: Mapping[tuple[str, str], str]) -> tuple[Vo
     }
     for role, keys in session_roles(statement, near).items():
         every[role] = [session_says(statement, key) for key in keys]
-    counted = {role: (len(says), _counts(says)) for role, says in every.items()}
-    roles = tuple((role, number, _most(number, counts)) for role, (number, counts) in counted.items())
+    counted = {role: (len(says), _count_values(says)) for role, says in every.items()}
+    roles = tuple(
+        (role, number, _most_common_values(number, counts)) for role, (number, counts) in counted.items()
+    )
     mixed = any(
         _odd_one_out(values, number) for number, counts in counted.values() for values in counts.values()
     )
@@ -190,21 +192,21 @@ def session_says(statement: Statement, key: tuple[str, str]) -> dict[str, Value]
 
 def port_says(statement: Statement, port: str, role: Role) -> dict[str, Value]:
     """Return the statements about a port that are compared; for an unknown far end only those about losslessness."""
-    compared = _lossless if role[1:2] in (("bridged",), ("routed",)) else _compared
+    compared = _is_lossless_leaf if role[1:2] in (("bridged",), ("routed",)) else _is_compared
     return {leaf: v for leaf, v in statement.ports.get(port, {}).items() if compared(leaf)}
 
 
 @lru_cache(maxsize=1 << 12)
-def _lossless(leaf: str) -> bool:
+def _is_lossless_leaf(leaf: str) -> bool:
     return leaf.startswith(_PORT) and not leaf.startswith(_USE)
 
 
 @lru_cache(maxsize=1 << 12)
-def _compared(leaf: str) -> bool:
+def _is_compared(leaf: str) -> bool:
     return leaf.startswith(_PORT)
 
 
-def _counts(says: list[dict[str, Value]]) -> dict[str, Counter[Value]]:
+def _count_values(says: list[dict[str, Value]]) -> dict[str, Counter[Value]]:
     """Return for each leaf how many ports have each value."""
     counts: dict[str, Counter[Value]] = {}
     for each, times in Counter(tuple(each.items()) for each in says).items():
@@ -216,10 +218,12 @@ def _counts(says: list[dict[str, Value]]) -> dict[str, Counter[Value]]:
 def _odd_one_out(values: Counter[Value], number: int) -> bool:
     """Return whether only a few ports or sessions have another value than nearly all, none, or as the only ones one."""
     most = values.most_common(1)[0][1]
-    return most < number and overwhelming(max(most, number - values.total()), number)
+    return most < number and is_overwhelming(max(most, number - values.total()), number)
 
 
-def _most(number: int, counts: Mapping[str, Counter[Value]]) -> tuple[tuple[str, Value, int], ...]:
+def _most_common_values(
+    number: int, counts: Mapping[str, Counter[Value]]
+) -> tuple[tuple[str, Value, int], ...]:
     """Return for each leaf the most common value and how many have it."""
     found = []
     for leaf, values in counts.items():
@@ -229,7 +233,7 @@ def _most(number: int, counts: Mapping[str, Counter[Value]]) -> tuple[tuple[str,
     return tuple(found)
 
 
-def overwhelming(most: int, every: int) -> bool:
+def is_overwhelming(most: int, every: int) -> bool:
     """Return whether `most` of `every` is enough to expect the value everywhere."""
     odd = every - most
     return (most >= LEAST and odd <= max(1, every // _ODD)) or (every == 4 and most == 3)
@@ -243,11 +247,11 @@ def odd_devices(ballot: Ballot) -> dict[str, list[Expected]]:
     found: dict[str, list[Expected]] = {}
     few: list[dict[Said, list[str]]] = []
     for kind, votes in ballot.votes.items():
-        expected = _expected(kind, votes)
+        expected = _expected_values(kind, votes)
         if expected.size < _FEW and kind[1] is not Tier.HOST:
             few.append(votes)
         for said, names in votes.items():
-            differs = _differs(said, expected)
+            differs = _has_difference(said, expected)
             uneven = [
                 leaf in expected.roles.get(role, ())
                 for role, ports, leaves in said.roles
@@ -261,15 +265,17 @@ def odd_devices(ballot: Ballot) -> dict[str, list[Expected]]:
     for votes in few:
         mates = [(_of_switch(said), names) for said, names in votes.items()]
         system, _, model = mates[0][0].kind
-        expected = _disputed(_expected((system, Tier.OTHER, model), every[system, Tier.OTHER, model]), mates)
+        expected = _disputed_values(
+            _expected_values((system, Tier.OTHER, model), every[system, Tier.OTHER, model]), mates
+        )
         for said, names in mates:
-            if _differs(said, expected):
+            if _has_difference(said, expected):
                 for name in names:
                     found.setdefault(name, []).append(expected)
     return found
 
 
-def _disputed(expected: Expected, mates: Iterable[tuple[Said, list[str]]]) -> Expected:
+def _disputed_values(expected: Expected, mates: Iterable[tuple[Said, list[str]]]) -> Expected:
     """Return the values expected by all tiers on which the few devices of one tier disagree."""
     device = [dict(said.device) for said, _ in mates]
     ports = [{leaf: v for *_, leaves in said.roles for leaf, v, _ in leaves} for said, _ in mates]
@@ -297,7 +303,7 @@ class Expected(NamedTuple):
     witness: str
 
 
-def _expected(kind: Kind, votes: Mapping[Said, list[str]]) -> Expected:
+def _expected_values(kind: Kind, votes: Mapping[Said, list[str]]) -> Expected:
     size = sum(map(len, votes.values()))
     paths: dict[str, Counter[Value]] = {}
     holders: Counter[Role] = Counter()
@@ -317,17 +323,17 @@ def _expected(kind: Kind, votes: Mapping[Said, list[str]]) -> Expected:
     for path, values in paths.items():
         most, times = values.most_common(1)[0]
         silent = size - values.total()
-        if overwhelming(times, size):
+        if is_overwhelming(times, size):
             device[path] = most, times
-        elif silent >= LEAST and overwhelming(silent, size) and _forbidden(path):
+        elif silent >= LEAST and is_overwhelming(silent, size) and _counts_alone(path):
             device[path] = None, silent
     of_roles: dict[Role, dict[str, tuple[Value, str]]] = {}
     for (role, leaf), values in leaves.items():
         most, times = values.most_common(1)[0]
-        if overwhelming(times, holders[role]):
-            of_roles.setdefault(role, {})[leaf] = most, peers(times, kind)
-        elif 1 < times == holders[role] < _FEW and overwhelming(alike[role, leaf], members[role]):
-            who = f"{alike[role, leaf]} of {members[role]} such {role[0]}s of {peers(times, kind)}"
+        if is_overwhelming(times, holders[role]):
+            of_roles.setdefault(role, {})[leaf] = most, describe_peers(times, kind)
+        elif 1 < times == holders[role] < _FEW and is_overwhelming(alike[role, leaf], members[role]):
+            who = f"{alike[role, leaf]} of {members[role]} such {role[0]}s of {describe_peers(times, kind)}"
             of_roles.setdefault(role, {})[leaf] = most, who
     for role, number in members.items():
         if number == 1 and (kin := _without_headroom(role, members)):
@@ -340,25 +346,25 @@ def _without_headroom(role: Role, members: Mapping[Role, int]) -> Role | None:
     """The kind of port that a lone one would be of if it stated for how long a cable its headroom is."""
     if role[0] != "port" or role[_CABLE]:
         return None
-    kin = [each for each in members if each[0] == "port" and each[_CABLE] and _uncabled(each) == role]
+    kin = [each for each in members if each[0] == "port" and each[_CABLE] and _without_cable(each) == role]
     return kin[0] if len(kin) == 1 and members[kin[0]] >= LEAST else None
 
 
-def _uncabled(role: Role) -> Role:
+def _without_cable(role: Role) -> Role:
     return (*role[:_CABLE], "", *role[_CABLE + 1 :])
 
 
-def _forbidden(path: str) -> bool:
+def _counts_alone(path: str) -> bool:
     """Return whether a statement that no other device makes counts: the others have a default there."""
     return path.startswith(("qos/", "watchdog/", "pool/", "bgp/m", "trimming/", "load_balancing/"))
 
 
-def peers(number: int, kind: Kind) -> str:
+def describe_peers(number: int, kind: Kind) -> str:
     """Return a number of devices of a kind, in words."""
     return f"{number:,} {_MANY.get(kind[1], 'switches')}"
 
 
-def _differs(said: Said, expected: Expected) -> bool:
+def _has_difference(said: Said, expected: Expected) -> bool:
     says = dict(said.device)
     if any(says.get(path) != value for path, (value, _) in expected.device.items()):
         return True

@@ -81,7 +81,7 @@ def designs_of(statement: Statement) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def unlinked(devices: Mapping[str, Device], links: Iterable[Link]) -> Iterator[Finding]:
+def report_unlinked(devices: Mapping[str, Device], links: Iterable[Link]) -> Iterator[Finding]:
     """Report that some of several switches have no known link: no end, tier or path is compared there."""
     linked = {end.device for link in links for end in (link.a, link.b)}
     switches = [device for device in devices.values() if device.kind is Kind.SWITCH]
@@ -97,7 +97,7 @@ def unlinked(devices: Mapping[str, Device], links: Iterable[Link]) -> Iterator[F
         yield Finding(UNLINKED, message, "", 0, "unlinked", Severity.NOTE, remedy)
 
 
-def lossy(devices: Mapping[str, Device]) -> Iterator[Finding]:
+def report_lossy(devices: Mapping[str, Device]) -> Iterator[Finding]:
     """Report that no switch of the folder has PFC, so that nothing here is lossless."""
     switches = [device for device in devices.values() if device.kind is Kind.SWITCH]
     if switches:
@@ -109,7 +109,7 @@ def lossy(devices: Mapping[str, Device]) -> Iterator[Finding]:
         yield Finding(LOSSY, message, "", 0, "lossy", Severity.NOTE, remedy)
 
 
-def ratios(
+def report_ratios(
     switches: Iterable[SwitchDigest], tiers: Mapping[str, Tier], devices: Mapping[str, Device]
 ) -> Iterator[Finding]:
     """Report the capacity down and up of each tier, if the speed of every link is known."""

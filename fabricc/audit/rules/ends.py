@@ -16,9 +16,9 @@ from fabricc.base.values import dataclass
 from fabricc.facts.device import Kind, Tier
 from fabricc.facts.frame import PORT
 from fabricc.facts.packed import Shared
-from fabricc.proof.invariants.view import priorities, sibling
-from fabricc.rules.classes import marks, queue_of
-from fabricc.rules.findings import beside, finding_at, line_of
+from fabricc.proof.invariants.view import parse_priorities, sibling_address
+from fabricc.rules.classes import marks_packets, queue_of
+from fabricc.rules.findings import finding_at, line_of, nearest_shared_fact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -93,38 +93,39 @@ def ends_of(statement: Statement) -> Ends:
     for port in statement.fars:
         if texts := statement.addresses.get(statement.carrier(port)):
             addresses[port] = tuple(texts)
-    return Ends(statement.once(ends_of, lambda: _said(statement)), addresses)
+    return Ends(statement.once(ends_of, lambda: _ends_of(statement)), addresses)
 
 
-def _said(statement: Statement) -> Shared[str, EndSaid]:
+def _ends_of(statement: Statement) -> Shared[str, EndSaid]:
     alike: dict[EndSaid, EndSaid] = {}
     tells = statement.tells_quality
     bundles = any("bundle" in says for says in statement.ports.values())
-    said = {port: _end(statement, port, tells, bundles) for port in statement.fars}
+    said = {port: _end_values(statement, port, tells, bundles) for port in statement.fars}
     return Shared({port: alike.setdefault(end, end) for port, end in said.items()})
 
 
-def _end(statement: Statement, port: str, tells: bool, bundles: bool) -> EndSaid:
-    def said(leaf: str) -> Value | None:
+def _end_values(statement: Statement, port: str, tells: bool, bundles: bool) -> EndSaid:
+    def value_of(leaf: str) -> Value | None:
         return statement.of(port, leaf)
 
-    def bridged(leaf: str) -> Value | None:
+    def bundle_value(leaf: str) -> Value | None:
         """Return the value of a member's bundle: its own lines count only without a bundle."""
         carrier = statement.carrier(port) if bundles else port
-        return said(leaf) if carrier == port else statement.ports.get(carrier, {}).get(leaf)
+        return value_of(leaf) if carrier == port else statement.ports.get(carrier, {}).get(leaf)
 
-    pfc = said("pfc")
-    lossless = priorities(pfc)
+    pfc = value_of("pfc")
+    lossless = parse_priorities(pfc)
     queues = [queue_of(statement, each) for each in lossless]
-    marked = [queue for queue in queues if marks(statement, port, queue)]
-    member = None if not bundles else "a member" if said("bundle") is not None else "no member"
+    marked = [queue for queue in queues if marks_packets(statement, port, queue)]
+    member = None if not bundles else "a member" if value_of("bundle") is not None else "no member"
     host = statement.device.kind is Kind.HOST
     return EndSaid(
-        said("mtu"), said("speed_gbps"), said("fec"), said("autoneg"),
+        value_of("mtu"), value_of("speed_gbps"), value_of("fec"), value_of("autoneg"),
         (str(pfc) if lossless else "none") if pfc is not None or tells else None,
-        said("trust") if tells and not host else None,
-        ",".join(map(str, marked)) or "none" if lossless and not host else None, bridged("switchport"),
-        bridged("access_vlan"), bridged("native_vlan"), _in_order(bridged("vlans")), member, said("enabled") == "false",
+        value_of("trust") if tells and not host else None,
+        ",".join(map(str, marked)) or "none" if lossless and not host else None, bundle_value("switchport"),
+        bundle_value("access_vlan"), bundle_value("native_vlan"), _in_order(bundle_value("vlans")), member,
+            value_of("enabled") == "false",
     )  # fmt: skip
 
 
@@ -181,12 +182,12 @@ def end_findings(a: Side, b: Side, votes: Votes) -> Iterator[Finding]:
                 continue  # the other end alone decides
             if name == "mtu" and _host_sends_less(a, b):
                 continue
-            odd, right = _odd(a, b, name, votes)
-            yield _differ(odd, right, name)
-    yield from _subnets(a, b)
+            odd, right = _odd_end_first(a, b, name, votes)
+            yield _difference_finding(odd, right, name)
+    yield from _check_subnets(a, b)
 
 
-def _odd(a: Side, b: Side, name: str, votes: Votes) -> tuple[Side, Side]:
+def _odd_end_first(a: Side, b: Side, name: str, votes: Votes) -> tuple[Side, Side]:
     """Return the end with the rarer value first; if both are as common, the end without a value."""
     mine = votes.of(a.tiers, name, getattr(a.said, name))
     other = votes.of(b.tiers, name, getattr(b.said, name))
@@ -194,7 +195,7 @@ def _odd(a: Side, b: Side, name: str, votes: Votes) -> tuple[Side, Side]:
     return (b, a) if other < mine or nothing else (a, b)
 
 
-def _differ(odd: Side, right: Side, name: str) -> Finding:
+def _difference_finding(odd: Side, right: Side, name: str) -> Finding:
     mine, other = getattr(odd.said, name), getattr(right.said, name)
     message = (
         f"{odd.device.name} {odd.end.port}: {_WORDS[name]} {mine}, at the other end of the link "
@@ -203,17 +204,17 @@ def _differ(odd: Side, right: Side, name: str) -> Finding:
     code = BRIDGED if name in ("native_vlan", "vlans", "access_vlan", "switchport", "bundle") else DIFFER
     leaf = "queue" if name == "marked" else name
     severity = Severity.WARNING if name in _WARNINGS else Severity.ERROR
-    paths = (*_spelled(odd, leaf), *_spelled(odd, "description"))
-    facts, other_paths = odd.device.reading.facts, _spelled(right, leaf)
-    stated = any(path in facts for path in _spelled(odd, leaf))
+    paths = (*_fact_paths(odd, leaf), *_fact_paths(odd, "description"))
+    facts, other_paths = odd.device.reading.facts, _fact_paths(right, leaf)
+    stated = any(path in facts for path in _fact_paths(odd, leaf))
     like = "" if stated else next(filter(None, (line_of(right.device, path) for path in other_paths)), "")
     if like and odd.device.system == right.device.system:
         said = next(path for path in other_paths if line_of(right.device, path))
-        paths = (*_spelled(odd, leaf), beside(odd.device, odd.path(""), right.device, said))
+        paths = (*_fact_paths(odd, leaf), nearest_shared_fact(odd.device, odd.path(""), right.device, said))
     return finding_at(code, odd.device, paths, message, f"link {name}", severity, _REMEDY, like=like)
 
 
-def _spelled(side: Side, leaf: str) -> tuple[str, ...]:
+def _fact_paths(side: Side, leaf: str) -> tuple[str, ...]:
     """Return paths of a fact of a port: its own, that of the port below it, that of its bundle."""
     facts = side.device.reading.facts
     base = side.end.port.rpartition(".")[0]
@@ -237,11 +238,11 @@ def _host_sends_less(a: Side, b: Side) -> bool:
     return host.tiers[0] is Tier.HOST and isinstance(mine, int) and isinstance(other, int) and mine < other
 
 
-def _subnets(a: Side, b: Side) -> Iterator[Finding]:
+def _check_subnets(a: Side, b: Side) -> Iterator[Finding]:
     """Report ends whose addresses are not two different ones of one subnet."""
-    if len(a.addresses) == len(b.addresses) == 1 and sibling(a.addresses[0]):
+    if len(a.addresses) == len(b.addresses) == 1 and sibling_address(a.addresses[0]):
         its, _, length = b.addresses[0].partition("/")
-        if its == sibling(a.addresses[0]) and a.addresses[0].endswith(f"/{length}"):
+        if its == sibling_address(a.addresses[0]) and a.addresses[0].endswith(f"/{length}"):
             return
     for version in (4, 6):
         mine, other = _of_version(a.addresses, version), _of_version(b.addresses, version)
@@ -263,10 +264,10 @@ def _subnets(a: Side, b: Side) -> Iterator[Finding]:
         message = f"{where}: {what}"
         remedy = "Give both ends of the link addresses of one subnet."
         yield finding_at(
-            ADDRESSES, a.device, _spelled(a, leaf), message, "link addresses", Severity.ERROR, remedy
+            ADDRESSES, a.device, _fact_paths(a, leaf), message, "link addresses", Severity.ERROR, remedy
         )
         yield finding_at(
-            ADDRESSES, b.device, _spelled(b, leaf), message, "link addresses", Severity.ERROR, remedy
+            ADDRESSES, b.device, _fact_paths(b, leaf), message, "link addresses", Severity.ERROR, remedy
         )
 
 
@@ -282,7 +283,7 @@ def _of_version(texts: Iterable[str], version: int) -> list[IPv4Interface | IPv6
     return found
 
 
-def side(
+def side_of(
     end: End, far: End, devices: Mapping[str, Device], ends: Mapping[str, Ends], tiers: Mapping[str, Tier]
 ) -> Side | None:
     """Return one end of a link; None if the folder lacks its device."""

@@ -15,7 +15,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
 from fabricc.facts.statement import scope_of, session_path
 from fabricc.rules.findings import finding_at
-from fabricc.rules.sessions import opposite
+from fabricc.rules.sessions import opposite_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -52,7 +52,7 @@ class Meeting:
     shared: set[str] = field(default_factory=set)
     alone: set[bytes] = field(default_factory=set)
 
-    def meet(self) -> None:
+    def match_sessions(self) -> None:
         """Find the owner of each address, and sessions whose digests match."""
         for name, each in self.sessions.items():
             alone = (name,)
@@ -65,21 +65,21 @@ class Meeting:
                     self.shared.add(address)
             self.alone.symmetric_difference_update(each.accords.values())
 
-    def doubtful(self) -> Iterator[Peer]:
+    def unmatched_peers(self) -> Iterator[Peer]:
         """Yield the ends of sessions without evidence that both agree, except those that are shut."""
         for name in sorted(self.sessions):
             each = self.sessions[name]
             if self.alone or self.shared or len(each.accords) < len(each.said):
                 for key, said in each.said.items():
-                    if said.enabled and not self._agreed(each, key):
+                    if said.enabled and not self._is_agreed(each, key):
                         yield Peer(name, key)
 
-    def _agreed(self, sessions: Sessions, key: Key) -> bool:
+    def _is_agreed(self, sessions: Sessions, key: Key) -> bool:
         """Return whether the only owner of the neighbor's address states the same about the session."""
         accord = sessions.accords.get(key)
         if accord is None or accord in self.alone:
             return False
-        return not self.shared or not (key[1] in self.shared or opposite(key[1]) in self.shared)
+        return not self.shared or not (key[1] in self.shared or opposite_address(key[1]) in self.shared)
 
     def said(self, peer: Peer) -> Said:
         """Return the statements of an end."""
@@ -92,9 +92,9 @@ class Meeting:
     def settled(self, device: str, vrf: str) -> bool:
         """Return whether a device agrees with some neighbor in a routing instance."""
         each = self.sessions[device]
-        return any(key[0] == vrf and self._agreed(each, key) for key in each.accords)
+        return any(key[0] == vrf and self._is_agreed(each, key) for key in each.accords)
 
-    def detects(self, device: str) -> bool:
+    def has_bfd(self, device: str) -> bool:
         """Return whether a device runs BFD on some session."""
         return any(said.bfd == "true" for said in self.sessions[device].said.values())
 
@@ -110,34 +110,34 @@ class Meeting:
             device, port = far
             if device not in self.sessions:
                 return None
-            return self._named(device, vrf, (port,)) or device
+            return self._find_peer(device, vrf, (port,)) or device
         devices = [each for each in self.owners.get(neighbour, ()) if each != peer.device]
         linked = self.far(peer.device, self.near(peer))
         if linked is not None and linked.device in devices:
             devices = [linked.device]  # another fabric of the folder may have the same addresses
-        found = [self._end(peer, device) for device in devices]
+        found = [self._end_on(peer, device) for device in devices]
         ends = [each for each in found if isinstance(each, Peer)]
         if len(ends) > 1:
             remote = self.said(peer).remote
             ends.sort(key=lambda each: self.said(each).asn != remote)
         return ends[0] if ends else devices[0] if len(devices) == 1 else None
 
-    def _end(self, peer: Peer, device: str) -> Peer | str:
+    def _end_on(self, peer: Peer, device: str) -> Peer | str:
         """Return the other end on the device that has the address; the device if it has none."""
         vrf, neighbour = peer.key
         mine, near = self.sessions[peer.device].addresses, self.near(peer)
-        first = opposite(neighbour)
-        if first in mine and (found := self._named(device, vrf, (first,))):
+        first = opposite_address(neighbour)
+        if first in mine and (found := self._find_peer(device, vrf, (first,))):
             return found
         there = self.sessions[device]
         kin = sorted({key[1] for key in there.said if key[1] in mine and bool(there.near[key]) == bool(near)})
         kin = [each for each in kin if (":" in each) == (":" in neighbour)]
-        found = self._named(device, vrf, kin)
+        found = self._find_peer(device, vrf, kin)
         if found is None and near and (far := self.far(peer.device, near)) and far.device == device:
-            found = self._named(device, vrf, (far.port,))  # this end by address, that end by its port
+            found = self._find_peer(device, vrf, (far.port,))  # this end by address, that end by its port
         return found or device
 
-    def _named(self, device: str, vrf: str, neighbours: tuple[str, ...] | list[str]) -> Peer | None:
+    def _find_peer(self, device: str, vrf: str, neighbours: tuple[str, ...] | list[str]) -> Peer | None:
         said = self.sessions[device].said
         for neighbour in neighbours:
             if (vrf, neighbour) in said:
@@ -150,10 +150,10 @@ class Meeting:
     def taken(self, device: str, by: str) -> bool:
         """Return whether a device accepts sessions from another one's addresses without naming them."""
         ranges = self.sessions[device].listens
-        return any(_within(address, each) for each in ranges for address in self.sessions[by].addresses)
+        return any(_is_within(address, each) for each in ranges for address in self.sessions[by].addresses)
 
 
-def _within(address: str, network: str) -> bool:
+def _is_within(address: str, network: str) -> bool:
     try:
         return ip_address(address) in ip_network(network, strict=False)
     except ValueError:
@@ -165,21 +165,21 @@ def session_findings(meeting: Meeting, devices: Mapping[str, Device]) -> Iterato
     pairs: list[tuple[Peer, Peer, bool, list[str]]] = []
     disagree: Counter[tuple[str, str]] = Counter()
     agree: set[tuple[str, str]] = set()
-    for peer in meeting.doubtful():
+    for peer in meeting.unmatched_peers():
         other = meeting.other(peer)
         if isinstance(other, Peer):
             mine, its = meeting.said(peer), meeting.said(other)
-            if right := _expects(mine.remote, its.asn, mine.asn):
+            if right := _expects_asn(mine.remote, its.asn, mine.asn):
                 agree.add((other.device, other.key[0]))
             else:
                 disagree[other.device, other.key[0]] += 1
-            unlike = _unlike(mine, its)
+            unlike = _unlike_leaves(mine, its)
             if not right or unlike:
                 pairs.append((peer, other, right, unlike))
         elif isinstance(other, str):
             yield from _one_sided(meeting, peer, other, devices)
         else:
-            yield from _nobody(meeting, peer, devices)
+            yield from _report_nobody(meeting, peer, devices)
     guilty = {
         at for at, times in disagree.items() if times > 1 and at not in agree and not meeting.settled(*at)
     }  # its own number is wrong, not the statement of each neighbor
@@ -195,7 +195,7 @@ def session_findings(meeting: Meeting, devices: Mapping[str, Device]) -> Iterato
             yield from _differences(meeting, peer, other, unlike, devices)
 
 
-def _expects(remote: Value | None, asn: int | None, own: int | None) -> bool:
+def _expects_asn(remote: Value | None, asn: int | None, own: int | None) -> bool:
     """Return whether the AS number that one end expects is that of the other."""
     if remote is None or asn is None:
         return True
@@ -204,14 +204,14 @@ def _expects(remote: Value | None, asn: int | None, own: int | None) -> bool:
     return remote == asn
 
 
-def _called(peer: Peer) -> str:
+def _peer_name(peer: Peer) -> str:
     vrf, neighbour = peer.key
     return f"{peer.device}: neighbour {neighbour}" + (f" of VRF {vrf}" if vrf else "")
 
 
 def _wrong_number(meeting: Meeting, peer: Peer, other: Peer, devices: Mapping[str, Device]) -> Finding:
     named, has = meeting.said(peer).remote, meeting.said(other).asn
-    message = f"{_called(peer)} is to have AS {named}, {other.device} has AS {has}: no session comes up"
+    message = f"{_peer_name(peer)} is to have AS {named}, {other.device} has AS {has}: no session comes up"
     at = [session_path(peer.key, leaf) for leaf in ("remote_asn", "remote_kind")]
     return finding_at(
         SESSION, devices[peer.device], at, message, "session AS", remedy="Name the AS number of the far end."
@@ -242,7 +242,7 @@ def _one_sided(meeting: Meeting, peer: Peer, other: str, devices: Mapping[str, D
     yield finding_at(SESSION, devices[other], paths, message, "session one end", severity, remedy)
 
 
-def _nobody(meeting: Meeting, peer: Peer, devices: Mapping[str, Device]) -> Iterator[Finding]:
+def _report_nobody(meeting: Meeting, peer: Peer, devices: Mapping[str, Device]) -> Iterator[Finding]:
     """Report a neighbor in the subnet of a link whose other end is in the folder with another address."""
     near = meeting.near(peer)
     far = meeting.far(peer.device, near)
@@ -253,14 +253,14 @@ def _nobody(meeting: Meeting, peer: Peer, devices: Mapping[str, Device]) -> Iter
     address = facts.get(f"interface[{far[1]}]/{family}")
     if address is None:
         return
-    message = f"{_called(peer)} is on the link to {far[0]}, whose end ({far[1]}) has {address}"
+    message = f"{_peer_name(peer)} is on the link to {far[0]}, whose end ({far[1]}) has {address}"
     at = session_path(peer.key, "remote_asn")
     yield finding_at(
         SESSION, devices[peer.device], at, message, "session address", remedy="Name the far end's address."
     )
 
 
-def _unlike(mine: Said, its: Said) -> list[str]:
+def _unlike_leaves(mine: Said, its: Said) -> list[str]:
     """Return statements of two ends of a session that differ; nothing more if the other end has shut it."""
     if not its.enabled:
         return ["enabled"]
@@ -281,7 +281,7 @@ def _differences(
 
     def finding(one: Peer, leaves: tuple[str, ...], what: str, group: str, severity: Severity) -> Finding:
         paths = [path for leaf in leaves for path in (session_path(one.key, leaf), f"bgp/{leaf}")]
-        message = f"{_called(one)}: {what}"
+        message = f"{_peer_name(one)}: {what}"
         return finding_at(SESSION, devices[one.device], paths, message, f"session {group}", severity, _ALIKE)
 
     mine, its = meeting.said(peer), meeting.said(other)
@@ -289,9 +289,9 @@ def _differences(
         text = f"the session is shut, not so at {peer.device}"
         yield finding(other, ("enabled",), text, "shut", Severity.NOTE)
     if "families" in unlike:
-        lacking = _beyond(mine.families, its.families)
+        lacking = _hops_beyond(mine.families, its.families)
         one, who = (other, peer.device) if lacking else (peer, other.device)
-        text = f"carries no {lacking or _beyond(its.families, mine.families)}, which {who} offers: not negotiated"
+        text = f"carries no {lacking or _hops_beyond(its.families, mine.families)}, which {who} offers: not negotiated"
         yield finding(one, ("families", "remote_asn"), text, "families", Severity.WARNING)
     for has, name, leaf, group in (
         (mine.password, "password", "secret", "password"),
@@ -305,20 +305,23 @@ def _differences(
         one, who = (peer, other.device) if mine.bfd != "true" else (other, peer.device)
         text = f"runs no BFD, {who} at the other end does: failures are found by the hold time alone"
         severity = (
-            Severity.WARNING if meeting.detects(one.device) else Severity.NOTE
+            Severity.WARNING if meeting.has_bfd(one.device) else Severity.NOTE
         )  # its system may have none
         yield finding(one, ("bfd", "remote_asn"), text, "BFD", severity)
     if "timers" in unlike:
-        text = f"timers {_timers(mine)} s, {other.device} at the other end {_timers(its)} s: the shorter time counts"
+        text = (
+            f"timers {_format_timers(mine)} s, {other.device} at the other end "
+            f"{_format_timers(its)} s: the shorter time counts"
+        )
         yield finding(peer, ("hold_s", "keepalive_s", "remote_asn"), text, "timers", Severity.WARNING)
 
 
 _ALIKE = "Set both ends of the session alike."
 
 
-def _timers(said: Said) -> str:
+def _format_timers(said: Said) -> str:
     return f"{said.timers[0]}/{said.timers[1]}"
 
 
-def _beyond(one: Value | None, other: Value | None) -> str:
+def _hops_beyond(one: Value | None, other: Value | None) -> str:
     return ", ".join(sorted(set(str(one).split(",")) - set(str(other).split(","))))

@@ -10,8 +10,8 @@ from fabricc.audit.rules.alike import (
     LEAST,
     MAPS,
     SWITCHES,
-    overwhelming,
-    peers,
+    describe_peers,
+    is_overwhelming,
     port_says,
     roles_of,
     session_roles,
@@ -22,7 +22,7 @@ from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.device import Tier
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import session_path
-from fabricc.rules.findings import beside, finding_at, line_of
+from fabricc.rules.findings import finding_at, line_of, nearest_shared_fact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,51 +39,53 @@ _WITH_PFC = ("watchdog", "headroom/", "queue[", "ecn_", "trust", "qos_setting[")
 _ENDS = tuple(tier.value for tier in Tier)
 
 
-def outliers(
+def find_outliers(
     statement: Statement, near: Mapping[tuple[str, str], str], expected: Expected, peer: Device
 ) -> Iterator[Finding]:
     """Report values of a device that differ from the expected ones, and of its ports; `peer` is a typical device."""
-    absent = _absent(statement, expected)
+    absent = _absent_topics(statement, expected)
     for head, paths in absent.items():
         if expected.kind[1] is not Tier.OTHER:
-            who = peers(max(expected.device[path][1] for path in paths), expected.kind)
-            what = f"{_words(head)} ({len(paths)} statements)"
-            yield _told(statement, Where(paths[:1], ""), what, None, "something", who)
+            who = describe_peers(max(expected.device[path][1] for path in paths), expected.kind)
+            what = f"{_path_words(head)} ({len(paths)} statements)"
+            yield _outlier_finding(statement, Where(paths[:1], ""), what, None, "something", who)
     alone = {path for paths in absent.values() for path in paths}
     for path, (value, times) in expected.device.items():
         mine = statement.rest.get(path)
         if mine != value and path not in alone and not _whole_map(statement, path):
             where = Where([path], line_of(peer, path) if mine is None else "", _odd_word(mine, value))
-            yield _told(statement, where, _words(path), mine, value, peers(times, expected.kind))
+            yield _outlier_finding(
+                statement, where, _path_words(path), mine, value, describe_peers(times, expected.kind)
+            )
     ports, sessions = roles_of(statement), session_roles(statement, near)
     if BETWEEN in expected.roles:
         ports = {BETWEEN: [port for role, each in ports.items() if role[1] in SWITCHES for port in each]}
         sessions = {}
     for role, names in ports.items():
         says = {port: port_says(statement, port, role) for port in names}
-        yield from _several(
+        yield from _compare_ports(
             statement, expected, role, says, {port: f"{PORT}{port}]/" for port in names}, peer
         )
     for role, keys in sessions.items():
         says = {key[1]: session_says(statement, key) for key in keys}
-        yield from _several(
+        yield from _compare_ports(
             statement, expected, role, says, {key[1]: session_path(key, "") for key in keys}, peer
         )
 
 
-def _absent(statement: Statement, expected: Expected) -> dict[str, list[str]]:
+def _absent_topics(statement: Statement, expected: Expected) -> dict[str, list[str]]:
     """Return topics that the device lacks completely, with the values of others; each is reported once."""
     missing: dict[str, list[str]] = {}
     for path, (value, _) in expected.device.items():
         if value is not None and path not in statement.rest and not path.startswith(MAPS):
-            missing.setdefault(_topic(path), []).append(path)
+            missing.setdefault(_topic_of(path), []).append(path)
     if not missing:
         return {}
-    said = {_topic(path) for path in statement.rest}
+    said = {_topic_of(path) for path in statement.rest}
     return {head: paths for head, paths in missing.items() if len(paths) > 1 and head not in said}
 
 
-def _topic(path: str) -> str:
+def _topic_of(path: str) -> str:
     return path.partition("[")[0].rpartition("/")[0] if "[" not in path else path.partition("[")[0]
 
 
@@ -109,7 +111,7 @@ def _odd_word(mine: Value | None, value: Value | None) -> str:
     return next((word for word in str(mine).split() if word not in words), "") if " " in str(value) else ""
 
 
-def _several(
+def _compare_ports(
     statement: Statement,
     expected: Expected,
     role: Role,
@@ -128,7 +130,7 @@ def _several(
             values[None] = len(says) - values.total()
             most, times = values.most_common(1)[0]
             enough = times >= LEAST or most is not None
-            if len(+values) > 1 and enough and overwhelming(times, len(says)):
+            if len(+values) > 1 and enough and is_overwhelming(times, len(says)):
                 kin = f"to {role[1]}s" if role[1] in _ENDS else f"that are {role[1]}"
                 wanted[leaf] = most, f"{times} others of its {role[0]}s {kin}"
     protected = wanted.get("pfc", (None,))[0]
@@ -145,9 +147,11 @@ def _several(
             where = Where([start + leaf], "")
             if mine is None and (said := _said_by(statement.device, peer, leaf, paths, role)):
                 device, path = said
-                near = beside(statement.device, start, device, path)
+                near = nearest_shared_fact(statement.device, start, device, path)
                 where = Where([start + leaf, near], line_of(device, path))
-            yield _told(statement, where, f"{join_words(names, 2)}: {_words(leaf)}", mine, right, who)
+            yield _outlier_finding(
+                statement, where, f"{join_words(names, 2)}: {_path_words(leaf)}", mine, right, who
+            )
 
 
 def _said_by(
@@ -163,11 +167,11 @@ def _said_by(
     return (peer, path) if path else None
 
 
-def _told(
+def _outlier_finding(
     statement: Statement, where: Where, what: str, mine: Value | None, value: Value | None, who: str
 ) -> Finding:
-    here = "nothing here" if mine is None else f"{_shown(mine)} here"
-    there = "nothing" if value is None else _shown(value)
+    here = "nothing here" if mine is None else f"{_show_value(mine)} here"
+    there = "nothing" if value is None else _show_value(value)
     message, group = f"{statement.name} {what}: {here}, {there} on {who}", f"unlike {statement.name}"
     remedy, (paths, like, word) = "Set it as its peers have it, or say there why it differs.", where
     return finding_at(
@@ -175,12 +179,12 @@ def _told(
     )
 
 
-def _shown(value: Value) -> str:
+def _show_value(value: Value) -> str:
     return f"{value:,}" if isinstance(value, int) and value >= 10_000 else str(value) or "none"
 
 
 _SPELLED = str.maketrans({"_": " ", "/": " ", "[": " ", "]": None})
 
 
-def _words(path: str) -> str:
+def _path_words(path: str) -> str:
     return path.translate(_SPELLED)

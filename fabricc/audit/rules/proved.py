@@ -25,12 +25,12 @@ from fabricc.proof.invariants.policy import policy_of
 from fabricc.proof.invariants.ports import port_breaches
 from fabricc.proof.invariants.prefixes import address_breaches
 from fabricc.proof.invariants.rules import RULES, findings_of
-from fabricc.proof.invariants.segments import agreement
+from fabricc.proof.invariants.segments import check_agreement
 from fabricc.proof.invariants.sessions import session_breaches
 from fabricc.proof.invariants.survey import digest_of
 from fabricc.proof.invariants.tenants import with_tenants
 from fabricc.proof.invariants.transit import kinds_of, routing_findings
-from fabricc.proof.invariants.view import between_switches, priorities
+from fabricc.proof.invariants.view import between_switches, parse_priorities
 from fabricc.rules.classes import classes_of
 from fabricc.rules.findings import place_of
 from fabricc.rules.inputs import Answer
@@ -106,29 +106,29 @@ class Proved(NamedTuple):
     unfollowed: str = ""
 
 
-def proved(statement: Statement, sessions: Sessions, models: Models, cnp: int | None) -> Proved:
+def prove_switch(statement: Statement, sessions: Sessions, models: Models, cnp: int | None) -> Proved:
     """Run the rules on one switch."""
     known = models.of(statement.device.model, statement.device.system)
     seen = waist.seen_of(statement, known, cnp)
-    _join(seen, statement, sessions)
+    _connect_sessions(seen, statement, sessions)
     name = statement.name
     contracts = statement.once((switch_contracts, cnp), lambda: switch_contracts(seen))
     told = findings_of(
-        _breaches(seen, statement, contracts, cnp), name, lambda path: place_of(statement.device, path)
+        _find_breaches(seen, statement, contracts, cnp), name, lambda path: place_of(statement.device, path)
     )
-    findings = [_graver(each)._replace(help=_HELP.get(each.code, each.help)) for each in told]
+    findings = [_raise_severity(each)._replace(help=_HELP.get(each.code, each.help)) for each in told]
     seen.aggregates += [
         path[len("bgp/network[") : -1] for path in statement.rest if path.startswith("bgp/network[")
     ]
     policy = policy_of(seen, f"{name}/{seen.place('bgp/asn')[0]}")
-    routed = _routed(seen) or (
+    routed = _unfollowable_routes(seen) or (
         "" if policy.followed else "a policy matches by conditions that are not followed"
     )
     has = bool(sessions.addresses), bool(sessions.said), bool(seen.evpn)
     answers = statement.once(
-        (_answers, cnp, routed, has),
+        (_rule_answers, cnp, routed, has),
         lambda: Answers(
-            tuple(_answers(seen, statement, sessions, known.model, cnp, routed).items()),
+            tuple(_rule_answers(seen, statement, sessions, known.model, cnp, routed).items()),
             tuple(rule_answers(statement, sessions)),
         ),
     )
@@ -170,11 +170,11 @@ class Proof:
         """Yield the findings about the whole."""
         switches = sorted(self.switches, key=lambda each: each.name)
         for each in self._of_whole(switches):
-            yield _graver(each._replace(file=self.files.get(each.file, each.file)))
+            yield _raise_severity(each._replace(file=self.files.get(each.file, each.file)))
 
     def _of_whole(self, switches: list[SwitchDigest]) -> Iterator[Finding]:
         yield from (
-            each for each in agreement(switches) if _DIFFERS.search(each.message)
+            each for each in check_agreement(switches) if _DIFFERS.search(each.message)
         )  # ToRs may differ in what they serve
         for each in routing_findings(kinds_of(switches, self.policies)) if not self.unfollowed else ():
             if each.code == RULES[11].code and not self.lossless:
@@ -183,13 +183,13 @@ class Proof:
                 yield each._replace(severity=Severity.NOTE)
             elif each.code != RULES[21].code:
                 yield each
-        yield from clos.timeouts(switches, (0, "", "", 0))
+        yield from clos.check_timeouts(switches, (0, "", "", 0))
 
     def asked(self) -> list[Asked]:
         """Return the progress of each rule."""
-        return [self._asked(number) for number in RULES]
+        return [self._progress_of(number) for number in RULES]
 
-    def _asked(self, number: int) -> Asked:
+    def _progress_of(self, number: int) -> Asked:
         counts: Counter[bool | None] = Counter()
         whys: Counter[str] = Counter()
         for answers, times in self.answers.items():
@@ -202,7 +202,7 @@ class Proof:
         return Asked(number, rule.code, rule.title, counts[True], counts[False], counts[None], why)
 
 
-def _join(seen: SwitchView, statement: Statement, sessions: Sessions) -> None:
+def _connect_sessions(seen: SwitchView, statement: Statement, sessions: Sessions) -> None:
     """Connect sessions over subnets of any size like their ports, and those of a bundle like its members."""
     by_port = {link.port.name: link for link in seen.links}
     for link in seen.links:
@@ -214,11 +214,12 @@ def _join(seen: SwitchView, statement: Statement, sessions: Sessions) -> None:
             seen.by_neighbour.setdefault(neighbour, by_port[port])
 
 
-def _breaches(
+def _find_breaches(
     seen: SwitchView, statement: Statement, contracts: dict[bytes, str], cnp: int | None
 ) -> Iterator[Breach]:
     yield from statement.once(
-        (_breaches, cnp), lambda: tuple(_of_ports(replace(seen, reading=statement.device.reading), statement))
+        (_find_breaches, cnp),
+        lambda: tuple(_of_ports(replace(seen, reading=statement.device.reading), statement)),
     )
     igp = any(path.startswith(("ospf[", "isis[")) for path in statement.rest)
     for each in session_breaches(seen):
@@ -227,7 +228,7 @@ def _breaches(
         if (
             each.number == 9
             and each.path.endswith("/description")
-            and (igp or not _addressed(statement, each))
+            and (igp or not _has_family_address(statement, each))
         ):
             continue  # the link may be of another protocol, or of none
         if each.number == 9 and each.path == "bgp/multipath_relax" and each.path not in seen.facts:
@@ -248,7 +249,7 @@ def _of_ports(seen: SwitchView, statement: Statement) -> Iterator[Breach]:
             continue  # both ends and the peers cover the MTU; lanes are checked for known models
         if each.number != _FLOODING:
             yield each
-        elif _bridges(
+        elif _is_bridge(
             statement, each.path
         ):  # otherwise it is stated on a bundle's member, or in a file that is missing
             flooding.append(each)
@@ -259,15 +260,15 @@ def _of_ports(seen: SwitchView, statement: Statement) -> Iterator[Breach]:
     for each in lossless_breaches(seen):
         if each.number == 18 and each.path.endswith("watchdog"):
             continue  # reported once for all ports, also without any statement
-        yield _assumed(each, statement)
+        yield _mark_assumed(each, statement)
 
 
-def _bridges(statement: Statement, path: str) -> bool:
+def _is_bridge(statement: Statement, path: str) -> bool:
     says = statement.ports.get(_port_in(path), {})
     return "switchport" in says and "bundle" not in says
 
 
-def _addressed(statement: Statement, each: Breach) -> bool:
+def _has_family_address(statement: Statement, each: Breach) -> bool:
     """Return whether a port without a session of a family has an address of that family and is in no bundle."""
     says = statement.ports.get(_port_in(each.path), {})
     return (
@@ -281,7 +282,7 @@ def _port_in(path: str) -> str:
     return path.partition("[")[2].partition("]/")[0]
 
 
-def _assumed(each: Breach, statement: Statement) -> Breach:
+def _mark_assumed(each: Breach, statement: Statement) -> Breach:
     """Note that a breach of headroom depends on an assumed length, and lower its certainty.
 
     The same applies to the worst case for marking: every lossless queue of the switch full at once.
@@ -296,13 +297,13 @@ def _assumed(each: Breach, statement: Statement) -> Breach:
     )
 
 
-def _graver(each: Finding) -> Finding:
+def _raise_severity(each: Finding) -> Finding:
     number = next((n for n, rule in RULES.items() if rule.code == each.code), 0)
     wanted = _GRAVITY.get(number)
     return each._replace(severity=wanted) if wanted else each
 
 
-def _routed(seen: SwitchView) -> str:
+def _unfollowable_routes(seen: SwitchView) -> str:
     """Return why announcements of a switch cannot be followed; "" if they can."""
     facts = seen.facts
     between = [link for link in seen.links if link.enabled and between_switches(link)]
@@ -320,7 +321,7 @@ def _routed(seen: SwitchView) -> str:
     return ""
 
 
-def _answers(
+def _rule_answers(
     seen: SwitchView,
     statement: Statement,
     sessions: Sessions,
@@ -330,7 +331,7 @@ def _answers(
 ) -> dict[int, Answer]:
     """Return number of a rule -> its answer on a switch."""
     yes, away = Answer(True), Answer(None)
-    lossless = any(priorities(says.get("pfc")) for says in statement.ports.values())
+    lossless = any(parse_priorities(says.get("pfc")) for says in statement.ports.values())
     kinds = [kind for kind, _ in seen.kinds() if kind.pfc]
     known = model is not waist.UNKNOWN
     classes = classes_of(statement)

@@ -87,7 +87,7 @@ def owned_by(statement: Statement) -> Owned:
     return owned
 
 
-def repeated(
+def report_repeated(
     owned: Mapping[str, Owned], devices: Mapping[str, Device], groups: Mapping[str, str]
 ) -> Iterator[Finding]:
     """Report a value that several devices have, at each; a note between two `groups` without a known link."""
@@ -110,8 +110,8 @@ def repeated(
                     )
                     yield finding_at(TWICE, devices[one], at, message, "address twice", severity, _REMEDY)
     for path, words in _IDENTITIES.items():
-        yield from _identities(owned, devices, groups, path, words)
-    yield from _numbers(owned, devices)
+        yield from _report_identities(owned, devices, groups, path, words)
+    yield from _report_numbers(owned, devices)
 
 
 _REMEDY = "Give each its own."
@@ -121,7 +121,7 @@ def _place_words(path: str) -> str:
     return path[len(PORT) :].partition("]/")[0]
 
 
-def _identities(
+def _report_identities(
     owned: Mapping[str, Owned],
     devices: Mapping[str, Device],
     groups: Mapping[str, str],
@@ -138,12 +138,12 @@ def _identities(
             others = near or [each for each in names if each != name]
             more = f" and {len(others) - 1} more" if len(others) > 1 else ""
             message = f"{name} has the {words} {value}, which is also that of {others[0]}{more}"
-            severity = _gravity(owned[name], owned[others[0]], path) if near else Severity.NOTE
+            severity = _severity_of(owned[name], owned[others[0]], path) if near else Severity.NOTE
             paths = (path, f"{owned[name].management}ipv4")
             yield finding_at(TWICE, devices[name], paths, message, f"{words} twice", severity, _REMEDY)
 
 
-def _gravity(one: Owned, other: Owned, path: str) -> Severity:
+def _severity_of(one: Owned, other: Owned, path: str) -> Severity:
     """Return the severity: identifiers must differ within an AS (RFC 6286), a loopback may be one of several."""
     if path == "bgp/router_id":
         return (
@@ -153,7 +153,7 @@ def _gravity(one: Owned, other: Owned, path: str) -> Severity:
     return Severity.ERROR if path.startswith("loopback/") and same else Severity.WARNING
 
 
-def _numbers(owned: Mapping[str, Owned], devices: Mapping[str, Device]) -> Iterator[Finding]:
+def _report_numbers(owned: Mapping[str, Owned], devices: Mapping[str, Device]) -> Iterator[Finding]:
     """Report an AS number of two ToRs if nine of ten have their own: each drops the other's routes."""
     tors = {
         n: has.asn for n, has in sorted(owned.items()) if has.tier is Tier.TOR and has.asn and not has.pair

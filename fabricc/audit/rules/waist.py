@@ -18,7 +18,14 @@ from fabricc.fabric.qos import SwitchQos, TrafficClass
 from fabricc.fabric.routing import OPTIONS, Bgp
 from fabricc.fabric.shape import TierName
 from fabricc.facts.device import End, Tier
-from fabricc.proof.invariants.view import SwitchView, as_int, lead, priorities, sort_facts, view
+from fabricc.proof.invariants.view import (
+    SwitchView,
+    as_int,
+    assign_links,
+    make_view,
+    parse_priorities,
+    sort_facts,
+)
 from fabricc.rules.classes import classes_of, group_of, priority_group
 
 if TYPE_CHECKING:
@@ -95,10 +102,12 @@ def direction_of(statement: Statement, port: str) -> Direction | None:
 def seen_of(statement: Statement, known: Known, cnp: int | None) -> SwitchView:
     """Return the switch with its facts sorted for the rules; ports of similar devices are computed once."""
     alike = statement.once(
-        (view, cnp), lambda: view(switch_of(statement, known, cnp), statement.device.reading).links
+        (make_view, cnp), lambda: make_view(switch_of(statement, known, cnp), statement.device.reading).links
     )
     ports = [_with_peer(statement, link.port) for link in alike]
-    seen = SwitchView(_switch(statement, known, tuple(ports), cnp), Reading(statement.rest, statement.lines))
+    seen = SwitchView(
+        _make_switch(statement, known, tuple(ports), cnp), Reading(statement.rest, statement.lines)
+    )
     sort_facts(seen, statement.rest.items())
     seen.neighbours = {name: dict(says) for (vrf, name), says in statement.sessions.items() if not vrf}
     links = []
@@ -112,25 +121,25 @@ def seen_of(statement: Statement, known: Known, cnp: int | None) -> SwitchView:
                 ipv6=ipv6 if isinstance(ipv6, str) else None,
             )
         )
-    lead(seen, links)
+    assign_links(seen, links)
     return seen
 
 
 def switch_of(statement: Statement, known: Known, cnp: int | None) -> Switch:
     """The switch, with the ports that lead to a higher or lower device, and lossless ones that lead to nobody here."""
     ports = tuple(
-        _port(statement, name, direction, known.cages)
+        _make_port(statement, name, direction, known.cages)
         for name in statement.fars
         if (direction := direction_of(statement, name)) is not None
     ) + tuple(
-        _port(statement, name, Direction.HOST, known.cages)
+        _make_port(statement, name, Direction.HOST, known.cages)
         for name in statement.open_ports()
         if "pfc" in statement.ports[name]
     )
-    return _switch(statement, known, ports, cnp)
+    return _make_switch(statement, known, ports, cnp)
 
 
-def _switch(statement: Statement, known: Known, ports: tuple[Port, ...], cnp: int | None) -> Switch:
+def _make_switch(statement: Statement, known: Known, ports: tuple[Port, ...], cnp: int | None) -> Switch:
     place, device = statement.place, statement.device
     return Switch(
         name=statement.name, cluster="", tier=_NAMES.get(place.tier, TierName.TOR), plane=place.plane or 0,
@@ -140,7 +149,7 @@ def _switch(statement: Statement, known: Known, ports: tuple[Port, ...], cnp: in
     )  # fmt: skip
 
 
-def _port(
+def _make_port(
     statement: Statement,
     name: str,
     direction: Direction,
@@ -155,11 +164,11 @@ def _port(
     return Port(
         name=name, cage=cage, child=child, children=children, lanes=lanes, speed_gbps=speed or 0,
         direction=direction, enabled=statement.of(name, "enabled") != "false", mtu=mtu or 0,
-        peer=_peer(statement, name), cable_m=cable_of(statement, name),
+        peer=_make_peer(statement, name), cable_m=cable_of(statement, name),
     )  # fmt: skip
 
 
-def _peer(statement: Statement, port: str) -> Peer:
+def _make_peer(statement: Statement, port: str) -> Peer:
     far = statement.fars[port].end if port in statement.fars else End("", port)
     return Peer(far.device, far.port)
 
@@ -167,7 +176,7 @@ def _peer(statement: Statement, port: str) -> Peer:
 def _with_peer(statement: Statement, port: Port) -> Port:
     return Port(
         port.name, port.cage, port.child, port.children, port.lanes, port.speed_gbps, port.direction, port.enabled,
-        port.mtu, _peer(statement, port.name), port.cable_m,
+        port.mtu, _make_peer(statement, port.name), port.cable_m,
     )  # fmt: skip
 
 
@@ -198,7 +207,7 @@ def classes_found(statement: Statement, cnp: int | None) -> tuple[TrafficClass, 
     points: dict[int, list[int]] = {}
     for dscp, each in classes_of(statement).items():
         points.setdefault(each, []).append(dscp)
-    paused = sorted({p for says in statement.ports.values() for p in priorities(says.get("pfc"))})
+    paused = sorted({p for says in statement.ports.values() for p in parse_priorities(says.get("pfc"))})
     by_group = {priority_group(statement, each): each for each in paused}
     classes = []
     for each, dscps in sorted(points.items()):

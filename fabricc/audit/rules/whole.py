@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.audit.model import fars_of, neighbors_of
 from fabricc.audit.rules import alike, design, ends, unique
-from fabricc.audit.rules.account import Account, accounts, unchecked_topics
+from fabricc.audit.rules.account import Account, account_topics, unchecked_topics
 from fabricc.audit.rules.alike import Ballot
 from fabricc.audit.rules.design import Designs
 from fabricc.audit.rules.ends import Ends, Votes
 from fabricc.audit.rules.meeting import Meeting, session_findings
-from fabricc.audit.rules.outliers import UNLIKE, outliers
+from fabricc.audit.rules.outliers import UNLIKE, find_outliers
 from fabricc.audit.rules.proved import Asked, Proof
-from fabricc.audit.rules.proved import proved as prove
+from fabricc.audit.rules.proved import prove_switch as prove
 from fabricc.audit.rules.waist import CNP_DSCP, Models
 from fabricc.base.garbage import no_collection
 from fabricc.base.values import dataclass
@@ -60,17 +60,17 @@ class Examined(NamedTuple):
     unchecked: Mapping[str, tuple[tuple[str, str], ...]]
 
 
-def findings(found: Found) -> list[Finding]:
+def find_all(found: Found) -> list[Finding]:
     """Return the findings about a fabric in order of files and lines; files are below the folder."""
-    return examine(found).findings
+    return examine_fabric(found).findings
 
 
-def asked(found: Found) -> list[Asked]:
+def invariant_progress(found: Found) -> list[Asked]:
     """Return the progress of each invariant: on how many switches proved, unproved, and not applicable."""
-    return examine(found).asked
+    return examine_fabric(found).asked
 
 
-def examine(
+def examine_fabric(
     found: Found, *, jobs: int = 1, progress: Callable[[str, int, int], None] | None = None
 ) -> Examined:
     """Examine every device once, hosts first, then compare devices, then examine the odd ones again.
@@ -94,7 +94,9 @@ def examine(
         devices = [device for device in found.devices.values() if device.kind is kind]
         cnp = digests.cnp.most_common(1)[0][0] if digests.cnp else CNP_DSCP
         work = partial(_looked_at, found=found, fars=fars, models=models, cnp=cnp)
-        for number, (device, digest) in enumerate(zip(devices, _each(jobs, devices, work), strict=True), 1):
+        for number, (device, digest) in enumerate(
+            zip(devices, _map_items(jobs, devices, work), strict=True), 1
+        ):
             told += digest.findings
             digests.add(device, found.places.get(device.name, NOWHERE), fars[device.name], digest)
             if progress:
@@ -103,17 +105,17 @@ def examine(
         told += digests.proof.findings()
         told += _of_links(found, digests)
         told += _of_sessions(found, digests, fars)
-        told += unique.repeated(digests.owned, found.devices, groups_of(found))
+        told += unique.report_repeated(digests.owned, found.devices, groups_of(found))
     for each in _of_rdma(found, digests, fars, jobs):
         told += each
     told += digests.designs.notes(found.devices)
-    told += design.unlinked(found.devices, found.links)
-    told += () if digests.proof.lossless or digests.lossless else design.lossy(found.devices)
-    told += design.ratios(digests.proof.switches, _tiers(found), found.devices)
-    for each in _odd(found, digests, fars, jobs):
+    told += design.report_unlinked(found.devices, found.links)
+    told += () if digests.proof.lossless or digests.lossless else design.report_lossy(found.devices)
+    told += design.report_ratios(digests.proof.switches, _tiers_of(found), found.devices)
+    for each in _find_odd(found, digests, fars, jobs):
         told += each
-    few = _few(told)
-    return Examined(few, digests.proof.asked(), accounts(digests.proof.answers, few), digests.unchecked)
+    few = _deduplicate(told)
+    return Examined(few, digests.proof.asked(), account_topics(digests.proof.answers, few), digests.unchecked)
 
 
 _MANY = {Kind.HOST: "hosts", Kind.SWITCH: "switches"}
@@ -125,7 +127,7 @@ class Digest(NamedTuple):
     Attributes:
         findings: what is wrong with it alone.
         safe: code points that PFC protects on every port with PFC; None without such ports.
-        vote, mixed: see `alike.vote`.
+        vote, mixed: see `alike.vote_of`.
         designs: designs that it shows; `points`: the code points that a host states, by purpose.
         summary: what of a switch is compared with others.
     """
@@ -149,7 +151,11 @@ def _looked_at(
     one = _statement(found, device, fars)
     mine = sessions.sessions_of(one)
     digest = Digest(
-        [], ends.ends_of(one), sessions.packed(mine), unique.owned_by(one), *alike.vote(one, mine.near)
+        [],
+        ends.ends_of(one),
+        sessions.pack_sessions(mine),
+        unique.owned_by(one),
+        *alike.vote_of(one, mine.near),
     )
     if device.kind is Kind.HOST:
         points = ((path, one.rest.get(path)) for path in _POINTS)
@@ -157,7 +163,7 @@ def _looked_at(
     proved = prove(one, mine, models, cnp)
     wrong = [*run_switch_rules(one, mine), *proved.findings]
     return digest._replace(
-        findings=wrong, safe=lossless.protected(one), designs=design.designs_of(one),
+        findings=wrong, safe=lossless.protected_code_points(one), designs=design.designs_of(one),
         proved=proved._replace(findings=[]), summary=summarize(one, mine),
     )  # fmt: skip
 
@@ -166,7 +172,7 @@ _RDMA = ("qos/rdma_dscp", "nccl/dscp")
 _POINTS = (*_RDMA, "qos/cnp_dscp")
 
 
-def _each(jobs: int, items: Sequence[Item], work: Callable[[Item], Result]) -> Iterator[Result]:
+def _map_items(jobs: int, items: Sequence[Item], work: Callable[[Item], Result]) -> Iterator[Result]:
     """Yield the result of each item, in their order."""
     size = max(_FEWEST, -(-len(items) // _PIECES))
     pieces = [items[at : at + size] for at in range(0, len(items), size)]
@@ -233,23 +239,23 @@ def _statement(found: Found, device: Device, fars: Mapping[str, Mapping[str, Far
     return read_statement(device, found.places.get(device.name, NOWHERE), fars[device.name])
 
 
-def _tiers(found: Found) -> dict[str, Tier]:
+def _tiers_of(found: Found) -> dict[str, Tier]:
     return {name: place.tier for name, place in found.places.items()}
 
 
 def _of_links(found: Found, digests: Digests) -> Iterator[Finding]:
-    tiers = _tiers(found)
+    tiers = _tiers_of(found)
     for link in found.links:
         yield from design.said_otherwise(link, found.devices)
-        a = ends.side(link.a, link.b, found.devices, digests.ends, tiers)
-        b = ends.side(link.b, link.a, found.devices, digests.ends, tiers)
+        a = ends.side_of(link.a, link.b, found.devices, digests.ends, tiers)
+        b = ends.side_of(link.b, link.a, found.devices, digests.ends, tiers)
         if a is not None and b is not None:
             yield from ends.end_findings(a, b, digests.votes)
 
 
 def _of_sessions(found: Found, digests: Digests, fars: Mapping[str, Mapping[str, Far]]) -> Iterator[Finding]:
     meeting = Meeting(digests.sessions, groups_of(found), fars)
-    meeting.meet()
+    meeting.match_sessions()
     yield from session_findings(meeting, found.devices)
     policies = {each.name: digests.proof.policies[each.policy] for each in digests.proof.switches}
     owners, linked = meeting.owners, neighbors_of(found)
@@ -274,18 +280,22 @@ def _of_rdma(
     def lossy(name: str) -> list[Finding]:
         return list(lossless.rdma_findings(_statement(found, found.devices[name], fars), *wanted))
 
-    yield from _each(jobs, [name for name, safe in digests.lossless.items() if wanted[0] not in safe], lossy)
+    yield from _map_items(
+        jobs, [name for name, safe in digests.lossless.items() if wanted[0] not in safe], lossy
+    )
 
 
-def _odd(
+def _find_odd(
     found: Found, digests: Digests, fars: Mapping[str, Mapping[str, Far]], jobs: int
 ) -> Iterator[list[Finding]]:
-    def told(odd: tuple[str, list[Expected]]) -> list[Finding]:
+    def find_outliers_of(odd: tuple[str, list[Expected]]) -> list[Finding]:
         name, expected = odd
         device, near = _statement(found, found.devices[name], fars), digests.sessions[name].near
-        return [one for each in expected for one in outliers(device, near, each, found.devices[each.witness])]
+        return [
+            one for each in expected for one in find_outliers(device, near, each, found.devices[each.witness])
+        ]
 
-    yield from _each(jobs, list(alike.odd_devices(digests.ballot).items()), told)
+    yield from _map_items(jobs, list(alike.odd_devices(digests.ballot).items()), find_outliers_of)
 
 
 def groups_of(found: Found) -> dict[str, str]:
@@ -318,7 +328,7 @@ def rdma_dscp(digests: Digests) -> tuple[int, str] | None:
     return None
 
 
-def _few(told: Iterable[Finding]) -> list[Finding]:
+def _deduplicate(told: Iterable[Finding]) -> list[Finding]:
     """Return each once, in order of files and lines; an outlier only if no other finding has its line."""
     seen: dict[tuple[str, str, int, str], Finding] = {}
     known: set[tuple[str, int]] = set()

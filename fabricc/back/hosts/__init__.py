@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.hosts import interfaces, keyfile, nccl, netplan, outputs, qos, services
 from fabricc.back.hosts.limits import gaps
-from fabricc.back.hosts.words import marked
+from fabricc.back.hosts.words import mark_path
 from fabricc.base.patterns import pattern
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.vocabulary import neutral_vocabulary
@@ -48,12 +48,12 @@ def render(host: Host) -> dict[str, str]:
         ValueError: a name that `gaps` reports as unusable.
     """
     files: dict[str, str] = {}
-    for topic in _topics(host):
+    for topic in _select_topics(host):
         files |= topic.render(host)
     return files
 
 
-def _topics(host: Host) -> tuple[Topic, ...]:
+def _select_topics(host: Host) -> tuple[Topic, ...]:
     """Return all topics, or those of the ports only if another network has the host's other files."""
     return _OF_PORTS if host.guest else _TOPICS
 
@@ -61,14 +61,14 @@ def _topics(host: Host) -> tuple[Topic, ...]:
 def planned(host: Host) -> Facts:
     """Return the facts of the host, which `read(render(host))` must equal."""
     facts: Facts = {}
-    for topic in _topics(host):
+    for topic in _select_topics(host):
         topic.state(facts, host)
     return facts
 
 
 _OF_NETWORK = pattern(
     "|".join(
-        re.escape(marked(path, "%")).replace("%", "-([a-z]+)")
+        re.escape(mark_path(path, "%")).replace("%", "-([a-z]+)")
         for path in (
             netplan.FILE,
             keyfile.CARRIER,
@@ -111,10 +111,10 @@ def read(files: Mapping[str, str]) -> Reading:
     """Return the facts of rendered or collected host files; unknown lines and files are listed."""
     reading = Reading()
     for file, text in files.items():
-        if own := _reader(file):
+        if own := _find_reader(file):
             own(reading, file, text)
             continue
-        part = _part(file, text)
+        part = _read_shared(file, text)
         reading.facts.update(part.facts)
         reading.lines.update(part.lines)
         reading.unknown += part.unknown
@@ -122,12 +122,12 @@ def read(files: Mapping[str, str]) -> Reading:
 
 
 @lru_cache(maxsize=1024)
-def _reader(file: str) -> Reader | None:
+def _find_reader(file: str) -> Reader | None:
     return next((reader for pattern, reader in _OWN.items() if fnmatchcase(file, pattern)), None)
 
 
 @lru_cache(maxsize=1024)
-def _part(file: str, text: str) -> Reading:
+def _read_shared(file: str, text: str) -> Reading:
     """Read a file that many hosts share; each text is read once."""
     part = Reading()
     known = [reader for pattern, reader in _COMMON.items() if fnmatchcase(file, pattern)]
@@ -142,4 +142,4 @@ def mode(path: str) -> int:
     """Return the mode of a file of a host; programs reject or warn about other modes of keyfiles and netplan files."""
     if path == services.APPLY or path.startswith(qos.SCRIPT):
         return 0o755
-    return 0o600 if _reader(path) else 0o644
+    return 0o600 if _find_reader(path) else 0o644

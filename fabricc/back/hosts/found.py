@@ -18,15 +18,15 @@ _KEYFILE = re.compile(r"^\[connection\]\s*$", re.MULTILINE)
 
 
 @lru_cache(maxsize=4096)
-def root(path: str) -> str | None:
+def find_root(path: str) -> str | None:
     """Return the folder that is the host's root, judged by the names below it; None if nothing shows it."""
     parts = path.split("/")
     return next(("/".join(parts[:at]) for at, part in enumerate(parts[:-1]) if part in _ROOTS and at), None)
 
 
-def takes(path: str, text: str) -> str | None:
+def host_path(path: str, text: str) -> str | None:
     """Return the path of the file below the host's root; None for a text that no host reader accepts."""
-    if (top := root(path)) is not None and _known(below := path.removeprefix(f"{top}/")):
+    if (top := find_root(path)) is not None and _has_reader(below := path.removeprefix(f"{top}/")):
         return below
     name = path.rpartition("/")[2]
     if name in READERS:
@@ -35,9 +35,9 @@ def takes(path: str, text: str) -> str | None:
         return f"etc/netplan/{name}"
     if "[connection]" in text and _KEYFILE.search(text):
         return f"etc/NetworkManager/system-connections/{name}"
-    return nccl.FILE if "CCL_" in text and _NCCL.search(text) else outputs.takes(path, text)
+    return nccl.FILE if "CCL_" in text and _NCCL.search(text) else outputs.output_path(path, text)
 
 
 @lru_cache(maxsize=4096)
-def _known(file: str) -> bool:
+def _has_reader(file: str) -> bool:
     return any(fnmatchcase(file, pattern) for pattern in READERS)

@@ -35,12 +35,16 @@ def render(host: Host) -> dict[str, str]:
     nic = host.nic
     placed = [(port, pci) for port in host.ports if (pci := words.pci_function(port))]
     for port, pci in placed:
-        files[f"{_LINKS}{port.name}.link"] = _link(port.name, pci, port.mtu, nic.ring_rx, nic.ring_tx)
+        files[f"{_LINKS}{port.name}.link"] = _link_file(port.name, pci, port.mtu, nic.ring_rx, nic.ring_tx)
     if placed:
-        files[words.own(RDMA_NAMES, host)] = _rdma_names(tuple([(pci, port.rdma) for port, pci in placed]))
+        files[words.network_path(RDMA_NAMES, host)] = _rdma_names(
+            tuple([(pci, port.rdma) for port, pci in placed])
+        )
     if kernel := _kernel_settings(host):
         lines = "\n".join([f"{key} = {value}" for key, value in kernel])
-        files[words.own(SYSCTL, host)] = words.fill(words.template("sysctl.conf.j2"), settings=lines)
+        files[words.network_path(SYSCTL, host)] = words.fill_template(
+            words.read_template("sysctl.conf.j2"), settings=lines
+        )
     return files
 
 
@@ -55,7 +59,7 @@ def _kernel_settings(host: Host) -> list[tuple[str, int]]:
         return []
     subnets = [ip_interface(port.ipv4).network if port.ipv4 else None for port in host.ports]
     return [
-        (f"net.ipv4.conf.{words.word(port.name)}.{key}", value)
+        (f"net.ipv4.conf.{words.check_word(port.name)}.{key}", value)
         for port, subnet in zip(host.ports, subnets, strict=True)
         if subnet and subnets.count(subnet) > 1
         for key, value in _ARP
@@ -63,12 +67,12 @@ def _kernel_settings(host: Host) -> list[tuple[str, int]]:
 
 
 @lru_cache(maxsize=1024)
-def _link(name: str, pci: str, mtu: int, ring_rx: int, ring_tx: int) -> str:
+def _link_file(name: str, pci: str, mtu: int, ring_rx: int, ring_tx: int) -> str:
     """Return the systemd .link file that names a port by PCI address, disables 802.3x pause and enlarges its rings."""
-    return words.fill(
-        words.template("rail.link.j2"),
-        name=words.word(name),
-        pci=words.word(pci),
+    return words.fill_template(
+        words.read_template("rail.link.j2"),
+        name=words.check_word(name),
+        pci=words.check_word(pci),
         mtu=mtu,
         ring_rx=ring_rx,
         ring_tx=ring_tx,
@@ -79,11 +83,11 @@ def _link(name: str, pci: str, mtu: int, ring_rx: int, ring_tx: int) -> str:
 def _rdma_names(devices: tuple[tuple[str, str], ...]) -> str:
     """The udev rules that give each (PCI address, RDMA device name) its fixed name."""
     rules = (
-        f'ACTION=="add", SUBSYSTEM=="infiniband", KERNELS=="{words.word(pci)}", '
-        f'PROGRAM="rdma_rename %k NAME_FIXED {words.word(name)}"'
+        f'ACTION=="add", SUBSYSTEM=="infiniband", KERNELS=="{words.check_word(pci)}", '
+        f'PROGRAM="rdma_rename %k NAME_FIXED {words.check_word(name)}"'
         for pci, name in devices
     )
-    return words.fill(words.template("rdma-naming.rules.j2"), rules="\n".join(rules))
+    return words.fill_template(words.read_template("rdma-naming.rules.j2"), rules="\n".join(rules))
 
 
 def state(facts: Facts, host: Host) -> None:
@@ -137,11 +141,11 @@ _NAME = "Link.Name"
 
 def _read_link(reading: Reading, file: str, text: str) -> None:
     """The facts of a systemd .link file, under the name that it gives."""
-    lines = list(words.settings(text))
+    lines = list(words.setting_lines(text))
     name = next((value for _, key, value, _ in lines if key == _NAME), "")
     for number, key, value, line in lines:
         if name and key in _LEAVES:
-            stated = words.decimal(value.removeprefix("pci-"))
+            stated = words.parse_decimal(value.removeprefix("pci-"))
             reading.put(f"interface[{name}]/{_LEAVES[key]}", stated, file, number)
         elif key != _NAME:
             reading.unknown.append((file, number, line))
@@ -149,12 +153,14 @@ def _read_link(reading: Reading, file: str, text: str) -> None:
 
 READERS: Mapping[str, Reader] = {
     "etc/systemd/network/*.link": _read_link,
-    words.marked(RDMA_NAMES, "*"): words.each_line(
+    words.mark_path(RDMA_NAMES, "*"): words.each_line(
         r'ACTION=="add", SUBSYSTEM=="infiniband", KERNELS=="([^"]+)", '
         r'PROGRAM="rdma_rename %k NAME_FIXED ([^" ]+)"',
         r"rdma[\2]/pci",
         r"\1",
     ),
-    words.marked(SYSCTL, "*"): words.each_line(r"([^=\s]*(?:\s+[^=\s]+)*)\s*=\s*(.*)", r"sysctl[\1]", r"\2"),
+    words.mark_path(SYSCTL, "*"): words.each_line(
+        r"([^=\s]*(?:\s+[^=\s]+)*)\s*=\s*(.*)", r"sysctl[\1]", r"\2"
+    ),
     **keyfile.CARRIER_READERS,
 }

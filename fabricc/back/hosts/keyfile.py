@@ -6,15 +6,15 @@ import uuid
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.words import (
-    decimal,
+    check_word,
     ignores_carrier,
-    marked,
+    mark_path,
+    network_path,
     on_link,
-    own,
+    parse_decimal,
     ports_of,
     rule_priority,
-    settings,
-    word,
+    setting_lines,
 )
 from fabricc.base.patterns import pattern
 
@@ -32,7 +32,7 @@ ACTIVATION = "apply-networkmanager.sh"
 _SPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "fabricc")
 
 
-def identity(host: Host, port: HostPort) -> str:
+def connection_id(host: Host, port: HostPort) -> str:
     """Return the connection's UUID: the same in every build, different for every port of every cluster."""
     return connection_uuid(host.cluster, host.name, port.name)
 
@@ -44,33 +44,38 @@ def connection_uuid(cluster: str, host: str, interface: str) -> str:
 
 def render(host: Host) -> dict[str, str]:
     """Return the files, path below the host's root -> text; no port has a default route."""
-    files = {f"{FOLDER}fabricc-{word(port.name)}.nmconnection": _text(host, port) for port in host.ports}
-    names = [word(port.name) for port in host.ports if ignores_carrier(port)]
+    files = {
+        f"{FOLDER}fabricc-{check_word(port.name)}.nmconnection": _keyfile_text(host, port)
+        for port in host.ports
+    }
+    names = [check_word(port.name) for port in host.ports if ignores_carrier(port)]
     if names:
-        files[own(CARRIER, host)] = (
+        files[network_path(CARRIER, host)] = (
             "# A connection cannot state this: the ports keep their addresses, rules and routes while a link is down.\n"
-            f"[device-{_unit(host.network)}]\n"
+            f"[device-{_unit_name(host.network)}]\n"
             f"match-device={','.join([f'interface-name:={name}' for name in names])}\n"
             "ignore-carrier=yes\n"
         )
     return files
 
 
-def _unit(network: str) -> str:
+def _unit_name(network: str) -> str:
     return f"fabricc-{network}" if network else "fabricc"
 
 
-def _text(host: Host, port: HostPort) -> str:
+def _keyfile_text(host: Host, port: HostPort) -> str:
     text = (
         f"# {ports_of(host.network)} port of {host.name}; any other interface belongs in a connection of its own.\n"
-        f"[connection]\nid=fabricc-{port.name}\nuuid={identity(host, port)}\ntype=ethernet\n"
+        f"[connection]\nid=fabricc-{port.name}\nuuid={connection_id(host, port)}\ntype=ethernet\n"
         f"autoconnect=true\ninterface-name={port.name}\n\n[ethernet]\nmtu={port.mtu}\n"
     )
-    text += _family("ipv4", port.ipv4, port.gateway4, (*host.fabric_prefixes4, *host.outside4), port)
-    return text + _family("ipv6", port.ipv6, port.gateway6, (*host.fabric_prefixes6, *host.outside6), port)
+    text += _family_section("ipv4", port.ipv4, port.gateway4, (*host.fabric_prefixes4, *host.outside4), port)
+    return text + _family_section(
+        "ipv6", port.ipv6, port.gateway6, (*host.fabric_prefixes6, *host.outside6), port
+    )
 
 
-def _family(
+def _family_section(
     name: str, address: str | None, gateway: str | None, prefixes: tuple[str, ...], port: HostPort
 ) -> str:
     if address is None:
@@ -94,7 +99,7 @@ def state(facts: Facts, host: Host) -> None:
     for port in host.ports:
         prefix = f"interface[{port.name}]/"
         facts[prefix + "connection/id"] = f"fabricc-{port.name}"
-        facts[prefix + "connection/uuid"] = identity(host, port)
+        facts[prefix + "connection/uuid"] = connection_id(host, port)
         facts[prefix + "connection/type"] = "ethernet"
         facts[prefix + "connection/autoconnect"] = "true"
         if ignores_carrier(port):
@@ -120,14 +125,14 @@ _OPTIONS = "_options"
 
 def read(reading: Reading, file: str, text: str) -> None:
     """Add the facts of a keyfile, of this or another writer."""
-    lines = list(settings(text))
+    lines = list(setting_lines(text))
     stated = {key: value for _, key, value, _ in lines}
     name = stated.get(_NAME)
     routes = {key for key in stated if _ROUTE.fullmatch(key)}
     silent = {_NAME, *(key + _OPTIONS for key in routes)}  # they are part of other lines' facts
     for number, key, value, line in lines:
         if name and (leaf := _LEAVES.get(key)):
-            reading.put(f"interface[{name}]/{leaf}", decimal(value), file, number)
+            reading.put(f"interface[{name}]/{leaf}", parse_decimal(value), file, number)
         elif name and key in routes:
             to, _, gateway = value.partition(",")
             gateway, _, metric = gateway.partition(",")
@@ -153,7 +158,7 @@ _NAMED_DEVICE = pattern(r"interface-name:=?([^*?]+)")
 def read_carrier(reading: Reading, file: str, text: str) -> None:
     """Add the ports that keep their configuration without a carrier, from a file in NetworkManager's conf.d."""
     names: list[str] = []
-    for number, key, value, line in settings(text):
+    for number, key, value, line in setting_lines(text):
         section = _DEVICE_SECTION.fullmatch(key)
         devices = [_NAMED_DEVICE.fullmatch(each) for each in value.split(",")]
         if section and section[1] == "match-device" and all(devices):
@@ -167,4 +172,4 @@ def read_carrier(reading: Reading, file: str, text: str) -> None:
 
 
 READERS: Mapping[str, Reader] = {f"{FOLDER}*": read}
-CARRIER_READERS: Mapping[str, Reader] = {marked(CARRIER, "*"): read_carrier}
+CARRIER_READERS: Mapping[str, Reader] = {mark_path(CARRIER, "*"): read_carrier}

@@ -19,12 +19,12 @@ MAX_NAME_CHARACTERS = 15  # IFNAMSIZ less the terminator, linux/if.h
 _PCI = pattern(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
-def _unplaced(host: Host) -> list[str]:
+def _ports_without_pci(host: Host) -> list[str]:
     names = ", ".join([port.name for port in host.ports if not port.pci])
     return [names] if names else []
 
 
-def _unusable(host: Host) -> list[str]:
+def _unusable_names(host: Host) -> list[str]:
     names = [port.name for port in host.ports]
     unusable = [name for name in names if len(name) > MAX_NAME_CHARACTERS or not is_word(name)]
     unusable += [port.rdma for port in host.ports if not is_word(port.rdma)]
@@ -35,15 +35,15 @@ def _unusable(host: Host) -> list[str]:
     return [", ".join(map(repr, unusable))] if unusable else []
 
 
-def _lossless(host: Host) -> list[str]:
+def _lossless_classes(host: Host) -> list[str]:
     return [c.name for c in host.classes if c.lossless]
 
 
 _NAMES: tuple[Limit[Host], ...] = (
-    Limit("FAB5601", feature="fixed names for {it}", asked=_unplaced,
+    Limit("FAB5601", feature="fixed names for {it}", asked=_ports_without_pci,
         reason="the catalog gives host model {device.model.name} no PCI addresses",
         remedy="add `pci` to the host model, in rail order, or name the devices on the hosts", fatal=False),
-    Limit("FAB5602", feature="the names {it}", asked=_unusable,
+    Limit("FAB5602", feature="the names {it}", asked=_unusable_names,
         reason=f"an interface name has at most {MAX_NAME_CHARACTERS} characters, these files take letters, digits and "
         "`_.:@-` only, and a PCI address reads 0000:18:00.0",
         remedy="choose shorter or plainer names in the host model"),
@@ -56,7 +56,7 @@ _DRIVERS: tuple[Limit[Host], ...] = (
 )  # fmt: skip
 _NICS: tuple[Limit[Host], ...] = (
     Limit("FAB5604", feature="the lossless classes {lossless}",
-        asked=lambda host: len(_lossless(host)) > host.nic.lossless_classes and not over_tcp(host),
+        asked=lambda host: len(_lossless_classes(host)) > host.nic.lossless_classes and not over_tcp(host),
         reason="{device.nic.title} protects {device.nic.lossless_classes} with PFC",
         remedy="make one class lossless, or name another NIC with `nic`"),
     Limit("FAB5604", feature="{it} traffic classes",
@@ -68,7 +68,7 @@ _NICS: tuple[Limit[Host], ...] = (
         remedy="leave its cable length to the firmware, and look at `nicctl show qos` and `nicctl show dcqcn` yourself",
         fatal=False),
     Limit("FAB5610", feature="{family.kept} of {device.nic.title}",
-        asked=lambda host: bool(FAMILIES[host.nic.driver].kept and _lossless(host)),
+        asked=lambda host: bool(FAMILIES[host.nic.driver].kept and _lossless_classes(host)),
         reason="the NIC keeps them, `fabricc-roce --firmware` writes none, and niccli names NICs by numbers of its own",
         remedy="for each NIC of `niccli --list`: `niccli -i N nvm -getoption support_rdma -scope 0`, then `nvm "
         "-setoption support_rdma -value 1 -scope 0`; the others likewise, by the maker's sheet, and restart the host",
@@ -80,7 +80,7 @@ _NICS: tuple[Limit[Host], ...] = (
         reason="its driver has no published setting for it",
         remedy="capture one notification on the switch and compare its DSCP with the spec's", fatal=False),
     Limit("FAB5605", feature="the lossless class {lossless}",
-        asked=lambda host: over_tcp(host) and bool(_lossless(host)),
+        asked=lambda host: over_tcp(host) and bool(_lossless_classes(host)),
         reason="RDMA of {device.nic.title} runs over TCP, which recovers from loss and stays out of it",
         remedy="keep it for hosts with RoCE; where there are none, remove `lossless`: no PFC is needed then",
         fatal=False),
@@ -100,7 +100,7 @@ LIMITS = (*_NAMES, *_DRIVERS, *_NICS)
 
 def gaps(host: Host) -> list[Gap]:
     """Report what this host needs and its files cannot state; nothing is known of NICs of another driver."""
-    family, lossless = family_of(host), ", ".join(_lossless(host))
+    family, lossless = family_of(host), ", ".join(_lossless_classes(host))
     rows = LIMITS if family else (*_NAMES, *_DRIVERS)
     return limits.gaps(
         host, rows, lambda row, thing: row.gap(thing, device=host, family=family, lossless=lossless)

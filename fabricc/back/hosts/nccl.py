@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back.hosts.gpus import GPUS, gpu_of
 from fabricc.back.hosts.nics import code_point, host_qos, over_tcp, tos_byte
-from fabricc.back.hosts.words import decimal, word
+from fabricc.back.hosts.words import check_word, parse_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -50,15 +50,15 @@ def needs_pxn(host: Host, crossing: int) -> bool:
     return crossing != 1 if gpu_of(host).pxn else host.rail_isolated
 
 
-def devices(host: Host) -> str:
+def list_devices(host: Host) -> str:
     """Return the RDMA devices with their port; with several planes also rail and plane (NCCL 2.30 and later).
 
     NCCL then connects no ports of different planes (`ncclTopoSearchCheckNet`); earlier releases and RCCL read the
     port and skip the rest (`parseStringList`).
     """
     if host.planes == 1:
-        return ",".join([f"{word(port.rdma)}:1" for port in host.ports])
-    return ",".join([f"{word(p.rdma)}:1:{p.rail}:{p.plane}" for p in host.ports])
+        return ",".join([f"{check_word(port.rdma)}:1" for port in host.ports])
+    return ",".join([f"{check_word(p.rdma)}:1:{p.rail}:{p.plane}" for p in host.ports])
 
 
 def ipv6_only(host: Host) -> bool:
@@ -67,7 +67,7 @@ def ipv6_only(host: Host) -> bool:
 
 
 @lru_cache(maxsize=64)
-def covering(prefixes: tuple[str, ...]) -> str | None:
+def covering_prefix(prefixes: tuple[str, ...]) -> str | None:
     """Return the longest prefix that covers all prefixes of one family; None if that is everything, or without any."""
     networks = [ipaddress.ip_network(prefix) for prefix in prefixes]
     if not networks:
@@ -82,7 +82,7 @@ def covering(prefixes: tuple[str, ...]) -> str | None:
     return f"{start}/{length}"
 
 
-def settings(host: Host) -> dict[str, Value]:
+def nccl_settings(host: Host) -> dict[str, Value]:
     """Return leaf of the fact -> value, in the order of the file.
 
     With RDMA over TCP it selects sockets and no devices (FAB5608). They take the management network, because
@@ -93,14 +93,14 @@ def settings(host: Host) -> dict[str, Value]:
     if over_tcp(host):
         return told | {"ib_disable": 1}
     qos, v6 = host_qos(host), ipv6_only(host)
-    told["hca"] = devices(host)
+    told["hca"] = list_devices(host)
     if qos.rdma_dscp is not None:
         told["dscp"] = qos.rdma_dscp
         if qos.cnp:
             told["control_dscp"] = qos.cnp[0]
     told["roce_version"] = _ROCE_V2
     told["address_family"] = "ipv6" if v6 else "ipv4"
-    if prefix := covering(host.fabric_prefixes6 if v6 else host.fabric_prefixes4):
+    if prefix := covering_prefix(host.fabric_prefixes6 if v6 else host.fabric_prefixes4):
         told["address_range"] = prefix
     told["cross_nic"] = crossing = cross_nic(host)
     if needs_pxn(host, crossing):
@@ -120,7 +120,7 @@ def settings(host: Host) -> dict[str, Value]:
 def state(facts: Facts, host: Host) -> None:
     """Add the facts of the file."""
     if host.model.gpus:
-        facts.update([(f"nccl/{leaf}", value) for leaf, value in settings(host).items()])
+        facts.update([(f"nccl/{leaf}", value) for leaf, value in nccl_settings(host).items()])
 
 
 class _Key(NamedTuple):
@@ -128,19 +128,19 @@ class _Key(NamedTuple):
 
     name: str
     write: Callable[[Any], Value] = lambda value: value
-    read: Callable[[str], Value] = decimal
+    read: Callable[[str], Value] = parse_decimal
 
 
-def _listed(text: str) -> str:
+def _normalize_list(text: str) -> str:
     """Return a list as a fact; lists match by prefix unless they begin with `=`, which the fact then lacks."""
     return text[1:] if text.startswith("=") else f"{text}*"
 
 
 _FAMILIES = {"ipv4": "AF_INET", "ipv6": "AF_INET6"}
 _KEYS = {
-    "socket_ifname": _Key("NCCL_SOCKET_IFNAME", lambda name: f"={word(name)}", _listed),
+    "socket_ifname": _Key("NCCL_SOCKET_IFNAME", lambda name: f"={check_word(name)}", _normalize_list),
     "ib_disable": _Key("NCCL_IB_DISABLE"),
-    "hca": _Key("NCCL_IB_HCA", lambda devices: f"={devices}", _listed),
+    "hca": _Key("NCCL_IB_HCA", lambda devices: f"={devices}", _normalize_list),
     "dscp": _Key("NCCL_IB_TC", tos_byte, code_point),
     "control_dscp": _Key("NCCL_IB_FIFO_TC", tos_byte, code_point),
     "roce_version": _Key("NCCL_IB_ROCE_VERSION_NUM"),
@@ -163,9 +163,9 @@ _KEYS = {
 _LEAVES = {key.name: leaf for leaf, key in _KEYS.items()}
 
 
-def text(host: Host) -> str:
+def render_text(host: Host) -> str:
     """Return the text; the NCCL of every job, also in containers, must find it."""
-    return as_text(tuple(settings(host).items()))
+    return as_text(tuple(nccl_settings(host).items()))
 
 
 @lru_cache(maxsize=256)
@@ -176,7 +176,7 @@ def as_text(told: tuple[tuple[str, Value], ...]) -> str:
 
 def render(host: Host) -> dict[str, str]:
     """Return the file under the name that the library of the host's GPUs reads; none without GPUs."""
-    return {gpu_of(host).settings: text(host)} if host.model.gpus else {}
+    return {gpu_of(host).settings: render_text(host)} if host.model.gpus else {}
 
 
 def read(reading: Reading, file: str, text: str) -> None:

@@ -6,8 +6,15 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.words import decimal, ignores_carrier, on_link, own, ports_of, rule_priority
-from fabricc.back.reading.tree import leaves
+from fabricc.back.hosts.words import (
+    ignores_carrier,
+    network_path,
+    on_link,
+    parse_decimal,
+    ports_of,
+    rule_priority,
+)
+from fabricc.back.reading.tree import leaf_paths
 from fabricc.back.reading.yaml_lines import yaml_tree
 from fabricc.base.patterns import pattern
 
@@ -40,10 +47,10 @@ _GROUPS = {
 
 def render(host: Host) -> dict[str, str]:
     """Return the file, path below the host's root -> text."""
-    return {own(FILE, host): text(host)}
+    return {network_path(FILE, host): render_text(host)}
 
 
-def text(host: Host) -> str:
+def render_text(host: Host) -> str:
     """Return the text: one block per back-end port, and no default route on any."""
     lines = [
         f"# {ports_of(host.network)} ports of {host.name}; any other interface belongs in a file of its own.\nnetwork:"
@@ -85,7 +92,7 @@ def _port_block(port: HostPort, prefixes4: list[tuple[str, str]], prefixes6: lis
         rules += (
             f'\n        - from: "{source}/{bits}"{table}\n          priority: {rule_priority(port.table)}'
         )
-    block = _head(port.name, port.mtu, ignores_carrier(port))
+    block = _port_head(port.name, port.mtu, ignores_carrier(port))
     if addresses:
         block += f"\n      addresses:{addresses}"
     if routes:
@@ -94,7 +101,7 @@ def _port_block(port: HostPort, prefixes4: list[tuple[str, str]], prefixes6: lis
 
 
 @lru_cache(maxsize=256)
-def _head(name: str, mtu: int, ignore_carrier: bool) -> str:
+def _port_head(name: str, mtu: int, ignore_carrier: bool) -> str:
     """Return the lines of a port that are the same on every host."""
     key = name if _PLAIN_KEY.fullmatch(name) else json.dumps(name)  # whose strings are YAML's
     carrier = "\n      ignore-carrier: true" if ignore_carrier else ""
@@ -120,15 +127,15 @@ def read(reading: Reading, file: str, text: str) -> None:
     unknown = [line for line, _ in tree.faults]
     for top in tree.nodes:
         if top.key != ("network",):
-            unknown += _lines(top)
+            unknown += _node_lines(top)
             continue
         for node in top.children or ():
             if node.key == ("ethernets",):
                 unknown += [line for port in node.children or () for line in _read_port(reading, file, port)]
             elif len(node.key) == 2 and node.key[0] in _GLOBAL:
-                reading.put(f"netplan/{node.key[0]}", _scalar(node.key[1]), file, node.line)
+                reading.put(f"netplan/{node.key[0]}", _parse_scalar(node.key[1]), file, node.line)
             else:
-                unknown += _lines(node)
+                unknown += _node_lines(node)
     lines = text.splitlines()
     reading.unknown += [(file, n, lines[n - 1].strip() if n <= len(lines) else "") for n in unknown]
 
@@ -140,14 +147,14 @@ def _read_port(reading: Reading, file: str, port: Node) -> Iterator[int]:
         key, *values = said.key or ("",)
         items = said.children or ()
         if key in _SCALARS and values:
-            reading.put(prefix + _SCALARS[key], _scalar(values[0]), file, said.line)
+            reading.put(prefix + _SCALARS[key], _parse_scalar(values[0]), file, said.line)
         elif key in _LISTS and not values and all(item.children is None for item in items):
             _put_list(reading, (file, said.line), prefix, key, [word for item in items for word in item.key])
         elif key in _GROUPS and not values:
             for item in items:
                 yield from _read_item(reading, file, prefix, key, item)
         else:
-            yield from _lines(said)
+            yield from _node_lines(said)
     if port.children is None:
         yield port.line
 
@@ -160,7 +167,7 @@ def _read_item(reading: Reading, file: str, prefix: str, key: str, item: Node) -
         if len(part.key) == 2 and part.key[0] in known[1:] and part.children is None:
             values[part.key[0]] = part.key[1]
         else:
-            yield from _lines(part)
+            yield from _node_lines(part)
     if named in values:
         kind = "main_route" if "metric" in values else kind
         said = " ".join([f"{each} {values[each]}" for each in rest if each in values])
@@ -169,14 +176,14 @@ def _read_item(reading: Reading, file: str, prefix: str, key: str, item: Node) -
         yield item.line
 
 
-def _lines(node: Node) -> list[int]:
+def _node_lines(node: Node) -> list[int]:
     """Return the lines of a node and everything below it."""
-    return [line for line, _ in leaves((node,))]
+    return [line for line, _ in leaf_paths((node,))]
 
 
 @lru_cache(maxsize=1024)
-def _scalar(text: str) -> Value:
-    return _TRUTHS.get(text.lower(), decimal(text))
+def _parse_scalar(text: str) -> Value:
+    return _TRUTHS.get(text.lower(), parse_decimal(text))
 
 
 def _put_list(reading: Reading, at: tuple[str, int], prefix: str, key: str, items: list[str]) -> None:

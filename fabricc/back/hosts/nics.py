@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.words import decimal
+from fabricc.back.hosts.words import parse_decimal
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def tos_byte(dscp: int) -> int:
 
 def code_point(text: str) -> Value:
     """The DSCP of a traffic-class byte, or the text itself when it is none."""
-    byte = decimal(text)
+    byte = parse_decimal(text)
     return byte >> 2 if isinstance(byte, int) else byte
 
 
@@ -107,7 +107,7 @@ def nic_qos(classes: tuple[TrafficClass, ...], rdma_class: str = "") -> NicQos:
     return NicQos(
         # A code point of no class keeps the NIC's own default, its three class-selector bits.
         dscp_priority=tuple(of_dscp.get(dscp, dscp >> 3) for dscp in range(64)),
-        schedulers=tuple(_scheduler(of_priority.get(priority)) for priority in PRIORITIES),
+        schedulers=tuple(_scheduler_weight(of_priority.get(priority)) for priority in PRIORITIES),
         pfc=tuple(p in of_priority and of_priority[p].lossless for p in PRIORITIES),
         ecn=tuple(p in of_priority and of_priority[p].ecn for p in PRIORITIES),
         rdma_dscp=rdma.data_dscp if rdma else None,
@@ -115,7 +115,7 @@ def nic_qos(classes: tuple[TrafficClass, ...], rdma_class: str = "") -> NicQos:
     )
 
 
-def _scheduler(traffic_class: TrafficClass | None) -> int | None:
+def _scheduler_weight(traffic_class: TrafficClass | None) -> int | None:
     if traffic_class is None:
         return 0
     return None if traffic_class.strict else traffic_class.weight_percent
@@ -135,5 +135,5 @@ def traffic_classes(
     rest = number.get(0, 0)
     return (
         tuple(number.get(priority, rest) for priority in PRIORITIES),
-        tuple(_scheduler(traffic_class) for traffic_class in classes),
+        tuple(_scheduler_weight(traffic_class) for traffic_class in classes),
     )

@@ -45,27 +45,27 @@ _GID = pattern(
 _GID_HEAD = pattern(r"DEV\s+PORT\s+INDEX\s.*|---[\s-]*|n_gids_found=[0-9]+")
 
 
-def takes(path: str, text: str) -> str | None:
+def output_path(path: str, text: str) -> str | None:
     """Return the name of such a text with its port; None for other texts, or if nothing identifies them."""
     if "PFC configuration:" in text and "riority" in text:
-        return _called(QOS, path, text)
+        return _name_output(QOS, path, text)
     if "n_gids_found=" in text:
         return GIDS
-    if " ==> " in text and any(_device(line) for _, line in _lines(text)):
+    if " ==> " in text and any(_match_device(line) for _, line in _numbered_lines(text)):
         return DEVICES
     if len(text) < 4096 and (TOS in text or TOS in path):
-        return _called(TOS, path, text)
+        return _name_output(TOS, path, text)
     return None
 
 
-def _called(tool: str, path: str, text: str) -> str | None:
+def _name_output(tool: str, path: str, text: str) -> str | None:
     command = next((line.strip() for line in text.split("\n") if line.strip()), "")
     name = path.rpartition("/")[2]
     found = (_COMMAND.fullmatch(command) and _OF[tool].search(command)) or _OF[tool].search(name)
     return f"{tool}/{found['port']}" if found and found["port"] not in ("txt", "log", "out") else None
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
+def _numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield lines with their numbers, without empty ones and the command."""
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.strip()
@@ -73,14 +73,14 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def _device(line: str) -> re.Match[str] | None:
+def _match_device(line: str) -> re.Match[str] | None:
     return _DEVICE.fullmatch(line) if len(line) < _LONGEST else None
 
 
 def _read_qos(reading: Reading, file: str, text: str) -> None:
     """Read trust, PFC, map and shares of a port; a host states settings of the whole NIC once."""
     prefix, traffic_class = f"interface[{file.rpartition('/')[2]}]/", ""
-    for number, line in _lines(text):
+    for number, line in _numbered_lines(text):
         head, _, rest = line.partition(": ")
         if head == "Priority trust state" and rest in _TRUST:
             reading.put(prefix + "trust", _TRUST[rest], file, number)
@@ -105,7 +105,7 @@ def _read_qos(reading: Reading, file: str, text: str) -> None:
 
 def _read_tos(reading: Reading, file: str, text: str) -> None:
     """The traffic-class byte of RDMA connections."""
-    for number, line in _lines(text):
+    for number, line in _numbered_lines(text):
         if is_number(line) and len(line) < 4:
             reading.put("qos/rdma_dscp", code_point(line), file, number)
         else:
@@ -114,8 +114,8 @@ def _read_tos(reading: Reading, file: str, text: str) -> None:
 
 def _read_devices(reading: Reading, file: str, text: str) -> None:
     """Which RDMA device is which port."""
-    for number, line in _lines(text):
-        if found := _device(line):
+    for number, line in _numbered_lines(text):
+        if found := _match_device(line):
             reading.put(f"interface[{found['port']}]/rdma", found["rdma"], file, number)
             if found["pci"]:
                 reading.put(f"rdma[{found['rdma']}]/pci", found["pci"], file, number)
@@ -125,7 +125,7 @@ def _read_devices(reading: Reading, file: str, text: str) -> None:
 
 def _read_gids(reading: Reading, file: str, text: str) -> None:
     """Versions of RoCE and addresses of each RDMA device; prefix lengths are not among them."""
-    for number, line in _lines(text):
+    for number, line in _numbered_lines(text):
         if found := _GID.fullmatch(line):
             if port := found["port"]:
                 reading.put(f"interface[{port}]/rdma", found["rdma"], file, number)

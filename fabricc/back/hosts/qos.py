@@ -7,7 +7,16 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.hosts import nics
-from fabricc.back.hosts.words import decimal, fill, marked, own, settings, statements, template, word
+from fabricc.back.hosts.words import (
+    check_word,
+    fill_template,
+    mark_path,
+    network_path,
+    parse_decimal,
+    read_template,
+    setting_lines,
+    statement_lines,
+)
 from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
@@ -63,10 +72,10 @@ def qos_view(classes: tuple[TrafficClass, ...], nic: NicModel, spread: bool, rdm
     rdma_dscp, cnp = (None, None) if nic.transport == nics.IWARP else (qos.rdma_dscp, qos.cnp)
     congestion = nic.congestion if any(qos.ecn) else ()
     of_tcs = nics.traffic_classes(classes, nic.traffic_classes)
-    return QosView(qos, *of_tcs, rdma_dscp, cnp, congestion, _firmware(nic, qos, spread))
+    return QosView(qos, *of_tcs, rdma_dscp, cnp, congestion, _firmware_settings(nic, qos, spread))
 
 
-def _firmware(nic: NicModel, qos: nics.NicQos, spread: bool) -> tuple[tuple[str, int], ...]:
+def _firmware_settings(nic: NicModel, qos: nics.NicQos, spread: bool) -> tuple[tuple[str, int], ...]:
     """Return the stored settings of a ConnectX: those of the catalog, controlled classes, notification marking.
 
     Where switches spray packets it supports adaptive routing of RDMA, which `mlxconfig` shows as off.
@@ -81,12 +90,12 @@ def _firmware(nic: NicModel, qos: nics.NicQos, spread: bool) -> tuple[tuple[str,
     return tuple(sorted(kept.items()))
 
 
-def _marked(flags: tuple[bool, ...], separator: str) -> str:
+def _flagged_priorities(flags: tuple[bool, ...], separator: str) -> str:
     """Return the priorities that have a flag set."""
     return separator.join([str(priority) for priority in nics.PRIORITIES if flags[priority]])
 
 
-def _rows(host: Host) -> tuple[_PortRow, ...]:
+def _port_rows(host: Host) -> tuple[_PortRow, ...]:
     return tuple(
         [(port.name, port.rdma, port.cable_m, _firmware_port(port), _source6(port)) for port in host.ports]
     )
@@ -104,9 +113,9 @@ def _firmware_port(port: HostPort) -> int:
     return int(port.pci[-1:] or 0) + port.on_nic + 1
 
 
-def _unit(host: Host) -> str:
+def _unit_name(host: Host) -> str:
     """Return the name of the script and of its unit; NICs of each network have their own."""
-    return own("fabricc-roce", host)
+    return network_path("fabricc-roce", host)
 
 
 # --- the files ----------------------------------------------------------------------------------------
@@ -116,24 +125,26 @@ def render(host: Host) -> dict[str, str]:
     """Return the files; none for NICs of an unsupported driver (FAB5603)."""
     if not nics.family_of(host) or not host.ports:
         return {}
-    unit = _unit(host)
+    unit = _unit_name(host)
     return {
-        own(SCRIPT, host): _script(
-            host.classes, host.nic, host.spreads_packets, host.rdma_class, _rows(host), host.leave_out
+        network_path(SCRIPT, host): _render_script(
+            host.classes, host.nic, host.spreads_packets, host.rdma_class, _port_rows(host), host.leave_out
         ),
-        own(UNIT, host): fill(template("fabricc-roce@.service.j2"), unit=unit),
-        own(HOOK, host): _hook(tuple([port.name for port in host.ports]), unit),
+        network_path(UNIT, host): fill_template(read_template("fabricc-roce@.service.j2"), unit=unit),
+        network_path(HOOK, host): _udev_rule(tuple([port.name for port in host.ports]), unit),
     }
 
 
 @lru_cache(maxsize=256)
-def _hook(names: tuple[str, ...], unit: str) -> str:
+def _udev_rule(names: tuple[str, ...], unit: str) -> str:
     """Return the udev rule that starts the unit for each new port."""
-    return fill(template("roce-hook.rules.j2"), names="|".join(map(word, names)), unit=unit)
+    return fill_template(
+        read_template("roce-hook.rules.j2"), names="|".join(map(check_word, names)), unit=unit
+    )
 
 
 @lru_cache(maxsize=256)
-def _script(
+def _render_script(
     classes: tuple[TrafficClass, ...],
     nic: NicModel,
     spread: bool,
@@ -144,14 +155,14 @@ def _script(
     view = qos_view(classes, nic, spread, rdma_class)
     pairs = [f"{dscp},{priority}" for dscp, priority in enumerate(view.qos.dscp_priority)]
     rows = [
-        f"{word(name)}) rdma={word(rdma)} cable_m={cable_m} port={port}{source6} ;;"
+        f"{check_word(name)}) rdma={check_word(rdma)} cable_m={cable_m} port={port}{source6} ;;"
         for name, rdma, cable_m, port, source6 in ports
     ]
     cnp_dscp, cnp_priority = view.cnp or ("", "")
-    head, _, body = template(_TEMPLATE).partition(_PROCEDURE)
-    filled = fill(
+    head, _, body = read_template(_TEMPLATE).partition(_PROCEDURE)
+    filled = fill_template(
         head,
-        title=word(nic.name),
+        title=check_word(nic.name),
         transport=nic.transport,
         trust="dscp",
         dscp_to_priority="\n".join(" ".join(pairs[i : i + _PER_LINE]) for i in range(0, 64, _PER_LINE)),
@@ -160,7 +171,7 @@ def _script(
         tc_weight=",".join(str(weight or 0) for weight in view.schedulers),
         strict_rate_limit=nic.strict_rate_limit,
         pfc=",".join("1" if on else "0" for on in view.qos.pfc),
-        ecn_priorities=_marked(view.qos.ecn, " "),
+        ecn_priorities=_flagged_priorities(view.qos.ecn, " "),
         cnp_dscp=cnp_dscp,
         cnp_priority=cnp_priority,
         roce_tos="" if view.rdma_dscp is None else view.rdma_dscp << 2 | nics.FAMILIES[nic.driver].ecn_bits,
@@ -176,14 +187,14 @@ def _script(
 
 def _with_parts(body: str, driver: str) -> str:
     """Return the procedure with the functions of a driver's NICs and with those that other scripts have as well."""
-    family = "".join(map(template, nics.FAMILIES[driver].procedure))
+    family = "".join(map(read_template, nics.FAMILIES[driver].procedure))
     return with_common_parts(body).replace("{{ family }}\n", family)
 
 
 def with_common_parts(body: str) -> str:
     """Return the procedure of a script of NICs with the functions that all of them have."""
     for place, part in (("common", "nic-common.sh"), ("pci", "nic-pci.sh")):
-        body = body.replace(f"{{{{ {place} }}}}\n", template(part))
+        body = body.replace(f"{{{{ {place} }}}}\n", read_template(part))
     return body
 
 
@@ -206,11 +217,13 @@ def state(facts: Facts, host: Host) -> None:
     """Add the settings of the NICs; none for an unsupported driver."""
     if not nics.family_of(host):
         return
-    alike, of_port = _stated(host.classes, host.nic, host.spreads_packets, host.rdma_class, _unit(host))
+    alike, of_port = _shared_facts(
+        host.classes, host.nic, host.spreads_packets, host.rdma_class, _unit_name(host)
+    )
     facts.update(alike)
     if host.leave_out:
         facts["roce/leaves_out"] = " ".join(host.leave_out)
-    for name, rdma, cable_m, port, source6 in _rows(host):
+    for name, rdma, cable_m, port, source6 in _port_rows(host):
         prefix = f"interface[{name}]/"
         facts[prefix + "rdma"] = rdma
         facts[prefix + "cable_m"] = cable_m
@@ -222,7 +235,7 @@ def state(facts: Facts, host: Host) -> None:
 
 
 @lru_cache(maxsize=64)
-def _stated(
+def _shared_facts(
     classes: tuple[TrafficClass, ...], nic: NicModel, spread: bool, rdma_class: str, unit: str
 ) -> tuple[Facts, tuple[tuple[str, str], ...]]:
     """Return the facts that all ports share, and leaf and value of those of each port."""
@@ -244,7 +257,7 @@ def _stated(
         facts["qos/cnp_dscp"], facts["qos/cnp_priority"] = view.cnp
     facts.update([(f"congestion/{key}", value) for key, value in view.congestion])
     facts.update([(f"firmware/{key}", value) for key, value in view.firmware])
-    pfc, ecn = _marked(view.qos.pfc, ","), _marked(view.qos.ecn, ",")
+    pfc, ecn = _flagged_priorities(view.qos.pfc, ","), _flagged_priorities(view.qos.ecn, ",")
     return facts, (("trust", "dscp"), ("pfc", pfc), ("ecn", ecn), ("started_unit", unit))
 
 
@@ -311,7 +324,7 @@ def _procedure_digest(text: str) -> str:
 @cache
 def _planned_procedure(driver: str) -> str:
     """The digest that a script for this driver's NICs has when nobody edited it."""
-    text = template(_TEMPLATE).replace("{{ congestion }}'", "'").replace("{{ firmware }}'", "'")
+    text = read_template(_TEMPLATE).replace("{{ congestion }}'", "'").replace("{{ firmware }}'", "'")
     return _procedure_digest(_with_parts(text, driver))
 
 
@@ -329,7 +342,9 @@ def _read_script(reading: Reading, file: str, text: str) -> None:
         elif block:
             for each in stripped.split():
                 if match := block[0].fullmatch(each):
-                    reading.put(block[1].format(decimal(match[1])), decimal(match[2]), file, number)
+                    reading.put(
+                        block[1].format(parse_decimal(match[1])), parse_decimal(match[2]), file, number
+                    )
                 else:
                     reading.unknown.append((file, number, stripped))
         elif stripped in _FRAME or not stripped or stripped.startswith(("# ", _USAGE)):
@@ -346,8 +361,8 @@ def _read_script(reading: Reading, file: str, text: str) -> None:
     for row, number in ports:
         prefix = f"interface[{row[1]}]/"
         reading.put(prefix + "rdma", row[2], file, number)
-        reading.put(prefix + "cable_m", decimal(row[3]), file, number)
-        reading.put(prefix + "firmware_port", decimal(row[4]), file, number)
+        reading.put(prefix + "cable_m", parse_decimal(row[3]), file, number)
+        reading.put(prefix + "firmware_port", parse_decimal(row[4]), file, number)
         if source := _SOURCE6.fullmatch(row[5] or ""):
             reading.put(f"{prefix}device_rule[{source[1]}/128]", f"table {source[2]}", file, number)
         for variable, leaf in _OF_PORTS.items():
@@ -360,11 +375,11 @@ def _put_variables(reading: Reading, file: str, values: Mapping[str, tuple[str, 
         text, number = values.get(variable, _UNSET)
         if text:
             reading.put(
-                path, nics.code_point(text) if variable == "ROCE_TOS" else decimal(text), file, number
+                path, nics.code_point(text) if variable == "ROCE_TOS" else parse_decimal(text), file, number
             )
     tcs, number = values.get("PRIORITY_TO_TC", _UNSET)
     for priority, tc in enumerate(tcs.split(",")):
-        reading.put(f"qos/priority[{priority}]/traffic_class", decimal(tc), file, number)
+        reading.put(f"qos/priority[{priority}]/traffic_class", parse_decimal(tc), file, number)
     schedulers, _ = values.get("TC_SCHEDULER", _UNSET)
     weights, number = values.get("TC_WEIGHT", _UNSET)
     for tc_number, (kind, weight) in enumerate(zip(schedulers.split(","), weights.split(","), strict=False)):
@@ -383,7 +398,7 @@ def _priority_set(variable: str, value: str) -> str:
 
 def _read_unit(reading: Reading, file: str, text: str) -> None:
     """The facts of the unit that applies the NIC settings."""
-    for number, key, value, line in settings(text):
+    for number, key, value, line in setting_lines(text):
         if key in _UNIT_FACTS:
             reading.put(_UNIT_FACTS[key][0], value, file, number)
         elif key != "Unit.Description":
@@ -392,7 +407,7 @@ def _read_unit(reading: Reading, file: str, text: str) -> None:
 
 def _read_hook(reading: Reading, file: str, text: str) -> None:
     """Which unit the appearance of each port starts."""
-    for number, line in statements(text):
+    for number, line in statement_lines(text):
         if match := _HOOK_RULE.fullmatch(line):
             for name in match[1].split("|"):
                 reading.put(f"interface[{name}]/started_unit", match[2], file, number)
@@ -401,7 +416,7 @@ def _read_hook(reading: Reading, file: str, text: str) -> None:
 
 
 READERS: Mapping[str, Reader] = {
-    marked(SCRIPT, "*"): _read_script,
-    marked(UNIT, "*"): _read_unit,
-    marked(HOOK, "*"): _read_hook,
+    mark_path(SCRIPT, "*"): _read_script,
+    mark_path(UNIT, "*"): _read_unit,
+    mark_path(HOOK, "*"): _read_hook,
 }

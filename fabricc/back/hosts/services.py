@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.gpus import GPUS
 from fabricc.back.hosts.interfaces import SYSTEMS
-from fabricc.back.hosts.words import LOCKED_MEMORY, each_line, fill, ports_of, settings, template
+from fabricc.back.hosts.words import (
+    LOCKED_MEMORY,
+    each_line,
+    fill_template,
+    ports_of,
+    read_template,
+    setting_lines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +54,7 @@ def render(host: Host) -> dict[str, str]:
 
 def modules_text(gpu_vendor: str, leave_out: tuple[str, ...]) -> str:
     """Return the list of kernel modules, without those that the spec leaves out."""
-    lines = template(GPUS[gpu_vendor].modules_template).splitlines(keepends=True)
+    lines = read_template(GPUS[gpu_vendor].modules_template).splitlines(keepends=True)
     return "".join([line for line in lines if line.strip() not in leave_out])
 
 
@@ -55,7 +62,7 @@ def limit_files(leave_out: tuple[str, ...]) -> dict[str, str]:
     """Return the files that let programs lock memory, for logins and for services."""
     if LOCKED_MEMORY in leave_out:
         return {}
-    return {LIMITS: template("limits.conf.j2"), SERVICE_LIMITS: template("service-limits.conf.j2")}
+    return {LIMITS: read_template("limits.conf.j2"), SERVICE_LIMITS: read_template("service-limits.conf.j2")}
 
 
 @lru_cache(maxsize=64)
@@ -71,7 +78,7 @@ def apply_script(system: str, networks: bool = False, home: str = "") -> str:
     script = apply_template(SYSTEMS[system].ACTIVATION)
     for place, text in (("{{ scripts }}\n", _SCRIPTS), ("{{ script }}\n", _SCRIPT)):
         script = script.replace(place, text if networks else "")
-    return fill(
+    return fill_template(
         script,
         system=system,
         early_files="etc/udev/* | etc/systemd/network/*",
@@ -90,21 +97,25 @@ def apply_script(system: str, networks: bool = False, home: str = "") -> str:
 
 def apply_template(*networks: str) -> str:
     """Return the script that installs the files, with templates that activate the network in its place for them."""
-    return template("apply.sh.j2").replace("{{ network }}\n", "".join(map(template, networks)))
+    return read_template("apply.sh.j2").replace("{{ network }}\n", "".join(map(read_template, networks)))
 
 
-def _digest(script: str) -> str:
+def _script_digest(script: str) -> str:
     lines = [line for line in script.split("\n") if not line.startswith(_SYSTEM_LINE)]
     return sha256("\n".join(lines).encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 def state(facts: Facts, host: Host) -> None:
     """Add the facts that all hosts of a system and of a maker of GPUs share."""
-    facts.update(_stated(host.os, host.model.gpu_vendor, bool(host.beside), host.network, host.leave_out))
+    facts.update(
+        _shared_facts(host.os, host.model.gpu_vendor, bool(host.beside), host.network, host.leave_out)
+    )
 
 
 @lru_cache(maxsize=64)
-def _stated(system: str, gpu_vendor: str, networks: bool, home: str, leave_out: tuple[str, ...]) -> Facts:
+def _shared_facts(
+    system: str, gpu_vendor: str, networks: bool, home: str, leave_out: tuple[str, ...]
+) -> Facts:
     limits: Facts = {
         **{f"limit[{who}]/{kind}/memlock": "unlimited" for who in ("*", "root") for kind in ("soft", "hard")},
         "service_limit[DefaultLimitMEMLOCK]": "infinity",
@@ -114,12 +125,12 @@ def _stated(system: str, gpu_vendor: str, networks: bool, home: str, leave_out: 
         **({} if LOCKED_MEMORY in leave_out else limits),
         **{f"module[{name}]": "load" for name in modules},
         "apply/system": system,
-        "apply/procedure": _digest(apply_script(system, networks, home)),
+        "apply/procedure": _script_digest(apply_script(system, networks, home)),
     }
 
 
 def _read_service_limits(reading: Reading, file: str, text: str) -> None:
-    for number, key, value, line in settings(text):
+    for number, key, value, line in setting_lines(text):
         if key.startswith("Manager.DefaultLimit"):
             reading.put(f"service_limit[{key.removeprefix('Manager.')}]", value, file, number)
         else:
@@ -128,7 +139,7 @@ def _read_service_limits(reading: Reading, file: str, text: str) -> None:
 
 def _read_apply(reading: Reading, file: str, text: str) -> None:
     """The digest of what the script does, so that an edited one does not pass as ours, and for which system it is."""
-    reading.put("apply/procedure", _digest(text), file, 1)
+    reading.put("apply/procedure", _script_digest(text), file, 1)
     for number, line in enumerate(text.split("\n"), 1):
         if line.startswith(_SYSTEM_LINE):
             reading.put("apply/system", line.removeprefix(_SYSTEM_LINE), file, number)

@@ -32,7 +32,7 @@ def is_word(text: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def word(text: str) -> str:
+def check_word(text: str) -> str:
     """Return the text, which needs no quoting in any host file.
 
     Raises:
@@ -43,7 +43,7 @@ def word(text: str) -> str:
     return text
 
 
-def decimal(text: str) -> str | int:
+def parse_decimal(text: str) -> str | int:
     """Return the decimal integer that a text is, or the text itself when it is none or has more than 18 digits."""
     return int(text) if is_number(text) else text
 
@@ -56,14 +56,14 @@ def pci_function(port: HostPort) -> str:
     return f"{device}.{int(function) + port.on_nic}"
 
 
-def marked(path: str, mark: str) -> str:
+def mark_path(path: str, mark: str) -> str:
     """Return the path of a file with a mark at the end of its name, before the suffix."""
     return _KIND.sub(lambda kind: mark + kind[0], path, count=1)
 
 
-def own(path: str, host: Host) -> str:
+def network_path(path: str, host: Host) -> str:
     """Return the path of a file that exists once per network; a further network's name becomes part of it."""
-    return marked(path, f"-{word(host.network)}") if host.network else path
+    return mark_path(path, f"-{check_word(host.network)}") if host.network else path
 
 
 def ports_of(network: str) -> str:
@@ -90,7 +90,7 @@ def rule_priority(table: int) -> int:
     return 1000 + table - 100
 
 
-def statements(text: str) -> Iterator[tuple[int, str]]:
+def statement_lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield line number and text of each line that is no comment."""
     for number, line in enumerate(text.split("\n"), 1):
         stripped = line.strip()
@@ -98,10 +98,10 @@ def statements(text: str) -> Iterator[tuple[int, str]]:
             yield number, stripped
 
 
-def settings(text: str) -> Iterator[tuple[int, str, str, str]]:
+def setting_lines(text: str) -> Iterator[tuple[int, str, str, str]]:
     """Yield line number, `Section.Key`, value and text of each line of a file in sections; without `=` no key."""
     section = ""
-    for number, line in statements(text):
+    for number, line in statement_lines(text):
         if line[0] == "[" and line[-1] == "]":
             section = line[1:-1]
             continue
@@ -114,9 +114,9 @@ def each_line(pattern: str, path: str, value: str) -> Reader:
     known = re.compile(pattern)
 
     def read(reading: Reading, file: str, text: str) -> None:
-        for number, line in statements(text):
+        for number, line in statement_lines(text):
             if match := known.fullmatch(line):
-                reading.put(match.expand(path), decimal(match.expand(value)), file, number)
+                reading.put(match.expand(path), parse_decimal(match.expand(value)), file, number)
             else:
                 reading.unknown.append((file, number, line))
 
@@ -124,12 +124,12 @@ def each_line(pattern: str, path: str, value: str) -> Reader:
 
 
 @cache
-def template(name: str) -> str:
+def read_template(name: str) -> str:
     """Return the text of `templates/hosts/<name>`."""
     return (data_folder("templates") / "hosts" / name).read_text(encoding="utf-8")
 
 
-def fill(text: str, /, **values: str | int) -> str:
+def fill_template(text: str, /, **values: str | int) -> str:
     """Return the text with its placeholders replaced.
 
     Raises:

@@ -6,7 +6,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from fabricc.back.infiniband.discovery import compare, names_of
+from fabricc.back.infiniband.discovery import compare_topologies, names_of
 from fabricc.back.infiniband.sm_files import TOPOLOGY
 from fabricc.back.infiniband.topology import read_topology
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
@@ -49,10 +49,10 @@ def compare_files(tree: Path, files: Sequence[Path]) -> list[Diagnostic]:
         message = f"{tree} has no InfiniBand subnet to compare with"
         help_ = "Cables of Ethernet are compared by `fabricc verify`."
         return [Diagnostic("FAB6335", Severity.ERROR, message, None, help_)]
-    return [each for file in files for each in _file(expected, file)]
+    return [each for file in files for each in _file_differences(expected, file)]
 
 
-def _file(expected: dict[Path, ReadTopology], file: Path) -> Iterator[Diagnostic]:
+def _file_differences(expected: dict[Path, ReadTopology], file: Path) -> Iterator[Diagnostic]:
     try:
         found = read_topology(read(file, limit=MAX_BYTES).decode(errors="replace"))
     except OSError as error:
@@ -65,7 +65,7 @@ def _file(expected: dict[Path, ReadTopology], file: Path) -> Iterator[Diagnostic
         message = "no device of the plan is in this file, neither by GUID nor by name"
         yield Diagnostic("FAB6335", Severity.ERROR, message, Position(str(file), 1, 1), _HOW)
         return
-    different = list(compare(expected[subnet], found))
+    different = list(compare_topologies(expected[subnet], found))
     yield from _diagnostics_of(different, file, subnet)
     if not different:
         links = sum(len(node.ends) for node in expected[subnet].nodes.values()) // 2
@@ -79,13 +79,13 @@ def _diagnostics_of(different: Iterable[Difference], file: Path, subnet: Path) -
         seen[each.code] += 1
         if seen[each.code] <= _TOLD:
             at = Position(str(file if each.found else subnet), max(1, each.line), 1)
-            yield Diagnostic(each.code, _severity(each.code), each.message, at, _REMEDIES[each.code])
+            yield Diagnostic(each.code, _code_severity(each.code), each.message, at, _REMEDIES[each.code])
     for code, number in seen.items():
         if number > _TOLD:
             message = f"{number - _TOLD:,} more of this kind"
-            yield Diagnostic(code, _severity(code), message, Position(str(file), 1, 1))
+            yield Diagnostic(code, _code_severity(code), message, Position(str(file), 1, 1))
 
 
-def _severity(code: str) -> Severity:
+def _code_severity(code: str) -> Severity:
     """Return the severity; a link at another rate still carries traffic."""
     return Severity.WARNING if code == "FAB6333" else Severity.ERROR

@@ -71,32 +71,35 @@ def names_of(planned: ReadTopology, found: ReadTopology) -> Mapping[str, str]:
             names[node.id] = name
     taken = set(names.values())
     for node in found.nodes.values():
-        name = _called(node)
+        name = _node_name(node)
         if node.id not in names and name in known and name not in taken:
             names[node.id] = name
             taken.add(name)
     return names
 
 
-def compare(planned: ReadTopology, found: ReadTopology) -> Iterator[Difference]:
+def compare_topologies(planned: ReadTopology, found: ReadTopology) -> Iterator[Difference]:
     """Yield every difference in the order of the expected topology; nothing if the cabling is as planned."""
     names = names_of(planned, found)
-    wanted = _cables(planned, {node.id: node.name for node in planned.nodes.values()})
-    there = _cables(
+    wanted = _map_cables(planned, {node.id: node.name for node in planned.nodes.values()})
+    there = _map_cables(
         found,
-        {**{node.id: f"{_called(node)} ({guid_text(node.guid)})" for node in found.nodes.values()}, **names},
+        {
+            **{node.id: f"{_node_name(node)} ({guid_text(node.guid)})" for node in found.nodes.values()},
+            **names,
+        },
     )
-    yield from _devices(wanted, there)
+    yield from _compare_devices(wanted, there)
     yield from _other_guids(planned, found, names)
-    yield from _links(wanted, there)
+    yield from _compare_links(wanted, there)
 
 
-def _called(node: Node) -> str:
+def _node_name(node: Node) -> str:
     match = _MANAGED.match(node.name)
     return match[1] if match else node.name
 
 
-def _cables(topology: ReadTopology, names: Mapping[str, str]) -> _Cables:
+def _map_cables(topology: ReadTopology, names: Mapping[str, str]) -> _Cables:
     inner = {node.id for node in topology.adapters() if _AGGREGATION in node.name}
     peers: dict[End, End] = {}
     words: dict[End, str] = {}
@@ -109,7 +112,7 @@ def _cables(topology: ReadTopology, names: Mapping[str, str]) -> _Cables:
     return _Cables(peers, words, lines)
 
 
-def _devices(wanted: _Cables, there: _Cables) -> Iterator[Difference]:
+def _compare_devices(wanted: _Cables, there: _Cables) -> Iterator[Difference]:
     for name, line in wanted.lines.items():
         if name not in there.lines:
             yield Difference("FAB6330", f"{name} was not found", False, line)
@@ -132,7 +135,7 @@ def _other_guids(
             yield Difference("FAB6334", message, True, node.line)
 
 
-def _links(wanted: _Cables, there: _Cables) -> Iterator[Difference]:
+def _compare_links(wanted: _Cables, there: _Cables) -> Iterator[Difference]:
     told: set[End] = set()
     misplaced: set[frozenset[End]] = set()
     for end, peer in wanted.peers.items():
@@ -144,9 +147,9 @@ def _links(wanted: _Cables, there: _Cables) -> Iterator[Difference]:
                 message = f"{end} to {peer} runs at {there.words[end]}; planned is {wanted.words[end]}"
                 yield Difference("FAB6333", message, True, there.lines[end.device])
             continue
-        swap = _swapped(wanted, there, end) or _swapped(wanted, there, peer)
+        swap = _find_swap(wanted, there, end) or _find_swap(wanted, there, peer)
         if swap is None:
-            yield from _moved(wanted, there, end, peer, misplaced)
+            yield from _report_moved(wanted, there, end, peer, misplaced)
             continue
         one, other, first, second = swap
         told |= set(swap)
@@ -162,7 +165,7 @@ def _links(wanted: _Cables, there: _Cables) -> Iterator[Difference]:
             yield Difference("FAB6331", message, True, there.lines[end.device])
 
 
-def _swapped(wanted: _Cables, there: _Cables, one: End) -> tuple[End, End, End, End] | None:
+def _find_swap(wanted: _Cables, there: _Cables, one: End) -> tuple[End, End, End, End] | None:
     """Return `one`, the other end whose cable was exchanged with its own, and the planned peer of each."""
     first, second = wanted.peers[one], there.peers.get(one)
     other = wanted.peers.get(second) if second is not None else None
@@ -171,7 +174,7 @@ def _swapped(wanted: _Cables, there: _Cables, one: End) -> tuple[End, End, End, 
     return one, other, first, second
 
 
-def _moved(
+def _report_moved(
     wanted: _Cables, there: _Cables, end: End, peer: End, told: set[frozenset[End]]
 ) -> Iterator[Difference]:
     """Report a planned cable that is not in place: moved (each moved cable once) or missing."""

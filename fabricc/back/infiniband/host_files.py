@@ -10,7 +10,7 @@ from fabricc.back.hosts.nccl import ALL_JOINED, as_text
 from fabricc.back.hosts.services import APPLY
 from fabricc.back.infiniband.sm_files import default_lane
 from fabricc.back.infiniband.system_files import SCRIPT, system_files
-from fabricc.back.nos.templating import environment
+from fabricc.back.nos.templating import template_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -64,22 +64,22 @@ class HostFiles:
         """Yield path below the host's folder and text of every file."""
         tenants = self._tenants.get(host.name, [])
         gpu = self._gpu[self._group[host.name]]
-        yield gpu.settings, self._nccl(host, tenants) + as_text(gpu.extra)
-        yield RULES, _rules(host, self.ib.ipoib is not None)
+        yield gpu.settings, self._nccl_text(host, tenants) + as_text(gpu.extra)
+        yield RULES, _udev_rules(host, self.ib.ipoib is not None)
         yield from system_files(host, self.ib.ipoib, tenants)
         if self.ib.ipoib is None:
             return
         if host.os.startswith("rhel"):
-            yield from _keyfiles(host, self.ib.ipoib, tenants, self.ib.wiring.cluster)
+            yield from _render_keyfiles(host, self.ib.ipoib, tenants, self.ib.wiring.cluster)
         elif tenants:
-            yield from _networkd(host, self.ib.ipoib, tenants)
+            yield from _render_networkd(host, self.ib.ipoib, tenants)
         else:
-            view = {**_mode(self.ib.ipoib), "host": host.name, "ports": host.ports}
-            yield NETPLAN, _render("netplan.yaml.j2", view)
+            view = {**_ipoib_mode(self.ib.ipoib), "host": host.name, "ports": host.ports}
+            yield NETPLAN, _render_template("netplan.yaml.j2", view)
         if self.ib.ipoib.mode == "connected":
             yield MODULE, "options ib_ipoib ipoib_enhanced=0\n"
 
-    def _nccl(self, host: Host, tenants: list[Partition]) -> str:
+    def _nccl_text(self, host: Host, tenants: list[Partition]) -> str:
         shape = self.ib.wiring.shape
         shared = shape.rails_per_tor == shape.rails
         view = {
@@ -90,7 +90,7 @@ class HostFiles:
             "cross_nic": 0 if shape.rails_apart else 1 if shared else 2,
             "gpus_joined": self._joined[self._group[host.name]],
         }
-        return _render("nccl.conf.j2", view)
+        return _render_template("nccl.conf.j2", view)
 
 
 def rdma_class(classes: tuple[ServiceClass, ...]) -> ServiceClass:
@@ -103,7 +103,7 @@ def rdma_ports(host: Host) -> str:
     return ",".join(f"{port.rdma}:1" for port in host.ports)
 
 
-def child(port: HostPort, tenant: Partition) -> str:
+def child_interface(port: HostPort, tenant: Partition) -> str:
     """Return the interface of a tenant on a port, as the kernel names it."""
     return f"{port.name}.{tenant.pkey | 0x8000:04x}"
 
@@ -118,7 +118,7 @@ def keyfile_of(interface: str) -> str:
     return f"{CONNECTIONS}/fabricc-{interface}.nmconnection"
 
 
-def _keyfiles(
+def _render_keyfiles(
     host: Host, ipoib: IpoibPlan, tenants: list[Partition], cluster: str
 ) -> Iterator[tuple[str, str]]:
     """Yield the keyfiles.
@@ -129,16 +129,16 @@ def _keyfiles(
         own = None if tenants else port.address
         uuid = connection_uuid(cluster, host.name, port.name)
         view = {
-            **_mode(ipoib),
+            **_ipoib_mode(ipoib),
             "interface": port.name,
             "uuid": uuid,
             "pkey": None,
             "parent": None,
             "address": own,
         }
-        yield keyfile_of(port.name), _render("keyfile.j2", view)
+        yield keyfile_of(port.name), _render_template("keyfile.j2", view)
         for index, tenant in enumerate(tenants):
-            name, pkey = child(port, tenant), tenant.pkey | 0x8000
+            name, pkey = child_interface(port, tenant), tenant.pkey | 0x8000
             address = port.address if index == 0 else None
             uuid = connection_uuid(cluster, host.name, name)
             own_view = {
@@ -148,29 +148,31 @@ def _keyfiles(
                 "parent": port.name,
                 "address": address,
             }
-            yield keyfile_of(name), _render("keyfile.j2", {**_mode(ipoib), **own_view})
-    names = [port.name for port in host.ports] + [child(port, one) for port in host.ports for one in tenants]
-    yield CARRIER, _render("carrier.conf.j2", {"names": names})
+            yield keyfile_of(name), _render_template("keyfile.j2", {**_ipoib_mode(ipoib), **own_view})
+    names = [port.name for port in host.ports] + [
+        child_interface(port, one) for port in host.ports for one in tenants
+    ]
+    yield CARRIER, _render_template("carrier.conf.j2", {"names": names})
 
 
-def _networkd(host: Host, ipoib: IpoibPlan, tenants: list[Partition]) -> Iterator[tuple[str, str]]:
+def _render_networkd(host: Host, ipoib: IpoibPlan, tenants: list[Partition]) -> Iterator[tuple[str, str]]:
     """Yield the files of networkd for partitions (netplan has no key for them; systemd 250 and later)."""
     first = tenants[0]
     for port in host.ports:
-        name = child(port, first)
-        base = {**_mode(ipoib), "interface": port.name, "children": [name]}
-        yield f"{NETWORKD}/60-fabricc-{port.name}.network", _render("parent.network.j2", base)
+        name = child_interface(port, first)
+        base = {**_ipoib_mode(ipoib), "interface": port.name, "children": [name]}
+        yield f"{NETWORKD}/60-fabricc-{port.name}.network", _render_template("parent.network.j2", base)
         view = {
-            **_mode(ipoib),
+            **_ipoib_mode(ipoib),
             "interface": name,
             "pkey": f"0x{first.pkey | 0x8000:04x}",
             "address": port.address,
         }
-        yield f"{NETWORKD}/60-fabricc-{name}.netdev", _render("child.netdev.j2", view)
-        yield f"{NETWORKD}/60-fabricc-{name}.network", _render("child.network.j2", view)
+        yield f"{NETWORKD}/60-fabricc-{name}.netdev", _render_template("child.netdev.j2", view)
+        yield f"{NETWORKD}/60-fabricc-{name}.network", _render_template("child.network.j2", view)
 
 
-def _rules(host: Host, ipoib: bool) -> str:
+def _udev_rules(host: Host, ipoib: bool) -> str:
     named, unnamed = [], []
     for port in host.ports:
         if port.real_guid:
@@ -184,12 +186,12 @@ def _rules(host: Host, ipoib: bool) -> str:
             unnamed.append(port.rdma)
             continue
         named.append({"device": device, "netdev": netdev, "rdma": port.rdma, "name": port.name})
-    return _render("naming.rules.j2", {"named": named, "unnamed": unnamed, "ipoib": ipoib})
+    return _render_template("naming.rules.j2", {"named": named, "unnamed": unnamed, "ipoib": ipoib})
 
 
-def _mode(ipoib: IpoibPlan) -> dict[str, object]:
+def _ipoib_mode(ipoib: IpoibPlan) -> dict[str, object]:
     return {"mode": ipoib.mode, "mtu": ipoib.mtu}
 
 
-def _render(name: str, view: Mapping[str, object]) -> str:
-    return environment("infiniband").get_template(name).render(view)
+def _render_template(name: str, view: Mapping[str, object]) -> str:
+    return template_environment("infiniband").get_template(name).render(view)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from fabricc.back.hosts.nccl import FILES
 from fabricc.back.infiniband.host_files import TENANT, HostFiles, rdma_class, rdma_ports, tenants_by_host
 from fabricc.back.jobs.kubernetes_topology import topology_files
-from fabricc.back.jobs.roster import roster
+from fabricc.back.jobs.roster import list_hosts
 from fabricc.back.jobs.settings import library_files, nvshmem_devices, per_kind, table_files
-from fabricc.back.jobs.shipped import scripts
+from fabricc.back.jobs.shipped import read_scripts
 from fabricc.back.jobs.slurm import slurm_files
 from fabricc.fabric.infiniband.wiring import host_at
 
@@ -29,15 +29,15 @@ def job_files(ib: InfinibandFabric) -> dict[str, str]:
     Raises:
         ValueError: a name that these files cannot hold.
     """
-    hosts: Roster[Host] = roster(ib.wiring, lambda at: host_at(ib, *at))
+    hosts: Roster[Host] = list_hosts(ib.wiring, lambda at: host_at(ib, *at))
     rails = [
         (each.model, port.rail, port.nic_port, port.name, port.rdma, port.gbps, port.pci)
         for each, kind in _first_of_each(hosts)
         for port in kind.ports
     ]
-    launch = {name: text for name, text in scripts("launch").items() if name not in _ROCE_ALONE}
+    launch = {name: text for name, text in read_scripts("launch").items() if name not in _ROCE_ALONE}
     folders = {
-        "jobs": {**_libraries(ib, hosts), **table_files(hosts, rails)},
+        "jobs": {**_library_files(ib, hosts), **table_files(hosts, rails)},
         "jobs/slurm": slurm_files(hosts),
         "jobs/launch": launch,
         "jobs/kubernetes": topology_files(hosts),
@@ -46,7 +46,7 @@ def job_files(ib: InfinibandFabric) -> dict[str, str]:
     return dict(sorted(files.items()))
 
 
-def ucx(ib: InfinibandFabric, host: Host) -> str:
+def ucx_settings(ib: InfinibandFabric, host: Host) -> str:
     """Return the settings of UCX: devices and service level.
 
     No P_Key: by itself UCX takes the first of a port's table with full membership, and in a tenant only the tenant's
@@ -55,7 +55,7 @@ def ucx(ib: InfinibandFabric, host: Host) -> str:
     return f"UCX_NET_DEVICES={rdma_ports(host)}\nUCX_IB_SL={rdma_class(ib.classes).sl}\n"
 
 
-def nvshmem(ib: InfinibandFabric, host: Host, tenants: int) -> str:
+def nvshmem_settings(ib: InfinibandFabric, host: Host, tenants: int) -> str:
     """Return NVSHMEM's settings: devices, service level and, in a tenant, the index of its P_Key.
 
     No traffic class: queue pairs fail with one (NVIDIA/nvshmem issue 45). Releases before 3.7 know no index and take
@@ -72,7 +72,7 @@ def _first_of_each(hosts: Roster[Host]) -> Iterator[tuple[JobHost, Host]]:
     return ((seen[index], kind) for index, kind in enumerate(hosts.kinds))
 
 
-def _libraries(ib: InfinibandFabric, hosts: Roster[Host]) -> dict[str, str]:
+def _library_files(ib: InfinibandFabric, hosts: Roster[Host]) -> dict[str, str]:
     """Return a text for each kind of host; with tenants one for hosts of one tenant and another for the rest."""
     tenants = tenants_by_host(ib)
     renderer = HostFiles(ib)
@@ -87,9 +87,9 @@ def _libraries(ib: InfinibandFabric, hosts: Roster[Host]) -> dict[str, str]:
         host = host_at(ib, *each.at)
         names.append(f"{each.model}-tenant" if number == 1 else each.model)
         nccl_texts.append(next(text for path, text in renderer.render(host) if path in FILES))
-        ucx_texts.append(ucx(ib, host))
+        ucx_texts.append(ucx_settings(ib, host))
         if ib.wiring.host_models[ib.wiring.units[each.at[0]].group].gpu_vendor == "nvidia":
-            one_sided.append((names[-1], nvshmem(ib, host, number)))
+            one_sided.append((names[-1], nvshmem_settings(ib, host, number)))
     files = library_files(names, nccl_texts, ucx_texts)
     if one_sided:
         files |= per_kind("nvshmem", [name for name, _ in one_sided], [text for _, text in one_sided], "env")

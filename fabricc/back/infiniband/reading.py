@@ -75,20 +75,22 @@ def read_subnet(files: Mapping[str, str]) -> ReadSubnet:
     """Read the files of a subnet, by path below its folder."""
     found = ReadSubnet(files)
     readers: dict[str, Callable[[ReadSubnet, str, int], bool]] = {
-        sm_files.CONF: _conf,
-        sm_files.PARTITIONS: _partition,
-        sm_files.ROOTS: lambda to, line, at: _guid(to.roots, line, at),
-        sm_files.COMPUTE: lambda to, line, at: _guid(to.compute, line, at),
-        sm_files.NAMES: _name,
-        sm_files.LIDS: _lid,
-        sm_files.POLICY: _policy,
+        sm_files.CONF: _read_conf,
+        sm_files.PARTITIONS: _read_partition,
+        sm_files.ROOTS: lambda to, line, at: _read_guid(to.roots, line, at),
+        sm_files.COMPUTE: lambda to, line, at: _read_guid(to.compute, line, at),
+        sm_files.NAMES: _read_name,
+        sm_files.LIDS: _read_lid,
+        sm_files.POLICY: _read_policy,
     }
     for file, reader in readers.items():
         if file not in files:
             if file != sm_files.POLICY:
                 found.odd.append(Oddity(file, 0, "the file is missing"))
             continue
-        lines = _statements(files[file]) if file == sm_files.PARTITIONS else _lines(files[file])
+        lines = (
+            _split_statements(files[file]) if file == sm_files.PARTITIONS else _numbered_lines(files[file])
+        )
         for number, line in lines:
             if not reader(found, line, number):
                 found.odd.append(Oddity(file, number, f"not understood: {line[:80]}"))
@@ -103,16 +105,16 @@ def read_subnet(files: Mapping[str, str]) -> ReadSubnet:
     return found
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
+def _numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip() and not line.lstrip().startswith("#"):
             yield number, line
 
 
-def _statements(text: str) -> Iterator[tuple[int, str]]:
+def _split_statements(text: str) -> Iterator[tuple[int, str]]:
     """Yield definitions up to their semicolon, each as one line without blanks; the last may lack it."""
     start, parts = 0, ""
-    for number, line in _lines(text):
+    for number, line in _numbered_lines(text):
         start = start if parts else number
         parts += "".join(line.split())
         if parts.endswith(";"):
@@ -122,7 +124,7 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
         yield start, parts
 
 
-def _conf(to: ReadSubnet, line: str, _: int) -> bool:
+def _read_conf(to: ReadSubnet, line: str, _: int) -> bool:
     match = _SETTING.fullmatch(line)
     if match is None or match[1] in to.conf:
         return False
@@ -130,14 +132,14 @@ def _conf(to: ReadSubnet, line: str, _: int) -> bool:
     return True
 
 
-def _guid(to: dict[str, int], line: str, at: int) -> bool:
+def _read_guid(to: dict[str, int], line: str, at: int) -> bool:
     if not re.fullmatch(_GUID, line) or line in to:
         return False
     to[line] = at
     return True
 
 
-def _name(to: ReadSubnet, line: str, _: int) -> bool:
+def _read_name(to: ReadSubnet, line: str, _: int) -> bool:
     match = _NAME.fullmatch(line)
     if match is None or match[1] in to.names:
         return False
@@ -145,7 +147,7 @@ def _name(to: ReadSubnet, line: str, _: int) -> bool:
     return True
 
 
-def _lid(to: ReadSubnet, line: str, _: int) -> bool:
+def _read_lid(to: ReadSubnet, line: str, _: int) -> bool:
     match = _LID.fullmatch(line)
     if match is None or match[2] != match[3] or match[1] in to.lids:
         return False
@@ -153,7 +155,7 @@ def _lid(to: ReadSubnet, line: str, _: int) -> bool:
     return True
 
 
-def _policy(to: ReadSubnet, line: str, _: int) -> bool:
+def _read_policy(to: ReadSubnet, line: str, _: int) -> bool:
     if line in ("qos-ulps", "end-qos-ulps"):
         return True
     match = _ULP.fullmatch(line)
@@ -166,7 +168,7 @@ def _policy(to: ReadSubnet, line: str, _: int) -> bool:
     return True
 
 
-def _partition(to: ReadSubnet, line: str, at: int) -> bool:
+def _read_partition(to: ReadSubnet, line: str, at: int) -> bool:
     """Read one definition; opensm turns a misspelled membership into `limited`, this reader rejects it."""
     match = _PARTITION.fullmatch(line)
     if match is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.infiniband.topology import topology
-from fabricc.back.nos.templating import environment
+from fabricc.back.infiniband.topology import topology_records
+from fabricc.back.nos.templating import template_environment
 from fabricc.catalog.rates import generation_at
 from fabricc.fabric.infiniband import identity
 from fabricc.fabric.infiniband.identity import guid_text
@@ -52,28 +52,28 @@ def sm_files(subnet: Subnet) -> Iterator[tuple[str, str]]:
         "prefix": guid_text(identity.SUBNET_PREFIX + subnet.plane),
         "reason": ib.engine.reason[0].upper() + ib.engine.reason[1:] + ".",
         "engines": ",".join(ib.engine.names),
-        "qos": arbitration(ib.classes) if len(ib.classes) > 1 else None,
+        "qos": vl_arbitration(ib.classes) if len(ib.classes) > 1 else None,
     }
-    templates = environment("infiniband")
+    templates = template_environment("infiniband")
     yield CONF, templates.get_template("opensm.conf.j2").render(view)
-    yield PARTITIONS, _partitions(ib, ports)
-    yield ROOTS, _guid_list(switch.guid for switch in roots(switches))
+    yield PARTITIONS, _render_partitions(ib, ports)
+    yield ROOTS, _guid_list(switch.guid for switch in root_switches(switches))
     yield COMPUTE, _guid_list(port.guid for port in ports)
     yield NAMES, "".join(f'{guid_text(switch.guid)} "{switch.name}"\n' for switch in switches)
     if len(ib.classes) > 1:
-        yield POLICY, templates.get_template("qos-policy.conf.j2").render(_policy(ib, title))
-    yield LIDS, _guid2lid(switches, ports)
-    yield TOPOLOGY, "".join(topology(switches, ports))
+        yield POLICY, templates.get_template("qos-policy.conf.j2").render(_render_policy(ib, title))
+    yield LIDS, _render_guid2lid(switches, ports)
+    yield TOPOLOGY, "".join(topology_records(switches, ports))
 
 
-def roots(switches: Iterable[Switch]) -> Iterator[Switch]:
+def root_switches(switches: Iterable[Switch]) -> Iterator[Switch]:
     """Yield the switches of the topmost tier."""
     found = list(switches)
     top = next(tier for tier in reversed(TierName) if any(each.tier is tier for each in found))
     return (each for each in found if each.tier is top)
 
 
-def arbitration(classes: tuple[ServiceClass, ...]) -> Mapping[str, object]:
+def vl_arbitration(classes: tuple[ServiceClass, ...]) -> Mapping[str, object]:
     """Return the settings of virtual lanes for these classes; the class at index i has VL i.
 
     Strict classes are in the high-priority table, whose limit of 255 lets them pass before all others as long as
@@ -105,7 +105,7 @@ def default_lane(classes: tuple[ServiceClass, ...]) -> int:
     return (named or [lane for lane, each in enumerate(classes) if not each.strict])[0]
 
 
-def _policy(ib: InfinibandFabric, title: str) -> Mapping[str, object]:
+def _render_policy(ib: InfinibandFabric, title: str) -> Mapping[str, object]:
     return {
         "subnet": title,
         "classes": [
@@ -122,7 +122,7 @@ def _policy(ib: InfinibandFabric, title: str) -> Mapping[str, object]:
     }
 
 
-def _partitions(ib: InfinibandFabric, ports: list[HostPort]) -> str:
+def _render_partitions(ib: InfinibandFabric, ports: list[HostPort]) -> str:
     """Return the partitions; tenants are full members of their own only, the default one reaches the subnet manager.
 
     Each member is on its own line: opensm 3.3.23 reads lines in pieces and breaks a GUID that spans two.
@@ -146,6 +146,6 @@ def _guid_list(guids: Iterable[int]) -> str:
     return "".join(f"{guid_text(guid)}\n" for guid in guids)
 
 
-def _guid2lid(switches: list[Switch], ports: list[HostPort]) -> str:
+def _render_guid2lid(switches: list[Switch], ports: list[HostPort]) -> str:
     lids = sorted([(each.lid, each.guid) for each in switches] + [(each.lid, each.guid) for each in ports])
     return "".join(f"{guid_text(guid)} 0x{lid:04x} 0x{lid:04x}\n\n" for lid, guid in lids)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.qos import with_common_parts
 from fabricc.back.hosts.services import APPLY, MODULES, apply_template, limit_files, modules_text
-from fabricc.back.hosts.words import fill, template, word
+from fabricc.back.hosts.words import check_word, fill_template, read_template
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,9 +49,9 @@ def system_files(
     )
     yield from limit_files(host.leave_out).items()
     yield SCRIPT, _adapter_script(host, ipoib, tenants)
-    yield UNIT, template("fabricc-ib@.service.j2")
-    names = "|".join([word(port.rdma) for port in host.ports])
-    yield HOOK, fill(template("ib-hook.rules.j2"), names=names)
+    yield UNIT, read_template("fabricc-ib@.service.j2")
+    names = "|".join([check_word(port.rdma) for port in host.ports])
+    yield HOOK, fill_template(read_template("ib-hook.rules.j2"), names=names)
     yield APPLY, apply_script(host.os, network_of(host, ipoib, tenants))
 
 
@@ -74,15 +74,15 @@ def port_row(port: HostPort, ipoib: IpoibPlan | None, tenants: Sequence[Partitio
     """Return the line of the adapters' script that describes a port."""
     number = int(port.pci[-1:] or 0) + 1 if port.nic_port == 0 else port.nic_port + 1
     pkeys = ",".join([f"0x{tenant.pkey | 0x8000:04x}" for tenant in tenants])
-    mode = f"ipoib={word(port.name)} ipoib_mode={ipoib.mode}" if ipoib else "ipoib= ipoib_mode="
-    return f"{word(port.rdma)}) port={number} gbps={port.gbps} lid={port.lid} {mode} pkeys={pkeys} ;;"
+    mode = f"ipoib={check_word(port.name)} ipoib_mode={ipoib.mode}" if ipoib else "ipoib= ipoib_mode="
+    return f"{check_word(port.rdma)}) port={number} gbps={port.gbps} lid={port.lid} {mode} pkeys={pkeys} ;;"
 
 
 def _adapter_script(host: Host, ipoib: IpoibPlan | None, tenants: Sequence[Partition]) -> str:
-    text = with_common_parts(template("fabricc-ib.sh.j2"))
-    return fill(
-        text.replace("{{ family }}\n", template("nic-mlxconfig.sh")),
-        host=word(host.name),
+    text = with_common_parts(read_template("fabricc-ib.sh.j2"))
+    return fill_template(
+        text.replace("{{ family }}\n", read_template("nic-mlxconfig.sh")),
+        host=check_word(host.name),
         read_request_bytes=host.model.nic.read_request_bytes,
         leaves_out=" ".join(host.leave_out),
         firmware="".join(f"{key}={value}\n" for key, value in sorted(firmware_of(host.model).items())),
@@ -114,7 +114,7 @@ def apply_script(system: str, network: str) -> str:
     script = script.replace("{{ script }}\n", _CARD, 1).replace("{{ script }}\n", "")
     udev, networkd = "etc/udev/* | etc/modprobe.d/*", "etc/systemd/network/*"
     network_files = "etc/netplan/* | etc/NetworkManager/conf.d/*"
-    return fill(
+    return fill_template(
         script.replace("fabricc-roce", "fabricc-ib"),
         system=system,
         netplan="60-fabricc-ipoib.yaml",

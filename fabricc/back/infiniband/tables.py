@@ -36,7 +36,7 @@ def plan_files(ib: InfinibandFabric, assumptions: Mapping[str, object]) -> Itera
     yield "lids.csv", csv_text(chain([LIDS], lid_rows(ib)))
     yield "partitions.csv", csv_text(chain([PARTITIONS], partition_rows(ib)))
     yield "classes.csv", csv_text(chain([CLASSES], class_rows(ib)))
-    yield "fabric.json", json.dumps(summary(ib, assumptions), indent=2, sort_keys=True) + "\n"
+    yield "fabric.json", json.dumps(fabric_summary(ib, assumptions), indent=2, sort_keys=True) + "\n"
 
 
 def cabling_rows(ib: InfinibandFabric) -> Iterator[Row]:
@@ -87,7 +87,7 @@ _PLAIN = (bool, int, float, str, list, NoneType)
 """What JSON has as it is."""
 
 
-def summary(ib: InfinibandFabric, assumptions: Mapping[str, object]) -> dict[str, object]:
+def fabric_summary(ib: InfinibandFabric, assumptions: Mapping[str, object]) -> dict[str, object]:
     """Return the content of `plan/fabric.json`."""
     wiring = ib.wiring
     leaf = wiring.tiers[TierName.TOR]

@@ -23,7 +23,7 @@ _END = re.compile(
 _GUID_LINE = re.compile(r"(vendid|devid|sysimgguid|switchguid|caguid)=0x[0-9a-f]+(\([0-9a-f]+\))?")
 
 
-def topology(switches: Iterable[Switch], ports: Iterable[HostPort]) -> Iterator[str]:
+def topology_records(switches: Iterable[Switch], ports: Iterable[HostPort]) -> Iterator[str]:
     """Yield the records, switches first, with both ends of every cable and the planned LIDs."""
     for switch in switches:
         own = f"{switch.guid:016x}"

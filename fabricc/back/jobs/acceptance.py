@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back.hosts import nccl
 from fabricc.back.hosts.nics import host_qos, tos_byte
-from fabricc.back.jobs.shipped import scripts
+from fabricc.back.jobs.shipped import read_scripts
 
 if TYPE_CHECKING:
     from fabricc.back.jobs.roster import Roster
@@ -45,7 +45,7 @@ _RETH = 16  # on the first packet of an RDMA write: IBTA volume 1, section 9.3.1
 
 def acceptance_files(fabric: Fabric, hosts: Roster[Host]) -> dict[str, str]:
     """`plan.json` and the scripts that carry it out."""
-    return {**scripts("acceptance"), "plan.json": _plan_text(plan(fabric, hosts))}
+    return {**read_scripts("acceptance"), "plan.json": _plan_text(acceptance_plan(fabric, hosts))}
 
 
 def rdma_mtu(mtu: int) -> int:
@@ -97,7 +97,7 @@ def senders_without_overload(links: int, all_links: int, capacity_flows: float) 
     return senders
 
 
-def plan(fabric: Fabric, hosts: Roster[Host]) -> dict[str, Any]:
+def acceptance_plan(fabric: Fabric, hosts: Roster[Host]) -> dict[str, Any]:
     """Return the content of `plan.json`."""
     kind = hosts.kinds[0]
     qos = host_qos(kind)
@@ -121,7 +121,7 @@ def plan(fabric: Fabric, hosts: Roster[Host]) -> dict[str, Any]:
             "prefixes": list(kind.fabric_prefixes6 if ipv6 else kind.fabric_prefixes4),
         },
         "limits": {"gate": GATE, "latency_factor": LATENCY_FACTOR},
-        "kinds": [_kind(each, fabric.host_mtu, ipv6) for each in hosts.kinds],
+        "kinds": [_host_kind(each, fabric.host_mtu, ipv6) for each in hosts.kinds],
         "units": [
             {
                 "name": unit,
@@ -131,11 +131,11 @@ def plan(fabric: Fabric, hosts: Roster[Host]) -> dict[str, Any]:
             }
             for unit, members in hosts.units().items()
         ],
-        "rounds": rounds(fabric, hosts),
+        "rounds": plan_rounds(fabric, hosts),
     }
 
 
-def _kind(host: Host, mtu: int, ipv6: bool) -> dict[str, Any]:
+def _host_kind(host: Host, mtu: int, ipv6: bool) -> dict[str, Any]:
     """Return a kind of host: its model, and the values that the scripts need for each port."""
     return {
         "model": host.model.name,
@@ -153,7 +153,7 @@ def _kind(host: Host, mtu: int, ipv6: bool) -> dict[str, Any]:
     }
 
 
-def rounds(fabric: Fabric, hosts: Roster[Host]) -> list[dict[str, Any]]:
+def plan_rounds(fabric: Fabric, hosts: Roster[Host]) -> list[dict[str, Any]]:
     """Return the rounds in the order of execution; `pairs.py` documents the pairs of each kind of round."""
     units = list(hosts.units().values())
     shape = fabric.shape

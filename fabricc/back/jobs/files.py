@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from fabricc.back.jobs.acceptance import acceptance_files
 from fabricc.back.jobs.imex import imex_files
 from fabricc.back.jobs.kubernetes import kubernetes_files
-from fabricc.back.jobs.roster import roster, tenant_rosters
+from fabricc.back.jobs.roster import list_hosts, tenant_rosters
 from fabricc.back.jobs.settings import settings_files
-from fabricc.back.jobs.shipped import scripts
+from fabricc.back.jobs.shipped import read_scripts
 from fabricc.back.jobs.slurm import slurm_files
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def job_files(fabric: Fabric) -> dict[str, str]:
     Raises:
         ValueError: a name that these files cannot hold; the hosts' gaps report such names before.
     """
-    hosts = roster(fabric, fabric.host)
+    hosts = list_hosts(fabric, fabric.host)
     if not hosts.hosts:
         return {}
     if fabric.tenancy is None:
@@ -48,12 +48,12 @@ def _folders(fabric: Fabric, hosts: Roster[Host], jobs: str, acceptance: str) ->
         jobs: settings_files(hosts),
         f"{jobs}/slurm": slurm_files(hosts),
         f"{jobs}/imex": imex_files(fabric, hosts),
-        f"{jobs}/launch": scripts("launch"),
+        f"{jobs}/launch": read_scripts("launch"),
         f"{jobs}/kubernetes": kubernetes_files(fabric, hosts),
         acceptance: acceptance_files(fabric, hosts),
     }
 
 
-def executable(path: str, text: str) -> bool:
+def is_executable(path: str, text: str) -> bool:
     """Return whether the file is written with mode 0755: its first line names an interpreter."""
     return path.endswith((".sh", ".py")) and text.startswith("#!")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.words import word
+from fabricc.back.hosts.words import check_word
 from fabricc.back.jobs.roster import port_addresses
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ def imex_files(fabric: Fabric, hosts: Roster[Host]) -> dict[str, str]:
 
     The addresses are those of rail 0. The service compares the lists, so each host of a domain has the same one.
     """
-    domains = hosts.domains()
+    domains = hosts.hosts_by_domain()
     if not domains:
         return {}
     address = {each.host: each.address for each in port_addresses(fabric, hosts, 0, 0)}
     return {
-        f"{word(name)}.cfg": "".join(f"{address[host.name]}\n" for host in members)
+        f"{check_word(name)}.cfg": "".join(f"{address[host.name]}\n" for host in members)
         for name, members in domains.items()
         if all(host.name in address for host in members)
     }

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from fabricc.back.hosts import nccl
 from fabricc.back.hosts.gpus import gpu_of
 from fabricc.back.hosts.nics import PRIORITIES, host_qos, tos_byte
-from fabricc.back.hosts.words import word
-from fabricc.back.jobs.kubernetes_objects import CLUSTER_LABEL, documents, named
+from fabricc.back.hosts.words import check_word
+from fabricc.back.jobs.kubernetes_objects import CLUSTER_LABEL, make_object, render_documents
 from fabricc.back.jobs.kubernetes_topology import topology_files
 from fabricc.back.jobs.roster import port_addresses, port_names
 
@@ -40,17 +40,17 @@ def kubernetes_files(fabric: Fabric, hosts: Roster[Host]) -> dict[str, str]:
     """
     files = {
         "address-pools.yaml": _address_pools(fabric, hosts),
-        "host-device-networks.yaml": documents(_host_device_networks(fabric)),
-        "sriov.yaml": documents(_sriov(fabric, hosts)),
-        "nccl-settings.yaml": documents(_settings(hosts)),
-        "rdma-devices.yaml": documents([_rdma_devices(fabric)]),
-        "pod.yaml": documents([_pod(fabric, hosts)]),
-        "pod-vf.yaml": documents([_pod_of_functions(fabric, hosts)]),
-        "dra.yaml": documents(_dra(fabric, hosts)),
+        "host-device-networks.yaml": render_documents(_host_device_networks(fabric)),
+        "sriov.yaml": render_documents(_sriov_objects(fabric, hosts)),
+        "nccl-settings.yaml": render_documents(_nccl_config_maps(hosts)),
+        "rdma-devices.yaml": render_documents([_rdma_devices(fabric)]),
+        "pod.yaml": render_documents([_whole_host_pod(fabric, hosts)]),
+        "pod-vf.yaml": render_documents([_pod_of_functions(fabric, hosts)]),
+        "dra.yaml": render_documents(_dra_objects(fabric, hosts)),
         **topology_files(hosts),
     }
     if templates := _nic_templates(hosts):
-        files["nic-configuration.yaml"] = documents(templates)
+        files["nic-configuration.yaml"] = render_documents(templates)
     return files
 
 
@@ -72,16 +72,16 @@ def _address_pools(fabric: Fabric, hosts: Roster[Host]) -> str:
             "nodeSelector": {"nodeSelectorTerms": [{"matchExpressions": [node_term]}]},
             "routes": [{"dst": prefix} for prefix in prefixes],
         }
-        pool = named("nv-ipam.nvidia.com/v1alpha1", "CIDRPool", name, spec, _POOLS_NAMESPACE)
+        pool = make_object("nv-ipam.nvidia.com/v1alpha1", "CIDRPool", name, spec, _POOLS_NAMESPACE)
         rows = [
-            f'  - {{nodeName: "{word(a.host)}", prefix: "{a.gateway}/{length}", gateway: "{a.gateway}"}}\n'
+            f'  - {{nodeName: "{check_word(a.host)}", prefix: "{a.gateway}/{length}", gateway: "{a.gateway}"}}\n'
             for a in port_addresses(fabric, hosts, rail, nic_port)
         ]
-        parts += [documents([pool]), "  staticAllocations:\n", *rows]
+        parts += [render_documents([pool]), "  staticAllocations:\n", *rows]
     return "".join(parts)
 
 
-def _ipam(port: str) -> Object:
+def _ip_pool(port: str) -> Object:
     return {"type": "nv-ipam", "poolName": port, "poolType": "cidrpool"}
 
 
@@ -101,13 +101,13 @@ def _host_device_networks(fabric: Fabric) -> Iterable[Object]:
             "cniVersion": "0.3.1",
             "name": name,
             "plugins": [
-                {"type": "host-device", "device": name, "ipam": _ipam(name)},
+                {"type": "host-device", "device": name, "ipam": _ip_pool(name)},
                 {"type": "tuning", "mtu": fabric.host_mtu},
                 {"type": "sbr"},
             ],
         }
         text = json.dumps(config)
-        yield named("k8s.cni.cncf.io/v1", "NetworkAttachmentDefinition", name, {"config": text})
+        yield make_object("k8s.cni.cncf.io/v1", "NetworkAttachmentDefinition", name, {"config": text})
 
 
 def _rdma_devices(fabric: Fabric) -> Object:
@@ -132,7 +132,7 @@ def _rdma_devices(fabric: Fabric) -> Object:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
-def _sriov(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
+def _sriov_objects(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
     """Yield a policy and a network per port: one virtual function, which takes over the port's planned address."""
     api = "sriovnetwork.openshift.io/v1"
     for name, _, _ in port_names(fabric):
@@ -146,14 +146,14 @@ def _sriov(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
             "deviceType": "netdevice",
             "isRdma": True,
         }
-        yield named(api, "SriovNetworkNodePolicy", name, policy)
+        yield make_object(api, "SriovNetworkNodePolicy", name, policy)
         network = {
             "resourceName": name,
             "networkNamespace": "default",
-            "ipam": json.dumps(_ipam(name)),
+            "ipam": json.dumps(_ip_pool(name)),
             "metaPlugins": json.dumps({"type": "sbr"}) + ", " + json.dumps({"type": "rdma"}),
         }
-        yield named(api, "SriovNetwork", f"{name}-vf", network)
+        yield make_object(api, "SriovNetwork", f"{name}-vf", network)
 
 
 def _nic_templates(hosts: Roster[Host]) -> list[Object]:
@@ -167,9 +167,9 @@ def _nic_templates(hosts: Roster[Host]) -> list[Object]:
                 "nicSelector": _nic_selector(kind, _NIC_TYPES[nic]),
                 "template": _nic_template(kind),
             }
-            name = word(kind.model.name)
+            name = check_word(kind.model.name)
             api = "configuration.net.nvidia.com/v1alpha1"
-            found[name] = named(api, "NicConfigurationTemplate", name, spec)
+            found[name] = make_object(api, "NicConfigurationTemplate", name, spec)
     return list(found.values())
 
 
@@ -220,7 +220,7 @@ def _nic_template(kind: Host) -> Object:
     return template
 
 
-def _settings(hosts: Roster[Host]) -> Iterable[Object]:
+def _nccl_config_maps(hosts: Roster[Host]) -> Iterable[Object]:
     """Yield the NCCL settings for pods of every kind of host.
 
     A pod's own interface is eth0 whatever the host's is called. A virtual function's RDMA device has no planned name,
@@ -228,31 +228,33 @@ def _settings(hosts: Roster[Host]) -> Iterable[Object]:
     """
     told: set[str] = set()
     for kind in hosts.kinds:
-        name = f"nccl-{word(kind.model.name)}"
+        name = f"nccl-{check_word(kind.model.name)}"
         if name in told:
             continue
         told.add(name)
-        lines = [line for line in nccl.text(kind).splitlines() if not line.startswith("NCCL_SOCKET_IFNAME=")]
+        lines = [
+            line for line in nccl.render_text(kind).splitlines() if not line.startswith("NCCL_SOCKET_IFNAME=")
+        ]
         ports = ["NCCL_SOCKET_IFNAME==eth0", *lines]
         functions = [line for line in ports if not line.startswith("NCCL_IB_HCA=")]
         texts = {"nccl.conf": "\n".join(ports) + "\n", "nccl-vf.conf": "\n".join(functions) + "\n"}
         yield {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": texts}
 
 
-def _pod(fabric: Fabric, hosts: Roster[Host]) -> Object:
+def _whole_host_pod(fabric: Fabric, hosts: Roster[Host]) -> Object:
     """Return a pod that takes a whole host: all rails in order with their RDMA devices, all GPUs, NCCL's settings."""
     rails = [name for name, _, _ in port_names(fabric)]
-    return _worker(hosts, "fabric-worker", rails, {f"{_RDMA_PREFIX}/{_RDMA_NAME}": "1"}, "nccl.conf")
+    return _worker_pod(hosts, "fabric-worker", rails, {f"{_RDMA_PREFIX}/{_RDMA_NAME}": "1"}, "nccl.conf")
 
 
 def _pod_of_functions(fabric: Fabric, hosts: Roster[Host]) -> Object:
     """The same with a virtual function of each rail: their resource brings device ID and RDMA devices."""
     rails = [name for name, _, _ in port_names(fabric)]
     devices = {f"{_FUNCTIONS_PREFIX}/{name}": "1" for name in rails}
-    return _worker(hosts, "fabric-worker-vf", [f"{name}-vf" for name in rails], devices, "nccl-vf.conf")
+    return _worker_pod(hosts, "fabric-worker-vf", [f"{name}-vf" for name in rails], devices, "nccl-vf.conf")
 
 
-def _dra(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
+def _dra_objects(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
     """Yield the rails by Dynamic Resource Allocation (kubernetes-sigs/dranet): no Multus, nv-ipam, device plugins.
 
     Attributes of a device are those of its `pkg/apis/attributes.go`.
@@ -260,7 +262,7 @@ def _dra(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
     driver = {
         "cel": {"expression": 'device.driver == "dra.net" && device.attributes["dra.net"].rdma == true'}
     }
-    yield named(_DRA, "DeviceClass", _CLAIM, {"selectors": [driver]})
+    yield make_object(_DRA, "DeviceClass", _CLAIM, {"selectors": [driver]})
     requests = [
         {
             "name": name,
@@ -271,14 +273,14 @@ def _dra(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
         }
         for name, _, _ in port_names(fabric)
     ]
-    yield named(_DRA, "ResourceClaimTemplate", _CLAIM, {"spec": {"devices": {"requests": requests}}})
-    pod = _worker(hosts, "fabric-worker-dra", [], {}, "nccl.conf")
+    yield make_object(_DRA, "ResourceClaimTemplate", _CLAIM, {"spec": {"devices": {"requests": requests}}})
+    pod = _worker_pod(hosts, "fabric-worker-dra", [], {}, "nccl.conf")
     pod["spec"]["resourceClaims"] = [{"name": "rails", "resourceClaimTemplateName": _CLAIM}]
     pod["spec"]["containers"][0]["resources"]["claims"] = [{"name": "rails"}]
     yield pod
 
 
-def _worker(
+def _worker_pod(
     hosts: Roster[Host], name: str, networks: list[str], devices: dict[str, str], settings: str
 ) -> Object:
     """Return a pod on a host of the first kind, with all its GPUs and locked memory.
@@ -309,7 +311,7 @@ def _worker(
             {"name": "shm", "emptyDir": {"medium": "Memory"}},
         ],
     }
-    pod = named("v1", "Pod", name, spec)
+    pod = make_object("v1", "Pod", name, spec)
     if networks:
         pod["metadata"]["annotations"] = {"k8s.v1.cni.cncf.io/networks": ", ".join(networks)}
     return pod

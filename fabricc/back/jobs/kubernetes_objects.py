@@ -16,13 +16,13 @@ CLUSTER_LABEL = "fabricc/cluster"
 """Label of every node of the fabric; its value is the cluster's name."""
 
 
-def documents(objects: Iterable[Object]) -> str:
+def render_documents(objects: Iterable[Object]) -> str:
     """Return the objects as YAML documents, in the given order."""
-    return _dumper()(list(objects))
+    return _make_dumper()(list(objects))
 
 
 @cache
-def _dumper() -> Callable[[list[Object]], str]:
+def _make_dumper() -> Callable[[list[Object]], str]:
     """Return a function from objects to YAML documents, with text of several lines as a block."""
 
     class Blocks(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
@@ -37,7 +37,7 @@ def _dumper() -> Callable[[list[Object]], str]:
     )
 
 
-def named(api: str, kind: str, name: str, spec: Object, namespace: str | None = None) -> Object:
+def make_object(api: str, kind: str, name: str, spec: Object, namespace: str | None = None) -> Object:
     """Return an object of that kind and name."""
     metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
     return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.hosts.words import word
-from fabricc.back.jobs.kubernetes_objects import CLUSTER_LABEL, documents, named
-from fabricc.back.jobs.roster import parts
+from fabricc.back.hosts.words import check_word
+from fabricc.back.jobs.kubernetes_objects import CLUSTER_LABEL, make_object, render_documents
+from fabricc.back.jobs.roster import nvlink_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,24 +32,24 @@ def topology_files(hosts: Roster[Any]) -> dict[str, str]:
         ValueError: a name that the files cannot hold.
     """
     return {
-        "kueue-topology.yaml": documents(_kueue(hosts)),
+        "kueue-topology.yaml": render_documents(_kueue_objects(hosts)),
         "volcano-hypernodes.yaml": _hyper_nodes(hosts),
-        "label-nodes.sh": _labels(hosts),
+        "label-nodes.sh": _label_script(hosts),
     }
 
 
-def _levels(hosts: Roster[Any]) -> list[str]:
+def _topology_levels(hosts: Roster[Any]) -> list[str]:
     """Return the labels from the top tier down, as Kueue requires: it leaves out nodes that lack one."""
     domains = [DOMAIN_LABEL] if all(host.domain for host in hosts.hosts) else []
     return [*reversed(TIER_LABELS[: hosts.tiers]), *domains, HOST_LABEL]
 
 
-def _kueue(hosts: Roster[Any]) -> Iterable[Object]:
+def _kueue_objects(hosts: Roster[Any]) -> Iterable[Object]:
     api = "kueue.x-k8s.io/v1beta1"
-    levels = [{"nodeLabel": label} for label in _levels(hosts)]
-    yield named(api, "Topology", hosts.cluster, {"levels": levels})
+    levels = [{"nodeLabel": label} for label in _topology_levels(hosts)]
+    yield make_object(api, "Topology", hosts.cluster, {"levels": levels})
     flavor = {"nodeLabels": {CLUSTER_LABEL: hosts.cluster}, "topologyName": hosts.cluster}
-    yield named(api, "ResourceFlavor", hosts.cluster, flavor)
+    yield make_object(api, "ResourceFlavor", hosts.cluster, flavor)
 
 
 def _hyper_nodes(hosts: Roster[Any]) -> str:
@@ -57,42 +57,42 @@ def _hyper_nodes(hosts: Roster[Any]) -> str:
     units = hosts.units()
     objects = []
     pods: dict[str, list[str]] = {}
-    split = {unit: parts(unit, members) for unit, members in units.items()}
+    split = {unit: nvlink_parts(unit, members) for unit, members in units.items()}
     tier = 2 if any(split.values()) else 1
     for unit, members in units.items():
-        labels = {TIER_LABELS[0]: word(unit)}
+        labels = {TIER_LABELS[0]: check_word(unit)}
         for name, each in split[unit].items():
-            within = labels | {DOMAIN_LABEL: word(each[0].domain)}
-            objects.append(_hyper_node(word(name), 1, _nodes(within)))
-        objects.append(_hyper_node(word(unit), tier, _below(split[unit]) or _nodes(labels)))
+            within = labels | {DOMAIN_LABEL: check_word(each[0].domain)}
+            objects.append(_hyper_node(check_word(name), 1, _node_list(within)))
+        objects.append(_hyper_node(check_word(unit), tier, _children_of(split[unit]) or _node_list(labels)))
         pods.setdefault(members[0].pod or "", []).append(unit)
     tops = [pod for pod in pods if pod]
-    objects += [_hyper_node(pod, tier + 1, _below(pods[pod])) for pod in tops]
+    objects += [_hyper_node(pod, tier + 1, _children_of(pods[pod])) for pod in tops]
     top = tier + 2 if tops else tier + 1
-    objects.append(_hyper_node(f"{hosts.cluster}-fabric", top, _below(tops or list(units))))
+    objects.append(_hyper_node(f"{hosts.cluster}-fabric", top, _children_of(tops or list(units))))
     return "".join(f"---\n{json.dumps(entry)}\n" for entry in objects)
 
 
 def _hyper_node(name: str, tier: int, members: list[Object]) -> Object:
-    return named("topology.volcano.sh/v1alpha1", "HyperNode", name, {"tier": tier, "members": members})
+    return make_object("topology.volcano.sh/v1alpha1", "HyperNode", name, {"tier": tier, "members": members})
 
 
-def _nodes(labels: Mapping[str, str]) -> list[Object]:
+def _node_list(labels: Mapping[str, str]) -> list[Object]:
     return [{"type": "Node", "selector": {"labelMatch": {"matchLabels": labels}}}]
 
 
-def _below(names: Iterable[str]) -> list[Object]:
+def _children_of(names: Iterable[str]) -> list[Object]:
     return [{"type": "HyperNode", "selector": {"exactMatch": {"name": name}}} for name in names]
 
 
-def _labels(hosts: Roster[Any]) -> str:
+def _label_script(hosts: Roster[Any]) -> str:
     """Return a script that labels the nodes: a command per unit, or per rack and NVLink domain of it."""
     lines = [
         "#!/usr/bin/env bash\n# Labels every node with its place in the fabric; may run again at any time.\n",
         'set -euo pipefail\nlabel() { "${KUBECTL:-kubectl}" label node --overwrite "$@"; }\n\n',
     ]
     for unit, members in hosts.units().items():
-        places = (word(unit), members[0].pod or "spine", "core")[: hosts.tiers]
+        places = (check_word(unit), members[0].pod or "spine", "core")[: hosts.tiers]
         labels = {CLUSTER_LABEL: hosts.cluster}
         for keys in (TIER_LABELS, FABRIC_LABELS):
             labels |= dict(zip(keys, places, strict=False))
@@ -107,6 +107,6 @@ def _by_rack(members: Iterable[JobHost]) -> dict[tuple[tuple[str, str], ...], li
     table: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for host in members:
         own = ((RACK_LABEL, host.rack), (DOMAIN_LABEL, host.domain))
-        key = tuple((label, word(value)) for label, value in own if value)
-        table.setdefault(key, []).append(word(host.name))
+        key = tuple((label, check_word(value)) for label, value in own if value)
+        table.setdefault(key, []).append(check_word(host.name))
     return table

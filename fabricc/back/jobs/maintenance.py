@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.words import word
-from fabricc.back.jobs.slurm import hostlist
+from fabricc.back.hosts.words import check_word
+from fabricc.back.jobs.slurm import compress_hostlist
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ def slurm_commands(name: str, hosts: Sequence[str], start: datetime | None, minu
     """
     called = _PLAIN.sub("-", name)
     begins = start.isoformat(timespec="minutes") if start else "now"
-    nodes = hostlist([word(host) for host in hosts])
+    nodes = compress_hostlist([check_word(host) for host in hosts])
     create = (
         f"scontrol create reservation ReservationName={called} StartTime={begins} Duration={minutes} "
         f"Users=root Flags=MAINT Nodes={nodes}"
@@ -45,7 +45,7 @@ def kubernetes_commands(hosts: Sequence[str]) -> dict[str, str]:
     Raises:
         ValueError: a name that cannot stand on a command line.
     """
-    nodes = " ".join(word(host) for host in hosts)
+    nodes = " ".join(check_word(host) for host in hosts)
     return {
         "cordon": f"kubectl cordon {nodes}",
         "drain": f"kubectl drain {nodes} --ignore-daemonsets",

@@ -77,7 +77,7 @@ class Roster(Generic[Kind]):
             table.setdefault(host.unit, []).append(host)
         return table
 
-    def domains(self) -> dict[str, list[JobHost]]:
+    def hosts_by_domain(self) -> dict[str, list[JobHost]]:
         """Return the hosts by NVLink domain in topological order; without hosts whose domain ends with the host."""
         found = by_domain(self.hosts)
         found.pop("", None)
@@ -114,13 +114,13 @@ def by_domain(hosts: Iterable[JobHost]) -> dict[str, list[JobHost]]:
     return table
 
 
-def parts(unit: str, members: Iterable[JobHost]) -> dict[str, list[JobHost]]:
+def nvlink_parts(unit: str, members: Iterable[JobHost]) -> dict[str, list[JobHost]]:
     """Split a unit's hosts into named parts that share NVLink; empty if the whole unit is one part."""
     domains = by_domain(members)
     return {f"{unit}-{name}": each for name, each in domains.items()} if len(domains) > 1 else {}
 
 
-def roster(fabric: Fabric, in_full: Callable[[HostId], Kind]) -> Roster[Kind]:
+def list_hosts(fabric: Fabric, in_full: Callable[[HostId], Kind]) -> Roster[Kind]:
     """Return the hosts with GPUs, in time proportional to their number; `in_full`: a host by its coordinates.
 
     Jobs run only on these.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back.hosts import nccl
 from fabricc.back.hosts.nics import host_qos, over_tcp, tos_byte
-from fabricc.back.hosts.words import word
+from fabricc.back.hosts.words import check_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,7 +33,9 @@ def settings_files(hosts: Roster[Host]) -> dict[str, str]:
     ]
     return {
         **library_files(
-            names, [nccl.text(kind) for kind in hosts.kinds], [ucx(kind) for kind in hosts.kinds]
+            names,
+            [nccl.render_text(kind) for kind in hosts.kinds],
+            [ucx_settings(kind) for kind in hosts.kinds],
         ),
         **_one_sided_files(hosts),
         **table_files(hosts, rails),
@@ -67,13 +69,13 @@ def table_files(hosts: Roster[Any], rails: Iterable[RailRow]) -> dict[str, str]:
         ValueError: a name that these files cannot hold.
     """
     return {
-        "hostfile": "".join([f"{word(host.name)} slots={host.gpus}\n" for host in hosts.hosts]),
+        "hostfile": "".join([f"{check_word(host.name)} slots={host.gpus}\n" for host in hosts.hosts]),
         "hosts.csv": _hosts_csv(hosts),
         "rails.csv": _rails_csv(rails),
     }
 
 
-def ucx(host: Host) -> str:
+def ucx_settings(host: Host) -> str:
     """Return the settings of UCX, one per line, as its `ucx.conf` and as environment variables.
 
     `UCX_IB_…` applies to all of its RDMA transports; more paths than one give a connection several UDP source ports.
@@ -81,9 +83,9 @@ def ucx(host: Host) -> str:
     """
     if over_tcp(host):
         sockets = host.socket_interface
-        return (f"UCX_NET_DEVICES={word(sockets)}\n" if sockets else "") + "UCX_TLS=^ib\n"
+        return (f"UCX_NET_DEVICES={check_word(sockets)}\n" if sockets else "") + "UCX_TLS=^ib\n"
     qos = host_qos(host)
-    lines = [f"UCX_NET_DEVICES={','.join(f'{word(port.rdma)}:1' for port in host.ports)}"]
+    lines = [f"UCX_NET_DEVICES={','.join(f'{check_word(port.rdma)}:1' for port in host.ports)}"]
     if qos.rdma_dscp is not None:
         lines.append(f"UCX_IB_TRAFFIC_CLASS={tos_byte(qos.rdma_dscp)}")
     lines += ["UCX_IB_GID_INDEX=auto", f"UCX_IB_NUM_PATHS={host.recommended_qps}"]
@@ -93,7 +95,7 @@ def ucx(host: Host) -> str:
 def _one_sided_files(hosts: Roster[Host]) -> dict[str, str]:
     """`nvshmem.env` and `mori.env`, by the GPUs of the hosts; none where RDMA has no lossless class."""
     files: dict[str, str] = {}
-    for stem, vendor, written in (("nvshmem", "nvidia", nvshmem), ("mori", "amd", mori)):
+    for stem, vendor, written in (("nvshmem", "nvidia", nvshmem_settings), ("mori", "amd", mori_settings)):
         of_vendor = [kind for kind in hosts.kinds if kind.model.gpu_vendor == vendor]
         told = [(kind.model.name, text) for kind in of_vendor if (text := written(kind))]
         if told:
@@ -101,7 +103,7 @@ def _one_sided_files(hosts: Roster[Host]) -> dict[str, str]:
     return files
 
 
-def nvshmem(host: Host) -> str:
+def nvshmem_settings(host: Host) -> str:
     """Return NVSHMEM's settings for RoCE, a line each.
 
     Source: NVSHMEM, `src/modules/transport/common/env_defs.h`; family and range choose the GID where none is named.
@@ -111,12 +113,12 @@ def nvshmem(host: Host) -> str:
         return ""
     v6 = nccl.ipv6_only(host)
     lines = [
-        nvshmem_devices(f"{word(port.rdma)}:1" for port in host.ports),
+        nvshmem_devices(f"{check_word(port.rdma)}:1" for port in host.ports),
         f"NVSHMEM_IB_TRAFFIC_CLASS={tos_byte(qos.rdma_dscp)}",
         "NVSHMEM_IB_ROCE_VERSION_NUM=2",
         f"NVSHMEM_IB_ADDR_FAMILY={'AF_INET6' if v6 else 'AF_INET'}",
     ]
-    if prefix := nccl.covering(host.fabric_prefixes6 if v6 else host.fabric_prefixes4):
+    if prefix := nccl.covering_prefix(host.fabric_prefixes6 if v6 else host.fabric_prefixes4):
         lines.append(f"NVSHMEM_IB_ADDR_RANGE={prefix}")
     return "\n".join(lines) + "\n"
 
@@ -131,7 +133,7 @@ def nvshmem_devices(ports: Iterable[str]) -> str:
     return f"NVSHMEM_HCA_LIST={','.join(ports)}"
 
 
-def mori(host: Host) -> str:
+def mori_settings(host: Host) -> str:
     """Return the settings of MoRI, one per line: the traffic class of its kernels and of its transfers, RoCE's alone.
 
     Source: ROCm/mori, `src/application/transport/rdma/rdma.cpp`, which reads both.
@@ -155,18 +157,18 @@ def per_kind(stem: str, models: Sequence[str], texts: Sequence[str], suffix: str
     for text, model in distinct.items():
         used[model] = used.get(model, 0) + 1
         number = f"-{used[model]}" if used[model] > 1 else ""
-        files[f"{stem}-{word(model)}{number}.{suffix}"] = text
+        files[f"{stem}-{check_word(model)}{number}.{suffix}"] = text
     return files
 
 
 def _hosts_csv(hosts: Roster[Any]) -> str:
-    domains = bool(hosts.domains())
+    domains = bool(hosts.hosts_by_domain())
     lines = [f"host,unit,pod,gpus,first_rank,model{',nvlink_domain' if domains else ''}\n"]
     rank = 0
     for host in hosts.hosts:
-        place = f"{word(host.unit)},{host.pod or ''}"
+        place = f"{check_word(host.unit)},{host.pod or ''}"
         domain = f",{host.domain}" if domains else ""
-        lines.append(f"{host.name},{place},{host.gpus},{rank},{word(host.model)}{domain}\n")
+        lines.append(f"{host.name},{place},{host.gpus},{rank},{check_word(host.model)}{domain}\n")
         rank += host.gpus
     return "".join(lines)
 

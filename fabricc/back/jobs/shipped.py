@@ -8,7 +8,7 @@ from fabricc.base import installation
 
 
 @cache
-def scripts(folder: str) -> dict[str, str]:
+def read_scripts(folder: str) -> dict[str, str]:
     """Return name -> text of the files in `templates/jobs/<folder>`."""
     files = sorted((installation.data_folder("templates") / "jobs" / folder).iterdir())
     return {file.name: file.read_text(encoding="utf-8") for file in files if file.suffix in (".py", ".sh")}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.hosts.words import word
-from fabricc.back.jobs.roster import parts
+from fabricc.back.hosts.words import check_word
+from fabricc.back.jobs.roster import nvlink_parts
 from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
@@ -27,15 +27,18 @@ def slurm_files(hosts: Roster[Any]) -> dict[str, str]:
     Raises:
         ValueError: a name that Slurm's files cannot hold.
     """
-    rows = tree(hosts)
-    domains = hosts.domains()
-    blocks = [(word(name), hostlist([word(host.name) for host in each])) for name, each in domains.items()]
+    rows = topology_tree(hosts)
+    domains = hosts.hosts_by_domain()
+    blocks = [
+        (check_word(name), compress_hostlist([check_word(host.name) for host in each]))
+        for name, each in domains.items()
+    ]
     base = min(map(len, domains.values()), default=0)
     in_blocks = sum(map(len, domains.values())) == len(hosts.hosts)
     files = {
         "topology.conf": "".join(f"SwitchName={name} {what}={names}\n" for name, what, names in rows),
         "topology.yaml": _tree_yaml(rows, not in_blocks),
-        "gres.conf": _gres(hosts),
+        "gres.conf": _gres_lines(hosts),
     }
     if blocks:
         lines = [*(f"BlockName={name} Nodes={names}" for name, names in blocks), f"BlockSizes={base}"]
@@ -44,7 +47,7 @@ def slurm_files(hosts: Roster[Any]) -> dict[str, str]:
     return files
 
 
-def tree(hosts: Roster[Any]) -> list[Row]:
+def topology_tree(hosts: Roster[Any]) -> list[Row]:
     """Return the tree from its leaves up.
 
     A node may be under one leaf only and a rail-optimized host has a ToR per rail, so Slurm's leaf is the unit, or that
@@ -53,17 +56,19 @@ def tree(hosts: Roster[Any]) -> list[Row]:
     rows: list[Row] = []
     pods: dict[str | None, list[str]] = {}
     for unit, members in hosts.units().items():
-        leaves = parts(unit, members)
+        leaves = nvlink_parts(unit, members)
         for leaf, each in (leaves or {unit: members}).items():
-            rows.append((word(leaf), "Nodes", hostlist([word(host.name) for host in each])))
+            rows.append(
+                (check_word(leaf), "Nodes", compress_hostlist([check_word(host.name) for host in each]))
+            )
         if leaves:
-            rows.append((word(unit), "Switches", hostlist(leaves)))
+            rows.append((check_word(unit), "Switches", compress_hostlist(leaves)))
         pods.setdefault(members[0].pod, []).append(unit)
     tops = [name for name in pods if name is not None]
-    rows += [(word(pod), "Switches", hostlist(pods[pod])) for pod in tops]
+    rows += [(check_word(pod), "Switches", compress_hostlist(pods[pod])) for pod in tops]
     below = tops + pods.get(None, [])
     if len(below) > 1:
-        rows.append(("core" if tops else "spine", "Switches", hostlist(below)))
+        rows.append(("core" if tops else "spine", "Switches", compress_hostlist(below)))
     return rows
 
 
@@ -86,15 +91,15 @@ def _yaml_head(name: str, default: bool) -> list[str]:
     return [f"- topology: {name}", f"  cluster_default: {'true' if default else 'false'}"]
 
 
-def _gres(hosts: Roster[Any]) -> str:
+def _gres_lines(hosts: Roster[Any]) -> str:
     """Return a line per unit; Slurm's AutoDetect finds the device files, which the fabric does not determine."""
     return "".join(
-        f"NodeName={hostlist([host.name for host in members])} Name=gpu Count={members[0].gpus}\n"
+        f"NodeName={compress_hostlist([host.name for host in members])} Name=gpu Count={members[0].gpus}\n"
         for members in hosts.units().values()
     )
 
 
-def hostlist(names: Iterable[str]) -> str:
+def compress_hostlist(names: Iterable[str]) -> str:
     """Return names in Slurm's bracket notation, in the given order: `a[01-03,07],b1`."""
     groups: list[
         tuple[str, list[tuple[str, str]]]
@@ -107,14 +112,14 @@ def hostlist(names: Iterable[str]) -> str:
             continue
         ranges = groups[-1][1]
         first, last = ranges[-1]
-        if _follows(last, digits):
+        if _is_next_number(last, digits):
             ranges[-1] = (first, digits)
         else:
             ranges.append((digits, digits))
     return ",".join(_group_text(prefix, ranges) for prefix, ranges in groups)
 
 
-def _follows(last: str, digits: str) -> bool:
+def _is_next_number(last: str, digits: str) -> bool:
     """Return whether `digits` is the number after `last` in the same format."""
     same_width = len(last) == len(digits) or "0" not in (last[0], digits[0])
     return same_width and int(digits) == int(last) + 1

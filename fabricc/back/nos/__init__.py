@@ -27,7 +27,7 @@ BUILT_IN = {
 
 
 @cache
-def names() -> tuple[str, ...]:
+def list_names() -> tuple[str, ...]:
     """Every NOS that can be loaded, sorted."""
     return tuple(sorted({*BUILT_IN, *(point.name for point in _entry_points())}))
 
@@ -48,25 +48,25 @@ def load(name: str) -> Nos:
     raise KeyError(name)
 
 
-def package(name: str) -> str | None:
+def package_of(name: str) -> str | None:
     """The module that the back end of that name is in; None for no such NOS."""
     modules = [BUILT_IN[name]] if name in BUILT_IN else [p.value for p in _entry_points() if p.name == name]
     return modules[0].partition(":")[0] if modules else None
 
 
 @cache
-def vocabulary(name: str) -> Vocabulary:
+def load_vocabulary(name: str) -> Vocabulary:
     """The facts of a NOS's switches: those of the waist, and those of `facts.yaml` in the package of its back end."""
     from fabricc.fabric.vocabulary import neutral_vocabulary  # a build that finds nothing to do needs none
 
-    module = package(name)
+    module = package_of(name)
     found = find_spec(module) if module else None
     folders = found.submodule_search_locations if found else None
     own = Path(folders[0], "facts.yaml") if folders else None
     return neutral_vocabulary().with_file(own) if own and own.is_file() else neutral_vocabulary()
 
 
-def application(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> Application | None:
+def plan_application(name: str, before: Mapping[str, str], after: Mapping[str, str]) -> Application | None:
     """Return how a system applies a change from some files of a switch to others.
 
     None where the back end knows of nothing besides the facts, or the files cannot be read.

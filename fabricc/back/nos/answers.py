@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.nos.collected import Seen, said
+from fabricc.back.nos.collected import Seen, clean_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-def parsed(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """Parse a text as JSON; return None for any other text."""
     try:
         return json.loads(text) if text.lstrip()[:1] in ("{", "[") else None
@@ -19,7 +19,7 @@ def parsed(text: str) -> Any:
         return None
 
 
-def under(value: Any, name: str) -> Iterator[Any]:
+def values_under(value: Any, name: str) -> Iterator[Any]:
     """Every value of that name, however deep; a list of values is each of them."""
     waiting = [value]
     while waiting:
@@ -32,7 +32,7 @@ def under(value: Any, name: str) -> Iterator[Any]:
             waiting += [below for key, below in reversed(each.items()) if key != name]
 
 
-def leaf(value: Any, *names: str) -> str:
+def leaf_text(value: Any, *names: str) -> str:
     """Return the text of the first of these keys that has one, also inside `value`, `data` and lists."""
     for name in names:
         found = value.get(name) if isinstance(value, dict) else None
@@ -42,12 +42,12 @@ def leaf(value: Any, *names: str) -> str:
                 if isinstance(found, list)
                 else found.get("value", found.get("data"))
             )
-        if isinstance(found, str | int) and (text := said(str(found))):
+        if isinstance(found, str | int) and (text := clean_value(str(found))):
             return text
     return ""
 
 
-def neighbours(text: str, found: Iterable[tuple[str, str, str]]) -> tuple[Seen, ...]:
+def find_neighbors(text: str, found: Iterable[tuple[str, str, str]]) -> tuple[Seen, ...]:
     """Neighbours of JSON, as port, device and far port, at the line that first names the port."""
     made = []
     for port, device, far_port in found:

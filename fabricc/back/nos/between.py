@@ -85,9 +85,9 @@ def _image_steps() -> Mapping[str, Any]:
     return found
 
 
-def features(before: Switch, after: Switch) -> tuple[Feature, ...]:
+def changed_features(before: Switch, after: Switch) -> tuple[Feature, ...]:
     """What a switch gains and loses when it goes from one release of a system to another; none of a third party's."""
-    module = _limits(after.nos)
+    module = _load_limits(after.nos)
     if module is None or before.nos != after.nos:
         return ()
     rows: tuple[Limit, ...] = module.LIMITS
@@ -103,12 +103,12 @@ def features(before: Switch, after: Switch) -> tuple[Feature, ...]:
 
 def one_way(nos: str, before: str, after: str) -> str:
     """What going back from a release to an earlier one does not bring back; "" where nothing is known."""
-    module = _limits(nos)
+    module = _load_limits(nos)
     told = getattr(module, "one_way", None)
     return told(before, after) if told else ""
 
 
-def _limits(nos: str) -> ModuleType | None:
+def _load_limits(nos: str) -> ModuleType | None:
     if nos not in back_ends.BUILT_IN:
         return None
     return import_module(f"{back_ends.BUILT_IN[nos].partition(':')[0]}.limits")

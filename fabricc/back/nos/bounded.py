@@ -60,7 +60,7 @@ class LimitError(Exception):
         self.files = files
 
 
-def run(work: Callable[[], Any], describe: Callable[[Exception], Any]) -> tuple[Any, Any]:
+def run_bounded(work: Callable[[], Any], describe: Callable[[Exception], Any]) -> tuple[Any, Any]:
     """Do some work in a child process with limits.
 
     Args:
@@ -76,16 +76,16 @@ def run(work: Callable[[], Any], describe: Callable[[Exception], Any]) -> tuple[
     (out, into), (hint, into_hint) = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
-        _work(into, into_hint, work, describe)
+        _work_in_child(into, into_hint, work, describe)
     os.close(into)
     os.close(into_hint)
     try:
-        result = _read(out, (OUTPUT_MIB << 20) * 2)
+        result = _read_limited(out, (OUTPUT_MIB << 20) * 2)
     finally:
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        files = tuple(os.fsdecode(each) for each in _FRAME.findall(_read(hint, _PIECE)))
+        files = tuple(os.fsdecode(each) for each in _FRAME.findall(_read_limited(hint, _PIECE)))
         os.close(out)
         os.close(hint)
     if result[-1:] == b"\n":
@@ -98,7 +98,7 @@ def run(work: Callable[[], Any], describe: Callable[[Exception], Any]) -> tuple[
     raise LimitError(_TOO_LONG, files)
 
 
-def _read(handle: int, most: int) -> bytes:
+def _read_limited(handle: int, most: int) -> bytes:
     """Read to the end, or until there are more bytes than a limit."""
     found = bytearray()
     while len(found) <= most and (part := os.read(handle, _PIECE)):
@@ -106,7 +106,9 @@ def _read(handle: int, most: int) -> bytes:
     return bytes(found)
 
 
-def _work(out: int, hint: int, work: Callable[[], Any], describe: Callable[[Exception], Any]) -> NoReturn:
+def _work_in_child(
+    out: int, hint: int, work: Callable[[], Any], describe: Callable[[Exception], Any]
+) -> NoReturn:
     """Do the work under limits, write the result and a line feed, and end."""
     status = _UNREPORTED
     try:
@@ -114,7 +116,7 @@ def _work(out: int, hint: int, work: Callable[[], Any], describe: Callable[[Exce
         _children.append(os.getpid())
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        _limit(hint)
+        _set_limits(hint)
         try:
             text = json.dumps((work(), None))
             if len(text) > OUTPUT_MIB << 20:
@@ -130,7 +132,7 @@ def _work(out: int, hint: int, work: Callable[[], Any], describe: Callable[[Exce
         os._exit(status)
 
 
-def _limit(hint: int) -> None:
+def _set_limits(hint: int) -> None:
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     used = pages * resource.getpagesize()
     _, most = resource.getrlimit(resource.RLIMIT_AS)

@@ -101,7 +101,7 @@ class Collected(Protocol):
 
 
 @lru_cache(maxsize=4)
-def starts(text: str) -> frozenset[str]:
+def line_starts(text: str) -> frozenset[str]:
     """The first word and the first two words of each line, after `> ` where it is indented; `indent 2` and the like."""
     lines = [line for line in text.lstrip("\n")[:_READ].split("\n") if line and not line.isspace()]
     below = {line for above, line in pairwise([".", *lines]) if line[0].isspace() and not above[0].isspace()}
@@ -115,22 +115,22 @@ def starts(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def weight(text: str, signs: Mapping[str, int]) -> int:
+def weigh_signs(text: str, signs: Mapping[str, int]) -> int:
     """How much speaks for a system, by the starts of lines that it prints; how far they are indented does not alone."""
-    found = signs.keys() & starts(text)
+    found = signs.keys() & line_starts(text)
     if all(start.startswith("indent ") for start in found):
         return 0
     return sum(signs[start] for start in found)
 
 
-def claim(file: str, found: int, least: int = 3) -> Claim | None:
+def make_claim(file: str, found: int, least: int = 3) -> Claim | None:
     """Return a claim if there is this much evidence for it."""
     return Claim(file, found) if found >= least else None
 
 
 def by_signs(file: str, signs: Mapping[str, int]) -> Callable[[str, str], Claim | None]:
     """Return `Collected.takes` of a system whose texts are recognized by starts of lines that only it prints."""
-    return lambda _path, text: claim(file, weight(text, signs))
+    return lambda _path, text: make_claim(file, weigh_signs(text, signs))
 
 
 # --- content of outputs --------------------------------------------------------------------------------
@@ -152,14 +152,14 @@ def _is_row(line: str) -> bool:
     return len(line) <= _LONGEST_ROW and not _GAP.search(line.rstrip())
 
 
-def told(text: str, patterns: Mapping[str, re.Pattern[str]]) -> dict[str, str]:
+def match_patterns(text: str, patterns: Mapping[str, re.Pattern[str]]) -> dict[str, str]:
     """Name -> the first thing that its pattern finds, stripped; those that find nothing are absent."""
     short = _short_lines(text)
     found = {name: pattern.search(short) for name, pattern in patterns.items()}
     return {name: match[match.lastindex or 0].strip() for name, match in found.items() if match}
 
 
-def details(text: str, line: re.Pattern[str]) -> tuple[Seen, ...]:
+def parse_details(text: str, line: re.Pattern[str]) -> tuple[Seen, ...]:
     """Return the neighbors of an output with a block of lines for each.
 
     Args:
@@ -186,13 +186,15 @@ def details(text: str, line: re.Pattern[str]) -> tuple[Seen, ...]:
         if kind in ("port", "again"):
             at = number
         block |= {
-            name: said(value) for name, value in match.groupdict().items() if value and name not in _DIVIDES
+            name: clean_value(value)
+            for name, value in match.groupdict().items()
+            if value and name not in _DIVIDES
         }
     end()
     return tuple(found)
 
 
-def table(text: str, header: re.Pattern[str], row: re.Pattern[str]) -> tuple[Seen, ...]:
+def parse_table(text: str, header: re.Pattern[str], row: re.Pattern[str]) -> tuple[Seen, ...]:
     """Neighbours of an output with a row for each, below its header; `row` has the groups of `Seen`.
 
     A name too long for its column stands on a line of its own, above the rest of its row.
@@ -207,19 +209,21 @@ def table(text: str, header: re.Pattern[str], row: re.Pattern[str]) -> tuple[See
             below = bool(header.search(line))
             continue
         if match := row.match(line) or (row.match(f"{before} {line}") if before else None):
-            found.append(Seen(match["port"], said(match["device"]), said(match["far_port"]), number))
+            found.append(
+                Seen(match["port"], clean_value(match["device"]), clean_value(match["far_port"]), number)
+            )
         words = line.split()
         before = words[0] if len(words) == 1 else ""
     return tuple(found)
 
 
-def said(text: str) -> str:
+def clean_value(text: str) -> str:
     """Return the value of a column or a field, "" for placeholders of no value."""
     text = text.strip().strip('"')
     return "" if text.lower() in ("not advertised", "-", "none", "null", "n/a") else text
 
 
-def itself(box: str) -> tuple[str, ...]:
+def own_name(box: str) -> tuple[str, ...]:
     """`Collected.products` where tables of products have a box as the device calls it; none for no box."""
     return (box,) if box else ()
 
@@ -229,7 +233,7 @@ def in_full(spelling: str) -> str:
     return spelling
 
 
-def expanded(spelling: str, names: Mapping[str, str]) -> str:
+def expand_port(spelling: str, names: Mapping[str, str]) -> str:
     """A port whose kind is abbreviated, in full: `Et1/1` with `{"Et": "Ethernet"}`."""
     letters = re.match(r"[A-Za-z-]+(?=\d)", spelling)
     return names.get(letters[0], letters[0]) + spelling[letters.end() :] if letters else spelling

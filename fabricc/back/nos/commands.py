@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.overlay_text import outline
+from fabricc.back.nos.overlay_text import outline_text
 
 if TYPE_CHECKING:
     import re
@@ -25,7 +25,7 @@ def command_lines(back_end: Nos, files: Mapping[str, str]) -> frozenset[tuple[st
 
 def matching_lines(file: str, text: str, shape: re.Pattern[str]) -> Iterator[tuple[str, int]]:
     """Yield file and line of each line like a pattern, and of those in the block that it opens."""
-    waiting = [(node, False) for node in outline(text).children]
+    waiting = [(node, False) for node in outline_text(text).children]
     while waiting:
         node, inside = waiting.pop()
         found = inside or shape.match(node.text) is not None

@@ -20,7 +20,7 @@ EOS listens for SSH in the default VRF alone unless `management ssh` names anoth
 """
 
 
-def served(nos: str, facts: Facts, transport: str) -> bool:
+def serves_transport(nos: str, facts: Facts, transport: str) -> bool:
     """Whether a switch that runs a configuration can be spoken to over a transport."""
     known = _SERVED.get(nos)
     if known is None:

@@ -58,7 +58,7 @@ def by_name(_place: int, name: str) -> str:
     return name
 
 
-def emulation(nos: str) -> Emulation | None:
+def load_emulation(nos: str) -> Emulation | None:
     """Return how a NOS is emulated, from its back end's module `emulation`; None without one."""
     if nos not in BUILT_IN:
         return None

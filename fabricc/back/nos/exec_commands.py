@@ -56,13 +56,13 @@ def exec_pattern(words: str, alone: str = "", more: str = "(?!)") -> re.Pattern[
         more: a pattern of other commands.
     """
     first, single = (
-        "|".join(map(_shortened, words.split())),
-        "|".join(map(_shortened, alone.split())) or "(?!)",
+        "|".join(map(_shorten_word, words.split())),
+        "|".join(map(_shorten_word, alone.split())) or "(?!)",
     )
     return pattern(rf"(?i)(?:{first})(?:\s.*)?|(?:{single})(?:\s*!.*)?|{more}")
 
 
-def _shortened(word: str) -> str:
+def _shorten_word(word: str) -> str:
     least, _, rest = word.partition("~")
     return "".join((re.escape(least), *(f"(?:{letter}" for letter in rest), ")?" * len(rest)))
 

@@ -4,31 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.answers import leaf, neighbours, parsed
+from fabricc.back.nos.answers import find_neighbors, leaf_text, parse_json
 from fabricc.back.nos.collected import Identity, Output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def output(text: str, products: Callable[[str], tuple[str, ...]]) -> Output | None:
+def read_getter(text: str, products: Callable[[str], tuple[str, ...]]) -> Output | None:
     """Read an answer; return None for any other text. `products`: maps the name of a box, as its system does."""
     if '"remote_system_name"' not in text and '"os_version"' not in text:
         return None
-    answer = parsed(text)
+    answer = parse_json(text)
     if not isinstance(answer, dict):
         return None
     answer = answer.get("get_facts") or answer.get("get_lldp_neighbors_detail") or answer
     if isinstance(answer.get("os_version"), str):
-        names = products(box) if (box := leaf(answer, "model")) else ()
-        return Output(Identity(leaf(answer, "hostname"), box if names else "", answer["os_version"], names))
+        names = products(box) if (box := leaf_text(answer, "model")) else ()
+        return Output(
+            Identity(leaf_text(answer, "hostname"), box if names else "", answer["os_version"], names)
+        )
     rows = [
         (
             port,
-            leaf(far, "remote_system_name", "remote_chassis_id"),
-            leaf(far, "remote_port", "remote_port_description"),
+            leaf_text(far, "remote_system_name", "remote_chassis_id"),
+            leaf_text(far, "remote_port", "remote_port_description"),
         )
         for port, heard in answer.items()
         for far in (heard if isinstance(heard, list) else ())
     ]
-    return Output(neighbours=neighbours(text, rows))
+    return Output(neighbours=find_neighbors(text, rows))

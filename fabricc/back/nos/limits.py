@@ -130,7 +130,7 @@ class System:
         )
 
 
-def had(since: str | Mapping[str, str | None], *rows: tuple[str, str, str]) -> tuple[Limit, ...]:
+def always_supported(since: str | Mapping[str, str | None], *rows: tuple[str, str, str]) -> tuple[Limit, ...]:
     """What no known release lacks, in words or as one of `SETTINGS`, each with its words and its source."""
     return tuple(
         Limit(feature=SETTINGS.get(feature, feature), since=since, words=words, source=source)
@@ -138,18 +138,18 @@ def had(since: str | Mapping[str, str | None], *rows: tuple[str, str, str]) -> t
     )
 
 
-def speeds(switch: Switch) -> list[int]:
+def port_speeds(switch: Switch) -> list[int]:
     """The speeds of ports in Gb/s, ascending."""
     return sorted({port.speed_gbps for port in switch.ports})
 
 
-def classes(switch: Switch) -> Iterator[dict[str, Any]]:
+def class_figures(switch: Switch) -> Iterator[dict[str, Any]]:
     """Name, priority and, of a weighted class, share in percent."""
     for c in switch.qos.classes:
         yield {"name": c.name, "priority": c.priority, "share": None if c.strict else c.weight_percent}
 
 
-def marks(switch: Switch) -> Iterator[dict[str, Any]]:
+def marking_figures(switch: Switch) -> Iterator[dict[str, Any]]:
     """Yield profile, thresholds, their distance, and probability of each profile that marks."""
     for profile in switch.qos.profiles:
         if ecn := profile.ecn:
@@ -161,12 +161,12 @@ def marks(switch: Switch) -> Iterator[dict[str, Any]]:
             yield {"profile": profile.name, **thresholds, "ramp_bytes": ecn.max_bytes - ecn.min_bytes}
 
 
-def watchdogs(switch: Switch) -> list[Watchdog]:
+def list_watchdogs(switch: Switch) -> list[Watchdog]:
     """The watchdog, where there is one."""
     return [switch.qos.watchdog] if switch.qos.watchdog else []
 
 
-def segments(reason: str, *, on_tors: bool = False) -> Limit:
+def segments_limit(reason: str, *, on_tors: bool = False) -> Limit:
     """No segments, or, `on_tors`, none where hosts are: switches above pass EVPN routes on."""
     return Limit("FAB5830", setting="evpn/",
         asked=(lambda switch: switch.vtep is not None) if on_tors else None, reason=reason,
@@ -186,7 +186,7 @@ def managed_over_ipv6(switch: Switch) -> list[Management]:
     return [switch.management] if ":" in switch.management.address else []
 
 
-def mtu(code: str, most: int, reason: str) -> Limit:
+def mtu_limit(code: str, most: int, reason: str) -> Limit:
     """A port in use has an IP MTU of more than `most` bytes."""
     return Limit(code, feature="IP MTU {it}",
         asked=lambda switch: [max((p.mtu for p in switch.ports if p.enabled), default=None)],
@@ -194,7 +194,7 @@ def mtu(code: str, most: int, reason: str) -> Limit:
     )  # fmt: skip
 
 
-def priorities(code: str, reason: str, remedy: str, asked: Asking = classes) -> Limit:
+def priorities_limit(code: str, reason: str, remedy: str, asked: Asking = class_figures) -> Limit:
     """A class has no priority from 0 to 7."""
     feature, taken = "class {name} on priority {priority}", Range(0, 7)
     return Limit(
@@ -202,14 +202,16 @@ def priorities(code: str, reason: str, remedy: str, asked: Asking = classes) -> 
     )
 
 
-def shares(code: str, reason: str, asked: Asking = classes) -> Limit:
+def shares_limit(code: str, reason: str, asked: Asking = class_figures) -> Limit:
     """A weighted class has no share from 1 to 100 %."""
     return Limit(code, feature="class {name} with {share} % of the bandwidth", asked=asked,
         allowed={"share": Range(1, 100)}, reason=reason, remedy="give the class at least one percent",
     )  # fmt: skip
 
 
-def marking(code: str, reason: str, asked: Asking = marks, *, least_percent: int = 1) -> Limit:
+def marking_limit(
+    code: str, reason: str, asked: Asking = marking_figures, *, least_percent: int = 1
+) -> Limit:
     """ECN thresholds that do not ascend from 1 byte, or a probability below `least_percent` or above 100 %."""
     return Limit(code, feature="ECN from {min_bytes} to {max_bytes} bytes at {max_percent} % on {profile}",
         asked=asked,
@@ -218,7 +220,7 @@ def marking(code: str, reason: str, asked: Asking = marks, *, least_percent: int
     )  # fmt: skip
 
 
-def watchdog_timers(code: str, held: Callable[[Watchdog], tuple[int, int, int]], reason: str) -> Limit:
+def watchdog_limit(code: str, held: Callable[[Watchdog], tuple[int, int, int]], reason: str) -> Limit:
     """Return the limit of NOS timers (detect, restore, poll.
 
     Milliseconds) that differ from the requested: those of `held`.
@@ -228,7 +230,7 @@ def watchdog_timers(code: str, held: Callable[[Watchdog], tuple[int, int, int]],
         feature="PFC watchdog timers of {it[0]} / {it[1]} / {it[2]} ms (detect, restore, poll)",
         asked=lambda switch: [
             (*asked, *held(watchdog))
-            for watchdog in watchdogs(switch)
+            for watchdog in list_watchdogs(switch)
             if (asked := (watchdog.detect_ms, watchdog.restore_ms, watchdog.poll_ms)) != held(watchdog)
         ],
         reason=reason + "; written are {it[3]} / {it[4]} / {it[5]} ms",
@@ -238,12 +240,12 @@ def watchdog_timers(code: str, held: Callable[[Watchdog], tuple[int, int, int]],
 
 def watchdog_action(code: str, reason: str) -> Limit:
     """The watchdog is to do anything but drop what a stuck queue holds."""
-    return Reservation(code, feature="PFC watchdog action {it.action}", asked=watchdogs,
+    return Reservation(code, feature="PFC watchdog action {it.action}", asked=list_watchdogs,
         allowed={"action": ("drop",)}, reason=reason, remedy="use the action drop",
     )  # fmt: skip
 
 
-def paths(
+def paths_limit(
     code: str,
     most: Callable[[Switch], int],
     reason: str,
@@ -260,7 +262,7 @@ def paths(
     )  # fmt: skip
 
 
-def bfd(
+def bfd_limit(
     code: str, nos: str, interval_ms: tuple[int, int], multiplier: tuple[int, int], source: str = ""
 ) -> Limit:
     """BFD timers outside the ranges that the NOS takes, both ends included; `source` follows the reason."""
@@ -282,21 +284,21 @@ def access_over_ipv6(code: str, reason: str, remedy: str) -> Limit:
     )  # fmt: skip
 
 
-def login(code: str, transport: str) -> Limit:
+def login_limit(code: str, transport: str) -> Limit:
     """No account could log in as the driver does, over a transport that takes nothing but a password."""
 
-    def refused(switch: Switch) -> bool:
+    def is_refused(switch: Switch) -> bool:
         users = switch.management.users
         facts = setting_facts(switch) | {f"user[{user.name}]/ssh_key": user.ssh_key for user in users}
         return bool(users) and all(login_refusal(facts, user.name, {PASSWORD}) for user in users)
 
-    return Reservation(code, feature=f"a login of `fabricc push` over {transport}", asked=refused,
+    return Reservation(code, feature=f"a login of `fabricc push` over {transport}", asked=is_refused,
         reason=f"{transport} takes a password, and accounts have a key alone: a switch refuses the push that loaded it",
         remedy="name TACACS+ servers under `management`, which check the password, or load the files over SSH",
     )  # fmt: skip
 
 
-def accounts(
+def accounts_limit(
     code: str, reason: str, remedy: str = "name at least one user with a key under `management`"
 ) -> Limit:
     """Nobody could log in: no user is named."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.nos.answers import leaf, neighbours, parsed, under
-from fabricc.back.nos.collected import Seen, details, table
+from fabricc.back.nos.answers import find_neighbors, leaf_text, parse_json, values_under
+from fabricc.back.nos.collected import Seen, parse_details, parse_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,30 +25,30 @@ _SONIC_ROW = re.compile(
 )
 
 
-def seen(text: str) -> tuple[Seen, ...]:
+def parse_lldpd(text: str) -> tuple[Seen, ...]:
     """Return the neighbors in an output; empty for any other text."""
     if '"lldp"' in text:
-        return neighbours(text, _of_json(parsed(text)))
+        return find_neighbors(text, _of_json(parse_json(text)))
     if "via: LLDP" in text:
-        return details(text, _LINE)
+        return parse_details(text, _LINE)
     if "RemotePortID" in text:
-        rows = table(text, _SONIC_HEADER, _SONIC_ROW)
+        rows = parse_table(text, _SONIC_HEADER, _SONIC_ROW)
         return tuple(row for row in rows if row.port.strip("-") and ":" not in row.port)
     return _of_keys(text) if "lldp." in text else ()
 
 
 def _of_json(answer: Any) -> Iterator[tuple[str, str, str]]:
     """Of `json` (names are keys, one interface is no list) and of `json0` (everything is a list)."""
-    for interface in under(answer, "interface"):
+    for interface in values_under(answer, "interface"):
         if not isinstance(interface, dict):
             continue
         name = interface.get("name")
         for port, told in [(name, interface)] if isinstance(name, str) else list(interface.items()):
-            for chassis, far_port in _ends(told):
+            for chassis, far_port in _parse_ends(told):
                 yield port, chassis, far_port
 
 
-def _ends(told: Any) -> Iterator[tuple[str, str]]:
+def _parse_ends(told: Any) -> Iterator[tuple[str, str]]:
     if not isinstance(told, dict):
         return
     chassis, port = told.get("chassis"), told.get("port")
@@ -56,10 +56,10 @@ def _ends(told: Any) -> Iterator[tuple[str, str]]:
     port = port[0] if isinstance(port, list) and port else port
     if not isinstance(chassis, dict):
         return
-    who = leaf(chassis, "name")
+    who = leaf_text(chassis, "name")
     if not who and "id" not in chassis and len(chassis) == 1:
         ((who, _),) = chassis.items()
-    yield str(who) or leaf(chassis, "id"), leaf(port, "id") or leaf(port, "descr")
+    yield str(who) or leaf_text(chassis, "id"), leaf_text(port, "id") or leaf_text(port, "descr")
 
 
 def _of_keys(text: str) -> tuple[Seen, ...]:

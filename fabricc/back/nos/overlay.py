@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.nos.overlay_text import OverlayError, merge, starred, strip, traced
+from fabricc.back.nos.overlay_text import OverlayError, compile_starred, merge_text, strip_text, trace_overlay
 from fabricc.base.documents.scalars import FORBIDDEN
 from fabricc.base.patterns import pattern
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.model import Overlay
 
-__all__ = ["OverlayError", "check_text", "merged", "stated", "stripped", "target"]
+__all__ = ["OverlayError", "check_text", "merge_overlay", "stated_lines", "strip_overlay", "target_file"]
 
 _YAML = (".yaml", ".yml")
 _TRAILING = pattern(r"(?<=[^,]),$|(?<=[{\[])[}\]],?$", re.MULTILINE)
@@ -30,7 +30,7 @@ _ESCAPED = pattern(
 """Escapes of JSON and YAML for characters that a text of a spec may not have."""
 
 
-def target(files: Iterable[str], into: str) -> str:
+def target_file(files: Iterable[str], into: str) -> str:
     """The file that an overlay goes into.
 
     Raises:
@@ -60,7 +60,7 @@ def check_text(into: str, text: str) -> None:
         line = text.count("\n", 0, found.start()) + 1
         raise OverlayError(line, f"the escaped character {found[0]} is not allowed", "Write printable text.")
     if into.endswith(".json"):
-        _loaded(text)
+        _load_json(text)
     elif into.endswith(_YAML):
         _check_yaml(text)
 
@@ -81,7 +81,7 @@ def _check_yaml(text: str) -> None:
         raise OverlayError(1, f"a value is not what it looks like: {error}") from None
 
 
-def _loaded(text: str) -> dict[str, Any]:
+def _load_json(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
@@ -93,49 +93,52 @@ def _loaded(text: str) -> dict[str, Any]:
     return value
 
 
-def merged(files: Mapping[str, str], overlay: Overlay) -> dict[str, str]:
+def merge_overlay(files: Mapping[str, str], overlay: Overlay) -> dict[str, str]:
     """The files with the overlay in one of them, or without what it takes away.
 
     Raises:
         OverlayError: it does not fit.
     """
     if overlay.removes:
-        return stripped(files, overlay)[0]
-    into = target(files, overlay.into)
+        return strip_overlay(files, overlay)[0]
+    into = target_file(files, overlay.into)
     check_text(into, overlay.text)
     if into.endswith(".json"):
         text = _merged_json(files[into], overlay.text)
     else:
-        text = merge(files[into], overlay.text, keyed=into.endswith(_YAML))
+        text = merge_text(files[into], overlay.text, keyed=into.endswith(_YAML))
     return {**files, into: text}
 
 
-def stripped(files: Mapping[str, str], overlay: Overlay) -> tuple[dict[str, str], list[int]]:
+def strip_overlay(files: Mapping[str, str], overlay: Overlay) -> tuple[dict[str, str], list[int]]:
     """The files without what the overlay takes away from one of them, and its own lines that find nothing to take.
 
     Raises:
         OverlayError: it does not fit.
     """
-    into = target(files, overlay.into)
+    into = target_file(files, overlay.into)
     check_text(into, overlay.text)
     if into.endswith(".json"):
-        value = _loaded(files[into])
-        idle = [_line_of(overlay.text, key) for key in _take([value], _loaded(overlay.text))]
-        return {**files, into: _json(value, files[into])}, idle
-    text, idle = strip(files[into], overlay.text, keyed=into.endswith(_YAML))
+        value = _load_json(files[into])
+        idle = [_line_of(overlay.text, key) for key in _take_away([value], _load_json(overlay.text))]
+        return {**files, into: _dump_json(value, files[into])}, idle
+    text, idle = strip_text(files[into], overlay.text, keyed=into.endswith(_YAML))
     return {**files, into: text}, idle
 
 
-def _take(values: Sequence[dict[str, Any]], less: Mapping[str, Any]) -> Iterator[str]:
+def _take_away(values: Sequence[dict[str, Any]], less: Mapping[str, Any]) -> Iterator[str]:
     """Take away keys that are null there, items of lists and equal values; yield keys that find nothing to take."""
     for key, part in less.items():
         found = [
-            (value, name) for value in values for name in _named(value, key) if _holds(value[name], part)
+            (value, name)
+            for value in values
+            for name in _matching_keys(value, key)
+            if _has_part(value[name], part)
         ]
         if not found:
             yield key
         elif isinstance(part, dict):
-            yield from _take([value[name] for value, name in found], part)
+            yield from _take_away([value[name] for value, name in found], part)
         for value, name in found:
             if isinstance(part, list):
                 value[name] = [item for item in value[name] if item not in part]
@@ -143,15 +146,15 @@ def _take(values: Sequence[dict[str, Any]], less: Mapping[str, Any]) -> Iterator
                 del value[name]
 
 
-def _named(value: Mapping[str, Any], key: str) -> list[str]:
+def _matching_keys(value: Mapping[str, Any], key: str) -> list[str]:
     """The keys that a key of an overlay speaks of, `*` standing for anything."""
     if "*" not in key:
         return [key] if key in value else []
-    shape = starred(key, ".")
+    shape = compile_starred(key, ".")
     return [known for known in value if shape.fullmatch(known)]
 
 
-def _holds(known: Any, part: Any) -> bool:
+def _has_part(known: Any, part: Any) -> bool:
     """Whether something is there to be taken away."""
     if isinstance(part, list):
         return isinstance(known, list) and any(item in known for item in part)
@@ -160,23 +163,23 @@ def _holds(known: Any, part: Any) -> bool:
 
 def _merged_json(text: str, overlay: str) -> str:
     """The object with what the overlay adds; laid out as it was, keys in order of their first appearance."""
-    value = _loaded(text)
-    _add(value, _loaded(overlay), overlay)
-    return _json(value, text)
+    value = _load_json(text)
+    _add_values(value, _load_json(overlay), overlay)
+    return _dump_json(value, text)
 
 
-def _json(value: dict[str, Any], text: str) -> str:
+def _dump_json(value: dict[str, Any], text: str) -> str:
     """The object, indented as the text is that it was."""
     second = text.split("\n", 2)[1] if "\n" in text else ""
     indent = len(second) - len(second.lstrip()) or 4
     return json.dumps(value, indent=indent) + "\n"
 
 
-def _add(value: dict[str, Any], more: Mapping[str, Any], text: str) -> None:
+def _add_values(value: dict[str, Any], more: Mapping[str, Any], text: str) -> None:
     for key, part in more.items():
         if "*" in key and isinstance(part, dict):
-            if not (chosen := _named(value, key)):
-                raise _misfit(text, key, "no key of the file matches it")
+            if not (chosen := _matching_keys(value, key)):
+                raise _misfit_error(text, key, "no key of the file matches it")
         else:
             chosen = [key]
         for name in chosen:
@@ -184,14 +187,14 @@ def _add(value: dict[str, Any], more: Mapping[str, Any], text: str) -> None:
                 name, {} if isinstance(part, dict) else [] if isinstance(part, list) else part
             )
             if isinstance(known, dict) and isinstance(part, dict):
-                _add(known, part, text)
+                _add_values(known, part, text)
             elif isinstance(known, list) and isinstance(part, list):
                 known += [item for item in part if item not in known]
             elif known != part or type(known) is not type(part):
-                raise _misfit(text, key, f"the file has {json.dumps(known)[:60]} there")
+                raise _misfit_error(text, key, f"the file has {json.dumps(known)[:60]} there")
 
 
-def _misfit(text: str, key: str, why: str) -> OverlayError:
+def _misfit_error(text: str, key: str, why: str) -> OverlayError:
     remedy = "An overlay adds; what is planned is changed in the spec."
     return OverlayError(_line_of(text, key), f"{key!r} cannot be merged: {why}", remedy)
 
@@ -200,15 +203,15 @@ def _line_of(text: str, key: str) -> int:
     return text.count("\n", 0, max(text.find(json.dumps(key)), 0)) + 1
 
 
-def stated(files: Mapping[str, str], overlay: Overlay) -> tuple[str, set[int], list[tuple[int, str]]]:
+def stated_lines(files: Mapping[str, str], overlay: Overlay) -> tuple[str, set[int], list[tuple[int, str]]]:
     """The file that an overlay is in, the lines that it states there, and what the file lacks of it.
 
     Raises:
         OverlayError: the overlay itself cannot be read, or there is no such file.
     """
-    into = target(files, overlay.into)
+    into = target_file(files, overlay.into)
     text, wanted = files[into], overlay.text
     if into.endswith(".json"):
-        wanted = _TRAILING.sub("", json.dumps(_loaded(wanted), indent=4))
+        wanted = _TRAILING.sub("", json.dumps(_load_json(wanted), indent=4))
         text = _TRAILING.sub("", text)
-    return into, *traced(text, wanted)
+    return into, *trace_overlay(text, wanted)

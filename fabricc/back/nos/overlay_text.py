@@ -50,7 +50,7 @@ class Node:
     children: list[Node] = field(default_factory=list)
 
 
-def outline(text: str) -> Node:
+def outline_text(text: str) -> Node:
     """The lines as a tree, by indentation; blank lines, comments and lines that only close a block are no nodes."""
     top = Node("", -1, 0, 0, 0)
     above = [top]
@@ -75,7 +75,7 @@ def outline(text: str) -> Node:
     return top
 
 
-def merge(text: str, overlay: str, *, keyed: bool = False) -> str:
+def merge_text(text: str, overlay: str, *, keyed: bool = False) -> str:
     """The text with the overlay's lines in it.
 
     A block of the overlay whose first line the text has goes into that block, `*` standing for anything but spaces;
@@ -90,9 +90,9 @@ def merge(text: str, overlay: str, *, keyed: bool = False) -> str:
     Raises:
         OverlayError: FAB2111, a `*` that matches nothing, or a key with another value.
     """
-    target = outline(text)
+    target = outline_text(text)
     insertions: Insertions = {}
-    _merge(target, outline(overlay), insertions, keyed)
+    _merge_lines(target, outline_text(overlay), insertions, keyed)
     lines = text.split("\n")
     merged: list[str] = []
     for number in range(len(lines) + 1):
@@ -104,14 +104,14 @@ def merge(text: str, overlay: str, *, keyed: bool = False) -> str:
     return "\n".join(merged)
 
 
-def starred(text: str, letter: str) -> re.Pattern[str]:
+def compile_starred(text: str, letter: str) -> re.Pattern[str]:
     """What a text with `*` matches, each standing for letters of a kind; tried once at each place, however many."""
     first, *middle, last = map(re.escape, text.split("*"))
     tried = "".join(f"(?>{letter}*?{piece})" for piece in middle if piece)
     return re.compile(f"{first}{tried}{letter}*{last}")
 
 
-def strip(text: str, overlay: str, *, keyed: bool = False) -> tuple[str, list[int]]:
+def strip_text(text: str, overlay: str, *, keyed: bool = False) -> tuple[str, list[int]]:
     """The text without the lines that the overlay names, and the overlay's own lines that nothing in the text is like.
 
     A line of the overlay with nothing below it takes away each line like it in its block, and what is below that; a
@@ -124,50 +124,50 @@ def strip(text: str, overlay: str, *, keyed: bool = False) -> tuple[str, list[in
     """
     gone: set[int] = set()
     idle: list[int] = []
-    _strip([outline(text)], outline(overlay), gone, idle, keyed)
+    _strip_lines([outline_text(text)], outline_text(overlay), gone, idle, keyed)
     return "\n".join(line for number, line in enumerate(text.split("\n"), 1) if number not in gone), idle
 
 
-def _strip(targets: list[Node], overlay: Node, gone: set[int], idle: list[int], keyed: bool) -> None:
+def _strip_lines(targets: list[Node], overlay: Node, gone: set[int], idle: list[int], keyed: bool) -> None:
     for node in overlay.children:
-        found = [match for target in targets for match in _like(target.children, node, keyed)]
+        found = [match for target in targets for match in _lines_like(target.children, node, keyed)]
         if not found:
             idle.append(node.line)
         elif node.children:
-            _strip(found, node, gone, idle, keyed)
+            _strip_lines(found, node, gone, idle, keyed)
         else:
             gone.update(number for match in found for number in range(match.line, match.end + 1))
 
 
-def _like(candidates: Iterable[Node], node: Node, keyed: bool) -> Iterable[Node]:
+def _lines_like(candidates: Iterable[Node], node: Node, keyed: bool) -> Iterable[Node]:
     """The lines that a line of a removing overlay names."""
     if keyed and not node.children and (key := _KEY.match(node.text)) and node.text.endswith(": null"):
         return (each for each in candidates if _same_key(each, key["key"]))
     if "*" not in node.text:
         return (each for each in candidates if each.text == node.text)
-    shape = starred(node.text, r"\S")
+    shape = compile_starred(node.text, r"\S")
     return (each for each in candidates if shape.fullmatch(each.text))
 
 
-def _merge(target: Node, overlay: Node, insertions: Insertions, keyed: bool) -> None:
+def _merge_lines(target: Node, overlay: Node, insertions: Insertions, keyed: bool) -> None:
     for node in overlay.children:
-        found = list(_matching(target.children, node))
+        found = list(_matching_lines(target.children, node))
         if not found:
-            _add(target, node, node.indent - overlay.indent, insertions, keyed)
+            _add_block(target, node, node.indent - overlay.indent, insertions, keyed)
         for match in found:
-            _merge(match, node, insertions, keyed)
+            _merge_lines(match, node, insertions, keyed)
 
 
-def _matching(candidates: Iterable[Node], node: Node) -> Iterator[Node]:
+def _matching_lines(candidates: Iterable[Node], node: Node) -> Iterator[Node]:
     """The lines that a line of the overlay speaks of."""
     if node.children and "*" in node.text:
-        shape = starred(node.text, r"\S")
+        shape = compile_starred(node.text, r"\S")
         yield from (each for each in candidates if each.children and shape.fullmatch(each.text))
     else:
         yield from (each for each in candidates if each.text == node.text)
 
 
-def _add(target: Node, node: Node, step: int, insertions: Insertions, keyed: bool) -> None:
+def _add_block(target: Node, node: Node, step: int, insertions: Insertions, keyed: bool) -> None:
     """Add a line and its block below `target`, indented as what is there, or by `step` where nothing is."""
     if node.children and "*" in node.text:
         message = f"no block of the file matches {node.text!r}"
@@ -177,7 +177,9 @@ def _add(target: Node, node: Node, step: int, insertions: Insertions, keyed: boo
         message = f"the file has {other.text!r} where the overlay has {node.text!r}"
         raise OverlayError(node.line, message, "An overlay adds; what is planned is changed in the spec.")
     indent = target.children[0].indent if target.children else target.indent + step if target.line else 0
-    insertions.setdefault(_place(target, node), []).append((indent, list(_lines(node, indent - node.indent))))
+    insertions.setdefault(_insertion_line(target, node), []).append(
+        (indent, list(_block_lines(node, indent - node.indent)))
+    )
 
 
 def _same_key(node: Node, key: str) -> bool:
@@ -185,7 +187,7 @@ def _same_key(node: Node, key: str) -> bool:
     return found is not None and found["key"] == key
 
 
-def _place(target: Node, node: Node) -> int:
+def _insertion_line(target: Node, node: Node) -> int:
     """The line to add after: single lines go before the first block, whose mode they could not leave."""
     if node.children:
         return target.last
@@ -197,25 +199,25 @@ def _place(target: Node, node: Node) -> int:
     return single
 
 
-def _lines(node: Node, shift: int) -> Iterator[str]:
+def _block_lines(node: Node, shift: int) -> Iterator[str]:
     yield " " * (node.indent + shift) + node.text
     for child in node.children:
-        yield from _lines(child, shift)
+        yield from _block_lines(child, shift)
     if node.closing:
         yield " " * (node.indent + shift) + node.closing
 
 
-def traced(text: str, overlay: str) -> tuple[set[int], list[tuple[int, str]]]:
+def trace_overlay(text: str, overlay: str) -> tuple[set[int], list[tuple[int, str]]]:
     """The lines of a file that the overlay states, and (the file's nearest line, text) of those that it lacks."""
     lines: set[int] = set()
     missing: list[tuple[int, str]] = []
-    _trace([outline(text)], outline(overlay), lines, missing)
+    _trace_lines([outline_text(text)], outline_text(overlay), lines, missing)
     return lines, missing
 
 
-def _trace(targets: list[Node], overlay: Node, lines: set[int], missing: list[tuple[int, str]]) -> None:
+def _trace_lines(targets: list[Node], overlay: Node, lines: set[int], missing: list[tuple[int, str]]) -> None:
     for node in overlay.children:
-        matches = [list(_matching(target.children, node)) for target in targets]
+        matches = [list(_matching_lines(target.children, node)) for target in targets]
         found = [match for each in matches for match in each]
         lines.update(match.line for match in found)
         wild = bool(node.children) and "*" in node.text
@@ -223,4 +225,4 @@ def _trace(targets: list[Node], overlay: Node, lines: set[int], missing: list[tu
         if lacking and not (wild and found):
             missing.append((max(lacking[0].line, 1), node.text))
         if found:
-            _trace(found, node, lines, missing)
+            _trace_lines(found, node, lines, missing)

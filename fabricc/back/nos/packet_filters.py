@@ -42,7 +42,7 @@ class _Rule(NamedTuple):
     ports: tuple[tuple[int, int], ...]
     conditional: bool
 
-    def concerns(self, protocol: str, port: int) -> bool:
+    def may_match(self, protocol: str, port: int) -> bool:
         """Whether packets of a protocol to a port can match."""
         if self.protocol not in ("", protocol):
             return False
@@ -54,7 +54,7 @@ def dropped_services(rules: Sequence[str], system: str) -> Iterator[tuple[str, i
 
     A rule with conditions on addresses or flags may pass what it permits, and drops nothing for certain.
     """
-    parsed = [_parsed(text) for text in rules]
+    parsed = [_parse_rule(text) for text in rules]
     if not parsed or None in parsed:
         return
     for service, (protocol, port) in SERVICES.items():
@@ -62,7 +62,7 @@ def dropped_services(rules: Sequence[str], system: str) -> Iterator[tuple[str, i
             (
                 number
                 for number, rule in enumerate(parsed)
-                if rule and rule.concerns(protocol, port) and not (rule.drops and rule.conditional)
+                if rule and rule.may_match(protocol, port) and not (rule.drops and rule.conditional)
             ),
             _END,
         )
@@ -72,21 +72,21 @@ def dropped_services(rules: Sequence[str], system: str) -> Iterator[tuple[str, i
 
 
 @lru_cache(1 << 10)
-def _parsed(text: str) -> _Rule | None:
+def _parse_rule(text: str) -> _Rule | None:
     """Return the rule that a text states; None for a text that is no rule."""
     words = [word.lower() for word in _WORD.findall(text)]
     if not words or words[0] not in (*_PASS, *_DROP):
         return None
     if len(words) > 2 and words[1] in (*_PROTOCOLS, *_ANY_PROTOCOL) and _starts_address(words[2]):
-        return _positional(words)
-    return _keyed(words)
+        return _parse_positional(words)
+    return _parse_keyed(words)
 
 
 def _starts_address(word: str) -> bool:
     return word in ("any", "host") or bool(_ADDRESS.fullmatch(word))
 
 
-def _positional(words: list[str]) -> _Rule:
+def _parse_positional(words: list[str]) -> _Rule:
     """Read `ACTION PROTOCOL SOURCE [PORTS] DESTINATION [PORTS] [OPTIONS]`."""
     rest = words[2:]
     source, rest = _take_address(rest)
@@ -116,7 +116,7 @@ def _take_ports(words: list[str]) -> tuple[tuple[tuple[int, int], ...], list[str
         return (), words
     operator, rest = words[0], words[1:]
     numbers: list[int] = []
-    while rest and (number := _port(rest[0])) is not None:
+    while rest and (number := _parse_port(rest[0])) is not None:
         numbers.append(number)
         rest = rest[1:]
     if not numbers:
@@ -129,13 +129,13 @@ def _take_ports(words: list[str]) -> tuple[tuple[tuple[int, int], ...], list[str
     return spans.get(operator, tuple((number, number) for number in numbers)), rest
 
 
-def _port(word: str) -> int | None:
+def _parse_port(word: str) -> int | None:
     if is_number(word):
         return int(word)
     return _NAMES.get(word)
 
 
-def _keyed(words: list[str]) -> _Rule:
+def _parse_keyed(words: list[str]) -> _Rule:
     """Read `ACTION KEY VALUES KEY VALUES`."""
     protocol, conditional = "", False
     ports: list[tuple[int, int]] = []
@@ -143,7 +143,7 @@ def _keyed(words: list[str]) -> _Rule:
     for word in words[1:]:
         if word in _KEYS:
             key = _KEYS[word]
-        elif key == "port" and (span := _span(word)):
+        elif key == "port" and (span := _parse_span(word)):
             ports.append(span)
         elif key == "port" and word not in _PROTOCOLS:
             ports.append((0, _END))
@@ -154,8 +154,8 @@ def _keyed(words: list[str]) -> _Rule:
     return _Rule(words[0] in _DROP, protocol, tuple(ports), conditional)
 
 
-def _span(word: str) -> tuple[int, int] | None:
+def _parse_span(word: str) -> tuple[int, int] | None:
     """Return the ports of `179`, `bgp`, `100-200` or `100:200`."""
     first, _, last = word.replace(":", "-").partition("-")
-    low, high = _port(first), _port(last or first)
+    low, high = _parse_port(first), _parse_port(last or first)
     return None if low is None or high is None else (low, high)

@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from fabricc.back.nos import package
+from fabricc.back.nos import package_of
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 
@@ -66,7 +66,7 @@ class Spelling:
         if match is None:
             return PortName(PortKind.PORT, lower)
         letters, number, unit = match.groups()
-        word = self._word(letters) if number is not None else None
+        word = self._kind_word(letters) if number is not None else None
         if word is None:
             base, _, unit = lower.partition(".")
             return PortName(
@@ -75,7 +75,7 @@ class Spelling:
         unit = "" if unit is None or unit == self.same else unit
         return PortName(self.words[word], f"{word}{number}", unit)
 
-    def _word(self, letters: str) -> str | None:
+    def _kind_word(self, letters: str) -> str | None:
         if letters in self.words:
             return letters
         found = [word for word in self.words if word.startswith(letters)] if self.abbreviated else []
@@ -87,15 +87,15 @@ PLAIN = Spelling({}, {"lo": PortKind.VIRTUAL})
 
 
 @cache
-def spelling(system: str) -> Spelling:
+def load_spelling(system: str) -> Spelling:
     """How a NOS spells its ports: what `PORTS` is in the module `ports` of its back end's package."""
-    name = package(system)
+    name = package_of(system)
     if name is None or find_spec(f"{name}.ports") is None:
         return PLAIN
     return cast("Spelling", import_module(f"{name}.ports").PORTS)
 
 
 @cache
-def parser(system: str) -> Callable[[str], PortName]:
+def cached_parser(system: str) -> Callable[[str], PortName]:
     """Return `Spelling.parsed` of a system with a cache."""
-    return lru_cache(1 << 16)(spelling(system).parsed)
+    return lru_cache(1 << 16)(load_spelling(system).parsed)

@@ -12,25 +12,29 @@ _LEAST = 2
 """Letters of its own that a line of a template must have to be taken for the origin of a line."""
 
 
-def printer(nos: str, file: str, line: str) -> str:
+def find_printer(nos: str, file: str, line: str) -> str:
     """`template eos/bgp.j2:24`, or the module that writes such files where a system has no templates.
 
     Of several lines of templates that give this one, the one with the most letters of its own is named.
     """
     text = line.strip()
     best = max(
-        ((own, name, number) for own, pattern, name, number in _patterns(nos) if pattern.fullmatch(text)),
+        (
+            (own, name, number)
+            for own, pattern, name, number in _template_patterns(nos)
+            if pattern.fullmatch(text)
+        ),
         default=None,
     )
     if best is None and file == "frr.conf" and nos != "frr":
-        return printer("frr", file, line)
+        return find_printer("frr", file, line)
     if best is not None:
         return f"template {best[1]}:{best[2]}"
-    return "no built-in template" if _patterns(nos) else f"the serialiser fabricc.back.nos.{nos}"
+    return "no built-in template" if _template_patterns(nos) else f"the serialiser fabricc.back.nos.{nos}"
 
 
 @cache
-def _patterns(nos: str) -> tuple[tuple[int, re.Pattern[str], str, int], ...]:
+def _template_patterns(nos: str) -> tuple[tuple[int, re.Pattern[str], str, int], ...]:
     """Lines of the templates of a system: letters of their own, what they give, file and line."""
     templates = data_folder("templates")
     found = []

@@ -41,9 +41,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """
         done: set[str] = set()
         for name in names:
-            self._follow(name, [], done)
+            self._follow_template(name, [], done)
 
-    def _follow(self, name: str, way: list[str], done: set[str]) -> None:
+    def _follow_template(self, name: str, way: list[str], done: set[str]) -> None:
         if name in done:
             return
         way = [*way, name]
@@ -51,7 +51,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             if other in way:
                 circle = " > ".join([*way[way.index(other) :], other])
                 raise TemplateAssertionError(f"it includes itself: {circle}", line, name, file)
-            self._follow(other, way, done)
+            self._follow_template(other, way, done)
         done.add(name)
 
 
@@ -60,7 +60,7 @@ def _led_to(environment: Sandbox, name: str) -> list[tuple[int, str, str | None]
     assert environment.loader is not None
     try:
         text, file, _ = environment.loader.get_source(environment, name)
-        found = [*_leading(environment.parse(text, name))]
+        found = [*_find_leading(environment.parse(text, name))]
     except RecursionError:
         raise TemplateAssertionError("it is nested too deeply", 1, name, file) from None
     except (TemplateError, OSError, ValueError):
@@ -73,9 +73,9 @@ def _led_to(environment: Sandbox, name: str) -> list[tuple[int, str, str | None]
     ]
 
 
-def _leading(node: nodes.Node) -> Iterator[Leading]:
+def _find_leading(node: nodes.Node) -> Iterator[Leading]:
     for child in node.iter_child_nodes():
         if isinstance(child, nodes.Include | nodes.Import | nodes.FromImport | nodes.Extends):
             yield child
         elif not isinstance(child, _MAYBE):
-            yield from _leading(child)
+            yield from _find_leading(child)

@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.commands import matching_lines
-from fabricc.back.nos.templating import environment
-from fabricc.back.reading.aside import aside
+from fabricc.back.nos.templating import template_environment
+from fabricc.back.reading.aside import recognized_lines
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import switch_facts
 
@@ -71,7 +71,7 @@ class SingleFileNos:
         Raises:
             jinja2.TemplateError: a user's template is at fault; the built-in ones do not raise.
         """
-        template = environment(self.name, objects=True).get_template(self.template)
+        template = template_environment(self.name, objects=True).get_template(self.template)
         return {self.file: template.render(switch=self.view(switch))}
 
     def read(self, files: Mapping[str, str]) -> Reading:
@@ -80,7 +80,7 @@ class SingleFileNos:
 
     def aside(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
         """File and line of each unknown line of a reading that is known to be irrelevant."""
-        return aside(reading, files, dict.fromkeys(files, self.asides) if self.asides else {})
+        return recognized_lines(reading, files, dict.fromkeys(files, self.asides) if self.asides else {})
 
     def command_lines(self, files: Mapping[str, str]) -> Iterator[tuple[str, int]]:
         """Yield file and line of what makes the switch run a command."""

@@ -55,7 +55,7 @@ def set_template_path(folders: Iterable[str | Path]) -> None:
     global _overrides
     chosen = tuple(Path(folder) for folder in folders)
     if chosen or _overrides:
-        _environment.cache_clear()
+        _make_environment.cache_clear()
         _sandboxes.clear()
     _overrides = chosen
 
@@ -109,8 +109,8 @@ def idle_overrides() -> Iterator[tuple[str, str]]:
     builtin = installation.data_folder("templates")
     for name in override_digests():
         nos, _, file = name.partition("/")
-        beside = (each for each in _files() if each.parent.name == nos and each.name != file)
-        if (builtin / name).is_file() or any(_mentions(each, file) for each in beside):
+        beside = (each for each in _template_files() if each.parent.name == nos and each.name != file)
+        if (builtin / name).is_file() or any(_mentions_template(each, file) for each in beside):
             continue
         if now := _FORMER.get(name):
             yield name, f"what it printed is now in {now}"
@@ -118,7 +118,7 @@ def idle_overrides() -> Iterator[tuple[str, str]]:
             yield name, f"{nos} has {', '.join(sorted(each.name for each in (builtin / nos).glob('*.j2')))}"
 
 
-def render(work: Callable[[], _Result]) -> _Result:
+def render_bounded(work: Callable[[], _Result]) -> _Result:
     """Return what some work renders; with templates of the user's own in a child process with limits.
 
     Args:
@@ -130,7 +130,7 @@ def render(work: Callable[[], _Result]) -> _Result:
     if not _overrides or bounded.is_child():
         return work()
     try:
-        result, failed = bounded.run(lambda: (work(), _loaded()), _described)
+        result, failed = bounded.run_bounded(lambda: (work(), _compiled_templates()), _describe_error)
     except bounded.LimitError as error:
         own = (file for file in error.files if any(Path(file).is_relative_to(each) for each in _overrides))
         file = next(own, str(_overrides[0]))
@@ -141,13 +141,13 @@ def render(work: Callable[[], _Result]) -> _Result:
         raise TemplateFaultError(Fault(*failed))
     found, loaded = result
     for nos, objects, names in loaded:
-        made = environment(nos, objects=objects)
+        made = template_environment(nos, objects=objects)
         for name in names:
             made.get_template(name)  # the child compiled it within its limits, and the next one inherits it
     return found  # type: ignore[no-any-return]
 
 
-def _loaded() -> list[tuple[str, bool, list[str]]]:
+def _compiled_templates() -> list[tuple[str, bool, list[str]]]:
     """Return the templates that this process has compiled, by NOS and kind of view."""
     return [(*key, [name for _, name in made.cache or ()]) for key, made in _sandboxes.items()]
 
@@ -159,7 +159,7 @@ def _first_used() -> str:
     return next(own, str(_overrides[0]))
 
 
-def _described(error: Exception) -> list[Any] | str:
+def _describe_error(error: Exception) -> list[Any] | str:
     """Return file, line and message of an error in a template; of any other its traceback."""
     fault = fault_of(error)
     if fault is None and isinstance(error, bounded.LimitError):
@@ -180,12 +180,14 @@ def fault_of(error: Exception) -> Fault | None:
         kind = "" if isinstance(error, TemplateAssertionError) else "syntax: "
         return Fault(file, error.lineno, f"{kind}{error.message}")
     if isinstance(error, UnicodeDecodeError):
-        return next((Fault(str(file), 1, "not UTF-8 text") for file in _files() if not _is_text(file)), None)
-    place = _innermost(error.__traceback__)
-    return Fault(*place, _reason(error)) if place else None
+        return next(
+            (Fault(str(file), 1, "not UTF-8 text") for file in _template_files() if not _is_text(file)), None
+        )
+    place = _innermost_template(error.__traceback__)
+    return Fault(*place, _error_reason(error)) if place else None
 
 
-def _reason(error: Exception) -> str:
+def _error_reason(error: Exception) -> str:
     from jinja2 import TemplateNotFound
 
     if isinstance(error, TemplateNotFound):
@@ -195,7 +197,7 @@ def _reason(error: Exception) -> str:
     return str(error) or "it cannot be rendered"
 
 
-def _innermost(at: TracebackType | None) -> tuple[str, int] | None:
+def _innermost_template(at: TracebackType | None) -> tuple[str, int] | None:
     """File and line of the template that was at work: the user's if one was, else any."""
     found: tuple[str, int] | None = None
     own = False
@@ -208,11 +210,11 @@ def _innermost(at: TracebackType | None) -> tuple[str, int] | None:
     return found
 
 
-def _files() -> Iterable[Path]:
+def _template_files() -> Iterable[Path]:
     return (file for folder in _overrides for file in sorted(folder.glob("*/*.j2")))
 
 
-def _mentions(file: Path, name: str) -> bool:
+def _mentions_template(file: Path, name: str) -> bool:
     try:
         return name.encode() in files.read(file, root=file.parent.parent, limit=_LARGEST)
     except OSError:  # reported when it is rendered
@@ -227,7 +229,7 @@ def _is_text(file: Path) -> bool:
     return True
 
 
-def environment(nos: str, *, objects: bool = False) -> Environment:
+def template_environment(nos: str, *, objects: bool = False) -> Environment:
     """The environment that renders the templates of one NOS; the same object at every call.
 
     Names that a template uses and its view lacks are errors (`jinja2.UndefinedError`), never empty text. With
@@ -238,11 +240,11 @@ def environment(nos: str, *, objects: bool = False) -> Environment:
         objects: the view consists of objects with attributes, without keys. `view.name` then follows Python's rules,
             except in the sandbox.
     """
-    return _environment(nos, _overrides, objects)
+    return _make_environment(nos, _overrides, objects)
 
 
 @cache
-def _environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> Environment:
+def _make_environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> Environment:
     from jinja2 import ChoiceLoader, Environment, FileSystemLoader, FunctionLoader, StrictUndefined
 
     from fabricc.back.nos import compiling
@@ -259,27 +261,27 @@ def _environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> Enviro
     if overrides:
         from fabricc.back.nos.sandbox import Sandbox
 
-        loaders = [*(_loader(folder, nos) for folder in overrides), FileSystemLoader(builtin)]
+        loaders = [*(_user_loader(folder, nos) for folder in overrides), FileSystemLoader(builtin)]
         own = Sandbox(loader=ChoiceLoader(loaders), **common)
         _sandboxes[nos, objects] = own
-        own.refuse_circles(file.name for file in _files() if file.parent.name == nos)
+        own.refuse_circles(file.name for file in _template_files() if file.parent.name == nos)
         return own
     made = Environment(
-        loader=FunctionLoader(lambda name: (_whole(builtin / name), str(builtin / name), None)),
-        bytecode_cache=_compiled(),
+        loader=FunctionLoader(lambda name: (_inline_includes(builtin / name), str(builtin / name), None)),
+        bytecode_cache=_bytecode_cache(),
         **common,
     )
     made.code_generator_class = compiling.AttributeTemplates if objects else compiling.JoinedTemplates
     return made
 
 
-def _whole(file: Path) -> str:
+def _inline_includes(file: Path) -> str:
     """A built-in template with those that it includes in their places, to be compiled as one."""
     text = file.read_text(encoding="utf-8")
-    return _INCLUDED.sub(lambda line: _whole(file.with_name(line[1])), text)
+    return _INCLUDED.sub(lambda line: _inline_includes(file.with_name(line[1])), text)
 
 
-def _loader(folder: Path, nos: str) -> BaseLoader:
+def _user_loader(folder: Path, nos: str) -> BaseLoader:
     """Load templates of the user's own: files below the folder that the user names, through no link out of it."""
     from jinja2 import FunctionLoader, TemplateAssertionError
 
@@ -298,7 +300,7 @@ def _loader(folder: Path, nos: str) -> BaseLoader:
     return FunctionLoader(load)
 
 
-def _compiled() -> BytecodeCache | None:
+def _bytecode_cache() -> BytecodeCache | None:
     """Store compiled templates next to the built-in ones, as Python does; compiling those of a NOS takes 50 ms."""
     from jinja2 import FileSystemBytecodeCache
 

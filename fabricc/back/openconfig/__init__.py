@@ -28,6 +28,6 @@ def read(document: dict[str, Any]) -> Facts:
     return {path: value for topic in _TOPICS for path, value in topic.read(document).items()}
 
 
-def stated(switch: Switch) -> Facts:
+def neutral_facts(switch: Switch) -> Facts:
     """Return every vendor-neutral fact of a switch."""
     return {**switch_facts(switch), **setting_facts(switch), **congestion_facts(switch.qos)}

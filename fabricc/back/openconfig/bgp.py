@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.openconfig.listed import entry
+from fabricc.back.openconfig.listed import list_entry
 from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.routing import Transport
 
@@ -28,18 +28,26 @@ def render(switch: Switch) -> dict[str, Any]:
     bgp = switch.bgp
     maps = {"DIRECTLY_CONNECTED": bgp.redistribute_map, "STATIC": bgp.static_map}
     sources = {name: policy for name, policy in maps.items() if policy}
-    instance = entry(
+    instance = list_entry(
         ("name",),
         {"name": "DEFAULT", "type": "openconfig-network-instance-types:DEFAULT_INSTANCE"},
-        tables={"table": [_table(name, family) for name in ("BGP", *sources) for family in bgp.families]},
+        tables={
+            "table": [
+                _table_connection_source(name, family)
+                for name in ("BGP", *sources)
+                for family in bgp.families
+            ]
+        },
         table_connections={
             "table-connection": [
-                _connection(name, family, policy)
+                _table_connection(name, family, policy)
                 for name, policy in sources.items()
                 for family in bgp.families
             ]
         },
-        protocols={"protocol": [*map(_protocol, sources), {**_protocol("BGP"), "bgp": _process(bgp)}]},
+        protocols={
+            "protocol": [*map(_protocol_entry, sources), {**_protocol_entry("BGP"), "bgp": _bgp_process(bgp)}]
+        },
     )
     return {TOP: {"network-instance": [instance]}}
 
@@ -70,12 +78,12 @@ def read(document: dict[str, Any]) -> Facts:
     return facts
 
 
-def _table(protocol: str, family: str) -> dict[str, Any]:
+def _table_connection_source(protocol: str, family: str) -> dict[str, Any]:
     config = {"protocol": f"{_TYPES}{protocol}", "address-family": _FAMILY[family]}
-    return entry(("protocol", "address-family"), config)
+    return list_entry(("protocol", "address-family"), config)
 
 
-def _connection(protocol: str, family: str, policy: str) -> dict[str, Any]:
+def _table_connection(protocol: str, family: str, policy: str) -> dict[str, Any]:
     config = {
         "src-protocol": f"{_TYPES}{protocol}",
         "dst-protocol": f"{_TYPES}BGP",
@@ -83,40 +91,42 @@ def _connection(protocol: str, family: str, policy: str) -> dict[str, Any]:
         "import-policy": [policy],
         "default-import-policy": "REJECT_ROUTE",
     }
-    return entry(("src-protocol", "dst-protocol", "address-family"), config)
+    return list_entry(("src-protocol", "dst-protocol", "address-family"), config)
 
 
-def _protocol(name: str) -> dict[str, Any]:
-    return entry(("identifier", "name"), {"identifier": f"{_TYPES}{name}", "name": name, "enabled": True})
+def _protocol_entry(name: str) -> dict[str, Any]:
+    return list_entry(
+        ("identifier", "name"), {"identifier": f"{_TYPES}{name}", "name": name, "enabled": True}
+    )
 
 
-def _process(bgp: Bgp) -> dict[str, Any]:
+def _bgp_process(bgp: Bgp) -> dict[str, Any]:
     ways = {"allow-multiple-as": bgp.multipath_relax, "maximum-paths": bgp.maximum_paths}
     found: dict[str, Any] = {
         "global": {
             "config": {"as": bgp.asn, "router-id": bgp.router_id},
             "use-multiple-paths": {"config": {"enabled": bgp.maximum_paths > 1}, "ebgp": {"config": ways}},
-            "afi-safis": {"afi-safi": [_family(family) for family in bgp.families]},
+            "afi-safis": {"afi-safi": [_address_family(family) for family in bgp.families]},
         },
-        "peer-groups": {"peer-group": [_group(bgp, group) for group in bgp.groups]},
+        "peer-groups": {"peer-group": [_peer_group(bgp, group) for group in bgp.groups]},
     }
     groups = {group.name: group for group in bgp.groups}
     numbered = [session for session in bgp.sessions if session.transport is not Transport.UNNUMBERED]
     if numbered:
-        neighbors = [_neighbor(session, groups[session.group]) for session in numbered]
+        neighbors = [_neighbor_entry(session, groups[session.group]) for session in numbered]
         found["neighbors"] = {"neighbor": neighbors}
     return found
 
 
-def _family(family: str, maximum_prefixes: int | None = None) -> dict[str, Any]:
-    found = entry(("afi-safi-name",), {"afi-safi-name": _AFI[family], "enabled": True})
+def _address_family(family: str, maximum_prefixes: int | None = None) -> dict[str, Any]:
+    found = list_entry(("afi-safi-name",), {"afi-safi-name": _AFI[family], "enabled": True})
     if maximum_prefixes is not None:
         limit = {"prefix-limit": {"config": {"max-prefixes": maximum_prefixes}}}
         found[f"{family}-unicast"] = limit
     return found
 
 
-def _group(bgp: Bgp, group: PeerGroup) -> dict[str, Any]:
+def _peer_group(bgp: Bgp, group: PeerGroup) -> dict[str, Any]:
     detection: dict[str, Any] = {}
     if bgp.bfd_interval_ms is not None:
         microseconds = bgp.bfd_interval_ms * 1000
@@ -126,7 +136,7 @@ def _group(bgp: Bgp, group: PeerGroup) -> dict[str, Any]:
             "required-minimum-receive": microseconds,
             "detection-multiplier": bgp.bfd_multiplier,
         }
-    return entry(
+    return list_entry(
         ("peer-group-name",),
         {"peer-group-name": group.name, "send-community-type": ["STANDARD"]},
         timers={"config": {"hold-time": bgp.hold_s, "keepalive-interval": bgp.keepalive_s}},
@@ -142,7 +152,7 @@ def _group(bgp: Bgp, group: PeerGroup) -> dict[str, Any]:
     )
 
 
-def _neighbor(session: Session, group: PeerGroup) -> dict[str, Any]:
+def _neighbor_entry(session: Session, group: PeerGroup) -> dict[str, Any]:
     config = {
         "neighbor-address": session.remote,
         "peer-group": session.group,
@@ -150,9 +160,9 @@ def _neighbor(session: Session, group: PeerGroup) -> dict[str, Any]:
         "description": session.peer,
         "enabled": True,
     }
-    families = [_family(session.transport.value, group.maximum_prefixes)]
+    families = [_address_family(session.transport.value, group.maximum_prefixes)]
     transport = {"config": {"local-address": session.local}} if session.local else {}
-    return entry(("neighbor-address",), config, transport=transport, afi_safis={"afi-safi": families})
+    return list_entry(("neighbor-address",), config, transport=transport, afi_safis={"afi-safi": families})
 
 
 def _neighbor_facts(neighbor: dict[str, Any], group: dict[str, Any]) -> Facts:

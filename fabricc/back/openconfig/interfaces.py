@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.openconfig.listed import entry
+from fabricc.back.openconfig.listed import list_entry
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.model import Direction
@@ -25,13 +25,13 @@ _FAMILIES = ("ipv4", "ipv6")
 
 def render(switch: Switch) -> dict[str, Any]:
     """Return the interfaces of a switch."""
-    ports = [_port(port) for port in switch.ports]
+    ports = [_port_entry(port) for port in switch.ports]
     own = {
         "ipv4": f"{switch.loopback4}/32" if switch.loopback4 else None,
         "ipv6": f"{switch.loopback6}/128" if switch.loopback6 else None,
     }
     config = {"name": LOOPBACK, "type": _LOOPBACK, "enabled": True}
-    loopback = entry(("name",), config, subinterfaces=_addressed(own, None))
+    loopback = list_entry(("name",), config, subinterfaces=_subinterface(own, None))
     return {TOP: {"interface": [*ports, loopback]}}
 
 
@@ -40,9 +40,9 @@ def read(document: dict[str, Any]) -> Facts:
     facts: Facts = {}
     for interface in document[TOP]["interface"]:
         config = interface["config"]
-        families = dict(_families(interface))
+        families = dict(_address_families(interface))
         if config["type"] == _LOOPBACK:
-            facts |= {f"loopback/{family}": _address(families[family]) for family in families}
+            facts |= {f"loopback/{family}": _format_address(families[family]) for family in families}
             continue
         paths = port_paths(config["name"])
         facts[paths["enabled"]] = format_boolean(config["enabled"])
@@ -51,44 +51,44 @@ def read(document: dict[str, Any]) -> Facts:
             facts[paths["speed_gbps"]] = int("".join(filter(is_number, speed)))
         for family, content in families.items():
             facts[paths["mtu"]] = content["config"]["mtu"]
-            facts[paths[family]] = _address(content)
+            facts[paths[family]] = _format_address(content)
     return facts
 
 
-def _port(port: Port) -> dict[str, Any]:
+def _port_entry(port: Port) -> dict[str, Any]:
     config = {
         "name": port.name, "type": _ETHERNET, "enabled": port.enabled, "description": port.description,
     }  # fmt: skip
-    found = entry(("name",), config)
+    found = list_entry(("name",), config)
     if port.speed_gbps in _SPEEDS:
         found[_CONTAINER] = {"config": {"port-speed": _SPEED.format(port.speed_gbps)}}
     addresses = {"ipv4": port.ipv4, "ipv6": port.ipv6}
     if port.direction is not Direction.UNUSED and any(addresses.values()):
-        found["subinterfaces"] = _addressed(addresses, port.mtu)
+        found["subinterfaces"] = _subinterface(addresses, port.mtu)
     return found
 
 
-def _addressed(addresses: dict[str, str | None], mtu: int | None) -> dict[str, Any]:
+def _subinterface(addresses: dict[str, str | None], mtu: int | None) -> dict[str, Any]:
     """Return subinterface 0 with an address of each family; `mtu` is the IP MTU in bytes."""
     families = {}
     for family, address in addresses.items():
         if address is not None:
             ip, _, length = address.partition("/")
-            said = entry(("ip",), {"ip": ip, "prefix-length": int(length)})
+            said = list_entry(("ip",), {"ip": ip, "prefix-length": int(length)})
             families[f"openconfig-if-ip:{family}"] = {
                 "addresses": {"address": [said]},
                 "config": {"enabled": True, **({"mtu": mtu} if mtu is not None else {})},
             }
-    return {"subinterface": [{**entry(("index",), {"index": 0, "enabled": True}), **families}]}
+    return {"subinterface": [{**list_entry(("index",), {"index": 0, "enabled": True}), **families}]}
 
 
-def _families(interface: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _address_families(interface: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """Return the families that have an address, each with its container."""
     inner = interface.get("subinterfaces", {"subinterface": [{}]})["subinterface"][0]
     named = ((family, inner.get(f"openconfig-if-ip:{family}")) for family in _FAMILIES)
     return [(family, content) for family, content in named if content]
 
 
-def _address(content: dict[str, Any]) -> str:
+def _format_address(content: dict[str, Any]) -> str:
     (found,) = content["addresses"]["address"]
     return f"{found['ip']}/{found['config']['prefix-length']}"

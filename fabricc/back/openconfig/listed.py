@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def entry(keys: tuple[str, ...], config: dict[str, Any], **more: Any) -> dict[str, Any]:
+def list_entry(keys: tuple[str, ...], config: dict[str, Any], **more: Any) -> dict[str, Any]:
     """Return an entry of a list.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.openconfig.listed import entry
+from fabricc.back.openconfig.listed import list_entry
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
@@ -21,7 +21,7 @@ def render(switch: Switch) -> dict[str, Any]:
         "system-name": switch.name,
     }
     ports = [
-        entry(("name",), {"name": port.name, "enabled": True})
+        list_entry(("name",), {"name": port.name, "enabled": True})
         for port in switch.ports
         if port.peer is not None
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.openconfig.listed import entry
+from fabricc.back.openconfig.listed import list_entry
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
 
@@ -24,21 +24,25 @@ def render(switch: Switch) -> dict[str, Any]:
     """Return the policies that the sessions of a switch apply, with their sets."""
     bgp = switch.bgp
     prefixes = [
-        entry(
+        list_entry(
             ("name",),
             {"name": each.name, "mode": f"IPV{each.family}"},
-            prefixes={"prefix": [_prefix(rule) for rule in each.rules]},
+            prefixes={"prefix": [_prefix_entry(rule) for rule in each.rules]},
         )
         for each in bgp.prefix_lists
     ]
     communities = [
-        entry(
+        list_entry(
             ("community-set-name",), {"community-set-name": each.name, "community-member": [each.community]}
         )
         for each in bgp.community_lists
     ]
     policies = [
-        entry(("name",), {"name": each.name}, statements={"statement": [_statement(c) for c in each.clauses]})
+        list_entry(
+            ("name",),
+            {"name": each.name},
+            statements={"statement": [_policy_statement(c) for c in each.clauses]},
+        )
         for each in bgp.route_maps
     ]
     sets: dict[str, Any] = {"prefix-sets": {"prefix-set": prefixes}}
@@ -53,26 +57,28 @@ def read(document: dict[str, Any]) -> Facts:
     sets = document[TOP]["defined-sets"]
     for each in sets["prefix-sets"]["prefix-set"]:
         for index, prefix in enumerate(each["prefixes"]["prefix"]):
-            facts[f"prefix_list[{each['name']}]/{index}"] = _rule(prefix)
+            facts[f"prefix_list[{each['name']}]/{index}"] = _prefix_rule(prefix)
     for each in sets.get(_SETS, {}).get("community-sets", {}).get("community-set", ()):
         (member,) = each["config"]["community-member"]
         facts[f"community_list[{each['community-set-name']}]"] = member
     for each in document[TOP]["policy-definitions"]["policy-definition"]:
         for said in each["statements"]["statement"]:
-            facts[f"route_map[{each['name']}]/{said['name']}"] = clause_text(_clause(said))
+            facts[f"route_map[{each['name']}]/{said['name']}"] = clause_text(_parse_clause(said))
     return facts
 
 
-def _prefix(rule: PrefixRule) -> dict[str, Any]:
+def _prefix_entry(rule: PrefixRule) -> dict[str, Any]:
     """Return a prefix with its range of lengths, `exact` or `FROM..TO`."""
     network = ip_network(rule.prefix)
     lengths = "exact"
     if rule.ge is not None or rule.le is not None:
         lengths = f"{rule.ge or network.prefixlen}..{rule.le or network.max_prefixlen}"
-    return entry(("ip-prefix", "masklength-range"), {"ip-prefix": rule.prefix, "masklength-range": lengths})
+    return list_entry(
+        ("ip-prefix", "masklength-range"), {"ip-prefix": rule.prefix, "masklength-range": lengths}
+    )
 
 
-def _rule(prefix: dict[str, Any]) -> str:
+def _prefix_rule(prefix: dict[str, Any]) -> str:
     """Return the same in the form of a fact; bounds that the prefix or its family imply are omitted."""
     text, lengths = prefix["ip-prefix"], prefix["masklength-range"]
     if lengths == "exact":
@@ -84,7 +90,7 @@ def _rule(prefix: dict[str, Any]) -> str:
     return f"{text} le {most}" if bounded else str(text)
 
 
-def _statement(clause: Clause) -> dict[str, Any]:
+def _policy_statement(clause: Clause) -> dict[str, Any]:
     conditions: dict[str, Any] = {}
     if clause.prefix_list:
         conditions["match-prefix-set"] = {"config": {"prefix-set": clause.prefix_list, **_ANY}}
@@ -104,10 +110,10 @@ def _statement(clause: Clause) -> dict[str, Any]:
         }
     if sets:
         actions[_ACTIONS] = sets
-    return entry(("name",), {"name": str(clause.sequence)}, conditions=conditions, actions=actions)
+    return list_entry(("name",), {"name": str(clause.sequence)}, conditions=conditions, actions=actions)
 
 
-def _clause(statement: dict[str, Any]) -> Clause:
+def _parse_clause(statement: dict[str, Any]) -> Clause:
     conditions, actions = statement.get("conditions", {}), statement["actions"]
     sets = actions.get(_ACTIONS, {})
     matched = conditions.get(_CONDITIONS, {}).get("match-community-set", {}).get("config", {})

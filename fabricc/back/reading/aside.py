@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Reading
 
 
-def aside(
+def recognized_lines(
     reading: Reading, files: Mapping[str, str], readers: Mapping[str, Reader]
 ) -> frozenset[tuple[str, int]]:
     """Return file and line of each unknown line of a reading that these readers recognize.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 UNKNOWN = Effect(None)
 
 
-def effect(start: State, key: Key, outer: Captures, *, joined: bool = False, leaf: bool = True) -> Effect:
+def match_line(start: State, key: Key, outer: Captures, *, joined: bool = False, leaf: bool = True) -> Effect:
     """Return the effect of a line in a state, below blocks with captures `outer`.
 
     Args:
@@ -31,18 +31,18 @@ def effect(start: State, key: Key, outer: Captures, *, joined: bool = False, lea
     """
     words = key.split() if isinstance(key, str) else key
     below = joined and not leaf
-    first = _first(start, key, words, joined)
-    found = _accepted(*first, outer, joined, below) if first is not None else UNKNOWN
+    first = _match_directly(start, key, words, joined)
+    found = _accept_end(*first, outer, joined, below) if first is not None else UNKNOWN
     if found.match is not None:
         return found
-    for way in _matches(start, key, words, joined):
-        found = _accepted(*way, outer, joined, below)
+    for way in _match_all(start, key, words, joined):
+        found = _accept_end(*way, outer, joined, below)
         if found.match is not None:
             return found
     return UNKNOWN
 
 
-def filled(match: Match, outer: Captures) -> Effect:
+def fill_effect(match: Match, outer: Captures) -> Effect:
     """Return the effect of a matched line below blocks with these captures."""
     _, captures, inners, meaning = match
     if outer:
@@ -62,7 +62,7 @@ def filled(match: Match, outer: Captures) -> Effect:
     return Effect(match, opens, facts, keeps, entries, False, not (opens or facts or entries))
 
 
-def _accepted(
+def _accept_end(
     state: State, captures: Captures, inners: tuple[Inner, ...], outer: Captures, joined: bool, below: bool
 ) -> Effect:
     """Return the effect if the line may end in this state; `below`: it only leads to other lines."""
@@ -80,15 +80,15 @@ def _accepted(
             late = late or (each.scope != "" and 0 <= each.key < around)
         if late:
             return Effect(found, late=True)
-    return filled(found, outer)
+    return fill_effect(found, outer)
 
 
-def _rest(key: Key, at: int) -> str:
+def _rest_of_line(key: Key, at: int) -> str:
     return key.split(None, at)[at].rstrip() if isinstance(key, str) else " ".join(key[at:])
 
 
-def _first(state: State, key: Key, words: Sequence[str], joined: bool) -> Way | None:
-    """Return the first result of `_matches` if each word leaves one way, as most lines do."""
+def _match_directly(state: State, key: Key, words: Sequence[str], joined: bool) -> Way | None:
+    """Return the first result of `_match_all` if each word leaves one way, as most lines do."""
     captures: list[Captured] = []
     inners: tuple[Inner, ...] = ()
     for at, word in enumerate(words):
@@ -109,14 +109,14 @@ def _first(state: State, key: Key, words: Sequence[str], joined: bool) -> Way | 
             else:
                 if state.rest is None:
                     return None
-                return state.rest, (*captures, _rest(key, at)), inners
+                return state.rest, (*captures, _rest_of_line(key, at)), inners
             if following.repeats is not None:
                 return None
         state = following
     return state, tuple(captures), inners
 
 
-def _matches(start: State, key: Key, words: Sequence[str], joined: bool) -> Iterator[Way]:
+def _match_all(start: State, key: Key, words: Sequence[str], joined: bool) -> Iterator[Way]:
     """Yield every match of a line from a state; literal words come before captures."""
     stack: list[tuple[State, int, Captures, tuple[Inner, ...]]] = [(start, 0, (), ())]
     while stack:
@@ -126,7 +126,7 @@ def _matches(start: State, key: Key, words: Sequence[str], joined: bool) -> Iter
             continue
         word = words[at]
         if state.rest is not None:
-            stack.append((state.rest, len(words), (*captures, _rest(key, at)), inners))
+            stack.append((state.rest, len(words), (*captures, _rest_of_line(key, at)), inners))
         if captures and state.repeats is not None and (value := state.repeats(word)) is not None:
             several = (*captures[-1], value)  # type: ignore[misc]
             stack.append((state, at + 1, (*captures[:-1], several), inners))

@@ -55,45 +55,47 @@ def meaning_of(row: Row, outer: int, slots: tuple[int | None, ...]) -> Meaning:
     """Return the meaning of a row behind `outer` captures of outer blocks, with its own at `slots`."""
     plain = slots == tuple(range(len(slots)))
     if isinstance(row, Fact | Keep):
-        states, texts = _pairs(row, len(slots)), _texts(row)
+        states, texts = _compile_pairs(row, len(slots)), _fact_texts(row)
     elif isinstance(row, Entry):
-        states, texts = _entries(row, len(slots)), [row.value]
+        states, texts = _compile_entries(row, len(slots)), [row.value]
     else:
-        states, texts = _nothing, []
+        states, texts = _state_nothing, []
     named = [int(number) for text in texts if isinstance(text, str) for number in _NUMBER.findall(text)]
     alone = row[1] if isinstance(row, Keep) and row.value is None and plain and slots else None
     alone = alone if isinstance(alone, str) and "{" not in alone else None
     return Meaning(row, outer, slots, plain, min([outer, *named]), alone, states)
 
 
-def _texts(row: Fact | Keep) -> list[Said]:
+def _fact_texts(row: Fact | Keep) -> list[Said]:
     if callable(row[1]):
         return []
     return [row[1], row.value] if isinstance(row[1], str) else [*row[1], *row[1].values()]
 
 
-def _nothing(_own: Captures, _whole: Captures) -> States:
+def _state_nothing(_own: Captures, _whole: Captures) -> States:
     return (), (), ()
 
 
-def _pairs(row: Fact | Keep, count: int) -> Callable[[Captures, Captures], States | None]:
+def _compile_pairs(row: Fact | Keep, count: int) -> Callable[[Captures, Captures], States | None]:
     stated = row[1]
     fact = isinstance(row, Fact)
     if callable(stated):
         function = stated
 
-        def made(own: Captures, _whole: Captures) -> States | None:
+        def make_states(own: Captures, _whole: Captures) -> States | None:
             found = function(*own)
             if found is None:
                 return None
             pairs = tuple([(name, value) for name, value in found.items() if value is not None])
             return (pairs, (), ()) if fact else ((), pairs, ())
 
-        return made
+        return make_states
     asked = {stated: row.value} if isinstance(stated, str) else stated
-    makers = [(_text(name), _maker(value, count), callable(value)) for name, value in asked.items()]
+    makers = [
+        (_compile_text(name), _compile_value(value, count), callable(value)) for name, value in asked.items()
+    ]
 
-    def filled(own: Captures, whole: Captures) -> States | None:
+    def fill_states(own: Captures, whole: Captures) -> States | None:
         pairs = []
         for name, maker, strict in makers:
             value = maker(own, whole)
@@ -104,28 +106,28 @@ def _pairs(row: Fact | Keep, count: int) -> Callable[[Captures, Captures], State
         found: Pairs = tuple(pairs)  # type: ignore[arg-type]
         return (found, (), ()) if fact else ((), found, ())
 
-    return filled
+    return fill_states
 
 
-def _entries(row: Entry, count: int) -> Callable[[Captures, Captures], States | None]:
-    maker, table = _maker(row.value, count), row.table
+def _compile_entries(row: Entry, count: int) -> Callable[[Captures, Captures], States | None]:
+    maker, table = _compile_value(row.value, count), row.table
 
-    def filled(own: Captures, whole: Captures) -> States | None:
+    def fill_entries(own: Captures, whole: Captures) -> States | None:
         value = maker(own, whole)
         if value is None:
             return None
         keys = own[0] if isinstance(own[0], tuple) else own[:1]
         return (), (), tuple([(table, key, value) for key in keys])  # type: ignore[misc]
 
-    return filled
+    return fill_entries
 
 
-def _text(template: str) -> str | Maker:
+def _compile_text(template: str) -> str | Maker:
     """Return a text, or a function that fills it in."""
-    return _maker(template, 0) if "{" in template else template
+    return _compile_value(template, 0) if "{" in template else template
 
 
-def _maker(said: Said, count: int) -> Maker:
+def _compile_value(said: Said, count: int) -> Maker:
     """Return a function that computes a value from the `count` own captures of the row, or from all captures."""
     if said is None:
         return (lambda own, _: own[-1]) if count else (lambda _own, _: "true")

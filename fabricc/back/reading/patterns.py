@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _PIECE = pattern(r"\[|\]|\(|\)|\||<[^>]*>(?:\.\.\.)?|[^\s\[\]()|<]+")
 
 
-def alternatives(pattern: str) -> Iterator[list[tuple[str, int | None]]]:
+def pattern_forms(pattern: str) -> Iterator[list[tuple[str, int | None]]]:
     """Yield every form of a pattern: (word, None), (capture, its number), and ("", number) for an omitted capture."""
     pieces = _PIECE.findall(pattern)
     number = 0
@@ -22,12 +22,12 @@ def alternatives(pattern: str) -> Iterator[list[tuple[str, int | None]]]:
         tokens.append((piece, number if capture else None))
         number += capture
     if "[" in pieces or "(" in pieces:
-        yield from _ways(tokens)
+        yield from _expand_tokens(tokens)
     else:
         yield tokens
 
 
-def _ways(tokens: list[tuple[str, int | None]]) -> list[list[tuple[str, int | None]]]:
+def _expand_tokens(tokens: list[tuple[str, int | None]]) -> list[list[tuple[str, int | None]]]:
     ways: list[list[tuple[str, int | None]]] = [[]]
     at = 0
     while at < len(tokens):
@@ -36,8 +36,8 @@ def _ways(tokens: list[tuple[str, int | None]]) -> list[list[tuple[str, int | No
             ways = [[*way, tokens[at]] for way in ways]
             at += 1
             continue
-        end, choices = _group(tokens, at)
-        options = [way for choice in choices for way in _ways(choice)]
+        end, choices = _expand_group(tokens, at)
+        options = [way for choice in choices for way in _expand_tokens(choice)]
         if text == "[":
             options.append([])
         numbers = [token for token in tokens[at:end] if token[1] is not None]
@@ -47,7 +47,9 @@ def _ways(tokens: list[tuple[str, int | None]]) -> list[list[tuple[str, int | No
     return ways
 
 
-def _group(tokens: list[tuple[str, int | None]], at: int) -> tuple[int, list[list[tuple[str, int | None]]]]:
+def _expand_group(
+    tokens: list[tuple[str, int | None]], at: int
+) -> tuple[int, list[list[tuple[str, int | None]]]]:
     """Return the end of the group that opens at a token, and its choices."""
     depth, choices = 0, [[]]  # type: tuple[int, list[list[tuple[str, int | None]]]]
     for end in range(at, len(tokens)):

@@ -6,10 +6,10 @@ from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.reading.matching import UNKNOWN, effect, filled
+from fabricc.back.reading.matching import UNKNOWN, fill_effect, match_line
 from fabricc.back.reading.scope import Document, Scope
-from fabricc.back.reading.tree import Node, leaves, statements
-from fabricc.back.reading.trie import Effect, State, compiled
+from fabricc.back.reading.tree import Node, leaf_paths, leaf_statements
+from fabricc.back.reading.trie import Effect, State, compile_rows
 from fabricc.fabric.facts import Reading
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Reader:
     @cached_property
     def start(self) -> State:
         """The compiled rows of all topics."""
-        return compiled([row for topic in self.topics for row in topic.rows], self.types)
+        return compile_rows([row for topic in self.topics for row in topic.rows], self.types)
 
     @cached_property
     def typed(self) -> State:
@@ -103,7 +103,7 @@ class Reader:
 
         The memory of a line depends on how it was read.
         """
-        return compiled([row for topic in self.topics for row in topic.rows], self.types)
+        return compile_rows([row for topic in self.topics for row in topic.rows], self.types)
 
     def read(self, files: Mapping[str, str]) -> Reading:
         """Return the facts of a device's files; lines that no row matches are listed in `unknown`."""
@@ -135,15 +135,15 @@ class Reader:
             _read_nodes(document, tree.nodes, place, None if self.whole else self.told)
             if tree.inherited:
                 _read_inherited(document, tree.inherited, place)
-        return self._finish(document, reading)
+        return self._finish_document(document, reading)
 
     def _read_typed(self, file: str, text: str, reading: Reading, leave: Collection[str]) -> Document:
         """Read lines whose indentation has no meaning."""
         document = Document(file, text, Reading(reading.facts, reading.lines), once=self.once)
         _read_nested(document, (self.typed, document.scope, (), ()), leave)
-        return self._finish(document, reading)
+        return self._finish_document(document, reading)
 
-    def _finish(self, document: Document, reading: Reading) -> Document:
+    def _finish_document(self, document: Document, reading: Reading) -> Document:
         for topic in self.topics:
             if topic.finish is not None:
                 topic.finish(document)
@@ -181,13 +181,13 @@ def _read_lines(document: Document, place: Place, *, ragged: bool) -> bool:
                     return False
                 if indent > column and (above or said is not _BEFORE):
                     above.append((column, place, said, inner))
-                    place = _below(place, said, inner)
+                    place = _place_below(place, said, inner)
                 state, scope, outer, _ = place
                 memo, values, column = state.memo, scope.values, indent
             begins, known = memo.get(raw, _NEW)
             if begins != column:
-                known = effect(state, key, outer) if len(key) <= _LONGEST_LINE else UNKNOWN
-                _keep(state, raw, column, known)
+                known = match_line(state, key, outer) if len(key) <= _LONGEST_LINE else UNKNOWN
+                _remember_line(state, raw, column, known)
         said = known
         if said.plain:
             inner = scope
@@ -195,7 +195,7 @@ def _read_lines(document: Document, place: Place, *, ragged: bool) -> bool:
                 values[name] = (value, number)
             continue
         if said.late and said.match is not None:
-            said = filled(said.match, outer)
+            said = fill_effect(said.match, outer)
         if said.match is None:
             unknown.append((file, number, " ".join(raw.split())))
         else:
@@ -219,11 +219,11 @@ def _read_nested(document: Document, place: Place, leave: Collection[str]) -> No
                 continue
             if state.each and _begins_alike(state, scope, outer, line, number):
                 continue
-            said = _met(state, raw, outer)
+            said = _match_remembered(state, raw, outer)
         if said.late and said.match is not None:
-            said = filled(said.match, outer)
+            said = fill_effect(said.match, outer)
         if said.match is None:
-            said = _around(places, raw)
+            said = _match_outer(places, raw)
             if said.match is None:
                 document.reading.unknown.append((document.file, number, " ".join(raw.split())))
                 continue
@@ -248,7 +248,7 @@ def _begins_alike(state: State, scope: Scope, outer: Captures, line: str, number
     each = state.each.get(words[0])
     if each is None or len(words) < 3 or not each.inline or each.once:
         return False
-    said = _met(each.state, words[2], (*outer, words[1]))
+    said = _match_remembered(each.state, words[2], (*outer, words[1]))
     if not said.plain or said.match is None or said.match.state.inner is not None:
         return False
     named = scope.scopes.setdefault(each.scope, {})
@@ -260,29 +260,29 @@ def _begins_alike(state: State, scope: Scope, outer: Captures, line: str, number
     return True
 
 
-def _around(places: list[Place], raw: str) -> Effect:
+def _match_outer(places: list[Place], raw: str) -> Effect:
     """Return the effect of a line in the outer blocks; the blocks inside the matching one are left."""
     for depth in range(len(places) - 1, 0, -1):
         state, _, outer, _ = places[depth - 1]
-        said = _met(state, raw, outer)
+        said = _match_remembered(state, raw, outer)
         if said.late and said.match is not None:
-            said = filled(said.match, outer)
+            said = fill_effect(said.match, outer)
         if said.match is not None:
             del places[depth:]
             return said
     return UNKNOWN
 
 
-def _met(state: State, raw: str, outer: Captures) -> Effect:
+def _match_remembered(state: State, raw: str, outer: Captures) -> Effect:
     """Return the effect of a line in a state at any column, from memory if it was seen there."""
     begins, known = state.memo.get(raw, _NEW)
     if begins < 0:
-        known = effect(state, raw.strip(), outer) if len(raw) <= _LONGEST_LINE else UNKNOWN
-        _keep(state, raw, 0, known)
+        known = match_line(state, raw.strip(), outer) if len(raw) <= _LONGEST_LINE else UNKNOWN
+        _remember_line(state, raw, 0, known)
     return known
 
 
-def _below(place: Place, said: Effect, scope: Scope) -> Place:
+def _place_below(place: Place, said: Effect, scope: Scope) -> Place:
     """Return the place in which the lines below a line are read."""
     block = said.match.state.inner if said.match else None
     if said.match is None or block is None or not block.below:
@@ -290,7 +290,7 @@ def _below(place: Place, said: Effect, scope: Scope) -> Place:
     return block.state, scope, place[2] + said.match.captures, ()
 
 
-def _keep(state: State, key: str | tuple[str, ...], column: int, said: Effect) -> None:
+def _remember_line(state: State, key: str | tuple[str, ...], column: int, said: Effect) -> None:
     """Remember the effect of a line in its place if it was seen before."""
     if len(key) > _LONGEST_KEPT:
         return
@@ -314,9 +314,9 @@ def _read_nodes(
         key, line, children = node.key, node.line, node.children
         begins, said = (memo if children is None else leading).get(key, _NEW)
         if begins < 0:
-            said = effect(state, key, outer, joined=True, leaf=children is None)
+            said = match_line(state, key, outer, joined=True, leaf=children is None)
             if children is None:
-                _keep(state, key, 0, said)
+                _remember_line(state, key, 0, said)
             elif len(leading) < _MOST_KEPT and len(key) <= _LONGEST_KEPT:
                 leading[key] = (0, said)
         inner = scope
@@ -325,20 +325,20 @@ def _read_nodes(
                 values[name] = (value, line)
         else:
             if said.late and said.match:
-                said = filled(said.match, outer)
+                said = fill_effect(said.match, outer)
             if said.match is None:
                 if told is None:
                     document.reject(line)
                     continue
-                found = statements([node], above, told)
+                found = leaf_statements([node], above, told)
                 document.reading.unknown += [(document.file, *each) for each in found]
-                _enter(document, node, place)
+                _open_blocks(document, node, place)
                 continue
             inner = document.say(said, scope, line)
         if children is not None and said.match is not None:
             match = said.match
             if match.state.whole:
-                parts = [Node(words, at) for at, words in leaves([node])]
+                parts = [Node(words, at) for at, words in leaf_paths([node])]
                 _read_nodes(document, parts, place, told)
                 continue
             ends = match.state.inner.state if match.state.inner else match.state
@@ -362,11 +362,11 @@ def _read_inherited(document: Document, nodes: Sequence[Node], place: Place) -> 
         document.reject(line)
 
 
-def _enter(document: Document, node: Node, place: Place) -> None:
+def _open_blocks(document: Document, node: Node, place: Place) -> None:
     """Open the blocks that an unknown statement is in, if its first words alone open them."""
     state, scope, outer, _ = place
     for end in range(len(node.key) - 1, 0, -1):
-        within = effect(state, node.key[:end], outer, joined=True, leaf=False)
+        within = match_line(state, node.key[:end], outer, joined=True, leaf=False)
         if within.match is not None:
-            document.say(filled(within.match, outer), scope, node.line)
+            document.say(fill_effect(within.match, outer), scope, node.line)
             return

@@ -97,6 +97,6 @@ Row = Fact | Keep | Entry | Silent | Block | Each
 Rows = Sequence[Row] | Callable[[], Sequence[Row]]
 
 
-def listed(rows: Rows) -> Sequence[Row]:
+def block_rows(rows: Rows) -> Sequence[Row]:
     """Return the lines of a block."""
     return rows() if callable(rows) else rows

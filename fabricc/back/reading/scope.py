@@ -62,7 +62,7 @@ class Scope:
         """Return the entries of a table in the order of their first lines; empty without such lines."""
         return self.tables.get(name, {})
 
-    def ordered(self, name: str) -> list[Said]:
+    def ordered_entries(self, name: str) -> list[Said]:
         """Return the entries of a table in the order of their keys, such as sequence numbers."""
         return [said for _, said in sorted(self.table(name).items())]
 
@@ -87,7 +87,7 @@ class Scope:
             for key, scope in scopes.items():
                 self.scopes.setdefault(name, {}).setdefault(key, Scope(scope.line)).take(scope)
 
-    def within(self, outer: Scope) -> Scope:
+    def inherit_from(self, outer: Scope) -> Scope:
         """Return the values of a block, completed from the outer one: single values, and tables as a whole."""
         merged = Scope(self.line)
         merged.values = outer.values | self.values
@@ -105,7 +105,7 @@ class Scope:
                 yield from scope.said()
 
 
-def agreed(path: str, said: Mapping[Value, int]) -> Iterator[tuple[str, Value, int]]:
+def agreed_facts(path: str, said: Mapping[Value, int]) -> Iterator[tuple[str, Value, int]]:
     """Yield one fact for a value that several blocks state; `said` has the line of each value.
 
     If the values differ, each becomes a fact of its own at its line.
@@ -234,10 +234,10 @@ class Document:
     def put_agreed(self) -> None:
         """State what was noted, each as one fact where all agree."""
         for path, said in self._agreements.items():
-            self.put_all(agreed(path, said))
+            self.put_all(agreed_facts(path, said))
         self._agreements.clear()
 
-    def refer(self, kind: str, name: Value, line: int, ending: Value = "") -> Scope | None:
+    def resolve_reference(self, kind: str, name: Value, line: int, ending: Value = "") -> Scope | None:
         """Return the definition of a kind that a line refers to; reject a reference to nothing."""
         found = self.root.scopes.get(kind, {}).get(name)
         if found is None:
@@ -258,7 +258,7 @@ class Document:
 
         If a tree has several statements on that line, those that end in the word `ending` are listed.
         """
-        for text in self._texts(line):
+        for text in self._statement_texts(line):
             if text.endswith(str(ending)) and (line, text) not in self._listed:
                 self._listed.add((line, text))
                 self.reading.unknown.append((self.file, line, text))
@@ -268,7 +268,7 @@ class Document:
         for line in sorted({line for _, line in scope.said()}):
             self.reject(line)
 
-    def _texts(self, line: int) -> list[str]:
+    def _statement_texts(self, line: int) -> list[str]:
         """Return the statements on a line; those of a tree with the words above them."""
         if self.tree is None:
             return [" ".join(self.text.split("\n")[line - 1].split())]

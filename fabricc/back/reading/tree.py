@@ -77,7 +77,7 @@ class Tree(NamedTuple):
     text: Sequence[Node] | None = None
 
 
-def leaves(nodes: Sequence[Node], above: tuple[str, ...] = ()) -> Iterator[tuple[int, tuple[str, ...]]]:
+def leaf_paths(nodes: Sequence[Node], above: tuple[str, ...] = ()) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield (line, words) of every leaf, with the words of the path."""
     stack = [(node, (*above, *node.key)) for node in reversed(nodes)]
     while stack:
@@ -88,7 +88,7 @@ def leaves(nodes: Sequence[Node], above: tuple[str, ...] = ()) -> Iterator[tuple
             stack += [(child, (*words, *child.key)) for child in reversed(node.children)]
 
 
-def find(nodes: Sequence[Node] | None, *words: str) -> Node | None:
+def find_node(nodes: Sequence[Node] | None, *words: str) -> Node | None:
     """Return the first node at a path."""
     found = None
     for word in words:
@@ -97,11 +97,11 @@ def find(nodes: Sequence[Node] | None, *words: str) -> Node | None:
     return found
 
 
-def statements(
+def leaf_statements(
     nodes: Sequence[Node], above: tuple[str, ...] = (), told: Callable[[tuple[str, ...]], str] = " ".join
 ) -> Iterator[tuple[int, str]]:
     """Yield (line, words) of every leaf, with the words formatted by `told`."""
-    return ((line, told(words)) for line, words in leaves(nodes, above))
+    return ((line, told(words)) for line, words in leaf_paths(nodes, above))
 
 
 def statements_at(nodes: Sequence[Node], line: int, above: tuple[str, ...] = ()) -> Iterator[str]:
@@ -127,10 +127,10 @@ def braces(text: str) -> Tree:
     node, active = root, True
     words: list[str] = []
     listed, begun, number = -1, True, 1
-    for token in _tokens(text):
+    for token in _tokenize(text):
         if token not in _MARKS:
             if words or (token not in _MARKERS and token != _INACTIVE):
-                words.append(token if token[0] != '"' else _unquoted(token))
+                words.append(token if token[0] != '"' else _strip_quotes(token))
             else:
                 begun = begun and token != _INACTIVE
         elif token == "\n":
@@ -138,11 +138,11 @@ def braces(text: str) -> Tree:
         elif token == ";":
             if not (active and begun):
                 if words:
-                    faults.append((number, _inactive(path, words)))
+                    faults.append((number, _inactive_text(path, words)))
             elif listed < 0:
                 node.add(Node(tuple(words), number))
             else:
-                for each in _listed(words, listed):
+                for each in _expand_list(words, listed):
                     node.add(Node(each, number))
             words, listed, begun = [], -1, True
         elif token == "{":
@@ -155,9 +155,9 @@ def braces(text: str) -> Tree:
             words, listed, begun = [], -1, True
         elif token == "}":
             if words:
-                faults.append((number, _whole(path, words)))
+                faults.append((number, _join_path(path, words)))
             elif not active and path and path[-1]:
-                faults.append((number, _inactive(path, ())))
+                faults.append((number, _inactive_text(path, ())))
             if above:
                 node, active = above.pop()
                 path.pop()
@@ -176,14 +176,14 @@ def commands(text: str) -> Tree:
     off: set[tuple[str, ...]] = set()
     words: list[str] = []
     number, listed = 1, -1
-    for token in (*_tokens(text), "\n"):
+    for token in (*_tokenize(text), "\n"):
         if token == "[":
             listed = len(words)
         elif token not in ("\n", "]", "{", "}", ";"):
-            words.append(_unquoted(token))
+            words.append(_strip_quotes(token))
         elif token == "\n":
             if words[:1] == ["set"] and len(words) > 1:
-                nodes += [Node(each[:_DEEPEST], number) for each in _listed(words[1:], listed - 1)]
+                nodes += [Node(each[:_DEEPEST], number) for each in _expand_list(words[1:], listed - 1)]
             elif words:
                 faults.append((number, " ".join(words)))
                 if words[0] == "deactivate":
@@ -223,20 +223,20 @@ def assignments(text: str) -> Tree:
     return Tree(root.children or ())
 
 
-def _listed(words: list[str], at: int) -> list[tuple[str, ...]]:
+def _expand_list(words: list[str], at: int) -> list[tuple[str, ...]]:
     """Return a statement, or one for each word from `at` on; -1 (or less) for no list."""
     return [tuple(words)] if at < 0 else [(*words[:at], word) for word in words[at:]]
 
 
-def _whole(path: Sequence[tuple[str, ...]], words: Sequence[str]) -> str:
+def _join_path(path: Sequence[tuple[str, ...]], words: Sequence[str]) -> str:
     return " ".join([word for part in (*path, words) for word in part])
 
 
-def _inactive(path: Sequence[tuple[str, ...]], words: Sequence[str]) -> str:
-    return f"{_INACTIVE} {_whole(path, words)}"
+def _inactive_text(path: Sequence[tuple[str, ...]], words: Sequence[str]) -> str:
+    return f"{_INACTIVE} {_join_path(path, words)}"
 
 
-def _tokens(text: str) -> list[str]:
+def _tokenize(text: str) -> list[str]:
     """Return the tokens of a text without comments, with every end of a line.
 
     A line that is too long, or has too many escaped quotes, is one token: a quote that nothing ends costs the square.
@@ -263,7 +263,7 @@ def _is_too_long(line: str) -> bool:
     return len(line) > _LONGEST_TOKEN or line.count(_QUOTE) > _MOST_QUOTES
 
 
-def _unquoted(token: str) -> str:
+def _strip_quotes(token: str) -> str:
     """Return the value of a token: a quoted text without its quotes."""
     return token if token[0] != '"' or len(token) < 2 else _ESCAPE.sub(r"\1", token[1:-1])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.reading.meaning import meaning_of
-from fabricc.back.reading.patterns import alternatives
-from fabricc.back.reading.rows import Block, Each, listed
+from fabricc.back.reading.patterns import pattern_forms
+from fabricc.back.reading.rows import Block, Each, block_rows
 from fabricc.back.reading.types import TYPES, type_of
 from fabricc.base.patterns import pattern
 
@@ -72,9 +72,9 @@ class State:
             return self.words.get(word)
         fresh = State()
         for row, types, outer in rows:
-            for way in alternatives(row.pattern):
-                if _first(way) == (word, None):
-                    _add(fresh, row, way, types, outer)
+            for way in pattern_forms(row.pattern):
+                if _first_token(way) == (word, None):
+                    _add_row(fresh, row, way, types, outer)
         following = fresh.words[word]
         if word in fresh.each and _takes_any(following):
             self.each = {**self.each, word: fresh.each[word]}
@@ -118,7 +118,7 @@ class Inner:
         if self._state is None:
             state = State()
             for rows, types, captures in self._rows:
-                _add_all(state, listed(rows), types, captures)
+                _add_all(state, block_rows(rows), types, captures)
             self._state = state
         return self._state
 
@@ -158,7 +158,7 @@ class Effect(NamedTuple):
     plain: bool = False
 
 
-def compiled(rows: Sequence[Row], types: Types) -> State:
+def compile_rows(rows: Sequence[Row], types: Types) -> State:
     """Return the state in which a text begins.
 
     Raises:
@@ -175,25 +175,27 @@ def _add_all(root: State, rows: Sequence[Row], types: Types, outer: int) -> None
         found = _FIRST.match(row.pattern)
         words = dict.fromkeys((found[1] or found[2]).split("|") if found else ())
         if not found:
-            for way in alternatives(row.pattern):
-                text, number = _first(way)
+            for way in pattern_forms(row.pattern):
+                text, number = _first_token(way)
                 if number is None:
                     words[text] = None
                 else:
-                    _add(root, row, way, types, outer)
+                    _add_row(root, row, way, types, outer)
         for word in words:
             root.later.setdefault(word, []).append((row, types, outer))
 
 
-def _first(way: Sequence[tuple[str, int | None]]) -> tuple[str, int | None]:
+def _first_token(way: Sequence[tuple[str, int | None]]) -> tuple[str, int | None]:
     """Return the first word or capture of a line in a form of `alternatives`."""
     return next(token for token in way if token[0])
 
 
-def _add(root: State, row: Row, tokens: Sequence[tuple[str, int | None]], types: Types, outer: int) -> None:
-    state, slots = _path(root, tokens, types)
+def _add_row(
+    root: State, row: Row, tokens: Sequence[tuple[str, int | None]], types: Types, outer: int
+) -> None:
+    state, slots = _make_path(root, tokens, types)
     if isinstance(row, Block | Each):
-        _open(state, row, types, outer + len(slots))
+        _open_block(state, row, types, outer + len(slots))
         first, *others = [text for text, _ in tokens]
         if state.inner and row.scope and first in root.words and others == ["<word>"]:
             root.each[first] = state.inner
@@ -208,7 +210,7 @@ def _takes_any(state: State) -> bool:
     return not state.words and len(state.captures) == 1 and state.rest is None
 
 
-def _open(state: State, block: Block | Each, types: Types, captures: int) -> None:
+def _open_block(state: State, block: Block | Each, types: Types, captures: int) -> None:
     below = isinstance(block, Block)
     inner = state.inner
     if inner is None:
@@ -219,7 +221,7 @@ def _open(state: State, block: Block | Each, types: Types, captures: int) -> Non
     inner.add(block.rows, types, captures)
 
 
-def _path(
+def _make_path(
     root: State, tokens: Sequence[tuple[str, int | None]], types: Types
 ) -> tuple[State, tuple[int | None, ...]]:
     """Return the state at the end of a pattern, which is created if missing, and the places of its captures."""
@@ -233,13 +235,13 @@ def _path(
             state = following
         elif text:
             slots[number] = sum(at is not None for at in slots.values())
-            state = _captured(state, text, types)
+            state = _capture_state(state, text, types)
         else:
             slots[number] = None
     return state, tuple([slots[number] for number in sorted(slots)])
 
 
-def _captured(state: State, text: str, types: Types) -> State:
+def _capture_state(state: State, text: str, types: Types) -> State:
     found = _CAPTURE.fullmatch(text)
     if found is None:
         raise ValueError(f"{text!r} is no capture")

@@ -24,34 +24,34 @@ _RANGE = pattern(r"(\d+)-(\d+)")
 _PORT = pattern(r"([A-Za-z][A-Za-z-]*)?((?:\d+/)*)(\d{1,6})(?:-((?:\d+/)*)(\d{1,6}))?")
 
 
-def word(text: str) -> str:
+def parse_word(text: str) -> str:
     """Accept any word."""
     return text
 
 
-def integer(text: str) -> int | None:
+def parse_integer(text: str) -> int | None:
     """Parse a decimal number of up to 18 digits."""
     return int(text) if is_number(text) else None
 
 
-def between(low: int, high: int, text: str) -> int | None:
+def parse_in_range(low: int, high: int, text: str) -> int | None:
     """Parse a decimal number in a range, both ends included."""
-    number = integer(text)
+    number = parse_integer(text)
     return number if number is not None and low <= number <= high else None
 
 
-def asn(text: str) -> int | None:
+def parse_asn(text: str) -> int | None:
     """Parse an AS number in plain or dotted notation (RFC 5396)."""
     if len(text) > _LONGEST_ASN:
         return None
     high, dot, low = text.partition(".")
-    first, second = integer(high), integer(low)
+    first, second = parse_integer(high), parse_integer(low)
     if not dot:
         return first
     return None if first is None or second is None else first << 16 | second
 
 
-def _address(family: int, text: str) -> str | None:
+def _parse_address(family: int, text: str) -> str | None:
     try:
         socket.inet_pton(family, text)
     except (OSError, ValueError):
@@ -59,39 +59,39 @@ def _address(family: int, text: str) -> str | None:
     return text
 
 
-def address4(text: str) -> str | None:
+def parse_ipv4(text: str) -> str | None:
     """Parse an IPv4 address."""
-    return _address(socket.AF_INET, text)
+    return _parse_address(socket.AF_INET, text)
 
 
-def address6(text: str) -> str | None:
+def parse_ipv6(text: str) -> str | None:
     """Parse an IPv6 address."""
-    return _address(socket.AF_INET6, text)
+    return _parse_address(socket.AF_INET6, text)
 
 
-def address(text: str) -> str | None:
+def parse_address(text: str) -> str | None:
     """Parse an IPv4 or IPv6 address."""
-    return address6(text) if ":" in text else address4(text)
+    return parse_ipv6(text) if ":" in text else parse_ipv4(text)
 
 
-def prefix4(text: str) -> str | None:
+def parse_prefix4(text: str) -> str | None:
     """Parse an IPv4 address with the length of its prefix."""
     host, _, length = text.partition("/")
-    return text if length in _LENGTHS4 and _address(socket.AF_INET, host) else None
+    return text if length in _LENGTHS4 and _parse_address(socket.AF_INET, host) else None
 
 
-def prefix6(text: str) -> str | None:
+def parse_prefix6(text: str) -> str | None:
     """Parse an IPv6 address with the length of its prefix."""
     host, _, length = text.partition("/")
-    return text if length in _LENGTHS6 and _address(socket.AF_INET6, host) else None
+    return text if length in _LENGTHS6 and _parse_address(socket.AF_INET6, host) else None
 
 
-def prefix(text: str) -> str | None:
+def parse_prefix(text: str) -> str | None:
     """Parse an address with the length of its prefix."""
-    return prefix6(text) if ":" in text else prefix4(text)
+    return parse_prefix6(text) if ":" in text else parse_prefix4(text)
 
 
-def numbers(text: str) -> tuple[int, ...] | None:
+def parse_numbers(text: str) -> tuple[int, ...] | None:
     """Parse numbers and ranges: `1-4,7` is 1, 2, 3, 4, 7."""
     found: list[int] = []
     for part in text.split(","):
@@ -107,7 +107,7 @@ def numbers(text: str) -> tuple[int, ...] | None:
 
 
 @lru_cache(maxsize=4096)
-def ports(text: str) -> str | tuple[str, ...] | None:
+def parse_ports(text: str) -> str | tuple[str, ...] | None:
     """Parse a port, or several: `Ethernet1/1-2,4` is `Ethernet1/1`, `Ethernet1/2`, `Ethernet1/4`."""
     if "," not in text and not _RANGE.search(text):
         return text
@@ -130,17 +130,17 @@ def ports(text: str) -> str | tuple[str, ...] | None:
 
 
 TYPES: Mapping[str, Type] = {
-    "word": word,
-    "integer": integer,
-    "asn": asn,
-    "address": address,
-    "address4": address4,
-    "address6": address6,
-    "prefix": prefix,
-    "prefix4": prefix4,
-    "prefix6": prefix6,
-    "numbers": numbers,
-    "ports": ports,
+    "word": parse_word,
+    "integer": parse_integer,
+    "asn": parse_asn,
+    "address": parse_address,
+    "address4": parse_ipv4,
+    "address6": parse_ipv6,
+    "prefix": parse_prefix,
+    "prefix4": parse_prefix4,
+    "prefix6": parse_prefix6,
+    "numbers": parse_numbers,
+    "ports": parse_ports,
 }
 """The types that every pattern knows; a back end adds its own, such as a table of its words."""
 
@@ -155,7 +155,7 @@ def type_of(name: str, own: Types) -> Type:
     if found is not None:
         return found if callable(found) else found.get
     if span := _RANGE.fullmatch(name):
-        return partial(between, int(span[1]), int(span[2]))
+        return partial(parse_in_range, int(span[1]), int(span[2]))
     if "|" in name:
         return {choice: choice for choice in name.split("|")}.get
     raise ValueError(f"no type <{name}>")

@@ -50,7 +50,7 @@ def block_style(text: str) -> Tree | None:
     node, outer, inner, members = root, _, _, _ = Node((), 0), -1, -1, dict[str, int]()
     above: list[tuple[Node, int, int, dict[str, int]]] = []
     for number, raw in enumerate(text.split("\n"), 1):
-        line = _parsed(raw)
+        line = _parse_line(raw)
         if line is None or len(above) > _DEEPEST:
             return None
         if line is _EMPTY:
@@ -91,7 +91,7 @@ def block_style(text: str) -> Tree | None:
 
 
 @lru_cache(maxsize=16384)
-def _parsed(raw: str) -> _Line | None:
+def _parse_line(raw: str) -> _Line | None:
     """Return the meaning of a line; None if it depends on other lines."""
     body = raw.lstrip(" ")
     if not body or body[0] == "#":
@@ -103,9 +103,11 @@ def _parsed(raw: str) -> _Line | None:
     keyed = key is not None
     if key in _NULL or not (keyed or item):
         return None
-    words = tuple([_unquoted(word) for word in (key, value, alone) if word and word not in _WITHOUT_WORDS])
+    words = tuple(
+        [_strip_quotes(word) for word in (key, value, alone) if word and word not in _WITHOUT_WORDS]
+    )
     return _Line(len(lead), item is not None, words, keyed, keyed and value is None)
 
 
-def _unquoted(word: str) -> str:
+def _strip_quotes(word: str) -> str:
     return word[1:-1] if word[0] in "'\"" else word

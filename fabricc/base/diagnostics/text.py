@@ -56,7 +56,7 @@ def _finding_block(
     each: Diagnostic, lines: Mapping[str, list[str]], colour: bool, width: int | None
 ) -> Terminal:
     tint, bold, dim = (COLOURS[each.severity], BOLD, DIM) if colour else ("", "", "")
-    styled, place = Terminal.styled, each.position
+    styled, place = Terminal.style_text, each.position
     where = styled(bold, f"{place.file}:{place.line}:{place.column}:") + " " if place else Terminal()
     head = styled(tint, f"{each.severity} {each.code}:")
     before = f"{place.file}:{place.line}:{place.column}: " if place else ""

@@ -182,7 +182,7 @@ class Repository:
             GitError: the path climbs, or the commit's folders are not here.
         """
         _check_path(path)
-        return next((each for each in self._listed(commit, path) if each.path == path), None)
+        return next((each for each in self._list_folder(commit, path) if each.path == path), None)
 
     def entries(self, commit: str, folder: str) -> list[Entry]:
         """All that a commit has below a folder, at any depth; where the folder itself is none, that one entry.
@@ -191,7 +191,7 @@ class Repository:
             GitError: as `entry`; or there is more than a listing of 64 MiB.
         """
         _check_path(folder)
-        return self._listed(commit, folder, "-r")
+        return self._list_folder(commit, folder, "-r")
 
     def all_entries(self, commit: str) -> list[Entry]:
         """Return everything that a commit or tree has, at any depth.
@@ -199,7 +199,7 @@ class Repository:
         Raises:
             GitError: its folders are not here, or the listing is larger than 64 MiB.
         """
-        return self._listed(commit, "", "-r")
+        return self._list_folder(commit, "", "-r")
 
     def changes(self, before: str, after: str) -> list[Change]:
         """Return the files that differ between two commits or trees; a file that moved is removed and added.
@@ -331,7 +331,7 @@ class Repository:
         if limit is not None and not (top / path).is_relative_to(limit):
             raise GitError(f"{visible_path(path)} is outside of {limit}, the folder that may be read")
 
-    def _listed(self, commit: str, path: str, *options: str) -> list[Entry]:
+    def _list_folder(self, commit: str, path: str, *options: str) -> list[Entry]:
         if not _OBJECT.fullmatch(commit):
             raise GitError(f"{commit!r} is no name of a commit")
         self._check_boundary(path)

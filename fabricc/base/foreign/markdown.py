@@ -75,7 +75,7 @@ class Markdown(Template):
         return cls(neutral_text(f"{fence}{pad}{shown}{pad}{fence}"))
 
     @classmethod
-    def fenced(cls, text: str, language: str = "") -> Self:
+    def code_block(cls, text: str, language: str = "") -> Self:
         """Foreign text as a block of code, whose fence is longer than any in it."""
         longest = max(map(len, re.findall("`+", text)), default=0)
         fence = "`" * max(3, longest + 1)
@@ -104,6 +104,6 @@ class Markdown(Template):
         """A link to an address of the user's own."""
         return cls(f"[{_escape_prose(words)}]({quote(address, safe=_ADDRESS)})")
 
-    def unspaced(self) -> Self:
+    def collapse_blank_lines(self) -> Self:
         """With one blank line where there are more."""
         return type(self)(re.sub(r"\n{3,}", "\n\n", self))

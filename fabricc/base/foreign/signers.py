@@ -104,15 +104,15 @@ def find_signer(kind: Kind, content: bytes, signature: bytes, allowed: bytes, pu
 def _by_ssh(folder: str, content: bytes, purpose: str) -> str:
     """First that the signature holds, whoever made it, then who did."""
 
-    def asked(act: str, *words: str) -> subprocess.CompletedProcess[bytes]:
+    def run_action(act: str, *words: str) -> subprocess.CompletedProcess[bytes]:
         return _run_in_folder(Kind.SSH, folder, "-Y", act, "-s", "signature", *words, content=content)
 
-    held = asked("check-novalidate", "-n", purpose)
+    held = run_action("check-novalidate", "-n", purpose)
     if held.returncode:
         raise _signing_error(Fault.CONTENT, held.stderr)
-    proof = asked("find-principals", "-f", "allowed")
+    proof = run_action("find-principals", "-f", "allowed")
     for principal in _parse_principals(proof.stdout.decode("utf-8", "replace")):
-        proof = asked("verify", "-f", "allowed", "-n", purpose, "-I", principal)
+        proof = run_action("verify", "-f", "allowed", "-n", purpose, "-I", principal)
         if proof.returncode == 0:
             return principal
     raise _signing_error(Fault.SIGNER, proof.stderr)

@@ -116,7 +116,7 @@ class Terminal(Template):
     _said = staticmethod(safe_line)
 
     @classmethod
-    def styled(cls, style: str, text: str) -> Self:
+    def style_text(cls, style: str, text: str) -> Self:
         """Foreign text in a style of ECMA-48's SGR, such as `1;31`; as it is where that is empty."""
         shown = text if isinstance(text, cls) else safe_line(text)
         return cls(f"\x1b[{style}m{shown}\x1b[0m" if style else shown)

@@ -42,7 +42,7 @@ class _Stay(HTTPRedirectHandler):
         return None
 
 
-def ask(method: str, path: str, **fields: str) -> Any:
+def call_api(method: str, path: str, **fields: str) -> Any:
     """Return the answer of the API to a request of this project."""
     request = Request(
         os.environ["CI_API_V4_URL"] + path,
@@ -54,39 +54,41 @@ def ask(method: str, path: str, **fields: str) -> Any:
         return json.loads(answer.read(64 << 20))
 
 
-def pages(path: str) -> Iterator[dict[str, Any]]:
+def list_items(path: str) -> Iterator[dict[str, Any]]:
     """Yield the items of all pages."""
     for page in range(1, PAGES + 1):
-        items = ask("GET", f"{path}{'&' if '?' in path else '?'}per_page=100&page={page}")
+        items = call_api("GET", f"{path}{'&' if '?' in path else '?'}per_page=100&page={page}")
         yield from items
         if len(items) < 100:
             return
 
 
-def listed(project: str) -> Iterator[dict[str, Any]]:
+def open_requests(project: str) -> Iterator[dict[str, Any]]:
     """Yield the open merge requests into the default branch."""
     branch = urlencode({"state": "opened", "target_branch": os.environ["CI_DEFAULT_BRANCH"]})
-    for each in pages(f"{project}/merge_requests?{branch}"):
+    for each in list_items(f"{project}/merge_requests?{branch}"):
         if re.fullmatch("[0-9a-f]{40,64}", each["sha"] or ""):
             labels = [str(name) for name in each["labels"]]
             yield {
                 "iid": int(each["iid"]),
                 "sha": each["sha"],
-                "labels": approved(f"{project}/merge_requests/{int(each['iid'])}", each["sha"], labels),
+                "labels": approved_labels(
+                    f"{project}/merge_requests/{int(each['iid'])}", each["sha"], labels
+                ),
             }
 
 
-def approved(path: str, commit: str, labels: list[str]) -> list[str]:
+def approved_labels(path: str, commit: str, labels: list[str]) -> list[str]:
     """Return the labels that were set after the commit became the head, and those that name it."""
-    found = naming(labels, commit)
+    found = labels_naming(labels, commit)
     if not labels:
         return found
     try:
-        version = max(pages(f"{path}/versions"), key=lambda each: int(each["id"]))
+        version = max(list_items(f"{path}/versions"), key=lambda each: int(each["id"]))
         if version["head_commit_sha"] != commit:
             return found
         since = datetime.fromisoformat(version["created_at"])
-        events = sorted(pages(f"{path}/resource_label_events"), key=lambda each: int(each["id"]))
+        events = sorted(list_items(f"{path}/resource_label_events"), key=lambda each: int(each["id"]))
         last_events = {str(each["label"]["name"]): each for each in events if each.get("label")}
         return found + [
             name
@@ -100,28 +102,28 @@ def approved(path: str, commit: str, labels: list[str]) -> list[str]:
         return found
 
 
-def naming(labels: list[str], commit: str) -> list[str]:
+def labels_naming(labels: list[str], commit: str) -> list[str]:
     """Return the labels `NAME@COMMIT` that have at least 16 digits of the commit, without the commit."""
     matches = map(NAMED.fullmatch, labels)
     return [match[1] for match in matches if match and commit.startswith(match[2])]
 
 
-def reviewed(folder: Path, marker: str) -> str | None:
+def read_review(folder: Path, marker: str) -> str | None:
     """Return the text of a review, None without one."""
     path = folder / "comment.md"
     if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST:
         return None
     text = path.read_text("utf-8")
-    return text if last(text) == marker else None
+    return text if line_from_end(text) == marker else None
 
 
-def last(text: str, place: int = 1) -> str:
+def line_from_end(text: str, place: int = 1) -> str:
     """Return the last line that is not empty, or the one that is `place`-th from the end."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-place] if len(lines) >= place else ""
 
 
-def wanted(folder: Path) -> list[str] | None:
+def review_labels(folder: Path) -> list[str] | None:
     """Return the labels of a review, out of `LABELS`; None if nothing was compared."""
     path = folder / "review.json"
     if path.is_symlink() or not path.is_file() or not 0 < path.stat().st_size <= LARGEST:
@@ -132,13 +134,13 @@ def wanted(folder: Path) -> list[str] | None:
 
 def stated_labels(note: str, commit: str) -> list[str]:
     """The labels that a note of an earlier run or of another pipeline gives."""
-    match = STATE.fullmatch(last(note, 2))
+    match = STATE.fullmatch(line_from_end(note, 2))
     found = json.loads(base64.b64decode(match[2])).get("labels") if match else None
     labels = [name for name in LABELS if name in found] if isinstance(found, list) else []
     return labels if match and match[1] == commit and found is not None else [*labels, NOT_COMPARED]
 
 
-def joined(reviews: list[list[str]]) -> list[str]:
+def merge_labels(reviews: list[list[str]]) -> list[str]:
     """Return the labels of a merge request from its reviews: the gravest risk, no change only if all agree."""
     found = {name for labels in reviews for name in labels}
     risks = [name for name in RISKS if name in found]
@@ -155,30 +157,31 @@ def with_state(text: str, commit: str, labels: list[str] | None) -> str:
     return "\n".join([*lines[:-1], f"<!-- fabricc:state:{commit}:{state} -->", lines[-1]])
 
 
-def post(project: str, own: int, iid: int, commit: str, folders: dict[str, Path]) -> bool:
+def post_reviews(project: str, own: int, iid: int, commit: str, folders: dict[str, Path]) -> bool:
     """Edit this account's own notes, one for each marker, or create them; set the labels of all together."""
     here = f"{project}/merge_requests/{iid}"
     notes = {
-        last(note["body"]): note
-        for note in reversed([*pages(f"{here}/notes?sort=asc")])
-        if note["author"]["id"] == own and re.fullmatch("<!-- fabricc:diff:.* -->", last(note["body"]))
+        line_from_end(note["body"]): note
+        for note in reversed([*list_items(f"{here}/notes?sort=asc")])
+        if note["author"]["id"] == own
+        and re.fullmatch("<!-- fabricc:diff:.* -->", line_from_end(note["body"]))
     }
     reviews = [stated_labels(note["body"], commit) for marker, note in notes.items() if marker not in folders]
     complete = True
     for marker, folder in folders.items():
-        text = reviewed(folder, marker)
-        labels = wanted(folder) if text is not None else None
+        text = read_review(folder, marker)
+        labels = review_labels(folder) if text is not None else None
         reviews.append([NOT_COMPARED] if labels is None else labels)
         if text is None:
             complete = False
             continue
         text = with_state(text, commit, labels)
         if (note := notes.get(marker)) is None:
-            ask("POST", f"{here}/notes", body=text)
+            call_api("POST", f"{here}/notes", body=text)
         elif note["body"].strip() != text.strip():
-            ask("PUT", f"{here}/notes/{note['id']}", body=text)
-    labels = joined(reviews)
-    ask(
+            call_api("PUT", f"{here}/notes/{note['id']}", body=text)
+    labels = merge_labels(reviews)
+    call_api(
         "PUT", here, add_labels=",".join(labels), remove_labels=",".join(n for n in LABELS if n not in labels)
     )
     return complete
@@ -197,18 +200,18 @@ def folders_of(review: Path) -> dict[str, Path]:
 def main(verb: str, file: str, folder: str = "") -> int:
     """Run a verb; exit status 1 if a review could not be posted."""
     if verb == "approved":
-        print(json.dumps(naming(file.split(","), folder)))
+        print(json.dumps(labels_naming(file.split(","), folder)))
         return 0
     project = f"/projects/{int(os.environ['CI_PROJECT_ID'])}"
     if verb == "list":
-        Path(file).write_text(json.dumps(list(listed(project))), "utf-8")
+        Path(file).write_text(json.dumps(list(open_requests(project))), "utf-8")
         return 0
-    own = ask("GET", "/user")["id"]
+    own = call_api("GET", "/user")["id"]
     status = 0
     for each in json.loads(Path(file).read_text("utf-8")):
         iid = int(each["iid"])
         try:
-            done = post(project, own, iid, str(each["sha"]), folders_of(Path(folder) / str(iid)))
+            done = post_reviews(project, own, iid, str(each["sha"]), folders_of(Path(folder) / str(iid)))
         except (HTTPError, ValueError, KeyError) as error:
             print(f"!{iid}: {type(error).__name__}", file=sys.stderr)
             done = False

@@ -71,7 +71,7 @@ Ledgers = Mapping[str, Ledger]
 """Network -> its ledger; that of the rails has the name ""."""
 
 
-def keep(out: Path, cluster: str, ledgers: Ledgers | None) -> str:
+def store_ledgers(out: Path, cluster: str, ledgers: Ledgers | None) -> str:
     """Store the ledgers of a tree, or remove the stored ones if there are none; return "" if writing fails.
 
     Returns:

@@ -31,11 +31,11 @@ from fabricc.compiler.tables import SIZED, qos_text
 from fabricc.front.spec.load import apply_severities
 from fabricc.proof.invariants import CODES
 from fabricc.proof.invariants.census import changed_attributes
-from fabricc.proof.invariants.declared import declared_ratios, softened
+from fabricc.proof.invariants.declared import declared_ratios, soften_breaches
 from fabricc.tree import EmitError
 from fabricc.tree import manifest as manifests
-from fabricc.tree.exclusive import exclusive
-from fabricc.tree.patch import Patch, complete
+from fabricc.tree.exclusive import hold_lock
+from fabricc.tree.patch import Patch, complete_patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -76,15 +76,15 @@ def patch_tree(
         plan: reads and plans the spec.
         jobs: processes to use; None for one per usable CPU.
         check: read back and prove what is rendered.
-        progress: called as `driver.build` does.
+        progress: called as `driver.build_tree` does.
 
     Returns:
         The plan, and what the build came to; what could not be had is None, and a whole build has to be done.
     """
     tree = look.last.tree
     try:
-        with exclusive(tree):
-            complete(tree)
+        with hold_lock(tree):
+            complete_patch(tree)
             if not look.last.states.has(manifests.NAME):
                 return None, None  # a build has changed the tree since: each that does changes that
             several = usable_cpus() if jobs is None else jobs
@@ -138,9 +138,9 @@ def _build_parts(
     concerned = sum(len(part.places) for part in parts)
     if concerned * _LARGEST_SHARE > sum(len(part.ledger.sizes) for part in parts):
         raise _WholeBuildError
-    outcomes = [part.rendered(jobs, check, progress) for part in parts]
+    outcomes = [part.render_part(jobs, check, progress) for part in parts]
     amended = {
-        part.fabric.network: part.amended(outcome) for part, outcome in zip(parts, outcomes, strict=True)
+        part.fabric.network: part.with_changes(outcome) for part, outcome in zip(parts, outcomes, strict=True)
     }
     found: list[Diagnostic] = []
     for part, outcome in zip(parts, outcomes, strict=True):
@@ -161,7 +161,7 @@ def _build_parts(
     )
     lock = str(compiled.lock_path.resolve())
     inputs = {**compiled.inputs, lock: last.stated["inputs"][lock]}
-    digest = ledgers.keep(last.tree.parent, last.tree.name, amended)
+    digest = ledgers.store_ledgers(last.tree.parent, last.tree.name, amended)
     recording.amend_build(last, result, inputs, patching.sums, digest)
     return result
 
@@ -216,9 +216,11 @@ class _Part:
         self._now = fabric_outline(fabric)
         self.fabric = fabric
         self.ledger = ledger
-        self.places = self._places(altered_devices(ledger.outline, self._now, fabric))
+        self.places = self._device_places(altered_devices(ledger.outline, self._now, fabric))
 
-    def rendered(self, jobs: int, check: bool, progress: Callable[[str, int, int], None] | None) -> Outcome:
+    def render_part(
+        self, jobs: int, check: bool, progress: Callable[[str, int, int], None] | None
+    ) -> Outcome:
         """Render the affected devices into the patch."""
         work = Work(self.fabric, [[device] for device in self.places], self._patching.patch, None, check)
         outcome = Outcome(work, jobs if len(self.places) > _INLINE_DEVICES else 1)
@@ -232,14 +234,14 @@ class _Part:
 
     def write_others(self, outcome: Outcome, ledger: Ledger) -> None:
         """Stage what belongs to no device and is other now."""
-        self._tables(outcome, ledger)
+        self._patch_tables(outcome, ledger)
         for path, text in plan_texts(self._spec, self.fabric):
             self._patching.put(path, text.encode())
         if not self.fabric.network and any(isinstance(device, tuple) for device in self.places):
             for path, text in job_files(self.fabric).items():
                 self._patching.take(put_text(self._patching.patch, path, text))
 
-    def _places(self, devices: Sequence[Device] | None) -> dict[Device, int]:
+    def _device_places(self, devices: Sequence[Device] | None) -> dict[Device, int]:
         if devices is None:
             raise _WholeBuildError
         wanted = set(devices)
@@ -250,7 +252,7 @@ class _Part:
         """Refuse to patch a device with another set of files; this needs a whole build."""
         listing, before = self._patching.last.states.listing, set()
         for device in self.places:
-            folder = self._folder(device)
+            folder = self._device_folder(device)
             own: Iterable[str] = listing.names(folder)
             if isinstance(device, tuple):
                 own = host_files.of_part(dict.fromkeys(own, ""), self.fabric.host(device))
@@ -258,12 +260,12 @@ class _Part:
         if before != written:
             raise _WholeBuildError
 
-    def _folder(self, device: Device) -> str:
+    def _device_folder(self, device: Device) -> str:
         if isinstance(device, tuple):
             return f"hosts/{self.fabric.units[device[0]].hosts[device[1]]}"
         return f"switches/{self.fabric.name(device)}"
 
-    def amended(self, outcome: Outcome) -> Ledger:
+    def with_changes(self, outcome: Outcome) -> Ledger:
         """Return the ledger with the new contributions of the devices.
 
         Their link ends must be unchanged: the other ends, which agreed with them, were not compared again.
@@ -285,7 +287,7 @@ class _Part:
             sizes[at] = size
         for at, share in zip(numbers, fresh.shares, strict=False):
             shares[at] = share
-        census = old.census.amended(fresh.census.switches, fresh.census.policies)
+        census = old.census.with_changes(fresh.census.switches, fresh.census.policies)
         return replace(old, outline=self._now, sizes=sizes, shares=shares, census=census)
 
     def found(self, ledger: Ledger, outcome: Outcome) -> list[Diagnostic]:
@@ -303,13 +305,13 @@ class _Part:
         counts, wired = self.fabric.counts(), self.fabric.wired()
         groups, declared = self.fabric.groups(), declared_ratios(self._spec)
         grouped.add(ledger.census.findings(counts, wired, groups, declared, changed))
-        told = softened(grouped.diagnostics(str(self._patching.last.tree)), self._patching.spec)
+        told = soften_breaches(grouped.diagnostics(str(self._patching.last.tree)), self._patching.spec)
         found = apply_severities(told, self._patching.spec.accept)
         if any(d.severity is Severity.ERROR for d in found):
             raise _WholeBuildError
         return list(found)
 
-    def _tables(self, outcome: Outcome, ledger: Ledger) -> None:
+    def _patch_tables(self, outcome: Outcome, ledger: Ledger) -> None:
         """Replace the rows of these devices in the tables."""
         for table, (name, header) in enumerate(SIZED):
             rows = [*outcome.rows(table)]

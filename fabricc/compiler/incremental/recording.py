@@ -70,7 +70,7 @@ def amend_build(
         return
     with suppress(OSError):
         stated = {**last.stated, **_build_outcome(result, inputs, ledger)}
-        _store_record(state, Last(stated, last.states.amended(changed)))
+        _store_record(state, Last(stated, last.states.with_changes(changed)))
 
 
 def states_now(tree: Path, listing: Listing) -> States:

@@ -18,7 +18,7 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.compiler.pieces import asked_beside, share_pieces, usable_cpus
+from fabricc.compiler.pieces import run_checks_in_process, share_pieces, usable_cpus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -90,7 +90,7 @@ class States:
     listing: Listing
     found: bytes
 
-    def amended(self, paths: Iterable[str]) -> States:
+    def with_changes(self, paths: Iterable[str]) -> States:
         """Return a copy with the present states of these files, which are listed already, and of their folders.
 
         Raises:
@@ -99,7 +99,7 @@ class States:
         found = bytearray(self.found)
         touched = {place for path in paths for place in _touched_names(path)}
         for folder, name in touched:
-            at = self._at(folder, name)
+            at = self._state_offset(folder, name)
             found[at : at + _STATE] = _path_state(self.tree, folder, name)
         return States(self.tree, self.listing, bytes(found))
 
@@ -108,7 +108,7 @@ class States:
         folder, name = _split_path(path)
         if name not in self.listing.names(folder):
             return False
-        at = self._at(folder, name)
+        at = self._state_offset(folder, name)
         try:
             return _path_state(self.tree, folder, name) == self.found[at : at + _STATE]
         except OSError:
@@ -132,16 +132,16 @@ class States:
         with share_pieces(-(-len(folders) // _PIECE)) as pieces:
 
             def same() -> bool:
-                return all(self._same(folders[at * _PIECE : (at + 1) * _PIECE]) for at in pieces)
+                return all(self._same_folders(folders[at * _PIECE : (at + 1) * _PIECE]) for at in pieces)
 
             if not is_large(self.listing) or (usable_cpus() if jobs is None else jobs) < 2:
                 asked = cache(before)
                 yield asked, lambda: asked() and same()
                 return
-            with asked_beside(before, same) as answer:
+            with run_checks_in_process(before, same) as answer:
                 yield lambda: answer(0), lambda: same() and answer(0) and answer(1)
 
-    def _same(self, folders: Sequence[str]) -> bool:
+    def _same_folders(self, folders: Sequence[str]) -> bool:
         first = self.listing.starts[folders[0]]
         try:
             found = read_states(self.tree, self.listing, folders)
@@ -149,7 +149,7 @@ class States:
             return False
         return not self.tree.is_symlink() and found == self.found[first : first + len(found)]
 
-    def _at(self, folder: str, name: str) -> int:
+    def _state_offset(self, folder: str, name: str) -> int:
         """Return the offset of a name's state, or of the folder's own state for an empty name."""
         at = 1 + bisect_left(self.listing.names(folder), name) if name else 0
         return self.listing.starts[folder] + at * _STATE

@@ -69,11 +69,11 @@ def with_switches_called(numbers: Mapping[str, int], former: Mapping[str, str]) 
     """
     present = {old: new for new, old in former.items()}
 
-    def called(name: str) -> str:
+    def rename_switch(name: str) -> str:
         place, _, rest = name.removeprefix(_MANAGEMENT).rpartition("-")
         return f"{_MANAGEMENT}{present[place]}-{rest}" if place in present else name
 
-    return _rekey_items(numbers, called)
+    return _rekey_items(numbers, rename_switch)
 
 
 def _rename_lines(lock: Lock, kinds: Kinds, network: str = "") -> Lock:
@@ -85,7 +85,7 @@ def _rename_lines(lock: Lock, kinds: Kinds, network: str = "") -> Lock:
         group = key.removeprefix(PIN)
         return PIN + kinds.groups.get(group, group) if key.startswith(PIN) else key
 
-    def computed(key: str) -> str:
+    def computed_key(key: str) -> str:
         key = of_unit(key, kinds.racks)
         old = next((old for old, new in kinds.networks.items() if new == network), "")
         return network + key.removeprefix(old) if old and key.startswith(f"{old}-") else key
@@ -102,7 +102,7 @@ def _rename_lines(lock: Lock, kinds: Kinds, network: str = "") -> Lock:
         links=_rekey_items(lock.links, lambda key: outward(key) if key.count("/") > 1 else key),
         units=_rekey_items(lock.units, unit),
         hosts=_rekey_items(lock.hosts, lambda host: kinds.hosts.get(host, host)),
-        names=_rekey_items(lock.names, computed),
+        names=_rekey_items(lock.names, computed_key),
     )
 
 

@@ -88,7 +88,7 @@ class _Memory:
         computed = f"{self.prefix}{coordinate + 1:0{self.width.unit}d}"
         return self.names.get(computed, computed)
 
-    def generated(self, unit: str, hosts: int) -> dict[int, str]:
+    def generate_names(self, unit: str, hosts: int) -> dict[int, str]:
         """Slots and generated names of the counted hosts of a unit."""
         return self.counted(f"{unit}-host", hosts)
 
@@ -280,7 +280,7 @@ def _add_racks(group: HostGroup, index: int, memory: _Memory, found: dict[int, U
     for rack, members in group.racks.items():
         coordinate = memory.unit(f"{group.name}/{rack}", named=True)
         slots = {memory.slot(host, coordinate): host for host in members}
-        hosts = dict(sorted(slots.items())) or memory.generated(rack, group.hosts_per_unit)
+        hosts = dict(sorted(slots.items())) or memory.generate_names(rack, group.hosts_per_unit)
         found[coordinate] = Unit(coordinate, rack, index, hosts)
 
 
@@ -288,7 +288,7 @@ def _add_counted(group: HostGroup, index: int, memory: _Memory, found: dict[int,
     for number, first in enumerate(range(0, group.hosts, slots)):
         coordinate = memory.unit(f"{group.name}/{number}", named=False)
         name = memory.name(coordinate)
-        hosts = memory.generated(name, min(slots, group.hosts - first))
+        hosts = memory.generate_names(name, min(slots, group.hosts - first))
         found[coordinate] = Unit(coordinate, name, index, hosts)
 
 

@@ -60,7 +60,7 @@ def with_identities(spec: ClusterSpec, folder: Path) -> tuple[ClusterSpec, list[
     findings: list[Diagnostic] = []
     sources: dict[str, str] = {}
 
-    def filled(each: ClusterSpec) -> ClusterSpec:
+    def fill_row(each: ClusterSpec) -> ClusterSpec:
         if not each.identities:
             return each
         devices = _read_table(each, folder, "devices", DEVICES, DEVICES[:1], findings, sources)
@@ -78,9 +78,9 @@ def with_identities(spec: ClusterSpec, folder: Path) -> tuple[ClusterSpec, list[
             },
         )
 
-    whole = filled(spec)
+    whole = fill_row(spec)
     if spec.networks:
-        whole = replace(whole, networks={name: filled(each) for name, each in spec.networks.items()})
+        whole = replace(whole, networks={name: fill_row(each) for name, each in spec.networks.items()})
     return whole, findings, sources
 
 

@@ -165,7 +165,7 @@ def _limit_diagnostics(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic,
 def _read_file(path: FilePath) -> bytes | Diagnostic:
     """At most one byte more than the limit, so that the reader refuses what is larger."""
 
-    def refused(code: str, message: str, help: str = "") -> Diagnostic:
+    def refuse_file(code: str, message: str, help: str = "") -> Diagnostic:
         return Diagnostic(code, Severity.ERROR, message, Position(path.as_posix(), 1, 1), help)
 
     try:
@@ -173,16 +173,16 @@ def _read_file(path: FilePath) -> bytes | Diagnostic:
             return sys.stdin.buffer.read(MAX_BYTES + 1)
         return files.read(path, limit=MAX_BYTES)
     except FileNotFoundError:
-        return refused("FAB0001", "there is no such file", _suggest_specs(path.parent))
+        return refuse_file("FAB0001", "there is no such file", _suggest_specs(path.parent))
     except files.TooLargeError:
         return too_large(path.as_posix())
     except files.ForeignFileError as error:
         if path.is_dir():
-            return refused("FAB0002", "this is a folder, not a spec", _suggest_specs(path))
-        return refused("FAB0002", f"this is no spec: {error.strerror}", "Use `-` to read standard input.")
+            return refuse_file("FAB0002", "this is a folder, not a spec", _suggest_specs(path))
+        return refuse_file("FAB0002", f"this is no spec: {error.strerror}", "Use `-` to read standard input.")
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return refused("FAB0001", f"the file cannot be read: {why}")
+        return refuse_file("FAB0001", f"the file cannot be read: {why}")
 
 
 def _suggest_specs(folder: FilePath) -> str:

@@ -248,20 +248,20 @@ class _Reader:
             self._read_stride(key, int(match[3]), number)
         elif kind == "switch":
             self.switches[key] = int(match[3])
-            self._own((-1, self.switches[key]), kind, key, number)
+            self._check_own((-1, self.switches[key]), kind, key, number)
         elif kind == "tenant":
             self.tenants[key] = int(match[3])
-            self._own((-2, self.tenants[key]), kind, key, number)
+            self._check_own((-2, self.tenants[key]), kind, key, number)
         elif kind == "link":
             self._claim_link(key, int(match[10]), number)
         elif kind == "unit":
             self.units[key] = int(match[3])
-            self._own((self.units[key],), kind, key, number)
+            self._check_own((self.units[key],), kind, key, number)
         elif kind == "name":
             self.names[key] = match[13]
         else:
             self.hosts[key] = (int(match[6]), int(match[7]))
-            self._own(self.hosts[key], kind, key, number)
+            self._check_own(self.hosts[key], kind, key, number)
 
     def _read_stride(self, name: str, value: int, number: int) -> None:
         """Names have a few digits, and links that are spread are at least one."""
@@ -285,7 +285,7 @@ class _Reader:
                 "Delete the line of the one that is not deployed yet; the next build gives it a free number.",
             )
 
-    def _own(self, coordinate: tuple[int, ...], kind: str, key: str, number: int) -> None:
+    def _check_own(self, coordinate: tuple[int, ...], kind: str, key: str, number: int) -> None:
         """Two branches that both added something gave it the same coordinate."""
         owner = self.owners.setdefault(coordinate, key)
         if owner != key:

@@ -66,11 +66,11 @@ def assign_hosts(text: str, file: str, hosts: Sequence[str], tenant: str) -> str
         left = [host for host in own if host not in wanted]
         kept = [*left, *(host for host in wanted if host not in left)] if name == tenant else left
         if set(kept) != set(own):
-            changes |= _changed(name, each, kept)
+            changes |= _tenant_changes(name, each, kept)
     return edit_text(text, file, changes) if changes else text
 
 
-def _changed(name: str, tenant: Mapping[str, object], hosts: Sequence[str]) -> dict[KeyPath, object]:
+def _tenant_changes(name: str, tenant: Mapping[str, object], hosts: Sequence[str]) -> dict[KeyPath, object]:
     """Return the changes that give a tenant these hosts; without hosts and racks it leaves."""
     if hosts:
         return {(SECTION, name, "hosts"): fold_names(hosts)}

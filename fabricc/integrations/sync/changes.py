@@ -73,7 +73,7 @@ def compare(planned: Sequence[Record], found: Sequence[Found]) -> tuple[list[Cha
             if record.kind == "cable" and (
                 end := next((e for e in _ends(record.key) if e in occupied), None)
             ):
-                findings.append(_occupied(record, end))
+                findings.append(_occupied_finding(record, end))
                 continue
             made.append(Change(record.kind, record.key, record, None, {}))
             continue
@@ -90,7 +90,7 @@ def compare(planned: Sequence[Record], found: Sequence[Found]) -> tuple[list[Cha
     gone = [
         each for each in found if each.owned and each.kind in OWNED and (each.kind, each.key) not in wanted
     ]
-    made = [Change(each.kind, each.key, None, each, {}) for each in _reversed(gone)] + made
+    made = [Change(each.kind, each.key, None, each, {}) for each in _deletion_order(gone)] + made
     return made, findings
 
 
@@ -104,7 +104,7 @@ def _occupied_ends(found: Sequence[Found]) -> set[Key]:
     return {end for each in others for end in _ends(each.key)}
 
 
-def _occupied(record: Record, end: Key) -> Diagnostic:
+def _occupied_finding(record: Record, end: Key) -> Diagnostic:
     message = f"cable {' '.join(record.key)} is not there: another cable is in {' '.join(end)}"
     remedy = (
         "Remove the other cable, or correct the spec; sync deletes only cables with the tag of the cluster."
@@ -112,7 +112,7 @@ def _occupied(record: Record, end: Key) -> Diagnostic:
     return Diagnostic("FAB2152", Severity.WARNING, clip(message, _LONGEST), None, remedy)
 
 
-def _reversed(gone: Sequence[Found]) -> list[Found]:
+def _deletion_order(gone: Sequence[Found]) -> list[Found]:
     """Return objects to delete, those that refer to others first."""
     return sorted(gone, key=lambda each: -OWNED.index(each.kind))
 

@@ -105,7 +105,7 @@ class Client:
             with self._opener.open(request, timeout=_TIMEOUT_S) as answer:
                 text = answer.read(_LARGEST + 1)
         except urllib.error.HTTPError as error:
-            raise self._rejected(method, address, error) from None
+            raise self._status_finding(method, address, error) from None
         except (OSError, ValueError) as error:
             reason = clip(str(getattr(error, "reason", error)), _LONGEST)
             host = urlsplit(self._url).netloc
@@ -121,7 +121,7 @@ class Client:
                 "FAB2153", f"{address} answers no JSON: is {self._url} the right address?"
             ) from None
 
-    def _rejected(self, method: str, address: str, error: urllib.error.HTTPError) -> ServerError:
+    def _status_finding(self, method: str, address: str, error: urllib.error.HTTPError) -> ServerError:
         """Return the finding of a status that is no success."""
         with error:
             text = error.read(_LARGEST).decode("utf-8", "replace")

@@ -80,12 +80,12 @@ def cable_key(ends: Iterable[Key]) -> Key:
 
 
 def _all_records(fabrics: Sequence[Fabric], scope: Scope) -> Iterator[Record]:
-    yield _shared("tag", scope.tag)
-    yield _shared("custom_field", "asn")
-    yield _shared("location_type", "Site")
-    yield _shared("location", scope.location)
+    yield _make_shared("tag", scope.tag)
+    yield _make_shared("custom_field", "asn")
+    yield _make_shared("location_type", "Site")
+    yield _make_shared("location", scope.location)
     if scope.tenant:
-        yield _shared("tenant", scope.tenant)
+        yield _make_shared("tenant", scope.tenant)
     for fabric in fabrics:
         vrfs = yield from _segment_records(fabric)
         for name, pool in fabric.addresses.pools().items():
@@ -100,7 +100,7 @@ def _all_records(fabrics: Sequence[Fabric], scope: Scope) -> Iterator[Record]:
                 yield Record("cable", cable_key(ends), {}, {})
 
 
-def _shared(kind: str, name: str, **initial: Value) -> Record:
+def _make_shared(kind: str, name: str, **initial: Value) -> Record:
     return Record(kind, (name,), {}, initial)
 
 
@@ -113,7 +113,7 @@ def _segment_records(fabric: Fabric) -> Generator[Record, None, dict[str, str]]:
     vrfs: dict[str, str] = {}
     if fabric.evpn is not None:
         for vrf in fabric.evpn.vrfs:
-            yield _shared("tenant", vrf.name)
+            yield _make_shared("tenant", vrf.name)
             yield Record("vrf", (vrf.name,), {"tenant": vrf.name}, {})
         for segment in fabric.evpn.segments:
             for subnet in (segment.subnet4, segment.subnet6):
@@ -160,10 +160,10 @@ def _device(
     name: str, vendor: str, model: str, role: str, platform: str, asn: int | None, scope: Scope
 ) -> Iterator[Record]:
     maker = vendor or "generic"
-    yield _shared("manufacturer", maker)
-    yield _shared("device_type", model, manufacturer=maker)
-    yield _shared("role", role)
-    yield _shared("platform", platform)
+    yield _make_shared("manufacturer", maker)
+    yield _make_shared("device_type", model, manufacturer=maker)
+    yield _make_shared("role", role)
+    yield _make_shared("platform", platform)
     fields = {
         "device_type": model, "role": role, "location": scope.location, "platform": platform,
         "tenant": scope.tenant or None, "asn": asn,

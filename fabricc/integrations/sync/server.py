@@ -64,7 +64,7 @@ class Server:
                     if answer.get("id") in seen:
                         continue
                     seen.add(answer.get("id"))
-                    if (each := self._found(kind, answer, owners)) is not None:
+                    if (each := self._find_records(kind, answer, owners)) is not None:
                         found.append(each)
                         if each.owned:
                             owners.add((kind, each.key))
@@ -119,7 +119,9 @@ class Server:
         elif own:
             yield from _chunks(_SEARCHED.get(kind, "name"), [each.key[0] for each in own])
 
-    def _found(self, kind: str, answer: Mapping[str, Any], owners: set[tuple[str, Key]]) -> Found | None:
+    def _find_records(
+        self, kind: str, answer: Mapping[str, Any], owners: set[tuple[str, Key]]
+    ) -> Found | None:
         read = self._product.read(kind, answer, self._keys)
         if read is None or "id" not in answer:
             return None

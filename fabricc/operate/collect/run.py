@@ -90,7 +90,7 @@ class Claims:
         Raises:
             DeviceError: FAB9106, it has another target's name; FAB9107, it was collected under another one.
         """
-        if other := identity.named(self._names - {name}, name):
+        if other := identity.matching_name(self._names - {name}, name):
             message = f"{name}: another switch answers at its address: it is {other} ({identity.words})"
             raise DeviceError("FAB9106", message, LOOK)
         with self._turn:

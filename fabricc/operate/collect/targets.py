@@ -76,8 +76,8 @@ def _as_list(entries: object) -> list[object]:
 
 def _make_device(system: str, name: str, address: str, where: str) -> Device:
     nos, _, release = system.partition("-")
-    if nos not in back_ends.names():
-        known = f"Systems: {', '.join(back_ends.names())}."
+    if nos not in back_ends.list_names():
+        known = f"Systems: {', '.join(back_ends.list_names())}."
         raise DeviceError("FAB9521", f"{where!r}: there is no system {system!r}", known)
     if not _NAME.fullmatch(name) or not address:
         raise DeviceError("FAB9520", f"{where!r}: {name!r} is no name of a switch", _FORM)

@@ -128,7 +128,7 @@ class Access:
             self._named[name] = found
         return self._named[name]
 
-    def filled(self, text: str) -> str:
+    def fill_in(self, text: str) -> str:
         """Return a configuration with the values of its secrets, for the one call that loads it.
 
         Raises:

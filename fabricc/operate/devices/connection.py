@@ -60,9 +60,9 @@ class Connection:
         try:
             return getattr(self._driver, method)(*arguments, **named)
         except Exception as error:
-            raise self._failed(code, what, error) from None
+            raise self._failure(code, what, error) from None
 
-    def _failed(self, code: str, what: str, error: Exception) -> DeviceError:
+    def _failure(self, code: str, what: str, error: Exception) -> DeviceError:
         text = f"{self.name}: {what} failed: {reason_of(error, self._clean)}"
         late = _is_late(error)
         kind = RefusedLoginError if _refuses_login(error) else UnreachableError if late else DeviceError
@@ -117,7 +117,7 @@ class Connection:
         except Exception as error:
             if _is_refusal(error):
                 return {}
-            raise self._failed("FAB9105", "asking for the identity", error) from None
+            raise self._failure("FAB9105", "asking for the identity", error) from None
         return found
 
     def heard(self) -> tuple[tuple[str, str, str], ...]:
@@ -138,7 +138,7 @@ class Connection:
         except NotImplementedError:
             return False
         except Exception as error:
-            raise self._failed("FAB9105", "asking for a pending commit", error) from None
+            raise self._failure("FAB9105", "asking for a pending commit", error) from None
 
     def holds(self) -> list[Hold]:
         """Return the claims of sessions on the device; a driver that does not list them reports only a pending commit.
@@ -218,7 +218,7 @@ class Connection:
         except NotImplementedError:
             return None
         except Exception as error:
-            raise self._failed("FAB9105", method, error) from None
+            raise self._failure("FAB9105", method, error) from None
 
 
 def _is_late(error: Exception) -> bool:

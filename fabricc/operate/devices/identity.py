@@ -59,7 +59,7 @@ class Identity:
         parts += [f"serial number {shorten_word(self.serial)}"] if self.serial and not parts else []
         return ", ".join(parts) or "no name"
 
-    def named(self, others: Iterable[str], own: str) -> str:
+    def matching_name(self, others: Iterable[str], own: str) -> str:
         """Return the one among other names that is its hostname, "" for none and where its own fits too."""
         known = {_normalize_hostname(each): each for each in others}
         labels = [label for name in sorted(self.hostnames) for label in _hostname_forms(name)]

@@ -63,7 +63,7 @@ def address_versions(nos: str, files: Mapping[str, str]) -> frozenset[int]:
 
 def is_secret(nos: str, path: str) -> bool:
     """Return whether a fact is the value of a secret, which devices store in a form of their own."""
-    row = back_ends.vocabulary(nos).row(path)
+    row = back_ends.load_vocabulary(nos).row(path)
     return "secret" in row.tags if row.declared else path.endswith("/secret")
 
 
@@ -82,7 +82,7 @@ def find_differences(nos: str, running: Mapping[str, str], wanted: Mapping[str, 
 
 def _is_extra(nos: str, mismatch: Mismatch) -> bool:
     """Return whether a fact belongs to the device and is not planned, such as an account that a replace keeps."""
-    return mismatch.planned is None and "device" in back_ends.vocabulary(nos).row(mismatch.path).tags
+    return mismatch.planned is None and "device" in back_ends.load_vocabulary(nos).row(mismatch.path).tags
 
 
 def count_unread_lines(nos: str, files: Mapping[str, str]) -> Counter[str]:

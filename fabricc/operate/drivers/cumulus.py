@@ -127,7 +127,7 @@ class CumulusDriver(LinuxSession):
                 if isinstance(error, ConnectAuthError) or time.monotonic() > until:
                     raise
                 self._reconnect()
-        return self._parsed(text, f"the answer to `{shlex.join(command)}`")
+        return self._parse_json(text, f"the answer to `{shlex.join(command)}`")
 
     def _reconnect(self) -> None:
         time.sleep(_POLL_S)
@@ -149,7 +149,7 @@ class CumulusDriver(LinuxSession):
         except AnswerError as error:
             raise ConnectionException(f"{self.hostname}: {error}") from None
 
-    def _applied(self, revisions: Revisions) -> str:
+    def _applied_revision(self, revisions: Revisions) -> str:
         """Return the revision that is applied.
 
         Raises:
@@ -232,7 +232,7 @@ class CumulusDriver(LinuxSession):
             self._keep(FILE, text, failure)
             self._run("nv config detach || true")
             before = self._revisions()
-            self._base = self._applied(before)
+            self._base = self._applied_revision(before)
             output = self._nv(f"{verb} {self._folder}/{FILE}", failure)
             after = self._revisions()
             found = nvue_revisions.names_in(after, PENDING) - nvue_revisions.names_in(before, PENDING)
@@ -273,7 +273,7 @@ class CumulusDriver(LinuxSession):
         self._lock()
         revisions = self._revisions()
         self._waiting(revisions)
-        if (applied := self._applied(revisions)) != self._base:
+        if (applied := self._applied_revision(revisions)) != self._base:
             raise CommitError(
                 f"{self.hostname}: revision {applied} was applied by another session after this candidate was loaded; "
                 "compare again"
@@ -281,14 +281,14 @@ class CumulusDriver(LinuxSession):
         self._keep("before", f"{applied}\n", CommitError)
         self._keep("committed", f"{self._candidate}\n", CommitError)
         self._sign_commit()
-        saved = self._saved() if revert_in else ""
+        saved = self._save_config() if revert_in else ""
         words = "-y" + (f" --confirm {revert_in}s" if revert_in else "")
         words += f" -m {shlex.quote(message)}" if message else ""
         candidate, self._candidate = self._candidate, ""
         self._apply(words, candidate, frozenset({CONFIRM}) if revert_in else APPLIED)
         if not revert_in:
             self._nv("save", CommitError)
-        elif self._saved() != saved:
+        elif self._save_config() != saved:
             self.rollback()
             raise CommitError(
                 f"{self.hostname}: NVUE saved the commit before its confirmation, so it was undone; "
@@ -296,7 +296,7 @@ class CumulusDriver(LinuxSession):
             )
         self._unlock(FILE)
 
-    def _saved(self) -> str:
+    def _save_config(self) -> str:
         return self._document("nv config show -r startup -o yaml")
 
     def has_pending_commit(self) -> bool:
@@ -345,9 +345,9 @@ class CumulusDriver(LinuxSession):
         revisions = self._revisions()
         if waiting := self._waiting(revisions):
             self._settle("--confirm-no", waiting, SETTLED - {CONFIRM})
-        elif (applied := self._applied(revisions)) == self._kept("committed"):
+        elif (applied := self._applied_revision(revisions)) == self._kept("committed"):
             self._apply(f"{shlex.quote(before)} -y", before, APPLIED)
-            if (applied := self._applied(self._revisions())) != before:
+            if (applied := self._applied_revision(self._revisions())) != before:
                 raise CommitError(f"{self.hostname}: revision {applied} is still applied")
         elif applied != before:
             raise CommitError(

@@ -472,7 +472,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         finally:
             exchange.most_values = VALUES
 
-    def _asked(self, command: str, revision: int) -> Any:
+    def _try_command(self, command: str, revision: int) -> Any:
         """Return the JSON of a command in one revision; None when this device refuses the command."""
         asked = command if self.transport == "ssh" else {"cmd": command, "revision": revision}
         try:
@@ -487,7 +487,9 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         """
         with self._clean(CommandErrorException):
             if self._identity is None:
-                self._identity = _identity_of_answers(self._asked(_VERSION, 1), self._asked(_HOSTNAME, 1))
+                self._identity = _identity_of_answers(
+                    self._try_command(_VERSION, 1), self._try_command(_HOSTNAME, 1)
+                )
             return dict(self._identity)
 
     def get_lossless_counters(self) -> Counters:
@@ -499,7 +501,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         tally = Tally()
         with self._clean(CommandErrorException):
             for command, revision, read in eos_views.QUESTIONS:
-                if (answer := self._asked(command, revision)) is not None:
+                if (answer := self._try_command(command, revision)) is not None:
                     read(answer, tally)
             return tally.counters()
 
@@ -510,7 +512,9 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             NotImplementedError: the platform does not report them.
         """
         with self._clean(CommandErrorException):
-            answers = [(self._asked(command, revision), read) for command, revision, read in eos_views.HEALTH]
+            answers = [
+                (self._try_command(command, revision), read) for command, revision, read in eos_views.HEALTH
+            ]
             if all(answer is None for answer, _ in answers):
                 raise NotImplementedError("the platform states nothing of its health")
             return [alarm for answer, read in answers if answer is not None for alarm in read(answer)]

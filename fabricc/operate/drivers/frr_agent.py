@@ -69,7 +69,7 @@ def ran(words: list[str], limit_s: float = LIMIT_S) -> tuple[int, str, str]:
     return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
 
 
-def worked(words: list[str]) -> str:
+def run_checked(words: list[str]) -> str:
     """Return the standard output of a program that must succeed."""
     status, out, err = ran(words)
     if status:
@@ -78,7 +78,7 @@ def worked(words: list[str]) -> str:
     return out
 
 
-def started(pid: int) -> str | None:
+def process_start(pid: int) -> str | None:
     """Return the start of a process in clock ticks (proc(5), field 22) with the boot ID; None for no process."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
@@ -90,7 +90,7 @@ def started(pid: int) -> str | None:
 
 def here() -> dict[str, Any]:
     """Return this process by its number and start time, which `started` returns."""
-    return {"pid": os.getpid(), "started": started(os.getpid())}
+    return {"pid": os.getpid(), "started": process_start(os.getpid())}
 
 
 def reason(error: OSError) -> str:
@@ -171,7 +171,7 @@ def bfd_defaults(left: list[str]) -> list[str]:
     return commands
 
 
-def named(folder: str, name: str) -> None:
+def set_hostname(folder: str, name: str) -> None:
     """Set the hostname in FRR's daemons, because vtysh does not pass it on.
 
     Raises:
@@ -209,7 +209,7 @@ class Switch:
 
     def running(self) -> str:
         """Return the running configuration of FRR's daemons."""
-        text = worked(["vtysh", "-c", "show running-config"])
+        text = run_checked(["vtysh", "-c", "show running-config"])
         if not text.rstrip().endswith("\nend"):
             raise Refusal("failed", "the running configuration is cut off: it does not end with `end`")
         return text[max(0, text.find("frr version")) :]
@@ -217,7 +217,7 @@ class Switch:
     def reload(self, *words: str) -> str:
         """Run frr-reload.py, which FRR's own `reload` runs."""
         program = next((one for one in RELOADS if Path(one).exists()), RELOADS[0])
-        return worked(["python3", program, "--stdout", *words])
+        return run_checked(["python3", program, "--stdout", *words])
 
     def differences(self, wanted: Path) -> list[str]:
         """Return the changes that a configuration would make in the running FRR."""
@@ -233,10 +233,10 @@ class Switch:
         if left:
             if commands := bfd_defaults(left):
                 words = [word for one in commands for word in ("-c", one)]
-                worked(["vtysh", "-c", "configure terminal", *words])
+                run_checked(["vtysh", "-c", "configure terminal", *words])
             name = re.search(r"(?m)^hostname (\S+)$", wanted.read_text())
             if name and any(line[2:].startswith(("hostname ", "no hostname ")) for line in left):
-                named(SOCKETS, name[1])
+                set_hostname(SOCKETS, name[1])
             self.reload("--reload", str(wanted))
             left = self.differences(wanted)
         if left:
@@ -250,7 +250,7 @@ class Switch:
         """Activate a file that was replaced."""
         command = self.table[name]["activate"].replace("{path}", self.path(name))
         if command:
-            worked(["sh", "-c", command])
+            run_checked(["sh", "-c", command])
 
 
 class Box:
@@ -369,10 +369,10 @@ class Box:
     def recover(self) -> None:
         """Revert a commit whose process died: power loss, or a kill."""
         state = self.state()
-        if state["phase"] in BUSY and started(state["worker"]["pid"]) != state["worker"]["started"]:
+        if state["phase"] in BUSY and process_start(state["worker"]["pid"]) != state["worker"]["started"]:
             self.detach("reverting", "the process of the commit died", self.revert)
         guard = self.kept("guard")
-        if guard and started(guard["worker"]["pid"]) != guard["worker"]["started"]:
+        if guard and process_start(guard["worker"]["pid"]) != guard["worker"]["started"]:
             self.watch(guard)
 
     # Requests.
@@ -642,7 +642,7 @@ class Box:
             self.save(self.kept("backup")["files"])
             until = time.monotonic() + seconds
             self.enter("pending", deadline=until)
-            wish = self.wished(until)
+            wish = self.pending_request(until)
             if wish != "confirm":
                 self.enter("reverting", "asked for" if wish else f"not confirmed within {seconds} s")
                 self.revert()
@@ -657,7 +657,7 @@ class Box:
         for name, text in texts.items():
             put_back(self.switch.path(name), text)
 
-    def wished(self, until: float) -> str | None:
+    def pending_request(self, until: float) -> str | None:
         """Return the request before the deadline: `confirm` or `revert`; None when there is none."""
         while True:
             late = time.monotonic() >= until

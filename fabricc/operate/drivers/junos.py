@@ -226,7 +226,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
 
         annet's driver also detects commits of others by this name.
         """
-        answer = self._asked(lambda: self.device.rpc.get_commit_revision_information(detail=True))
+        answer = self._try_request(lambda: self.device.rpc.get_commit_revision_information(detail=True))
         return "" if answer is None else " ".join((answer.findtext("./revision") or "").split())
 
     def _running(self) -> str:
@@ -304,7 +304,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
     def get_identity(self) -> dict[str, str]:
         """Return hostname and serial number of the chassis, empty where not reported. Not part of NAPALM."""
         with self._clean(CommandErrorException):
-            answer = self._asked(lambda: self.device.rpc.get_system_information())
+            answer = self._try_request(lambda: self.device.rpc.get_system_information())
             return junos_views.read_identity(answer)
 
     def get_lossless_counters(self) -> Counters:
@@ -319,13 +319,13 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         rpc = self.device.rpc
         with self._clean(CommandErrorException):
             asked = {"interface_name": junos_views.PORTS, "extensive": True}
-            junos_views.read_pfc(self._asked(lambda: rpc.get_interface_information(**asked)), tally)
-            queues = self._asked(lambda: self.cli([junos_views.QUEUES])[junos_views.QUEUES])
+            junos_views.read_pfc(self._try_request(lambda: rpc.get_interface_information(**asked)), tally)
+            queues = self._try_request(lambda: self.cli([junos_views.QUEUES])[junos_views.QUEUES])
             junos_views.read_queues(str(queues), tally)
             return tally.counters()
 
     @staticmethod
-    def _asked(ask: Callable[[], Any]) -> Any:
+    def _try_request(ask: Callable[[], Any]) -> Any:
         """Return an answer; None when this device refuses the request."""
         try:
             return ask()

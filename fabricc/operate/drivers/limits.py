@@ -75,7 +75,7 @@ def bound_connection(connection: http.client.HTTPConnection) -> Callable[[], Non
     """Bound the answers of a connection that is not open yet, and give what cuts it off, in its TLS handshake too."""
     twins: list[socket.socket] = []
 
-    def connected(*arguments: Any, **named: Any) -> socket.socket:
+    def connect_bounded(*arguments: Any, **named: Any) -> socket.socket:
         # The twin reaches the connection also while TLS holds the socket itself.
         plain = socket.create_connection(*arguments, **named)
         while twins:
@@ -88,7 +88,7 @@ def bound_connection(connection: http.client.HTTPConnection) -> Callable[[], Non
             twin.shutdown(socket.SHUT_RDWR)
 
     connection.response_class = BoundedResponse
-    connection._create_connection = connected  # type: ignore[attr-defined]
+    connection._create_connection = connect_bounded  # type: ignore[attr-defined]
     return cut
 
 

@@ -88,9 +88,9 @@ class LinuxDriver(Checking):
     def _json(self, *commands: Sequence[str]) -> list[Any]:
         answers = zip(commands, self._outputs(*commands), strict=True)
         most = ROUTE_VALUES if any("route" in " ".join(words) for words in commands) else VALUES
-        return [self._parsed(text.strip() or "{}", _name_answer(words), most) for words, text in answers]
+        return [self._parse_json(text.strip() or "{}", _name_answer(words), most) for words, text in answers]
 
-    def _parsed(self, text: str, what: str, most: int = VALUES) -> Any:
+    def _parse_json(self, text: str, what: str, most: int = VALUES) -> Any:
         """Return the values of a program's JSON.
 
         Raises:

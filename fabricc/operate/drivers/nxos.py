@@ -359,13 +359,13 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             if new and new.status:
                 if new.succeeded:
                     return
-                raise self._failed(request.text, new.status)
+                raise self._failed_commit(request.text, new.status)
             if answered and not request.error and new is None:
                 if reports_outcome(request.text, outcome):
                     return
-                raise self._failed(request.text)
+                raise self._failed_commit(request.text)
             if isinstance(request.error, NXAPICommandError):
-                raise self._failed(str(request.error))
+                raise self._failed_commit(str(request.error))
             if request.error and new is None:
                 quiet = quiet + 1 if is_idle(status) else 0
                 if quiet >= _QUIET_POLLS and not differs(self._running, self._show(CommitError, _RUNNING)[0]):
@@ -377,7 +377,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
                 text = f"{self.hostname}: no outcome of `{command.split()[0]}` in {self._commit_timeout:g} s"
                 raise CommandTimeoutException(text)
 
-    def _failed(self, said: str, status: str = "") -> CommitError:
+    def _failed_commit(self, said: str, status: str = "") -> CommitError:
         text = excerpt(said.strip(), self.password, longest=500, end=True)
         told = f"its log reports {status!r}: {text}" if status else text
         return CommitError(f"{self.hostname}: {told or 'no outcome is reported'}")
@@ -522,7 +522,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         with self._clean(CommandErrorException):
             return nxos_views.ecmp_widths(*(self._send_command(command) for command in nxos_views.ROUTES))
 
-    def _asked(self, command: str) -> Any:
+    def _try_command(self, command: str) -> Any:
         """Return the JSON of a command; None when this device refuses it or the answer is empty."""
         try:
             return self._send_command(command) or None
@@ -532,8 +532,8 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
     def get_identity(self) -> dict[str, str]:
         """Return hostname and serial number of the chassis, empty where not reported. Not part of NAPALM."""
         with self._clean(CommandErrorException):
-            name = self._asked(nxos_views.HOSTNAME) or {}
-            serial = nxos_views.chassis_serial(self._asked(nxos_views.INVENTORY) or {})
+            name = self._try_command(nxos_views.HOSTNAME) or {}
+            serial = nxos_views.chassis_serial(self._try_command(nxos_views.INVENTORY) or {})
             return {"hostname": str(name.get("hostname") or ""), "serial_number": serial}
 
     def get_lossless_counters(self) -> Counters:
@@ -545,7 +545,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         tally, classes = Tally(), nxos_views.Classes(canonical_interface_name)
         with self._clean(CommandErrorException):
             for command, read in nxos_views.QUESTIONS:
-                if (answer := self._asked(command)) is not None:
+                if (answer := self._try_command(command)) is not None:
                     read(answer, classes, tally)
             return tally.counters()
 
@@ -556,6 +556,6 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             NotImplementedError: the platform does not report them.
         """
         with self._clean(CommandErrorException):
-            if (answer := self._asked(nxos_views.HEALTH)) is None:
+            if (answer := self._try_command(nxos_views.HEALTH)) is None:
                 raise NotImplementedError("the platform states nothing of its health")
             return nxos_views.read_alarms(answer)

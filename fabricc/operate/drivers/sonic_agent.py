@@ -96,7 +96,7 @@ def write(path: Path, text: str) -> None:
 
 def digest(tables: Tables) -> str:
     """Return a number for the tables that nobody but operators and fabricc changes."""
-    text = json.dumps(sonic_tables.compared(tables), sort_keys=True)
+    text = json.dumps(sonic_tables.comparable_tables(tables), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -201,9 +201,11 @@ def replace(folder: Path, target: Tables) -> None:
         write(folder / "step.json", json.dumps(lost))
         run("config", "load", "-y", str(folder / "step.json"))
         running = read_running()
-    if sonic_tables.compared(running) != sonic_tables.compared(target):
+    if sonic_tables.comparable_tables(running) != sonic_tables.comparable_tables(target):
         name, key = next(
-            sonic_tables.changed_rows(sonic_tables.compared(running), sonic_tables.compared(target))
+            sonic_tables.changed_rows(
+                sonic_tables.comparable_tables(running), sonic_tables.comparable_tables(target)
+            )
         )
         raise SwitchError(f"CONFIG_DB is not as wanted after the replacement: {name}|{key}")
 

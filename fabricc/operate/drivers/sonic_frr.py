@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fabricc.operate.drivers.frr_agent import Refusal, Switch, worked
+    from fabricc.operate.drivers.frr_agent import Refusal, Switch, run_checked
 else:
-    from frr_agent import Refusal, Switch, worked
+    from frr_agent import Refusal, Switch, run_checked
 
 RELOAD = ("docker", "exec", "bgp", "python3", "/usr/lib/frr/frr-reload.py", "--stdout")
 
@@ -23,7 +23,7 @@ class Container(Switch):
 
     def reload(self, *words: str) -> str:
         """Run the container's frr-reload.py."""
-        return worked([*RELOAD, *words])
+        return run_checked([*RELOAD, *words])
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def bound_packets(transport: paramiko.Transport) -> None:
     )  # paramiko's part of a line before the first packet
     left = GREETING_BYTES
 
-    def bounded(size: int, check_rekey: bool = False) -> bytes:
+    def read_bounded(size: int, check_rekey: bool = False) -> bytes:
         if size > PACKET_BYTES:
             raise paramiko.SSHException(f"a packet has {size:,} bytes, more than any")
         return read(size, check_rekey)
@@ -51,7 +51,7 @@ def bound_packets(transport: paramiko.Transport) -> None:
             raise paramiko.SSHException(f"no SSH version in {GREETING_BYTES:,} bytes")
         return part
 
-    packets.read_all = bounded
+    packets.read_all = read_bounded
     packets._read_timeout = bounded_text
 
 
@@ -64,9 +64,9 @@ def bound_channel(channel: paramiko.Channel) -> None:
 def _bound_stream(stream: Any) -> None:
     feed: Callable[[bytes], None] = stream.feed
 
-    def bounded(part: bytes) -> None:
+    def check_part(part: bytes) -> None:
         if len(stream) + len(part) > BUFFERED_BYTES:
             raise paramiko.SSHException("the device sends more than the window that it was granted")
         feed(part)
 
-    stream.feed = bounded
+    stream.feed = check_part

@@ -75,7 +75,7 @@ def write_login_files(lab: Lab, node: Node) -> None:
         if name in node.files and not path.startswith("/etc/frr/"):
             place = root / path.lstrip("/")
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(lab.filled(node.files[name]))
+            place.write_text(lab.fill_in(node.files[name]))
     doors = root / _PLACE
     _generate_key(doors / "host")
     shutil.copy(folder / f"{_KEY}.pub", doors / "authorized_keys")

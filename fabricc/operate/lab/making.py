@@ -157,7 +157,7 @@ def _write_box(lab: Lab, node: Node) -> None:
     (places / "etc/hosts").write_text(f"127.0.0.1 localhost\n127.0.1.1 {node.name}\n")
     (places / "etc/fabricc-lab/daemons").write_text(_startup_lines(node))
     files = {
-        "frr.conf": lab.filled(node.files["frr.conf"]),
+        "frr.conf": lab.fill_in(node.files["frr.conf"]),
         "daemons": node.files["daemons"],
         "vtysh.conf": "service integrated-vtysh-config\n",
         "overlay.conf": "".join(f"{line}\n" for line in lab.record.overlay),

@@ -70,7 +70,7 @@ class Lab:
         """
         return Path(f"/proc/{self._alive(switch)}/root")
 
-    def filled(self, text: str) -> str:
+    def fill_in(self, text: str) -> str:
         """Return a text with the lab's values in place of references to secrets; as it is where nobody logs in."""
         places = {name: self.folder / SECRETS / name for name in REFERENCE.findall(text)}
         known = {name: place.read_text() for name, place in places.items() if place.exists()}
@@ -175,7 +175,7 @@ class Lab:
         return [line.rstrip() for line in told.splitlines() if line.strip(" =")]
 
     def _reload(self, switch: str, configuration: str, *words: str, trouble: str) -> str:
-        text = with_overlay(self.filled(configuration), self.record.overlay)
+        text = with_overlay(self.fill_in(configuration), self.record.overlay)
         ran = self.run(switch, ["sh", "-c", _COMPARE, "sh", RELOAD, *words], text=text)
         if ran.returncode:
             said = (ran.stdout + ran.stderr).strip().splitlines()[-1:]

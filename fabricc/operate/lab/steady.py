@@ -57,11 +57,11 @@ class Network:
         """Predict the state of the network while some link ends are down."""
         return predict_network(self.switches, down, outside.outside_answers(self.fabric))
 
-    def miswired(self) -> frozenset[End]:
+    def miswired_ports(self) -> frozenset[End]:
         """Return the ports whose cable leads elsewhere than planned."""
-        return frozenset(ends_of_cables(self.unplugged()))
+        return frozenset(ends_of_cables(self.unplugged_cables()))
 
-    def unplugged(self) -> set[Cable]:
+    def unplugged_cables(self) -> set[Cable]:
         """Return cables of the plan that are not where they are to be."""
         return {*cable_ends(self.fabric.cables())} - {*self.lab.record.cables}
 

@@ -70,7 +70,7 @@ def try_out(lab: Lab, network: Network, *, quick: bool = False, progress: Progre
     ]
     steps = len(wanted) + (1 if quick else 2)
     tell = progress or (lambda *_: None)
-    settled = observe.wait_until_settled(lab, network.predict(network.miswired()), SETTLE_S)
+    settled = observe.wait_until_settled(lab, network.predict(network.miswired_ports()), SETTLE_S)
     trial.settles(STEADY, settled, SETTLE_S)
     compare_steady(network, trial, quick=quick)
     tell("trial", 1, steps)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.review.report.capacity import evenly
+from fabricc.review.report.capacity import evenly_hashed
 from fabricc.review.report.losses import Hit, at_nics
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def worst_next(wiring: Wiring, out: Outage) -> NextFailure:
     for lower in wiring.up:
         counts, of = wiring.count_active_links(lower, out), len(wiring.up[lower])
         for upper in counts:
-            share = Fraction(evenly([links for each, links in counts.items() if each != upper]), of)
+            share = Fraction(evenly_hashed([links for each, links in counts.items() if each != upper]), of)
             if share < narrowest[2]:
                 narrowest = upper, lower, share
     return NextFailure(worst[0], worst[1], *narrowest)

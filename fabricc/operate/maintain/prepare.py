@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.jobs.maintenance import kubernetes_commands, slurm_commands
-from fabricc.back.jobs.roster import roster
+from fabricc.back.jobs.roster import list_hosts
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import dataclass
 from fabricc.operate.maintain import down as downs
@@ -15,7 +15,7 @@ from fabricc.operate.maintain import specs
 from fabricc.operate.maintain.plan import assess_network, check_network
 from fabricc.operate.maintain.wiring import Outage, Wiring
 from fabricc.review.diff.networks import spec_side
-from fabricc.review.diff.run import Context, review
+from fabricc.review.diff.run import Context, compare_sides
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -147,7 +147,7 @@ def _find_affected_jobs(
     stops = {each.name for network in networks for each in network.touched if each.stops}
     jobs: list[Job] = []
     rank = 0
-    for host in roster(compiled.fabric, lambda at: at).hosts:
+    for host in list_hosts(compiled.fabric, lambda at: at).hosts:
         if host.name in touched:
             jobs.append(Job(host.name, host.unit, rank, host.gpus))
         rank += host.gpus
@@ -185,7 +185,7 @@ def _review_specs(
             DRAIN: (spec_side("as it is", compiled), spec_side(DRAIN, drain, compiled)),
             UNDRAIN: (spec_side(DRAIN, drain), spec_side(UNDRAIN, undrain, drain)),
         }
-        reviews = {name: review(base, head, Context()) for name, (base, head) in sides.items()}
+        reviews = {name: compare_sides(base, head, Context()) for name, (base, head) in sides.items()}
         if wish.write is None:
             return reviews, ()
         for number, each in enumerate((drain, undrain)):

@@ -13,7 +13,7 @@ from fabricc.fabric import links
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
-from fabricc.review.report.capacity import evenly
+from fabricc.review.report.capacity import evenly_hashed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -207,7 +207,7 @@ class Wiring:
     def share(self, lower: str, out: Outage) -> Share:
         """Return the remaining part of a switch's uplinks."""
         found = self.count_active_links(lower, out)
-        return Share(found.total(), len(self.up[lower]), evenly(list(found.values())))
+        return Share(found.total(), len(self.up[lower]), evenly_hashed(list(found.values())))
 
     def resource(self, lower: str) -> str:
         """Return the part of the fabric to which the uplinks of a switch belong."""

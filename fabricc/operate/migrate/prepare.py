@@ -17,7 +17,7 @@ from fabricc.operate.push.origin import compute_state
 from fabricc.operate.push.sequence import FILE, Place
 from fabricc.operate.push.sequence import format_place as written_place
 from fabricc.review.diff.networks import spec_side
-from fabricc.review.diff.run import Context, review
+from fabricc.review.diff.run import Context, compare_sides
 from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def prepare_migration(
             except FindingsError as error:
                 raise _wrap_step_error(step, error) from error
             found = spec_side(step.name, after, before)
-            told = review(side, found, Context())
+            told = compare_sides(side, found, Context())
             if write is not None:
                 _write_place(after, step, before, way[number - 2] if number > 1 else None)
             spec, moved = after.path if write else None, plan_moves(before.fabric, after.fabric, keep)
@@ -100,7 +100,7 @@ def prepare_migration(
             stages.append(Stage(number, step, told, spec, moved, waves))
             before, side = after, spec_side(step.name, after)
         progress("steps", len(way), len(way))
-        at_once = review(spec_side("as it is", old), spec_side(WANTED, new, old), Context())
+        at_once = compare_sides(spec_side("as it is", old), spec_side(WANTED, new, old), Context())
     return Migration(old.fabric.cluster, tuple(stages), at_once)
 
 

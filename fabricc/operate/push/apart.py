@@ -49,7 +49,7 @@ class SecretStore:
             base.execute("DELETE FROM apart WHERE run=? AND name=?", (run, name))
             base.executemany("INSERT INTO apart VALUES (?, ?, ?, ?)", rows)
 
-    def filled(self, run: int, name: str, text: str) -> str:
+    def fill_in(self, run: int, name: str, text: str) -> str:
         """A stored configuration with its secrets; marks stay where they are gone."""
         if MARK not in text:
             return text

@@ -10,7 +10,7 @@ from fabricc.base.values import dataclass
 from fabricc.operate.devices import running
 from fabricc.review.diff.application import application_impact, application_words
 from fabricc.review.diff.compare import compare_views
-from fabricc.review.diff.impact import verdict
+from fabricc.review.diff.impact import judge_statement
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.trees import sessions_of
 from fabricc.review.diff.view import DeviceView, identity_facts, numbered_ports
@@ -85,7 +85,7 @@ def assess_effect(
         for facts in (old, new)
     )
     found = compare_views(base, head)
-    application = back_ends.application(device.nos, before, after)
+    application = back_ends.plan_application(device.nos, before, after)
     if found is None and application is None:
         return Effect(platform, Impact.NONE)
     stated = found.impact if found else Impact.NONE
@@ -124,7 +124,7 @@ def _make_view(
 
 def _find_reason(statements: Iterable[Statement], nos: str, impact: Impact) -> str:
     for statement in statements:
-        found = verdict(statement.subject, statement.direction or statement.op, nos)
+        found = judge_statement(statement.subject, statement.direction or statement.op, nos)
         if found.impact is impact:
             return f"{statement.subject}: {found.why}"
     return ""

@@ -226,7 +226,7 @@ class Journal(JournalFile):
         stood = self._state(run, (name, state, intent, detail, wave))
         try:
             measured = json.loads(baseline)
-            was, wanted = (self._apart.filled(run, name, _decompress_text(each)) for each in (before, after))
+            was, wanted = (self._apart.fill_in(run, name, _decompress_text(each)) for each in (before, after))
             if not isinstance(measured, dict):
                 raise ValueError("what was measured is no mapping")
         except (ValueError, TypeError, RecursionError, zlib.error) as error:
@@ -280,9 +280,9 @@ class Journal(JournalFile):
 
     def known(self, device: Device) -> str:
         """What a switch ran when a run last knew, under its name or its former one; "" when none does."""
-        return self._known(device.name) or (self._known(device.former) if device.former else "")
+        return self._known_state(device.name) or (self._known_state(device.former) if device.former else "")
 
-    def _known(self, name: str) -> str:
+    def _known_state(self, name: str) -> str:
         query = (
             "SELECT run, state, before, after FROM device WHERE name=? AND before IS NOT NULL "
             "AND state != 'planned' ORDER BY run DESC LIMIT 1"
@@ -291,7 +291,7 @@ class Journal(JournalFile):
             for run, state, before, after in self.rows(query, name):
                 if state in (*NEW, State.UNCHANGED, State.ROLLED_BACK):
                     runs = before if state == State.ROLLED_BACK else after
-                    return self._apart.filled(run, name, _decompress_text(runs))
+                    return self._apart.fill_in(run, name, _decompress_text(runs))
         except (ValueError, TypeError, zlib.error) as error:
             raise self.make_damage_error(f"{name}: {error}") from None
         return ""

@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.doors import served
+from fabricc.back.nos.doors import serves_transport
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import dataclass
 from fabricc.fabric.logins import KEY, PASSWORD, Keeping, Login, Verdict, judge_login
@@ -90,7 +90,7 @@ def _find_obstacle(device: Device, stated: DeviceLogin, facts: Facts) -> str:
     nos = device.nos
     if stated.driver in ("", drivers.DRIVERS[nos]):
         transport = drivers.choose_transport(nos, stated.options)
-        if not served(nos, facts, transport):
+        if not serves_transport(nos, facts, transport):
             return f"it serves nothing over {transport}, which the driver speaks"
         ports = drivers.DOORS[nos].get(transport, ())
         if stated.port is not None and not stated.address and stated.port not in ports:

@@ -184,7 +184,7 @@ class Reach:
 
     def _candidate(self, switch: Connection, files: Mapping[str, str]) -> str:
         self.require_identity(switch, {})
-        text = self.access.filled(running.pack_files(files))
+        text = self.access.fill_in(running.pack_files(files))
         switch.call("FAB9114", "loading the candidate", "load_replace_candidate", config=text)
         diff = str(switch.call("FAB9114", "comparing the candidate", "compare_config"))
         if len(diff) > _LARGEST_DIFF:

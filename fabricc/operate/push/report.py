@@ -119,7 +119,7 @@ def trials_json(found: Trials, digest: str, exit_status: int) -> Rendered:
 
 def mask_diff(diff: str) -> str:
     """Mask the secrets in a diff."""
-    return "\n".join(redact.masked(line) for line in diff.splitlines())
+    return "\n".join(redact.mask_secrets(line) for line in diff.splitlines())
 
 
 def format_outcome(found: Outcome) -> str:

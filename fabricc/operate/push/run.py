@@ -116,7 +116,7 @@ class Push:
     ) -> tuple[dict[str, R], dict[str, DeviceError]]:
         """The act on every switch: what it returned, and what it failed with; none begins after Ctrl-C."""
 
-        def guarded(name: str) -> tuple[R | None, DeviceError | None]:
+        def run_guarded(name: str) -> tuple[R | None, DeviceError | None]:
             try:
                 if self._stopped and not always:
                     raise DeviceError("FAB9118", f"{name}: interrupted before {what}")
@@ -126,7 +126,7 @@ class Push:
 
         progress = partial(self.teller.progress, what)
         parallel = self.executor.options.parallel
-        found = for_each(names, guarded, parallel, progress, patience_s=patience_s)
+        found = for_each(names, run_guarded, parallel, progress, patience_s=patience_s)
         good = {name: value for name, (value, error) in found.items() if error is None}
         bad = {name: error for name, (_, error) in found.items() if error is not None}
         return good, bad  # type: ignore[return-value]

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back import nos as back_ends
-from fabricc.back.nos.printing import printer
+from fabricc.back.nos.printing import find_printer
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
 from fabricc.compiler import accepted
@@ -176,7 +176,7 @@ def try_canaries(setting: Setting) -> Trials:
 def _try_candidate(setting: Setting, name: str) -> tuple[Refused, ...]:
     device, access = setting.source.devices[name], setting.access
     files = setting.source.files(name)
-    text = access.filled(running.pack_files(files))
+    text = access.fill_in(running.pack_files(files))
     with open_connection(device, access, f"fabricc-try-{new_session()}") as switch:
         found = identify_device(setting.source.roster, name, switch, read_files(switch, files), files)
         if found.wrong:
@@ -233,7 +233,7 @@ def _describe_source(source: BuiltTree, trial: Trial, refusal: Refused, line: st
         and (refusal.file, refusal.line) in overlay_lines(switch, source.files(trial.canary))[1]
     ):
         return f"your own, from an overlay ({', '.join(overlay.name for overlay in switch.overlays)})"
-    return f"printed by {printer(trial.kind.nos, refusal.file, line)}"
+    return f"printed by {find_printer(trial.kind.nos, refusal.file, line)}"
 
 
 def _make_finding(

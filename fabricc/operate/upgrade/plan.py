@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import nos as back_ends
-from fabricc.back.nos.between import Feature, ImageStep, features, image_step, one_way
+from fabricc.back.nos.between import Feature, ImageStep, changed_features, image_step, one_way
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.order import group_pairs
@@ -21,7 +21,7 @@ from fabricc.operate.push.plant import build_capacity_model
 from fabricc.operate.push.run import plan_waves
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.networks import spec_side
-from fabricc.review.diff.run import Context, review
+from fabricc.review.diff.run import Context, compare_sides
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -51,8 +51,8 @@ class Release(NamedTuple):
             FindingsError: FAB9420, there is no such system, or it has no such release.
         """
         nos, _, release = text.rpartition("-")
-        if nos not in back_ends.names():
-            known = ", ".join(back_ends.names())
+        if nos not in back_ends.list_names():
+            known = ", ".join(back_ends.list_names())
             raise FindingsError("FAB9420", f"{text!r} names no system and release", f"Systems: {known}.")
         if release not in (known_releases := back_ends.load(nos).releases):
             remedy = f"Known: {', '.join(known_releases)}."
@@ -152,7 +152,7 @@ def prepare_upgrade(
             message = f"the spec does not take the release where it stands: {join_words(wrong, 4)}"
             raise FindingsError("FAB9423", message, f"Write it by hand: {told}.")
         sides = spec_side(BEFORE, compiled), spec_side(AFTER, after, compiled)
-        found = review(*sides, Context())
+        found = compare_sides(*sides, Context())
         files: tuple[Path, ...] = ()
         if wish.write is not None:
             progress("proving", 0, 1)
@@ -263,7 +263,9 @@ def _compare_features(
     for taker in takers:
         kinds.setdefault((taker.network, taker.tier, taker.model, taker.release), taker)
     for taker in kinds.values():
-        yield from features(*(_find_switch(side[taker.network].fabric, taker.name) for side in (parts, ways)))
+        yield from changed_features(
+            *(_find_switch(side[taker.network].fabric, taker.name) for side in (parts, ways))
+        )
 
 
 def _collect_gaps(parts: Mapping[str, Compiled], names: set[str]) -> dict[tuple[str, str], Gap]:

@@ -16,8 +16,8 @@ from fabricc.base.values import replace
 from fabricc.front.spec.document import format_path
 from fabricc.operate.push.images import Wanted
 from fabricc.operate.push.run import describe_kept_share, format_percent
-from fabricc.review.diff.phrases import phrases
-from fabricc.review.diff.wording import title
+from fabricc.review.diff.phrases import theme_phrases
+from fabricc.review.diff.wording import group_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,8 +84,8 @@ def _render_configurations(found: Upgrade) -> Iterator[Line]:
     if not found.review.groups:
         yield Line("  every file stays as it is")
     for cause, group in group_by_cause(found):
-        yield Line(f"  {cause or 'the release'}: {title(group)}")
-        for phrase in phrases(group):
+        yield Line(f"  {cause or 'the release'}: {group_title(group)}")
+        for phrase in theme_phrases(group):
             yield Line(f"    {phrase.theme}: {phrase.text}")
         if not cause:
             for file in group.files:
@@ -148,7 +148,7 @@ def as_json(found: Upgrade, spec: str) -> Rendered:
                 "cause": cause,
                 "devices": list(group.devices),
                 "impact": group.impact.label,
-                "statements": [phrase.text for phrase in phrases(group)],
+                "statements": [phrase.text for phrase in theme_phrases(group)],
                 "files": [
                     {"path": file.path, "added": file.added, "removed": file.removed} for file in group.files
                 ],

@@ -10,7 +10,7 @@ from fabricc.back.hosts.gpus import GPUS
 from fabricc.back.hosts.nccl import FILES
 from fabricc.back.hosts.services import MODULES, RDMA_MODULES
 from fabricc.back.infiniband import host_files, system_files
-from fabricc.back.reading.tree import find
+from fabricc.back.reading.tree import find_node
 from fabricc.back.reading.yaml_lines import yaml_tree
 from fabricc.base.documents.document import clip
 from fabricc.proof import Finding
@@ -34,22 +34,22 @@ def prove_host(
 ) -> Iterator[Finding]:
     """FAB6310 for everything in a host's files that is not as planned; `tenants`: the host's partitions by name."""
     file = next((path for path in FILES if path in files), host_files.NCCL)
-    nccl = dict(line.split("=", 1) for line in _words(files.get(file, "")))
+    nccl = dict(line.split("=", 1) for line in _split_words(files.get(file, "")))
     level = str(host_files.rdma_class(ib.classes).sl)
     devices = f"={host_files.rdma_ports(host)}"
     for key, wanted in (("NCCL_IB_HCA", devices), ("NCCL_IB_SL", level)):
         if nccl.get(key) != wanted:
             yield Finding("FAB6310", f"{key} is {nccl.get(key)}, planned is {wanted}", file)
-    yield from _system(ib, host, files, tenants)
+    yield from _check_system(ib, host, files, tenants)
     named = set(_RENAME.findall(files.get(host_files.RULES, "")))
     wanted_names = {port.rdma for port in host.ports if port.real_guid or port.pci}
     if named != wanted_names:
         yield Finding("FAB6310", "RDMA devices are not named as planned", host_files.RULES)
     if ib.ipoib is not None:
-        yield from _ipoib(ib.ipoib, host, files, tenants)
+        yield from _check_ipoib(ib.ipoib, host, files, tenants)
 
 
-def _system(
+def _check_system(
     ib: InfinibandFabric, host: Host, files: Mapping[str, str], tenants: Sequence[Partition]
 ) -> Iterator[Finding]:
     """Report limits, modules and adapters that differ from the plan, and edited fixed texts."""
@@ -69,11 +69,11 @@ def _system(
             yield Finding("FAB6310", "the text is not the one that fabricc writes for this host", path)
 
 
-def _ipoib(
+def _check_ipoib(
     ipoib: IpoibPlan, host: Host, files: Mapping[str, str], tenants: Sequence[Partition]
 ) -> Iterator[Finding]:
     try:
-        found = dict(_interfaces(files))
+        found = dict(_read_interfaces(files))
     except (
         configparser.Error,
         KeyError,
@@ -85,7 +85,7 @@ def _ipoib(
     for port in host.ports:
         name, pkey = port.name, None
         if tenants:
-            name, pkey = host_files.child(port, tenants[0]), tenants[0].pkey | 0x8000
+            name, pkey = host_files.child_interface(port, tenants[0]), tenants[0].pkey | 0x8000
             if found.get(port.name, (None,))[0] is not None:
                 message = (
                     f"{port.name} has an address in the default partition, of which it is a limited member"
@@ -96,13 +96,13 @@ def _ipoib(
             yield Finding("FAB6310", f"{name} is not configured as planned: {found.get(name)}", "")
 
 
-def _interfaces(files: Mapping[str, str]) -> Iterator[tuple[str, Interface]]:
+def _read_interfaces(files: Mapping[str, str]) -> Iterator[tuple[str, Interface]]:
     """Yield every interface with its settings from netplan, keyfiles or files of networkd."""
     if host_files.NETPLAN in files:
-        yield from _netplan(files[host_files.NETPLAN])
+        yield from _read_netplan(files[host_files.NETPLAN])
     for path, text in files.items():
         if path.startswith(f"{host_files.CONNECTIONS}/"):
-            entry = _sections(text)
+            entry = _parse_sections(text)
             ib = entry["infiniband"]
             pkey = ib.get("p-key")
             yield (
@@ -114,14 +114,14 @@ def _interfaces(files: Mapping[str, str]) -> Iterator[tuple[str, Interface]]:
                     int(pkey) if pkey else None,
                 ),
             )
-    yield from _networkd({p: t for p, t in files.items() if p.startswith(f"{host_files.NETWORKD}/")})
+    yield from _read_networkd({p: t for p, t in files.items() if p.startswith(f"{host_files.NETWORKD}/")})
 
 
-def _netplan(text: str) -> Iterator[tuple[str, Interface]]:
+def _read_netplan(text: str) -> Iterator[tuple[str, Interface]]:
     tree = yaml_tree(text)
     for line, _ in tree.faults:
         raise ValueError(f"line {line} of the netplan file")
-    ports = find(tree.nodes, "network", "ethernets")
+    ports = find_node(tree.nodes, "network", "ethernets")
     for port in (ports.children or ()) if ports else ():
         said = {
             node.key[0]: words[-1]
@@ -133,11 +133,11 @@ def _netplan(text: str) -> Iterator[tuple[str, Interface]]:
         yield " ".join(port.key), (said.get("addresses"), mode, mtu, None)
 
 
-def _networkd(files: Mapping[str, str]) -> Iterator[tuple[str, Interface]]:
+def _read_networkd(files: Mapping[str, str]) -> Iterator[tuple[str, Interface]]:
     keys: dict[str, tuple[str, int]] = {}
     networks: dict[str, configparser.ConfigParser] = {}
     for path, text in files.items():
-        entry = _sections(text)
+        entry = _parse_sections(text)
         if path.endswith(".netdev"):
             keys[entry["NetDev"]["Name"]] = (
                 entry["IPoIB"]["Mode"],
@@ -158,12 +158,12 @@ def _partition_key(text: str) -> int:
     return int(text, 16)
 
 
-def _sections(text: str) -> configparser.ConfigParser:
+def _parse_sections(text: str) -> configparser.ConfigParser:
     parser = configparser.ConfigParser(strict=False, interpolation=None)
     parser.optionxform = str  # type: ignore[assignment,method-assign]
     parser.read_string(text)
     return parser
 
 
-def _words(text: str) -> Iterator[str]:
+def _split_words(text: str) -> Iterator[str]:
     return (line for line in text.splitlines() if "=" in line and not line.startswith("#"))

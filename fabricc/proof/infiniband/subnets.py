@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 _ENGINES = {"ftree", "updn", "minhop"}
 
 
-def prove(subnet: Subnet, files: Mapping[str, str]) -> Iterator[Finding]:
+def prove_subnet(subnet: Subnet, files: Mapping[str, str]) -> Iterator[Finding]:
     """Yield every problem in the files of a subnet; nothing when they are proved."""
     read = read_subnet(files)
     for odd in read.odd:
         yield Finding("FAB6301", odd.text, odd.file, odd.line)
     yield from _as_planned(subnet, read)
-    yield from cables(read.topology)
-    yield from _lids(read)
-    yield from _lists(read)
-    yield from _tree(read.topology)
-    yield from _partitions(subnet.ib, read)
-    yield from _conf(subnet, read)
+    yield from check_cables(read.topology)
+    yield from _check_lids(read)
+    yield from _check_lists(read)
+    yield from _check_tree(read.topology)
+    yield from _check_partitions(subnet.ib, read)
+    yield from _check_conf(subnet, read)
 
 
 def _as_planned(subnet: Subnet, read: ReadSubnet) -> Iterator[Finding]:
@@ -49,7 +49,7 @@ def _as_planned(subnet: Subnet, read: ReadSubnet) -> Iterator[Finding]:
             end.port: (f"{'H' if end.to_host else 'S'}-{end.peer_guid:016x}", end.peer_port, end.word)
             for end in switch.ends
         }
-        yield from _node(nodes.get(node_id), switch.name, switch.lid, ends)
+        yield from _check_node(nodes.get(node_id), switch.name, switch.lid, ends)
         if read.names.get(guid_text(switch.guid)) != switch.name:
             message = f"{switch.name} has another name, or none"
             yield Finding("FAB6302", message, sm_files.NAMES)
@@ -57,12 +57,12 @@ def _as_planned(subnet: Subnet, read: ReadSubnet) -> Iterator[Finding]:
         node_id = f"H-{port.guid:016x}"
         planned.add(node_id)
         end = {1: (f"S-{port.switch_guid:016x}", port.switch_port, port.word)}
-        yield from _node(nodes.get(node_id), port.description, port.lid, end)
+        yield from _check_node(nodes.get(node_id), port.description, port.lid, end)
     for node_id in nodes.keys() - planned:
         yield Finding("FAB6302", f"{nodes[node_id].name} is not planned", file, nodes[node_id].line)
 
 
-def _node(
+def _check_node(
     node: Node | None, name: str, lid: int, ends: Mapping[int, tuple[str, int, str]]
 ) -> Iterator[Finding]:
     file = sm_files.TOPOLOGY
@@ -78,7 +78,7 @@ def _node(
             yield Finding("FAB6302", f"{name} port {port} is not cabled as planned", file, node.line)
 
 
-def cables(topology: ReadTopology) -> Iterator[Finding]:
+def check_cables(topology: ReadTopology) -> Iterator[Finding]:
     """Report FAB6303 unless both ends of every cable exist and agree, on ports that the switch has."""
     file, nodes = sm_files.TOPOLOGY, topology.nodes
     for node in nodes.values():
@@ -91,7 +91,7 @@ def cables(topology: ReadTopology) -> Iterator[Finding]:
                 yield Finding("FAB6303", f"{node.name} has no port {port}", file, node.line)
 
 
-def _lids(read: ReadSubnet) -> Iterator[Finding]:
+def _check_lids(read: ReadSubnet) -> Iterator[Finding]:
     """Report FAB6304 unless every port has its own unicast LID, the same in both files."""
     file, owners = sm_files.LIDS, Counter(read.lids.values())
     nodes = {guid_text(node.guid): node for node in read.topology.nodes.values()}
@@ -109,7 +109,7 @@ def _lids(read: ReadSubnet) -> Iterator[Finding]:
         yield Finding("FAB6304", f"{nodes[guid].name} has no LID", file)
 
 
-def distances(topology: ReadTopology) -> dict[str, int]:
+def adapter_distances(topology: ReadTopology) -> dict[str, int]:
     """Return node id -> hops to the nearest adapter (0 for an adapter, 1 for a leaf), from the cables alone."""
     distance = {node.id: 0 for node in topology.adapters()}
     edge = list(distance)
@@ -124,16 +124,16 @@ def distances(topology: ReadTopology) -> dict[str, int]:
     return distance
 
 
-def tops(topology: ReadTopology) -> set[str]:
+def top_switches(topology: ReadTopology) -> set[str]:
     """Return the ids of the switches farthest from all adapters: the top of the tree."""
-    distance = distances(topology)
+    distance = adapter_distances(topology)
     most = max(distance.values(), default=0)
     return {node_id for node_id, far in distance.items() if far == most}
 
 
-def _lists(read: ReadSubnet) -> Iterator[Finding]:
+def _check_lists(read: ReadSubnet) -> Iterator[Finding]:
     """Report FAB6305 unless roots are exactly the topmost switches and compute ports exactly the adapters' ports."""
-    top = {f"0x{node_id[2:]}" for node_id in tops(read.topology)}
+    top = {f"0x{node_id[2:]}" for node_id in top_switches(read.topology)}
     adapters = {guid_text(node.guid) for node in read.topology.adapters()}
     for file, listed, wanted, what in (
         (sm_files.ROOTS, read.roots, top, "a switch of the topmost tier"),
@@ -145,7 +145,7 @@ def _lists(read: ReadSubnet) -> Iterator[Finding]:
             yield Finding("FAB6305", f"{guid} is {what} and not listed", file)
 
 
-def _tree(topology: ReadTopology) -> Iterator[Finding]:
+def _check_tree(topology: ReadTopology) -> Iterator[Finding]:
     """Report FAB6308 unless every leaf has as many links to each switch above it (the divisor rule)."""
     for node in topology.switches():
         to = Counter(peer for peer, _, _ in node.ends.values() if peer.startswith("S-"))
@@ -156,7 +156,7 @@ def _tree(topology: ReadTopology) -> Iterator[Finding]:
             yield Finding("FAB6308", message, sm_files.TOPOLOGY, node.line)
 
 
-def _partitions(ib: InfinibandFabric, read: ReadSubnet) -> Iterator[Finding]:
+def _check_partitions(ib: InfinibandFabric, read: ReadSubnet) -> Iterator[Finding]:
     """Report FAB6306 unless P_Keys are unique, the default exists, members exist, and tenants are as planned."""
     file = sm_files.PARTITIONS
     keys = Counter(each.pkey & DEFAULT_PKEY for each in read.partitions)
@@ -186,7 +186,7 @@ def _partitions(ib: InfinibandFabric, read: ReadSubnet) -> Iterator[Finding]:
         yield Finding("FAB6306", f"P_Key 0x{key:04x} is planned and missing", file)
 
 
-def _conf(subnet: Subnet, read: ReadSubnet) -> Iterator[Finding]:
+def _check_conf(subnet: Subnet, read: ReadSubnet) -> Iterator[Finding]:
     """Report FAB6307 for opensm.conf, FAB6309 for service levels."""
     file, conf, ib = sm_files.CONF, read.conf, subnet.ib
     wanted = {
@@ -206,17 +206,17 @@ def _conf(subnet: Subnet, read: ReadSubnet) -> Iterator[Finding]:
     if not set(conf.get("routing_engine", "").split(",")) <= _ENGINES:
         yield Finding("FAB6307", "a routing engine that opensm does not know falls back to minhop", file)
     if len(ib.classes) > 1:
-        yield from _levels(ib, read)
+        yield from _check_levels(ib, read)
 
 
-def _levels(ib: InfinibandFabric, read: ReadSubnet) -> Iterator[Finding]:
+def _check_levels(ib: InfinibandFabric, read: ReadSubnet) -> Iterator[Finding]:
     conf, file = read.conf, sm_files.CONF
     lanes = conf.get("qos_sl2vl", "").split(",")
     most = int(conf.get("qos_max_vls", "0"))
     if len(lanes) != 16 or not all(is_number(lane) and int(lane) < most for lane in lanes):
         yield Finding("FAB6309", "qos_sl2vl does not give each of 16 service levels a lane in use", file)
         return
-    high, low = (_weights(conf.get(f"qos_vlarb_{table}", "")) for table in ("high", "low"))
+    high, low = (_lane_weights(conf.get(f"qos_vlarb_{table}", "")) for table in ("high", "low"))
     for lane, each in enumerate(ib.classes):
         if lanes[each.sl] != str(lane):
             yield Finding("FAB6309", f"class {each.name}: SL {each.sl} is not on VL {lane}", file)
@@ -228,7 +228,7 @@ def _levels(ib: InfinibandFabric, read: ReadSubnet) -> Iterator[Finding]:
         yield Finding("FAB6309", "service levels by P_Key are not those planned", sm_files.POLICY)
 
 
-def _weights(text: str) -> dict[str, int]:
+def _lane_weights(text: str) -> dict[str, int]:
     """Return lane -> weight of an arbitration table."""
     pairs = (entry.partition(":") for entry in text.split(",") if entry)
     return {lane: int(weight) for lane, _, weight in pairs if is_number(weight)}

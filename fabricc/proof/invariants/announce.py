@@ -105,12 +105,12 @@ class Spread:
     covering: dict[int, tuple[Block, Block]] = field(default_factory=dict)
 
 
-def spread(kinds: list[Kind]) -> Spread:
+def follow_all(kinds: list[Kind]) -> Spread:
     """Follow the announcements of every class."""
     result = Spread()
     for origin, kind in enumerate(kinds):
         for prefix in kind.policy.originates:
-            follow(kinds, own_route(origin), origin, prefix, result)
+            follow_prefix(kinds, own_route(origin), origin, prefix, result)
     return result
 
 
@@ -119,7 +119,7 @@ def own_route(kind: int) -> State:
     return State(kind, SELF, -1, frozenset(), frozenset())
 
 
-def follow(kinds: list[Kind], start: State, origin: int, prefix: Block, result: Spread) -> set[State]:
+def follow_prefix(kinds: list[Kind], start: State, origin: int, prefix: Block, result: Spread) -> set[State]:
     """Return all states that can come to hold a prefix of state `start`; its origin is -1 if it is outside."""
     seen = {start}
     queue = deque([start])
@@ -135,23 +135,23 @@ def follow(kinds: list[Kind], start: State, origin: int, prefix: Block, result: 
             for receiver in kinds[state.kind].neighbours[direction]:
                 if kinds[receiver].label in labels:
                     continue
-                for after in _announced(kinds, state, labels, receiver, direction, origin, prefix, result):
+                for after in _announce(kinds, state, labels, receiver, direction, origin, prefix, result):
                     if after not in seen:
                         seen.add(after)
                         queue.append(after)
     return seen
 
 
-def _announced(
+def _announce(
     kinds: list[Kind], state: State, labels: frozenset[int], receiver: int, direction: str, origin: int, prefix: Block,
     result: Spread,
 ) -> Iterator[State]:  # fmt: skip
     """Yield the states of `receiver` after an announcement by `state`; record dependencies and valleys."""
     sender, target = kinds[state.kind], kinds[receiver]
     route = Route(prefix, state.learned == SELF, state.communities)
-    for out in _toward(sender, direction, prefix.family):
+    for out in _stances_toward(sender, direction, prefix.family):
         sent = sender.policy.apply(out.exports, route)
-        for into in _toward(target, _OPPOSITE[direction], prefix.family):
+        for into in _stances_toward(target, _OPPOSITE[direction], prefix.family):
             taken = None
             if sent is not None:
                 arrived = Route(prefix, False, sent[0] if out.sends else frozenset())
@@ -167,7 +167,7 @@ def _announced(
             yield State(receiver, _LEARNED[direction], state.kind, taken[0], labels)
 
 
-def _toward(kind: Kind, direction: str, family: int) -> list[Stance]:
+def _stances_toward(kind: Kind, direction: str, family: int) -> list[Stance]:
     found = kind.toward.get((direction, family))
     if found is None:
         found = [s for s in kind.policy.stances if s.direction == direction and family in s.families]
@@ -175,9 +175,9 @@ def _toward(kind: Kind, direction: str, family: int) -> list[Stance]:
     return found
 
 
-def outward(kind: Kind, family: int) -> list[Stance]:
+def stances_outward(kind: Kind, family: int) -> list[Stance]:
     """Return how a class treats its neighbors outside the fabric."""
-    return _toward(kind, "external", family)
+    return _stances_toward(kind, "external", family)
 
 
 def _note_covering(kinds: list[Kind], state: State, origin: int, prefix: Block, result: Spread) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fabricc.proof.invariants.announce import Channel, Kind
 
 
-def cycle(dependencies: Mapping[Channel, set[Channel]]) -> list[Channel]:
+def find_cycle(dependencies: Mapping[Channel, set[Channel]]) -> list[Channel]:
     """Return a cycle of channels, each depending on the next and the last on the first; empty without one.
 
     A topological sort (Kahn): channels on which no other remaining channel depends are removed until none is left; a
@@ -40,10 +40,10 @@ def cycle(dependencies: Mapping[Channel, set[Channel]]) -> list[Channel]:
             waiting[target] -= 1
             if waiting[target] == 0:
                 ready.append(target)
-    return _walk({c: sorted(t for t in dependencies.get(c, ()) if t in waiting) for c in waiting})
+    return _walk_backwards({c: sorted(t for t in dependencies.get(c, ()) if t in waiting) for c in waiting})
 
 
-def _walk(left: Mapping[Channel, list[Channel]]) -> list[Channel]:
+def _walk_backwards(left: Mapping[Channel, list[Channel]]) -> list[Channel]:
     """Return a cycle among channels that each have a predecessor in `left`, by walking backwards."""
     if not left:
         return []
@@ -59,7 +59,7 @@ def _walk(left: Mapping[Channel, list[Channel]]) -> list[Channel]:
     return path[path.index(at) :][::-1]
 
 
-def witness(kinds: list[Kind], channels: list[Channel]) -> list[str]:
+def cycle_devices(kinds: list[Kind], channels: list[Channel]) -> list[str]:
     """Return the devices on a cycle of channels, the first one again at the end.
 
     Consecutive channels share a class; if a class occurs several times, each occurrence uses another member. A circle

@@ -10,9 +10,9 @@ from fabricc.base.values import attribute_names, dataclass, replace
 from fabricc.proof.invariants import clos
 from fabricc.proof.invariants.contract import Contracts
 from fabricc.proof.invariants.digest import SwitchDigest
-from fabricc.proof.invariants.prefixes import blocks_of, overlaps
-from fabricc.proof.invariants.rules import finding
-from fabricc.proof.invariants.segments import agreement
+from fabricc.proof.invariants.prefixes import blocks_of, find_overlaps
+from fabricc.proof.invariants.rules import breach_finding
+from fabricc.proof.invariants.segments import check_agreement
 from fabricc.proof.invariants.transit import kinds_of, routing_findings
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Census:
             self.contracts.add(host.name, host.contracts)
             self._add_host(host)
 
-    def amended(self, switches: Iterable[SwitchDigest], policies: Mapping[bytes, Policy]) -> Census:
+    def with_changes(self, switches: Iterable[SwitchDigest], policies: Mapping[bytes, Policy]) -> Census:
         """Return the census with other digests of some switches, and the policies in use then."""
         other = {switch.name: switch for switch in switches}
         kept = [other.get(switch.name, switch) for switch in self.switches]
@@ -74,7 +74,7 @@ class Census:
         known = {key: policy for key, policy in {**self.policies, **policies}.items() if key in used}
         return replace(self, switches=kept, policies=known)
 
-    def compact(self) -> Census:
+    def compact_census(self) -> Census:
         """Return the same census with shared neighbor sets as one value, which takes a tenth of the memory."""
         known: dict[object, Any] = {}
 
@@ -161,7 +161,7 @@ def _repeated_asns(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
         who = "a switch above it" if s.asn in above else other
         if who != s.name:
             message = f"{s.name} has AS {s.asn}, which is also that of {who}: each drops the other's routes"
-            yield finding(7, message, s.file, s.line)
+            yield breach_finding(7, message, s.file, s.line)
 
 
 def _outer_asns(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
@@ -171,10 +171,10 @@ def _outer_asns(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
         for asn in s.outer_asns:
             if asn in inside:
                 message = f"{s.name} has a neighbour outside with AS {asn}, which is that of {inside[asn]}"
-                yield finding(7, message, s.file, s.line)
+                yield breach_finding(7, message, s.file, s.line)
 
 
-def _contracts(whole: Whole) -> Iterator[Finding]:
+def _check_contracts(whole: Whole) -> Iterator[Finding]:
     """Check invariant 12 for hosts and switches together."""
     contracts = whole.census.contracts.copy()
     for switch in whole.switches:
@@ -182,9 +182,9 @@ def _contracts(whole: Whole) -> Iterator[Finding]:
     return contracts.findings()
 
 
-def _counts(whole: Whole) -> Iterator[Finding]:
+def _check_counts(whole: Whole) -> Iterator[Finding]:
     census = whole.census
-    return clos.counts(whole.switches, census.hosts, census.host_ports, whole.planned)
+    return clos.check_counts(whole.switches, census.hosts, census.host_ports, whole.planned)
 
 
 def _owned_blocks(whole: Whole) -> Iterator[tuple[str, str, bytes]]:
@@ -194,22 +194,25 @@ def _owned_blocks(whole: Whole) -> Iterator[tuple[str, str, bytes]]:
 
 
 RULES_OF_THE_WHOLE: tuple[tuple[frozenset[str], Callable[[Whole], Iterator[Finding]]], ...] = (
-    (frozenset({"tier", "plane", "pod", "unit", "above"}), lambda w: clos.degrees(w.switches, w.groups)),
-    (frozenset({"tier", "above", "below", "host_links"}), _counts),
-    (frozenset(), lambda w: clos.oversubscription(w.switches, w.declared)),
-    (frozenset({"tier", "plane", "pod", "above"}), lambda w: clos.planes(w.switches)),
-    (frozenset({"name"}), lambda w: clos.rails(w.switches, w.census.landings, w.wired)),
-    (frozenset({"blocks"}), lambda w: overlaps(_owned_blocks(w))),
+    (
+        frozenset({"tier", "plane", "pod", "unit", "above"}),
+        lambda w: clos.check_degrees(w.switches, w.groups),
+    ),
+    (frozenset({"tier", "above", "below", "host_links"}), _check_counts),
+    (frozenset(), lambda w: clos.check_oversubscription(w.switches, w.declared)),
+    (frozenset({"tier", "plane", "pod", "above"}), lambda w: clos.check_planes(w.switches)),
+    (frozenset({"name"}), lambda w: clos.check_rails(w.switches, w.census.landings, w.wired)),
+    (frozenset({"blocks"}), lambda w: find_overlaps(_owned_blocks(w))),
     (frozenset({"tier", "asn"}), lambda w: _repeated_asns(w.switches)),
     (frozenset({"asn", "outer_asns"}), lambda w: _outer_asns(w.switches)),
     (
         frozenset({"policy", "asn", "above", "below"}),
         lambda w: routing_findings(kinds_of(w.switches, w.census.policies)),
     ),
-    (frozenset({"contracts"}), _contracts),
-    (frozenset({"segments"}), lambda w: agreement(w.switches)),
-    (frozenset({"detect_ms"}), lambda w: clos.timeouts(w.switches, w.census.shortest_timeout)),
-    (frozenset({"mtus", "host_mtu"}), lambda w: clos.mtus(w.switches, w.census.largest_host)),
+    (frozenset({"contracts"}), _check_contracts),
+    (frozenset({"segments"}), lambda w: check_agreement(w.switches)),
+    (frozenset({"detect_ms"}), lambda w: clos.check_timeouts(w.switches, w.census.shortest_timeout)),
+    (frozenset({"mtus", "host_mtu"}), lambda w: clos.check_mtus(w.switches, w.census.largest_host)),
 )
 """Rules over all devices, with the attributes of a switch that each uses besides its identity. A rule without
 attributes uses the spec and always runs.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.proof.invariants.rules import finding
+from fabricc.proof.invariants.rules import breach_finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ def joined_planes(switches: Iterable[tuple[int, int]]) -> Callable[[int], int]:
     return (lambda plane: plane % above) if above else (lambda plane: plane)
 
 
-def degrees(switches: Sequence[SwitchDigest], groups: Mapping[int, int]) -> Iterator[Finding]:
+def check_degrees(switches: Sequence[SwitchDigest], groups: Mapping[int, int]) -> Iterator[Finding]:
     """Check invariant 2: switches of a tier, plane and host group have as many links to each switch above.
 
     The number of these switches above is the same for all host groups.
@@ -43,40 +43,40 @@ def degrees(switches: Sequence[SwitchDigest], groups: Mapping[int, int]) -> Iter
     for s in switches:
         if s.above:
             above.setdefault((s.tier, s.plane, s.pod), Counter())[len(s.above)] += 1
-            usual.setdefault(_kind(s, groups), Counter())[_shape(s)] += 1
+            usual.setdefault(_switch_kind(s, groups), Counter())[_link_shape(s)] += 1
     for s in switches:
         if not s.above:
             continue
-        counts = _shape(s)
-        expected = usual[_kind(s, groups)].most_common(1)[0][0]
+        counts = _link_shape(s)
+        expected = usual[_switch_kind(s, groups)].most_common(1)[0][0]
         number = above[s.tier, s.plane, s.pod].most_common(1)[0][0]
         if len(set(counts)) > 1:
             few = min(s.above, key=lambda each: each[1])
             message = f"{s.name} has {few[1]} links to {few[0]} and {max(counts)} to others"
-            yield finding(2, message, s.file, s.line)
+            yield breach_finding(2, message, s.file, s.line)
         elif counts != expected:
             message = (
                 f"{s.name} has {len(counts)} x {counts[0]} links up, others of its tier and plane "
                 f"{len(expected)} x {expected[0]}"
             )
-            yield finding(2, message, s.file, s.line)
+            yield breach_finding(2, message, s.file, s.line)
         elif len(counts) != number:
             message = (
                 f"{s.name} has links up to {len(counts)} switches, others of its tier and plane to {number}"
             )
-            yield finding(2, message, s.file, s.line)
+            yield breach_finding(2, message, s.file, s.line)
 
 
-def _kind(switch: SwitchDigest, groups: Mapping[int, int]) -> tuple[int, int, int, int]:
+def _switch_kind(switch: SwitchDigest, groups: Mapping[int, int]) -> tuple[int, int, int, int]:
     """Return the kind of a switch; switches of one kind have the same links up."""
     return switch.tier, switch.plane, switch.pod, groups.get(switch.unit, -1)
 
 
-def _shape(switch: SwitchDigest) -> tuple[int, ...]:
+def _link_shape(switch: SwitchDigest) -> tuple[int, ...]:
     return tuple(sorted(count for _, count in switch.above))
 
 
-def counts(
+def check_counts(
     switches: Sequence[SwitchDigest], hosts: int, host_ports: int, planned: Mapping[str, int]
 ) -> Iterator[Finding]:
     """Check invariant 3: the counted totals equal the closed form, and links add up tier by tier."""
@@ -92,7 +92,7 @@ def counts(
     }
     for what, number in counted.items():
         if number != planned[what]:
-            yield finding(
+            yield breach_finding(
                 3, f"{number:,} {what.replace('_', ' ')} counted, the closed form gives {planned[what]:,}"
             )
     for tier in (1, 2):
@@ -100,12 +100,16 @@ def counts(
         down = sum(n for s in switches if s.tier == tier for _, n in s.below)
         if up != down:
             message = f"{TIERS[tier - 1]}s have {up:,} links up, {TIERS[tier]}s {down:,} links down"
-            yield finding(3, message)
+            yield breach_finding(3, message)
     if counted["host_cables"] != host_ports:
-        yield finding(3, f"hosts have {host_ports:,} ports, tors {counted['host_cables']:,} links to hosts")
+        yield breach_finding(
+            3, f"hosts have {host_ports:,} ports, tors {counted['host_cables']:,} links to hosts"
+        )
 
 
-def oversubscription(switches: Sequence[SwitchDigest], declared: Mapping[int, Ratio]) -> Iterator[Finding]:
+def check_oversubscription(
+    switches: Sequence[SwitchDigest], declared: Mapping[int, Ratio]
+) -> Iterator[Finding]:
     """Check invariant 4: the ratio down to up is within the declared one; only a warning if shut links cause it."""
     for s in switches:
         ratio = declared.get(s.tier)
@@ -117,7 +121,7 @@ def oversubscription(switches: Sequence[SwitchDigest], declared: Mapping[int, Ra
         if over or left[0] * per > most * left[1]:
             down, up = cabled if over else left
             message = f"{s.name} has {down:,} Gb/s down and {up:,} Gb/s up, declared is {most / per:g}:1"
-            yield finding(
+            yield breach_finding(
                 4, message + ("" if over else ", with links shut"), s.file, s.line, warning=not over
             )
         elif ratio.n_minus_1 and s.load.down * per > most * (s.load.up - s.widest[1]):
@@ -125,10 +129,10 @@ def oversubscription(switches: Sequence[SwitchDigest], declared: Mapping[int, Ra
                 f"{s.name} has {s.load.down:,} Gb/s down and, with {s.widest[0]} lost, "
                 f"{s.load.up - s.widest[1]:,} Gb/s up; declared is {most / per:g}:1 also then"
             )
-            yield finding(4, message, s.file, s.line)
+            yield breach_finding(4, message, s.file, s.line)
 
 
-def planes(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
+def check_planes(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
     """Check invariant 5: no link joins planes; below cores, no link joins pods.
 
     Planes of rails meet in cores, each of which serves one port of the NICs.
@@ -142,13 +146,13 @@ def planes(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
                 continue
             if other.plane != (joined(s.plane) if other.tier == TOP else s.plane):
                 message = f"{s.name} of plane {s.plane} is cabled to {name} of plane {other.plane}"
-                yield finding(5, message, s.file, s.line)
+                yield breach_finding(5, message, s.file, s.line)
             elif s.tier == 0 and other.pod != s.pod:
                 message = f"{s.name} of pod {s.pod + 1} is cabled to {name} of pod {other.pod + 1}"
-                yield finding(5, message, s.file, s.line)
+                yield breach_finding(5, message, s.file, s.line)
 
 
-def rails(
+def check_rails(
     switches: Sequence[SwitchDigest],
     landings: Mapping[tuple[int, int, int], set[str]],
     wired: Mapping[int, Wired],
@@ -168,7 +172,7 @@ def rails(
             message = (
                 f"rail {rail} (NIC port {nic_port}) of one unit leads to {' and '.join(sorted(tors)[:3])}"
             )
-            yield finding(5, message)
+            yield breach_finding(5, message)
         for tor in tors:
             served.setdefault(tor, set()).add((unit, rail, nic_port))
     places = {s.name: (s.file, s.line) for s in switches}
@@ -179,10 +183,14 @@ def rails(
         share = wired[unit].rails_per_tor
         if len(homes) > 1 or len(nic_ports) > 1 or most > share:
             message = f"{tor} serves {len(homes)} units, {most} rails and {len(nic_ports)} NIC ports; it is to serve "
-            yield finding(5, message + f"1 unit, {share} rails and 1 NIC port", *places.get(tor, ("", 0)))
+            yield breach_finding(
+                5, message + f"1 unit, {share} rails and 1 NIC port", *places.get(tor, ("", 0))
+            )
 
 
-def mtus(switches: Sequence[SwitchDigest], largest_host: tuple[int, str, str, int]) -> Iterator[Finding]:
+def check_mtus(
+    switches: Sequence[SwitchDigest], largest_host: tuple[int, str, str, int]
+) -> Iterator[Finding]:
     """Check invariant 19: one MTU on all links between switches, no host above the ToR ports, room for RoCE."""
     values: Counter[int] = Counter()
     for s in switches:
@@ -191,21 +199,25 @@ def mtus(switches: Sequence[SwitchDigest], largest_host: tuple[int, str, str, in
     for s in switches:
         if len(s.mtus) == 1 and s.mtus[0][0] != usual:
             message = f"{s.name} has links of MTU {s.mtus[0][0]}, the fabric's is {usual}"
-            yield finding(19, message, s.file, s.line)
+            yield breach_finding(19, message, s.file, s.line)
     mtu, host, file, line = largest_host
     ports = [s.host_mtu for s in switches if s.host_mtu]
     if mtu and ports and min(ports) < mtu:
-        yield finding(19, f"{host} sends packets of {mtu} bytes, a ToR port takes {min(ports)}", file, line)
+        yield breach_finding(
+            19, f"{host} sends packets of {mtu} bytes, a ToR port takes {min(ports)}", file, line
+        )
     if mtu and usual and usual < mtu:
-        yield finding(
+        yield breach_finding(
             19, f"{host} sends packets of {mtu} bytes, links between switches take {usual}", file, line
         )
 
 
-def timeouts(switches: Sequence[SwitchDigest], shortest: tuple[int, str, str, int]) -> Iterator[Finding]:
+def check_timeouts(
+    switches: Sequence[SwitchDigest], shortest: tuple[int, str, str, int]
+) -> Iterator[Finding]:
     """Check invariant 18: the watchdog releases a queue before the NICs give up a message."""
     timeout, host, file, line = shortest
     slowest = max(switches, key=lambda s: s.detect_ms, default=None)
     if timeout and slowest and slowest.detect_ms >= timeout:
         message = f"{host} retries after {timeout} ms, the watchdog of {slowest.name} acts after {slowest.detect_ms}"
-        yield finding(18, message, file, line)
+        yield breach_finding(18, message, file, line)

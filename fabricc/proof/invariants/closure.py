@@ -27,7 +27,7 @@ def closure_breaches(seen: SwitchView) -> Iterator[Breach]:
         yield Breach(20, f"route map {connected} does not exist", "bgp/redistribute_connected")
     for name, clauses in seen.maps.items():
         for sequence, clause in clauses.items():
-            yield from _references(seen, name, sequence, clause)
+            yield from _check_references(seen, name, sequence, clause)
     planned = {port.name: port for port in seen.switch.ports}
     for name in seen.enabled:
         port = planned.get(name)
@@ -35,7 +35,7 @@ def closure_breaches(seen: SwitchView) -> Iterator[Breach]:
             yield Breach(20, f"{name} serves nothing and is not shut", f"interface[{name}]/enabled")
 
 
-def _references(seen: SwitchView, name: str, sequence: int, clause: str) -> Iterator[Breach]:
+def _check_references(seen: SwitchView, name: str, sequence: int, clause: str) -> Iterator[Breach]:
     words = clause.split()
     for keyword, known in (("prefix_list", seen.lists), ("community_list", seen.communities)):
         if keyword in words[:-1] and (named := words[words.index(keyword) + 1]) not in known:

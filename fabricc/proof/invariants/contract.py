@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass
-from fabricc.proof.invariants.rules import Breach, finding
-from fabricc.proof.invariants.view import CODE_POINTS, as_int, leads_out, priorities
+from fabricc.proof.invariants.rules import Breach, breach_finding
+from fabricc.proof.invariants.view import CODE_POINTS, as_int, leads_out, parse_priorities
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,10 +40,10 @@ def switch_contracts(seen: SwitchView) -> dict[bytes, str]:
     for link in seen.links:
         if link.enabled and link.pfc is not None and (link.pfc or not leads_out(link)):
             kinds.setdefault(link.pfc, link.path + "pfc")
-    return {_composed(seen, classes, pfc): path for pfc, path in kinds.items()}
+    return {_compose_functions(seen, classes, pfc): path for pfc, path in kinds.items()}
 
 
-def _composed(seen: SwitchView, classes: tuple[int, ...], pfc: tuple[int, ...]) -> bytes:
+def _compose_functions(seen: SwitchView, classes: tuple[int, ...], pfc: tuple[int, ...]) -> bytes:
     """Return `pauses` of every code point, then `stops`."""
     by_group, by_queue = {}, {}
     for priority in pfc:
@@ -68,8 +68,8 @@ def contract_breaches(contracts: dict[bytes, str]) -> Iterator[Breach]:
         if wrong := [d for d in range(CODE_POINTS) if pauses[d] != stops[d]]:
             dscp = wrong[0]
             message = (
-                f"{_points(wrong)}: arriving traffic pauses {_priority(pauses[dscp])}, "
-                f"leaving traffic is stopped by {_priority(stops[dscp])}"
+                f"{_format_code_points(wrong)}: arriving traffic pauses {_format_priority(pauses[dscp])}, "
+                f"leaving traffic is stopped by {_format_priority(stops[dscp])}"
             )
             yield Breach(12, message, path)
 
@@ -84,7 +84,7 @@ def host_contracts(host: Host, reading: Said) -> dict[bytes, str]:
     kinds: dict[tuple[int, ...], str] = {}
     for port in host.ports:
         path = f"interface[{port.name}]/pfc"
-        kinds.setdefault(priorities(facts.get(path)), path)
+        kinds.setdefault(parse_priorities(facts.get(path)), path)
     found: dict[bytes, str] = {}
     for pfc, path in kinds.items():
         by_class = {classes.get(p): p for p in pfc}
@@ -152,15 +152,15 @@ class Contracts:
             ]
             others = f" (and {self.counts[function] - 1:,} more devices)" if self.counts[function] > 1 else ""
             message = (
-                f"{device}{others}: {_points(wrong)} is in {_priority(function[wrong[0]])}, "
-                f"elsewhere in {_priority(fabric[wrong[0]])}, so PFC does not protect it from end to end"
+                f"{device}{others}: {_format_code_points(wrong)} is in {_format_priority(function[wrong[0]])}, "
+                f"elsewhere in {_format_priority(fabric[wrong[0]])}, so PFC does not protect it from end to end"
             )
-            yield finding(12, message, file, line)
+            yield breach_finding(12, message, file, line)
 
 
-def _points(dscps: Iterable[int]) -> str:
+def _format_code_points(dscps: Iterable[int]) -> str:
     return f"DSCP {join_words([str(dscp) for dscp in dscps], 4)}"
 
 
-def _priority(value: int) -> str:
+def _format_priority(value: int) -> str:
     return "no PFC priority" if value == NONE else f"PFC priority {value}"

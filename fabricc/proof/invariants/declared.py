@@ -40,7 +40,7 @@ def declared_ratios(spec: ClusterSpec) -> dict[int, Ratio]:
     return ratios
 
 
-def softened(found: Iterable[Diagnostic], spec: ClusterSpec) -> list[Diagnostic]:
+def soften_breaches(found: Iterable[Diagnostic], spec: ClusterSpec) -> list[Diagnostic]:
     """Return breaches that the spec accepts as warnings; its reason then turns them into notes."""
     accepted = {entry.code for entry in spec.accept}
     codes = {code for code in accepted if code in ACCEPTABLE or code.startswith(RULE_CODES)}

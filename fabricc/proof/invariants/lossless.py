@@ -25,19 +25,19 @@ def lossless_breaches(seen: SwitchView) -> Iterator[Breach]:
     kinds = list(seen.kinds())
     stated = any(kind.xoff is not None for kind, _ in kinds)
     for kind, links in kinds:
-        yield from _pfc(seen, kind, links, stated)
-        yield from _headroom(seen, kind, links)
-        yield from _marking(seen, kind, links)
-        yield from _watchdog(kind, links, seen)
-    yield from _notifications(seen, kinds)
-    yield from _pools(seen, kinds)
+        yield from _check_pfc(seen, kind, links, stated)
+        yield from _check_headroom(seen, kind, links)
+        yield from _check_marking(seen, kind, links)
+        yield from _check_watchdog(kind, links, seen)
+    yield from _check_notifications(seen, kinds)
+    yield from _check_pools(seen, kinds)
     yield from _pause_points(seen, kinds)
-    yield from _timers(seen)
+    yield from _check_timers(seen)
 
 
-def _pfc(seen: SwitchView, kind: Lossless, links: list[LinkPort], stated: bool) -> Iterator[Breach]:
+def _check_pfc(seen: SwitchView, kind: Lossless, links: list[LinkPort], stated: bool) -> Iterator[Breach]:
     most = seen.switch.model.buffers.max_lossless_classes
-    where = _ports(links)
+    where = _describe_ports(links)
     at = links[0].path
     if len(kind.pfc) > most:
         message = f"{where}: PFC for {len(kind.pfc)} priorities, the platform has buffer for {most}"
@@ -48,8 +48,8 @@ def _pfc(seen: SwitchView, kind: Lossless, links: list[LinkPort], stated: bool) 
         yield Breach(13, f"{where}: headroom for a lossless class, and no PFC", at + "headroom/xoff_bytes")
 
 
-def _headroom(seen: SwitchView, kind: Lossless, links: list[LinkPort]) -> Iterator[Breach]:
-    where, at = _ports(links), links[0].path + "headroom/"
+def _check_headroom(seen: SwitchView, kind: Lossless, links: list[LinkPort]) -> Iterator[Breach]:
+    where, at = _describe_ports(links), links[0].path + "headroom/"
     if kind.default_to_m is not None and kind.default_to_m < kind.cable_m:
         message = (
             f"{where}: the platform's own buffers hold for cables up to {kind.default_to_m} m, and this one has "
@@ -63,7 +63,7 @@ def _headroom(seen: SwitchView, kind: Lossless, links: list[LinkPort]) -> Iterat
         message = f"{where}: headroom for a cable of {kind.looked_up_m} m on one of {kind.cable_m} m"
         yield Breach(15, message, at + "cable_m")
     rows = [row for row in buffers.rows if row.speed_gbps == kind.speed_gbps]
-    row = _row(rows, kind.cable_m)
+    row = _table_row(rows, kind.cable_m)
     if row is None and buffers.formula is None:
         message = f"{where}: the platform has no headroom row for {kind.speed_gbps}G and {kind.cable_m} m"
         yield Breach(15, message, at + "xoff_bytes")
@@ -91,12 +91,12 @@ def _headroom(seen: SwitchView, kind: Lossless, links: list[LinkPort]) -> Iterat
         yield Breach(15, message, at + "size_bytes")
 
 
-def _row(rows: list[HeadroomRow], cable_m: int) -> HeadroomRow | None:
+def _table_row(rows: list[HeadroomRow], cable_m: int) -> HeadroomRow | None:
     """Return the row of the shortest listed length that is not below the cable's."""
     return min((r for r in rows if r.cable_m >= cable_m), key=lambda r: r.cable_m, default=None)
 
 
-def _marking(seen: SwitchView, kind: Lossless, links: list[LinkPort]) -> Iterator[Breach]:
+def _check_marking(seen: SwitchView, kind: Lossless, links: list[LinkPort]) -> Iterator[Breach]:
     wanted = {c.priority for c in seen.switch.qos.lossless if c.ecn}
     profile = {p.name: p for p in seen.switch.qos.profiles}.get(links[0].port.profile or "")
     if not any(p.ecn for p in seen.switch.qos.profiles):
@@ -104,28 +104,30 @@ def _marking(seen: SwitchView, kind: Lossless, links: list[LinkPort]) -> Iterato
     for priority in kind.pfc:
         queue = seen.stopped_queue(priority)
         if queue not in kind.marked and priority in wanted:
-            yield Breach(17, f"{_ports(links)}: lossless queue {queue} is not marked", links[0].path)
+            yield Breach(17, f"{_describe_ports(links)}: lossless queue {queue} is not marked", links[0].path)
     lossy = {c.priority for c in seen.switch.qos.marked} - wanted if profile and profile.ecn else ()
     for priority in sorted(lossy):
         queue = seen.stopped_queue(priority)
         if queue not in kind.marked:
-            yield Breach(17, f"{_ports(links)}: queue {queue} of a marked class is not marked", links[0].path)
+            yield Breach(
+                17, f"{_describe_ports(links)}: queue {queue} of a marked class is not marked", links[0].path
+            )
     for queue, marking in kind.markings:
         at = f"{links[0].path}queue[{queue}]/ecn_min_bytes"
         if not 0 < marking.low < marking.high:
-            message = f"{_ports(links)}: queue {queue} marks from {marking.low:,} to {marking.high:,} bytes"
+            message = f"{_describe_ports(links)}: queue {queue} marks from {marking.low:,} to {marking.high:,} bytes"
             yield Breach(17, message, at)
         if not 0 < marking.percent <= 100:
-            yield Breach(17, f"{_ports(links)}: queue {queue} marks at most {marking.percent} %", at)
+            yield Breach(17, f"{_describe_ports(links)}: queue {queue} marks at most {marking.percent} %", at)
 
 
-def _watchdog(kind: Lossless, links: list[LinkPort], seen: SwitchView) -> Iterator[Breach]:
+def _check_watchdog(kind: Lossless, links: list[LinkPort], seen: SwitchView) -> Iterator[Breach]:
     if not kind.pfc:
         return
     at = links[0].path
     if kind.watchdog == "false":
         strict = any(c.strict for c in seen.switch.qos.lossless)
-        yield Breach(18, f"{_ports(links)}: PFC without a watchdog", at + "watchdog", warning=strict)
+        yield Breach(18, f"{_describe_ports(links)}: PFC without a watchdog", at + "watchdog", warning=strict)
     detect = seen.number("watchdog/detect_ms")
     if detect is not None and kind.watchdog == "true" and kind.speed_gbps:
         pause_ms = Fraction(LONGEST_PAUSE_BITS, kind.speed_gbps * 10**6)
@@ -135,7 +137,7 @@ def _watchdog(kind: Lossless, links: list[LinkPort], seen: SwitchView) -> Iterat
             yield Breach(18, message, "watchdog/detect_ms")
 
 
-def _timers(seen: SwitchView) -> Iterator[Breach]:
+def _check_timers(seen: SwitchView) -> Iterator[Breach]:
     poll = seen.number("watchdog/poll_ms")
     for name in ("detect", "restore"):
         value = seen.number(f"watchdog/{name}_ms")
@@ -144,13 +146,13 @@ def _timers(seen: SwitchView) -> Iterator[Breach]:
             yield Breach(18, message, f"watchdog/{name}_ms")
 
 
-def _notifications(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]) -> Iterator[Breach]:
+def _check_notifications(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]) -> Iterator[Breach]:
     classes = seen.code_points()
     if classes is None:
         return
     for cnp in (c for c in seen.switch.qos.classes if c.cnp):
         queue = seen.queue(classes[cnp.data_dscp])
-        yield from _unhindered(
+        yield from _check_unhindered(
             seen, kinds, queue, f"notifications (DSCP {cnp.data_dscp}) go to queue {queue}"
         )
     dscp, queue_of_rest = seen.number("trimming/dscp"), seen.number("trimming/queue")
@@ -159,33 +161,33 @@ def _notifications(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]
     about = f"trimmed packets (DSCP {dscp}) go to queue {queue_of_rest}"
     if (elsewhere := seen.queue(classes[dscp])) != queue_of_rest:
         yield Breach(14, f"{about}, on the next switch to queue {elsewhere}", "trimming/queue")
-    yield from _unhindered(seen, kinds, queue_of_rest, about)
+    yield from _check_unhindered(seen, kinds, queue_of_rest, about)
 
 
-def _unhindered(
+def _check_unhindered(
     seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]], queue: int, about: str
 ) -> Iterator[Breach]:
     """Check a queue of control traffic: no PFC, no marking, and its own bandwidth on every port."""
     for kind, links in kinds:
         at = links[0].path
         if queue in {seen.stopped_queue(priority) for priority in kind.pfc}:
-            yield Breach(14, f"{_ports(links)}: {about}, which PFC can stop", at + "pfc")
+            yield Breach(14, f"{_describe_ports(links)}: {about}, which PFC can stop", at + "pfc")
         if queue in kind.marked:
-            message = f"{_ports(links)}: {about}, which ECN marks"
+            message = f"{_describe_ports(links)}: {about}, which ECN marks"
             yield Breach(14, message, f"{at}queue[{queue}]/ecn_min_bytes")
         scheduler = dict(kind.schedulers).get(queue)
         if kind.schedulers and scheduler in (None, "dwrr 0"):
-            message = f"{_ports(links)}: {about}, which is neither strict nor guaranteed a share"
+            message = f"{_describe_ports(links)}: {about}, which is neither strict nor guaranteed a share"
             yield Breach(14, message, f"{at}queue[{queue}]/scheduler")
 
 
-def _pools(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]) -> Iterator[Breach]:
+def _check_pools(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]) -> Iterator[Breach]:
     ingress = seen.number("pool/ingress_lossless_bytes")
     if ingress is None:
         return
     model = seen.switch.model.buffers
     headroom = seen.number("pool/headroom_bytes") or 0
-    private = 0 if headroom else _private(kinds)
+    private = 0 if headroom else _private_bytes(kinds)
     inside = model.pools.size_includes_headroom
     used = ingress if inside else ingress + headroom + private
     if used > model.total_bytes:
@@ -202,7 +204,7 @@ def _pools(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]) -> It
         yield Breach(16, message, "pool/egress_lossy_bytes")
 
 
-def _private(kinds: list[tuple[Lossless, list[LinkPort]]]) -> int:
+def _private_bytes(kinds: list[tuple[Lossless, list[LinkPort]]]) -> int:
     """Return the buffer reserved for priority groups, in bytes."""
     return sum(len(links) * len(kind.pfc) * max(kind.size or 0, kind.xoff or 0) for kind, links in kinds)
 
@@ -214,7 +216,7 @@ def _pause_points(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]
     queue that is congested too takes its own alpha of what is free. So marking comes first exactly when what is left
     is above Kmax at x = Kmax.
     """
-    shared = _shared(seen, kinds)
+    shared = _shared_bytes(seen, kinds)
     if shared is None:
         return
     queues = sum(len(links) * len(kind.pfc) for kind, links in kinds)
@@ -230,30 +232,34 @@ def _pause_points(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]
         if exponent is None:
             continue
         if egress is not None and kind.pfc:
-            yield from _egress(links, exponent, shared, egress, queues)
+            yield from _check_egress(links, exponent, shared, egress, queues)
         for queue, marking in kind.markings:
             limit = left * Fraction(2) ** exponent * (shared - queues * marking.high)
             if limit <= marking.high:
                 message = (
-                    f"{_ports(links)}: queue {queue} marks up to {marking.high:,} bytes; with {queues} such queues "
+                    f"{_describe_ports(links)}: queue {queue} marks up to {marking.high:,} bytes; with "
+                    f"{queues} such queues "
                     f"an ingress pauses at {max(0, int(limit)):,}"
                 )
                 at = f"{links[0].path}queue[{queue}]/ecn_max_bytes"
                 yield Breach(17, message, at, warning=marking.high in kept)
 
 
-def _egress(links: list[LinkPort], exponent: int, shared: int, egress: int, queues: int) -> Iterator[Breach]:
+def _check_egress(
+    links: list[LinkPort], exponent: int, shared: int, egress: int, queues: int
+) -> Iterator[Breach]:
     """Check that ingress pauses before lossless traffic fills the egress pool, which would drop."""
     limit = Fraction(2) ** exponent * (shared - egress)
     if limit * queues > egress:
         message = (
-            f"{_ports(links)}: lossless egress of {egress:,} bytes is full, and drops, before {queues} queues that "
+            f"{_describe_ports(links)}: lossless egress of {egress:,} bytes is full, and drops, "
+            f"before {queues} queues that "
             f"share {shared:,} bytes pause anyone"
         )
         yield Breach(16, message, "pool/egress_lossless_bytes")
 
 
-def _shared(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]) -> int | None:
+def _shared_bytes(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]) -> int | None:
     """Return the shared buffer of lossless queues in bytes: the ingress pool without guarantees and headroom in it.
 
     The pool of a Spectrum includes neither: both are subtracted before the pool is sized (sonic-swss
@@ -270,12 +276,12 @@ def _shared(seen: SwitchView, kinds: list[tuple[Lossless, list[LinkPort]]]) -> i
     if headroom is None:
         headroom = planned.headroom_bytes if planned else 0
     if not headroom:
-        return ingress - (_private(kinds) if model.pools.size_includes_headroom else 0)
+        return ingress - (_private_bytes(kinds) if model.pools.size_includes_headroom else 0)
     guaranteed = sum(len(links) * len(kind.pfc) * (kind.size or 0) for kind, links in kinds)
     return ingress - guaranteed - (headroom if model.pools.size_includes_headroom else 0)
 
 
-def _ports(links: list[LinkPort]) -> str:
+def _describe_ports(links: list[LinkPort]) -> str:
     """Return ports in words: the first one, and the number of others with the same values."""
     first = links[0].port.name
     return first if len(links) == 1 else f"{first} and {len(links) - 1} more ports"

@@ -13,11 +13,11 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.model import SECRET_PREFIX
-from fabricc.proof.invariants.announce import OUTSIDE, State, follow, outward, own_route
+from fabricc.proof.invariants.announce import OUTSIDE, State, follow_prefix, own_route, stances_outward
 from fabricc.proof.invariants.clos import joined_planes
 from fabricc.proof.invariants.policy import Route
-from fabricc.proof.invariants.prefixes import Block, block
-from fabricc.proof.invariants.rules import Breach, finding
+from fabricc.proof.invariants.prefixes import Block, parse_block
+from fabricc.proof.invariants.rules import Breach, breach_finding
 from fabricc.proof.invariants.view import in_network, leads_out
 
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ def outward_breaches(seen: SwitchView) -> Iterator[Breach]:
     """Invariants 6 and 21 as far as one switch's ports that lead outside show them."""
     for link in seen.links:
         if leads_out(link):
-            yield from _classes(seen, link)
-            yield from _reached(seen, link)
-            yield from _addresses(seen, link)
+            yield from _check_classes(seen, link)
+            yield from _check_reachable(seen, link)
+            yield from _check_addresses(seen, link)
 
 
-def _classes(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
+def _check_classes(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
     """Check that no outside party pauses the fabric or chooses a class, unless the spec allows it."""
     port, path = link.port, link.path
     if port.profile is None and (link.lossless.pfc or link.lossless.xoff):
@@ -59,7 +59,7 @@ def _classes(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
         yield Breach(21, f"{port.name} gives what arrives DSCP {marks}, which is lossless", path + "set_dscp")
 
 
-def _reached(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
+def _check_reachable(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
     """Check for a session or static route to the far end for every address, and the session's password reference."""
     if not link.enabled:
         return
@@ -88,11 +88,11 @@ def _reached(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
                 yield Breach(21, f"the session with {name} has no password", at + "remote_asn")
 
 
-def _addresses(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
+def _check_addresses(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
     """Check that the link is numbered, with addresses outside the out-of-band network."""
-    management = block(str(seen.facts.get("management/address", "")))
+    management = parse_block(str(seen.facts.get("management/address", "")))
     for family, text in (("ipv4", link.ipv4), ("ipv6", link.ipv6)):
-        mine = block(text) if text else None
+        mine = parse_block(text) if text else None
         if mine and management and (mine.covers(management) or management.covers(mine)):
             message = f"{link.port.name} has {text}, of the management network {management}"
             yield Breach(6, message, link.path + family)
@@ -108,35 +108,37 @@ def outside_findings(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
         return
     own = [(at, prefix) for at, kind in enumerate(kinds) for prefix in kind.policy.originates]
     for at in dict.fromkeys((*edges, *static)):
-        yield from _unmapped(kinds[at])
-        yield from _taken(kinds[at], own)
+        yield from _check_maps(kinds[at])
+        yield from _check_accepted(kinds[at], own)
         yield from _kept_inside(kinds[at], own)
-    for prefix, starts in sorted(_entries(kinds).items()):
+    for prefix, starts in sorted(_find_entries(kinds).items()):
         held: set[State] = set()
         for start in starts:
-            held |= follow(kinds, start, -1, prefix, result)
-        yield from _unreached(kinds, prefix, {start.kind for start in starts}, {state.kind for state in held})
+            held |= follow_prefix(kinds, start, -1, prefix, result)
+        yield from _check_reach(
+            kinds, prefix, {start.kind for start in starts}, {state.kind for state in held}
+        )
         for state in sorted(held, key=repr):
-            if (stance := _sent(kinds[state.kind], state, prefix)) is not None:
+            if (stance := _stance_outside(kinds[state.kind], state, prefix)) is not None:
                 message = f"announce {prefix}, which came from outside, to a party outside ({stance.exports})"
-                yield _told(kinds[state.kind], message, stance.exports)
+                yield _outside_finding(kinds[state.kind], message, stance.exports)
     for origin, prefix in own:
-        yield from _announced(kinds, origin, prefix, edges, result)
+        yield from _check_announced(kinds, origin, prefix, edges, result)
 
 
-def _unmapped(kind: Kind) -> Iterator[Finding]:
+def _check_maps(kind: Kind) -> Iterator[Finding]:
     for stance in kind.policy.stances:
         if stance.direction == "external":
             for name, what in ((stance.imports, "takes"), (stance.exports, "sends")):
                 if name not in kind.policy.maps:
-                    yield _told(
+                    yield _outside_finding(
                         kind, f"have no route map on what a session with a party outside {what}", name
                     )
     if kind.policy.outward and kind.policy.static_map not in kind.policy.maps:
-        yield _told(kind, "take static routes into BGP without a route map", "")
+        yield _outside_finding(kind, "take static routes into BGP without a route map", "")
 
 
-def _taken(kind: Kind, own: list[tuple[int, Block]]) -> Iterator[Finding]:
+def _check_accepted(kind: Kind, own: list[tuple[int, Block]]) -> Iterator[Finding]:
     """Check that no outside party announces prefixes of the fabric."""
     policy = kind.policy
     for stance in policy.stances:
@@ -146,97 +148,101 @@ def _taken(kind: Kind, own: list[tuple[int, Block]]) -> Iterator[Finding]:
             route = Route(prefix, False, frozenset())
             if prefix.family in stance.families and policy.apply(stance.imports, route) is not None:
                 message = f"take {prefix} from outside ({stance.imports}), which is the fabric's"
-                yield _told(kind, message, stance.imports)
+                yield _outside_finding(kind, message, stance.imports)
                 break
 
 
-def _entries(kinds: list[Kind]) -> dict[Block, list[State]]:
+def _find_entries(kinds: list[Kind]) -> dict[Block, list[State]]:
     """Return every prefix that can enter, as far as lists name it, and the states that hold it first."""
     found: dict[Block, list[State]] = {}
     for at, kind in enumerate(kinds):
         policy = kind.policy
         for stance in policy.stances:
             if stance.direction == "external":
-                for prefix in _named(policy, stance.imports):
-                    _enter(found, at, policy, stance.imports, prefix)
+                for prefix in _listed_prefixes(policy, stance.imports):
+                    _add_entry(found, at, policy, stance.imports, prefix)
         for prefix in policy.outward:
-            _enter(found, at, policy, policy.static_map, prefix)
+            _add_entry(found, at, policy, policy.static_map, prefix)
     return found
 
 
-def _enter(found: dict[Block, list[State]], at: int, policy: Policy, name: str, prefix: Block) -> None:
+def _add_entry(found: dict[Block, list[State]], at: int, policy: Policy, name: str, prefix: Block) -> None:
     taken = policy.apply(name, Route(prefix, False, frozenset()))
     if taken is not None:
         found.setdefault(prefix, []).append(State(at, OUTSIDE, -1, taken[0], frozenset()))
 
 
-def _named(policy: Policy, name: str) -> list[Block]:
+def _listed_prefixes(policy: Policy, name: str) -> list[Block]:
     """Return the prefixes in the lists of a route map."""
     lists = [clause.prefix_list for clause in policy.maps.get(name, ()) if clause.permit]
     rules = [rule.split()[0] for each in dict.fromkeys(lists) for rule in policy.lists.get(each, ())]
-    return [mine for text in dict.fromkeys(rules) if (mine := block(text))]
+    return [mine for text in dict.fromkeys(rules) if (mine := parse_block(text))]
 
 
 def _kept_inside(kind: Kind, own: list[tuple[int, Block]]) -> Iterator[Finding]:
     """What is for an address of the fabric that nobody has is dropped at the edge, and discards stay there."""
     policy = kind.policy
-    into = [p for s in policy.stances if s.direction == "external" for p in _named(policy, s.imports)]
+    into = [
+        p for s in policy.stances if s.direction == "external" for p in _listed_prefixes(policy, s.imports)
+    ]
     for way in dict.fromkeys((*into, *policy.outward)):
         lost = next(
             (p for _, p in own if way.covers(p) and not any(d.covers(p) for d in policy.discards)), None
         )
         if lost is not None:
             message = f"have a route to {way} outside and none that drops the fabric's own: what is for {lost} leaves"
-            yield _told(kind, f"{message} while it is gone", "")
+            yield _outside_finding(kind, f"{message} while it is gone", "")
             break
     if policy.static_map in policy.maps:
         for prefix in policy.discards:
             if policy.apply(policy.static_map, Route(prefix, False, frozenset())) is not None:
-                yield _told(
+                yield _outside_finding(
                     kind, f"announce {prefix}, which they drop ({policy.static_map})", policy.static_map
                 )
 
 
-def _unreached(kinds: list[Kind], prefix: Block, at: set[int], held: set[int]) -> Iterator[Finding]:
+def _check_reach(kinds: list[Kind], prefix: Block, at: set[int], held: set[int]) -> Iterator[Finding]:
     """Check that every ToR of a plane with a way to the prefix has it."""
     joined = joined_planes((kind.policy.tier, kind.policy.plane) for kind in kinds)
     planes = {joined(kinds[kind].policy.plane) for kind in at}
     for number, kind in enumerate(kinds):
         if kind.policy.tier == 0 and joined(kind.policy.plane) in planes and number not in held:
-            yield _told(kind, f"do not get {prefix} from outside over any switch above", "")
+            yield _outside_finding(kind, f"do not get {prefix} from outside over any switch above", "")
 
 
-def _sent(kind: Kind, state: State, prefix: Block) -> Stance | None:
+def _stance_outside(kind: Kind, state: State, prefix: Block) -> Stance | None:
     """Return how a class announces a prefix that it holds to an outside party; None if it does not."""
     route = Route(prefix, state.learned == "self", state.communities)
-    sends = (s for s in outward(kind, prefix.family) if kind.policy.apply(s.exports, route) is not None)
+    sends = (
+        s for s in stances_outward(kind, prefix.family) if kind.policy.apply(s.exports, route) is not None
+    )
     return next(sends, None)
 
 
-def _announced(
+def _check_announced(
     kinds: list[Kind], origin: int, prefix: Block, edges: list[int], result: Spread
 ) -> Iterator[Finding]:
     """Check that parties receive the aggregates, and nothing as long as an address."""
     alone = prefix.length == prefix.bits
-    for state in sorted(follow(kinds, own_route(origin), origin, prefix, result), key=repr):
-        if state.kind not in edges or not any(outward(kinds[state.kind], prefix.family)):
+    for state in sorted(follow_prefix(kinds, own_route(origin), origin, prefix, result), key=repr):
+        if state.kind not in edges or not any(stances_outward(kinds[state.kind], prefix.family)):
             continue
-        stance = _sent(kinds[state.kind], state, prefix)
+        stance = _stance_outside(kinds[state.kind], state, prefix)
         if alone and stance is not None:
             message = (
                 f"announce the address {prefix} of {kinds[origin].policy.name} outside ({stance.exports})"
             )
-            yield _told(kinds[state.kind], message, stance.exports)
+            yield _outside_finding(kinds[state.kind], message, stance.exports)
             return
         if not alone and stance is None:
             message = (
                 f"do not announce {prefix} of {kinds[origin].policy.name} outside, so no answer comes back"
             )
-            yield _told(kinds[state.kind], message, "")
+            yield _outside_finding(kinds[state.kind], message, "")
             return
 
 
-def _told(kind: Kind, message: str, name: str) -> Finding:
+def _outside_finding(kind: Kind, message: str, name: str) -> Finding:
     policy = kind.policy
     clauses = policy.maps.get(name, ())
-    return finding(21, f"{kind} {message}", policy.file, clauses[0].line if clauses else 1)
+    return breach_finding(21, f"{kind} {message}", policy.file, clauses[0].line if clauses else 1)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass, replace
-from fabricc.proof.invariants.prefixes import EVPN, Block, block
+from fabricc.proof.invariants.prefixes import EVPN, Block, parse_block
 from fabricc.proof.invariants.view import address_families, between_switches, leads_out
 
 if TYPE_CHECKING:
@@ -145,26 +145,29 @@ def policy_of(seen: SwitchView, file: str) -> Policy:
     switch = seen.switch
     loopbacks = [seen.facts.get(f"loopback/{family}") for family in ("ipv4", "ipv6")]
     texts = [*seen.aggregates, *(text for text in loopbacks if isinstance(text, str))]
-    blocks = [mine for text in texts if (mine := block(text))]
+    blocks = [mine for text in texts if (mine := parse_block(text))]
     own = frozenset(map(str, blocks))
     lists = {
         name: tuple(_without_own(rule, own) for rule in rules) for name, rules in sorted(seen.lists.items())
     }
     maps = {
         name: tuple(
-            _clause(seen.facts, sequence, clauses[sequence], seen.place(f"route_map[{name}]/{sequence}")[1])
+            _parse_clause(
+                seen.facts, sequence, clauses[sequence], seen.place(f"route_map[{name}]/{sequence}")[1]
+            )
             for sequence in sorted(clauses)
         )
         for name, clauses in sorted(seen.maps.items())
     }
     routes, discards = _static_routes(seen)
     policy = Policy(
-        switch.tier_index, switch.plane, _pod(switch), switch.drained, tuple(sorted(_stances(seen), key=repr)), maps,
-        lists, dict(seen.communities), _originated(blocks, "source" in seen.evpn), switch.name, file,
+        switch.tier_index, switch.plane, _pod_number(switch), switch.drained, tuple(sorted(_find_stances(seen),
+            key=repr)), maps,
+        lists, dict(seen.communities), _originated_blocks(blocks, "source" in seen.evpn), switch.name, file,
         outward=routes if "bgp/redistribute_static" in seen.facts else (),
         static_map=str(seen.facts.get("bgp/redistribute_static", "")), discards=discards, vtep="source" in seen.evpn,
     )  # fmt: skip
-    return replace(policy, key=_key(policy))
+    return replace(policy, key=_policy_key(policy))
 
 
 def policy_of_alike(first: Policy, switch: Switch, texts: Iterable[str], file: str, key: bytes) -> Policy:
@@ -177,30 +180,30 @@ def policy_of_alike(first: Policy, switch: Switch, texts: Iterable[str], file: s
         file: where its lines are.
         key: b"" where it is not known.
     """
-    originates = _originated([mine for text in texts if (mine := block(text))], first.vtep)
+    originates = _originated_blocks([mine for text in texts if (mine := parse_block(text))], first.vtep)
     policy = replace(
         first,
         plane=switch.plane,
-        pod=_pod(switch),
+        pod=_pod_number(switch),
         name=switch.name,
         file=file,
         originates=originates,
         key=key,
     )
-    return policy if key else replace(policy, key=_key(policy))
+    return policy if key else replace(policy, key=_policy_key(policy))
 
 
-def _pod(switch: Switch) -> int:
+def _pod_number(switch: Switch) -> int:
     return -1 if switch.pod is None else switch.pod
 
 
-def _originated(blocks: Iterable[Block], vtep: bool) -> tuple[Block, ...]:
+def _originated_blocks(blocks: Iterable[Block], vtep: bool) -> tuple[Block, ...]:
     return (*dict.fromkeys(blocks), *((Block(EVPN, 0, 0),) if vtep else ()))
 
 
-def _key(policy: Policy) -> bytes:
+def _policy_key(policy: Policy) -> bytes:
     """Return a key that is equal for policies that treat every route in the same way."""
-    head = (policy.tier, policy.plane, policy.pod, policy.drained, [_plain(s) for s in policy.stances])
+    head = (policy.tier, policy.plane, policy.pod, policy.drained, [_stance_tuple(s) for s in policy.stances])
     maps = {name: [(*clause[:5], clause.only) for clause in clauses] for name, clauses in policy.maps.items()}
     outside = (policy.outward, policy.discards, policy.static_map)
     told = repr(
@@ -215,12 +218,12 @@ def _static_routes(seen: SwitchView) -> tuple[tuple[Block, ...], tuple[Block, ..
     """Prefixes of static routes that lead somewhere, and of those that lead nowhere."""
     found: dict[bool, list[Block]] = {True: [], False: []}
     for prefix, via in seen.routes.items():
-        if mine := block(prefix):
+        if mine := parse_block(prefix):
             found[via == "discard"].append(mine)
     return tuple(sorted(found[False])), tuple(sorted(found[True]))
 
 
-def _stances(seen: SwitchView) -> set[Stance]:
+def _find_stances(seen: SwitchView) -> set[Stance]:
     ports = seen.by_neighbour
     sending = any("send_community" in attributes for attributes in seen.neighbours.values())
     alike: set[tuple[str, tuple[Value | None, ...]]] = set()
@@ -242,11 +245,11 @@ def _stances(seen: SwitchView) -> set[Stance]:
     }  # fmt: skip
 
 
-def _plain(stance: Stance) -> tuple[object, ...]:
+def _stance_tuple(stance: Stance) -> tuple[object, ...]:
     return (stance.direction, sorted(stance.families), *stance[2:])
 
 
-def _clause(facts: Mapping[str, Value], sequence: int, text: str, line: int) -> Clause:
+def _parse_clause(facts: Mapping[str, Value], sequence: int, text: str, line: int) -> Clause:
     words = text.split()
     named = dict(pairwise(words))
     adds = " ".join(words[words.index("add_community") + 1 :]) if "add_community" in words else ""
@@ -263,11 +266,11 @@ def _clause(facts: Mapping[str, Value], sequence: int, text: str, line: int) -> 
 
 def _condition(facts: Mapping[str, Value], text: str) -> str:
     """Return the routes that the conditions of a clause match, without its prefix list and community list."""
-    found = {_matched(facts, kind, value) for kind, value in _MATCH.findall(text)}
+    found = {_match_origin(facts, kind, value) for kind, value in _MATCH.findall(text)}
     return OTHER if OTHER in found else OWN if found else ""
 
 
-def _matched(facts: Mapping[str, Value], kind: str, value: str) -> str:
+def _match_origin(facts: Mapping[str, Value], kind: str, value: str) -> str:
     if kind == "interface" or (kind in _PROTOCOLS and value != "bgp"):
         return OWN
     entries = [str(each) for path, each in facts.items() if path.startswith(f"as_path_list[{value}]/")]
@@ -276,7 +279,7 @@ def _matched(facts: Mapping[str, Value], kind: str, value: str) -> str:
 
 def _without_own(rule: str, own: frozenset[str]) -> str:
     prefix, _, rest = rule.removeprefix("deny ").partition(" ")
-    mine = block(prefix) if prefix in own else None
+    mine = parse_block(prefix) if prefix in own else None
     if mine is None:
         return rule
     kind = f"{OWN} {mine.family} {mine.length}"
@@ -288,7 +291,7 @@ def _rule_matches(rule: str, prefix: Block, own: bool) -> bool:
     """Whether a prefix-list rule, `PREFIX [ge N] [le N]`, matches a prefix; what is no such rule matches none."""
     words = rule.split()
     mine = words[:1] == [OWN]
-    covering = Block(int(words[1]), 0, int(words[2])) if mine else block(words[0]) if words else None
+    covering = Block(int(words[1]), 0, int(words[2])) if mine else parse_block(words[0]) if words else None
     rest = words[3:] if mine else words[1:]
     if covering is None or not all(is_number(word) and len(word) < 4 for word in rest[1::2]):
         return False

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 def port_breaches(seen: SwitchView) -> Iterator[Breach]:
     """Invariants 1, 11 and 19 as far as one switch's ports show them."""
-    yield from _lanes(seen)
+    yield from _check_lanes(seen)
     yield from far_ends(seen)
-    yield from _flooding(seen)
-    yield from _mtu(seen)
+    yield from _check_flooding(seen)
+    yield from _check_mtu(seen)
 
 
-def _lanes(seen: SwitchView) -> Iterator[Breach]:
+def _check_lanes(seen: SwitchView) -> Iterator[Breach]:
     """Check that no lane serves two ports, and no cage provides more than its capacity."""
     switch, facts = seen.switch, seen.facts
     room = {
@@ -67,7 +67,7 @@ def far_ends(seen: SwitchView) -> Iterator[Breach]:
             yield Breach(1, message, link.path + "description")
 
 
-def _flooding(seen: SwitchView) -> Iterator[Breach]:
+def _check_flooding(seen: SwitchView) -> Iterator[Breach]:
     """Check that lossless ports are routed: flooded lossless frames form hidden cycles (Guo et al., SIGCOMM 2016)."""
     for link in seen.links:
         if not (link.enabled and link.lossless.pfc):
@@ -77,7 +77,7 @@ def _flooding(seen: SwitchView) -> Iterator[Breach]:
             yield Breach(11, message, link.path + ("pfc" if link.routed else "routed"))
 
 
-def _mtu(seen: SwitchView) -> Iterator[Breach]:
+def _check_mtu(seen: SwitchView) -> Iterator[Breach]:
     """Check that all links between switches have one MTU, and those to hosts at least that."""
     values = Counter(link.mtu for link in seen.links if between_switches(link) and link.mtu is not None)
     if len(values) > 1:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.numbers import is_number
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import paths_of_port
-from fabricc.proof.invariants.rules import Breach, finding
+from fabricc.proof.invariants.rules import Breach, breach_finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -65,7 +65,7 @@ class Block(NamedTuple):
         return f"{socket.inet_ntop(family, packed)}/{self.length}"
 
 
-def block(text: str) -> Block | None:
+def parse_block(text: str) -> Block | None:
     """Return the block of an address with prefix length; None for a text that is no prefix and no planned fact."""
     address, _, length = text.partition("/")
     family, inet, bits = (6, AF_INET6, 128) if ":" in address else (4, AF_INET, 32)
@@ -73,12 +73,12 @@ def block(text: str) -> Block | None:
         packed = socket.inet_pton(inet, address)
     except (OSError, ValueError):
         return None
-    spare = _spare(length, bits)
+    spare = _host_bits(length, bits)
     return None if spare is None else Block(family, int.from_bytes(packed) >> spare << spare, bits - spare)
 
 
 @lru_cache(maxsize=512)
-def _spare(length: str, bits: int) -> int | None:
+def _host_bits(length: str, bits: int) -> int | None:
     """Return the number of bits after a prefix of a length; none without one, None for an invalid length."""
     if not length:
         return 0
@@ -97,21 +97,21 @@ def address_breaches(seen: SwitchView) -> Iterator[Breach]:
 
     And no route leads from its ports to the management network.
     """
-    yield from _taken(seen)
-    yield from _joined(seen)
-    aggregates = [found for text in seen.aggregates if (found := block(text))]
+    yield from _check_management_address(seen)
+    yield from _check_separation(seen)
+    aggregates = [found for text in seen.aggregates if (found := parse_block(text))]
     if not aggregates:
         return
     for link in seen.links:
         if link.port.direction is not Direction.HOST:
             continue
         for family, text in (("ipv4", link.ipv4), ("ipv6", link.ipv6)):
-            if text and (mine := block(text)) and not any(a.covers(mine) for a in aggregates):
+            if text and (mine := parse_block(text)) and not any(a.covers(mine) for a in aggregates):
                 message = f"{link.port.name} has {text}, outside every aggregate, so nobody finds its host"
                 yield Breach(6, message, link.path + family)
 
 
-def _taken(seen: SwitchView) -> Iterator[Breach]:
+def _check_management_address(seen: SwitchView) -> Iterator[Breach]:
     """Check that the switch's management address differs from the gateways and servers that it names."""
     mine = str(seen.facts.get("management/address", "")).partition("/")[0]
     for path in _ASKED if mine else ():
@@ -125,9 +125,9 @@ def servers_asked(seen: SwitchView) -> frozenset[str]:
     return frozenset(name for names in named for name in names) - {""}
 
 
-def inside(texts: Sequence[str], aggregates: Iterable[str]) -> bool:
+def lie_in_aggregates(texts: Sequence[str], aggregates: Iterable[str]) -> bool:
     """Return whether the addresses of links are in aggregates that are canonical blocks larger than a link."""
-    blocks = [found for text in aggregates if (found := block(text))]
+    blocks = [found for text in aggregates if (found := parse_block(text))]
     if [*map(str, blocks)] != [*aggregates]:
         return False
     for family, inet in ((4, AF_INET), (6, AF_INET6)):
@@ -145,7 +145,7 @@ def inside(texts: Sequence[str], aggregates: Iterable[str]) -> bool:
     return True
 
 
-def _joined(seen: SwitchView) -> Iterator[Breach]:
+def _check_separation(seen: SwitchView) -> Iterator[Breach]:
     """Check that the files have the statements with which their system separates the management network."""
     path = "management/isolated"
     if seen.facts.get(path, "true") != "true":
@@ -153,7 +153,7 @@ def _joined(seen: SwitchView) -> Iterator[Breach]:
         yield Breach(6, message, path)
 
 
-def owned(seen: SwitchView) -> dict[str, str]:
+def owned_blocks(seen: SwitchView) -> dict[str, str]:
     """Return the blocks of a switch: aggregates, loopbacks, links up and out; host links only without an aggregate.
 
     Includes its management address, whatever the length of the subnet. Path -> text.
@@ -180,21 +180,21 @@ def packed_blocks(texts: Iterable[str], lines: Iterable[int]) -> bytes:
         [
             _BLOCK.pack(mine.family, mine.first.to_bytes(16), mine.length, line)
             for text, line in zip(texts, lines, strict=True)
-            if (mine := block(text))
+            if (mine := parse_block(text))
         ]
     )
 
 
 def own_blocks(seen: SwitchView) -> bytes:
     """The blocks that the switch owns."""
-    texts, lines = owned(seen), seen.reading.lines
+    texts, lines = owned_blocks(seen), seen.reading.lines
     return packed_blocks(texts.values(), [lines.get(path, _NOWHERE)[1] for path in texts])
 
 
 def endpoint_blocks(text: str, file: str) -> Iterator[tuple[str, str, bytes]]:
     """Owner, file and packed block of every line of the table of out-of-band addresses, read back from its text."""
     for line, cells in enumerate(csv.reader(text.splitlines()), start=1):
-        if line > 1 and len(cells) > 2 and (mine := block(cells[2].partition("/")[0])):
+        if line > 1 and len(cells) > 2 and (mine := parse_block(cells[2].partition("/")[0])):
             packed = _BLOCK.pack(mine.family, mine.first.to_bytes(16), mine.length, line)
             yield f"{cells[0]} {cells[1]}", file, packed
 
@@ -211,7 +211,7 @@ _SORTED = struct.Struct(">BQQB4x4x")
 """A block with its owner, its first address in two halves."""
 
 
-def _apart(records: bytes) -> bool:
+def _is_disjoint(records: bytes) -> bool:
     """Return whether sorted blocks are disjoint; takes a third of the time of finding which ones overlap."""
     before = beyond = 0
     for family, high, low, length in _SORTED.iter_unpack(records):
@@ -222,7 +222,7 @@ def _apart(records: bytes) -> bool:
     return True
 
 
-def overlaps(owners: Iterable[tuple[str, str, bytes]]) -> Iterator[Finding]:
+def find_overlaps(owners: Iterable[tuple[str, str, bytes]]) -> Iterator[Finding]:
     """Yield blocks that overlap an earlier one; `owners` are (device, file, its packed blocks).
 
     After sorting, a block can only overlap those whose end has not passed: the widest seen so far suffices.
@@ -235,7 +235,7 @@ def overlaps(owners: Iterable[tuple[str, str, bytes]]) -> Iterator[Finding]:
         names.append((device, file))
         records += [packed[at : at + size] + owner for at in range(0, len(packed), size)]
     records.sort()
-    if _apart(b"".join(records)):
+    if _is_disjoint(b"".join(records)):
         return
     widest: Block | None = None
     holder = ""
@@ -245,6 +245,6 @@ def overlaps(owners: Iterable[tuple[str, str, bytes]]) -> Iterator[Finding]:
         device, file = names[int.from_bytes(record[size:])]
         if widest is not None and widest.family == family and mine.first <= widest.last:
             message = f"{device}: {mine} overlaps {widest} of {holder}"
-            yield finding(6, message, file, line)
+            yield breach_finding(6, message, file, line)
         if widest is None or widest.family != family or mine.last > widest.last:
             widest, holder = mine, device

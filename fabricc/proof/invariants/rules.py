@@ -89,10 +89,12 @@ def findings_of(
     """The breaches of device `name` as findings; `place` gives file and line of a fact's path."""
     for number, message, path, warning in breaches:
         file, line = place(path) if path else ("", 0)
-        yield finding(number, f"{name}: {message}", file, line, warning=warning)
+        yield breach_finding(number, f"{name}: {message}", file, line, warning=warning)
 
 
-def finding(number: int, message: str, file: str = "", line: int = 0, *, warning: bool = False) -> Finding:
+def breach_finding(
+    number: int, message: str, file: str = "", line: int = 0, *, warning: bool = False
+) -> Finding:
     """Return a breach of invariant `number`; those of one invariant are grouped."""
     rule = RULES[number]
     severity = Severity.WARNING if warning else Severity.ERROR

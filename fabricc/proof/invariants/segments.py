@@ -18,7 +18,7 @@ from zlib import crc32
 
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.fabric.model import Direction
-from fabricc.proof.invariants.rules import Breach, finding
+from fabricc.proof.invariants.rules import Breach, breach_finding
 from fabricc.proof.invariants.tenants import is_tenant, tenant_breaches, with_tenants
 from fabricc.proof.invariants.view import between_switches
 
@@ -42,7 +42,7 @@ _TENANT = "tenant "
 Statement = dict[str, object]
 
 
-def statements(seen: SwitchView) -> dict[str, Statement]:
+def segment_statements(seen: SwitchView) -> dict[str, Statement]:
     """Return `segment[110]` or `vrf[tenants]` -> leaf -> value, as in the files."""
     found: dict[str, Statement] = {}
     for path, value in seen.evpn.items():
@@ -59,17 +59,17 @@ def packed_segments(seen: SwitchView) -> tuple[tuple[str, bytes], ...]:
     said = [
         (
             _TENANT + owner if is_tenant(each) else owner,
-            _STATED.pack(*(_sum(each.get(leaf)) for leaf in LEAVES)),
+            _STATED.pack(*(_checksum(each.get(leaf)) for leaf in LEAVES)),
         )
-        for owner, each in statements(seen).items()
+        for owner, each in segment_statements(seen).items()
     ]
     if any(owner.startswith(_TENANT) for owner, _ in said):
         return tuple(sorted(said))
-    mac = _sum(seen.evpn.get("anycast_mac"))
+    mac = _checksum(seen.evpn.get("anycast_mac"))
     return tuple(sorted([*said, (_MAC, _STATED.pack(mac, *[0] * (len(LEAVES) - 1)))]))
 
 
-def _sum(value: object) -> int:
+def _checksum(value: object) -> int:
     return 0 if value is None else crc32(str(value).encode()) or 1
 
 
@@ -78,18 +78,18 @@ def segment_breaches(seen: SwitchView) -> Iterator[Breach]:
     if not seen.evpn and not seen.switch.bgp.evpn_sessions:
         yield from tenant_breaches(seen, {})
         return
-    yield from _carried(seen)
+    yield from _check_carried(seen)
     if seen.switch.tier_index:
         yield from _passed_on(seen)
         return
-    said = statements(seen)
-    yield from _numbers(said)
+    said = segment_statements(seen)
+    yield from _check_numbers(said)
     if with_tenants(seen):
         yield from tenant_breaches(seen, said)
     elif said or seen.switch.vtep:
-        yield from _gateways(said)
-        yield from _ports(seen, said)
-        yield from _sizes(seen, said)
+        yield from _check_gateways(said)
+        yield from _check_ports(seen, said)
+        yield from _check_sizes(seen, said)
     else:
         return  # a ToR that no tenant has a port on
     source, loopback = seen.evpn.get("source"), seen.facts.get("loopback/ipv4")
@@ -100,7 +100,7 @@ def segment_breaches(seen: SwitchView) -> Iterator[Breach]:
         yield Breach(22, message, "evpn/source")
 
 
-def _carried(seen: SwitchView) -> Iterator[Breach]:
+def _check_carried(seen: SwitchView) -> Iterator[Breach]:
     """Check that every enabled link between switches carries EVPN routes, with a filter in each direction."""
     carrying: dict[str, set[str]] = {}
     for path in seen.evpn:
@@ -138,7 +138,7 @@ def _passed_on(seen: SwitchView) -> Iterator[Breach]:
         )
 
 
-def _numbers(said: dict[str, Statement]) -> Iterator[Breach]:
+def _check_numbers(said: dict[str, Statement]) -> Iterator[Breach]:
     """Check that a VNI has one owner, and that routes of one are not imported as another's."""
     for leaf, what in (("vni", "VNI"), ("route_target", "route target")):
         first: dict[str, str] = {}
@@ -150,7 +150,7 @@ def _numbers(said: dict[str, Statement]) -> Iterator[Breach]:
                 yield Breach(22, f"{owner} has {what} {value}, which {other} has too", f"evpn/{owner}/{leaf}")
 
 
-def _gateways(said: dict[str, Statement]) -> Iterator[Breach]:
+def _check_gateways(said: dict[str, Statement]) -> Iterator[Breach]:
     """Check that a gateway is in its own subnet, and in a VRF that routes between ToRs."""
     subnets: list[tuple[IPv4Network | IPv6Network, str]] = []
     for owner, each in said.items():
@@ -173,7 +173,7 @@ def _gateways(said: dict[str, Statement]) -> Iterator[Breach]:
                     22, f"{owner} has the gateway {each[leaf]}, which is no address", f"evpn/{owner}/{leaf}"
                 )
     before: tuple[IPv4Network | IPv6Network, str] | None = None
-    for subnet in sorted(subnets, key=_place):
+    for subnet in sorted(subnets, key=_subnet_order):
         mine, owner = subnet
         if before and before[0].version == mine.version and before[0].overlaps(mine):
             message = f"{owner} has {mine}, which overlaps {before[0]} of {before[1]}"
@@ -182,13 +182,13 @@ def _gateways(said: dict[str, Statement]) -> Iterator[Breach]:
             before = subnet
 
 
-def _place(subnet: tuple[IPv4Network | IPv6Network, str]) -> tuple[int, int, int, str]:
+def _subnet_order(subnet: tuple[IPv4Network | IPv6Network, str]) -> tuple[int, int, int, str]:
     """Return a sort key that puts a subnet before those in it, so that each is compared with its parent."""
     network, owner = subnet
     return network.version, int(network.network_address), network.prefixlen, owner
 
 
-def _ports(seen: SwitchView, said: dict[str, Statement]) -> Iterator[Breach]:
+def _check_ports(seen: SwitchView, said: dict[str, Statement]) -> Iterator[Breach]:
     """Check that every enabled port to a host is in an existing segment."""
     for link in seen.links:
         if link.port.direction is not Direction.HOST or not link.enabled:
@@ -199,7 +199,7 @@ def _ports(seen: SwitchView, said: dict[str, Statement]) -> Iterator[Breach]:
             yield Breach(22, message, f"evpn/port[{link.port.name}]" if vlan else link.path + "description")
 
 
-def _sizes(seen: SwitchView, said: dict[str, Statement]) -> Iterator[Breach]:
+def _check_sizes(seen: SwitchView, said: dict[str, Statement]) -> Iterator[Breach]:
     """Check that a packet of a segment with its VXLAN header fits every link between switches."""
     room = min(
         (link.mtu for link in seen.links if between_switches(link) and link.mtu is not None), default=None
@@ -211,21 +211,23 @@ def _sizes(seen: SwitchView, said: dict[str, Statement]) -> Iterator[Breach]:
             yield Breach(22, message, f"evpn/{owner}/mtu")
 
 
-def agreement(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
+def check_agreement(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
     """Report ToRs whose settings of a segment differ from those of most others."""
     tors = [each for each in switches if each.segments]
     votes: dict[str, Counter[bytes]] = {}
     for tor in tors:
         for owner, packed in tor.segments:
             votes.setdefault(owner, Counter())[packed] += 1
-    yield from _shared(votes, tors)
+    yield from _report_shared(votes, tors)
     usual = {owner: max(count, key=lambda packed: (count[packed], packed)) for owner, count in votes.items()}
     for tor in tors:
         mine = dict(tor.segments)
         for owner, wanted in usual.items():
             if owner not in mine:
                 if not owner.startswith(_TENANT) and votes[owner].total() * 2 > len(tors):
-                    yield finding(22, f"{tor.name} has no {owner}, which other ToRs have", tor.file, tor.line)
+                    yield breach_finding(
+                        22, f"{tor.name} has no {owner}, which other ToRs have", tor.file, tor.line
+                    )
             elif mine[owner] != wanted:
                 pairs = zip(_STATED.unpack(mine[owner]), _STATED.unpack(wanted), _NAMES, strict=True)
                 other = [
@@ -234,13 +236,15 @@ def agreement(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
                 message = (
                     f"{tor.name} says of {owner} another {join_words(other, len(other))} than other ToRs"
                 )
-                yield finding(22, message, tor.file, tor.line)
+                yield breach_finding(22, message, tor.file, tor.line)
             rare = votes[owner].total() * 2 <= len(tors) and not owner.startswith(_TENANT)
             if owner in mine and rare and owner != _MAC:
-                yield finding(22, f"{tor.name} has {owner}, which other ToRs do not have", tor.file, tor.line)
+                yield breach_finding(
+                    22, f"{tor.name} has {owner}, which other ToRs do not have", tor.file, tor.line
+                )
 
 
-def _shared(votes: dict[str, Counter[bytes]], tors: Sequence[SwitchDigest]) -> Iterator[Finding]:
+def _report_shared(votes: dict[str, Counter[bytes]], tors: Sequence[SwitchDigest]) -> Iterator[Finding]:
     """Report a VNI or route target of two tenants on whatever ToRs: their routes would join them."""
     for leaf in ("vni", "route_target"):
         at, first = LEAVES.index(leaf), dict[int, str]()
@@ -252,4 +256,4 @@ def _shared(votes: dict[str, Counter[bytes]], tors: Sequence[SwitchDigest]) -> I
                 if value and (other := first.setdefault(value, owner)) != owner:
                     tor = next(each for each in tors if (owner, packed) in each.segments)
                     message = f"{tor.name} gives {owner} the {_NAMES[at]} of {other}"
-                    yield finding(23, message, tor.file, tor.line)
+                    yield breach_finding(23, message, tor.file, tor.line)

@@ -16,7 +16,7 @@ PRIVATE_ASNS = (range(64_512, 65_535), range(4_200_000_000, 4_294_967_295))
 """RFC 6996; the last of each block is reserved (RFC 7300)."""
 
 
-def private(asn: int) -> bool:
+def is_private_asn(asn: int) -> bool:
     """Return whether an AS number is for private use."""
     return any(asn in block for block in PRIVATE_ASNS)
 
@@ -24,17 +24,17 @@ def private(asn: int) -> bool:
 def session_breaches(seen: SwitchView) -> Iterator[Breach]:
     """Invariants 7 to 9 as far as one switch's sessions show them."""
     asn = seen.number("bgp/asn")
-    if asn is not None and not private(asn):
+    if asn is not None and not is_private_asn(asn):
         yield Breach(7, f"AS {asn} is not for private use (RFC 6996)", "bgp/asn")
     for neighbour, attributes in seen.neighbours.items():
         if asn is not None and attributes.get("remote_asn") == asn:
             message = f"neighbour {neighbour} has the switch's own AS {asn}, so routes stop there"
             yield Breach(7, message, f"bgp/neighbor[{neighbour}]/remote_asn")
-    yield from _detection(seen)
-    yield from _paths(seen)
+    yield from _check_detection(seen)
+    yield from _check_paths(seen)
 
 
-def _detection(seen: SwitchView) -> Iterator[Breach]:
+def _check_detection(seen: SwitchView) -> Iterator[Breach]:
     """Check that BFD detects a failure before BGP's hold timer expires, otherwise it is useless."""
     interval, hold = seen.number("bfd/interval_ms"), seen.number("bgp/hold_s")
     multiplier = seen.number("bfd/multiplier") or 3
@@ -47,7 +47,7 @@ def _detection(seen: SwitchView) -> Iterator[Breach]:
         yield Breach(8, message, "bgp/hold_s")
 
 
-def _paths(seen: SwitchView) -> Iterator[Breach]:
+def _check_paths(seen: SwitchView) -> Iterator[Breach]:
     """Check that every enabled link to a switch has a session per family, and that uplinks fit into maximum-paths."""
     if seen.number("bgp/asn") is None:
         return
@@ -67,7 +67,7 @@ def _paths(seen: SwitchView) -> Iterator[Breach]:
         for family in families:
             per_peer[to, family] = per_peer.get((to, family), 0) + 1
     needed = {f for have in carried.values() for f in have if f}
-    yield from _missing(seen, carried, needed)
+    yield from _missing_sessions(seen, carried, needed)
     most = seen.number("bgp/maximum_paths")
     widest = max(per_peer.values(), default=0)
     if most is not None and most < widest:
@@ -79,12 +79,12 @@ def _paths(seen: SwitchView) -> Iterator[Breach]:
         yield Breach(9, message, "bgp/multipath_relax")
 
 
-def _missing(seen: SwitchView, carried: dict[str, set[str]], families: set[str]) -> Iterator[Breach]:
-    for link in _enabled(seen):
+def _missing_sessions(seen: SwitchView, carried: dict[str, set[str]], families: set[str]) -> Iterator[Breach]:
+    for link in _enabled_links(seen):
         for family in sorted(families - carried.get(link.port.name, set())):
             message = f"{link.port.name} is up and has no session for {family}, so its path is not used"
             yield Breach(9, message, link.path + "description")
 
 
-def _enabled(seen: SwitchView) -> Iterator[LinkPort]:
+def _enabled_links(seen: SwitchView) -> Iterator[LinkPort]:
     return (link for link in seen.links if link.enabled and between_switches(link))

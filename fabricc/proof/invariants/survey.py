@@ -54,7 +54,7 @@ class Survey:
         """Take a switch in; what is wrong with it alone, files below `folder`."""
         contracts = switch_contracts(seen)
         breaches = _switch_breaches(seen, contracts)
-        yield from _placed(findings_of(breaches, seen.switch.name, seen.place), folder)
+        yield from _place_findings(findings_of(breaches, seen.switch.name, seen.place), folder)
         policy = policy_of(seen, f"{folder}/{seen.place('bgp/asn')[0]}")
         self.policies.setdefault(policy.key, policy)
         self.switches.append(digest_of(seen, policy.key, contracts, folder))
@@ -64,7 +64,9 @@ class Survey:
         contracts = host_contracts(host, reading)
         breaches = host_breaches(host, reading, contracts)
         lines = reading.lines
-        yield from _placed(findings_of(breaches, host.name, lambda path: lines.get(path, ("", 0))), folder)
+        yield from _place_findings(
+            findings_of(breaches, host.name, lambda path: lines.get(path, ("", 0))), folder
+        )
         self.hosts.append(host_digest(host, reading, contracts, folder))
 
 
@@ -102,7 +104,7 @@ def digest_of(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], fold
                 wide[port.peer.device] += gbps
             mtus[mtu] += 1
     down, upward = load[False, True], load[True, True]
-    file, line = _under(folder, seen.place("bgp/asn"))
+    file, line = _place_below(folder, seen.place("bgp/asn"))
     return SwitchDigest(
         switch.name, switch.tier_index, switch.plane, -1 if switch.pod is None else switch.pod,
         -1 if switch.unit is None else switch.unit, seen.number("bgp/asn") or 0,
@@ -112,7 +114,7 @@ def digest_of(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], fold
         tuple(sorted((mtu, times) for mtu, times in mtus.items() if mtu is not None)),
         min(filter(None, host_mtus), default=0), seen.number("watchdog/detect_ms") or 0,
         _outer_asns(seen), policy,
-        tuple((function, *_under(folder, seen.place(path))) for function, path in contracts.items()),
+        tuple((function, *_place_below(folder, seen.place(path))) for function, path in contracts.items()),
         own_blocks(seen), packed_segments(seen), file, line,
     )  # fmt: skip
 
@@ -123,13 +125,13 @@ def host_digest(host: Host, reading: Said, contracts: dict[bytes, str], folder: 
     mtus = [m for p in host.ports if (m := as_int(facts.get(f"interface[{p.name}]/mtu")))]
     path = f"interface[{host.ports[0].name}]/mtu" if host.ports else ""
     return HostDigest(
-        host.name, landings(host), max(mtus, default=0), _timeout_ms(as_int(facts.get("nccl/timeout"))),
-        tuple((function, *_under(folder, lines.get(at, ("", 0)))) for function, at in contracts.items()),
-        *_under(folder, lines.get(path, ("", 0))),
+        host.name, host_landings(host), max(mtus, default=0), _timeout_ms(as_int(facts.get("nccl/timeout"))),
+        tuple((function, *_place_below(folder, lines.get(at, ("", 0)))) for function, at in contracts.items()),
+        *_place_below(folder, lines.get(path, ("", 0))),
     )  # fmt: skip
 
 
-def landings(host: Host) -> tuple[Landing, ...]:
+def host_landings(host: Host) -> tuple[Landing, ...]:
     """Return the far ends of the ports of a host."""
     return tuple([Landing(host.unit, p.rail, p.nic_port, p.peer.device) for p in host.ports])
 
@@ -146,10 +148,10 @@ def _timeout_ms(exponent: int | None) -> int:
     return (4096 << exponent) // 10**6 if exponent is not None and 0 < exponent < 32 else 0
 
 
-def _under(folder: str, place: tuple[str, int]) -> tuple[str, int]:
+def _place_below(folder: str, place: tuple[str, int]) -> tuple[str, int]:
     return (f"{folder}/{place[0]}", place[1]) if place[0] else ("", 0)
 
 
-def _placed(found: Iterator[Finding], folder: str) -> Iterator[Finding]:
+def _place_findings(found: Iterator[Finding], folder: str) -> Iterator[Finding]:
     for each in found:
         yield each._replace(file=f"{folder}/{each.file}" if each.file else "")

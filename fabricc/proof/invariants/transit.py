@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.proof.invariants.announce import Kind, spread
-from fabricc.proof.invariants.buffers import cycle, witness
+from fabricc.proof.invariants.announce import Kind, follow_all
+from fabricc.proof.invariants.buffers import cycle_devices, find_cycle
 from fabricc.proof.invariants.clos import TIERS, joined_planes
 from fabricc.proof.invariants.outside import outside_findings
-from fabricc.proof.invariants.rules import finding
+from fabricc.proof.invariants.rules import breach_finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -48,28 +48,28 @@ def kinds_of(switches: Sequence[SwitchDigest], policies: Mapping[bytes, Policy])
 
 def routing_findings(kinds: list[Kind]) -> Iterator[Finding]:
     """Invariants 7, 9, 10, 11 and 21 of the routes that policy permits."""
-    result = spread(kinds)
+    result = follow_all(kinds)
     yield from outside_findings(kinds, result)
     for valley in result.valleys.values():
-        yield _valley(kinds, valley)
+        yield _valley_finding(kinds, valley)
     for kind, (prefix, own) in sorted(result.covering.items()):
         policy = kinds[kind].policy
         message = (
             f"{kinds[kind]} accept {prefix} from above, which covers their own {own}: traffic for a host that is gone "
             "turns round and goes up again"
         )
-        yield finding(10, message, policy.file, _import_line(policy))
-    if channels := cycle(result.dependencies):
-        path = " -> ".join(witness(kinds, channels))
+        yield breach_finding(10, message, policy.file, _import_line(policy))
+    if channels := find_cycle(result.dependencies):
+        path = " -> ".join(cycle_devices(kinds, channels))
         message = f"lossless buffers can wait for each other in a circle: {path}"
         policy = kinds[channels[0][0]].policy
         guilty = [v for v in result.valleys.values() if any(v.kind in channel for channel in channels)]
-        file, line = _where(kinds, guilty[0]) if guilty else (policy.file, 0)
-        yield finding(11, message, file, line)
-    yield from _unreached(kinds, result)
+        file, line = _valley_place(kinds, guilty[0]) if guilty else (policy.file, 0)
+        yield breach_finding(11, message, file, line)
+    yield from _check_reach(kinds, result)
 
 
-def _valley(kinds: list[Kind], valley: Valley) -> Finding:
+def _valley_finding(kinds: list[Kind], valley: Valley) -> Finding:
     kind = kinds[valley.kind]
     step = (
         f"{valley.exports} {valley.clause.sequence}" if valley.clause else valley.exports or "no export map"
@@ -78,10 +78,10 @@ def _valley(kinds: list[Kind], valley: Valley) -> Finding:
         f"{kind} announce upwards what they learn from above ({step} permits {valley.prefix}): "
         f"traffic can come down to a {TIERS[kind.policy.tier]} and go up again"
     )
-    return finding(10, message, *_where(kinds, valley))
+    return breach_finding(10, message, *_valley_place(kinds, valley))
 
 
-def _where(kinds: list[Kind], valley: Valley) -> tuple[str, int]:
+def _valley_place(kinds: list[Kind], valley: Valley) -> tuple[str, int]:
     return kinds[valley.kind].policy.file, valley.clause.line if valley.clause else 1
 
 
@@ -93,7 +93,7 @@ def _import_line(policy: Policy) -> int:
     return 1
 
 
-def _unreached(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
+def _check_reach(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
     """Check invariant 9: a ToR has the aggregates of every other ToR of its plane from every class above it.
 
     For a VTEP this includes its EVPN routes and the loopback that receives VXLAN.
@@ -115,7 +115,7 @@ def _unreached(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
                 continue
             if not kinds[holder].neighbours["up"]:
                 message = f"{kinds[holder]} have no way to {kinds[origin].policy.name} of the same plane"
-                yield finding(9, message, kinds[holder].policy.file, 0)
+                yield breach_finding(9, message, kinds[holder].policy.file, 0)
                 continue
             for above in sorted(kinds[holder].neighbours["up"]):
                 have = by_route.get((origin, holder, above), set())
@@ -126,5 +126,5 @@ def _unreached(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
                         f"{kinds[above]}: fewer equal paths than up-links"
                     )
                     policy = kinds[holder].policy
-                    yield finding(9, message, policy.file, _import_line(policy))
+                    yield breach_finding(9, message, policy.file, _import_line(policy))
                     break

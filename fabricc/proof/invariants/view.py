@@ -188,13 +188,13 @@ class SwitchView:
         yield from groups.items()
 
 
-def view(switch: Switch, reading: Said) -> SwitchView:
+def make_view(switch: Switch, reading: Said) -> SwitchView:
     """Sort the facts of a switch."""
     seen = SwitchView(switch, reading)
     sort_facts(seen, reading.facts.items())
     tells = any(port_paths(port.name)["routed"] in reading.facts for port in switch.ports)
     links = _Links(reading.facts, seen.queues(), tells)
-    lead(seen, [links.of(port) for port in switch.ports if port.peer])
+    assign_links(seen, [links.of(port) for port in switch.ports if port.peer])
     return seen
 
 
@@ -230,13 +230,13 @@ def sort_facts(seen: SwitchView, facts: Iterable[tuple[str, Value]]) -> None:
             seen.routes[path[len(_STATIC) : -1]] = str(value)
 
 
-def lead(seen: SwitchView, links: list[LinkPort]) -> None:
+def assign_links(seen: SwitchView, links: list[LinkPort]) -> None:
     """Set the ports of links, and the ports of its sessions from these."""
     seen.links = links
     for link in links:
         seen.by_neighbour[link.port.name] = link
         for text in (link.ipv4, link.ipv6):
-            if text is not None and (other := sibling(text)):
+            if text is not None and (other := sibling_address(text)):
                 seen.by_neighbour[other] = link
         if leads_out(link):
             seen.by_neighbour |= dict.fromkeys(_in_subnets(link, seen.neighbours), link)
@@ -267,7 +267,7 @@ def as_int(value: Value | None) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def sibling(text: str) -> str:
+def sibling_address(text: str) -> str:
     """Return the other address of a /31 or /127 (RFC 3021, RFC 6164), or of the two of a /30; "" for other sizes."""
     address, _, length = text.partition("/")
     six = ":" in address
@@ -285,7 +285,7 @@ def sibling(text: str) -> str:
     return f"{address.rpartition('.')[0]}.{last ^ (3 if length == '30' else 1)}"
 
 
-def priorities(value: Value | None) -> tuple[int, ...]:
+def parse_priorities(value: Value | None) -> tuple[int, ...]:
     """Parse a set of priorities of a fact: `3,4`, a single number, or nothing."""
     if value is None or value == "none":
         return ()
@@ -301,7 +301,7 @@ _QUEUE_LEAVES = ("scheduler", "ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent
 
 
 @lru_cache(maxsize=64)
-def _leaves(queues: tuple[int, ...]) -> tuple[str, ...]:
+def _queue_leaves(queues: tuple[int, ...]) -> tuple[str, ...]:
     return (*_LEAVES, *(f"queue[{queue}]/{leaf}" for queue in queues for leaf in _QUEUE_LEAVES))
 
 
@@ -314,7 +314,7 @@ class _Links:
         self._queues = queues
         self._routed_else = "" if tells_routed else "true"
         self._pfc_else = "none" if _CODE_POINT_PATHS[0] in facts else ""  # stated wherever classes are at all
-        self._leaves = _leaves(tuple(queues))
+        self._leaves = _queue_leaves(tuple(queues))
         self._kinds: dict[tuple[object, ...], Lossless] = {}
 
     def of(self, port: Port) -> LinkPort:
@@ -326,7 +326,7 @@ class _Links:
         key = (port.speed_gbps, port.cable_m, port.lanes, *stated)
         lossless = self._kinds.get(key)
         if lossless is None:
-            lossless = self._kinds[key] = self._lossless(port, stated)
+            lossless = self._kinds[key] = self._lossless_settings(port, stated)
         return LinkPort(
             port, enabled != "false", as_int(mtu), lossless.speed_gbps,
             ipv4 if isinstance(ipv4, str) else None, ipv6 if isinstance(ipv6, str) else None,
@@ -338,8 +338,8 @@ class _Links:
             ),
         )  # fmt: skip
 
-    def _lossless(self, port: Port, stated: list[Value | None]) -> Lossless:
-        """Return the lossless settings from the values of `_leaves`, in that order."""
+    def _lossless_settings(self, port: Port, stated: list[Value | None]) -> Lossless:
+        """Return the lossless settings from the values of `_queue_leaves`, in that order."""
         pfc, speed, watchdog, xoff, xon, size, exponent, looked_up, default_to = stated[: len(_LEAVES)]
         schedulers, markings, marked = [], [], []
         for at, queue in enumerate(self._queues):
@@ -353,7 +353,7 @@ class _Links:
             elif fill is not None:
                 marked.append(queue)
         return Lossless(
-            as_int(speed) or port.speed_gbps, port.cable_m or 0, port.lanes, priorities(pfc),
+            as_int(speed) or port.speed_gbps, port.cable_m or 0, port.lanes, parse_priorities(pfc),
             None if watchdog is None else str(watchdog), as_int(xoff), as_int(xon), as_int(size), as_int(exponent),
             as_int(looked_up), as_int(default_to), tuple(schedulers), tuple(markings), tuple(marked),
         )  # fmt: skip

@@ -40,7 +40,10 @@ def access_changes(groups: Sequence[Group], changes: Sequence[SpecChange]) -> di
                 concerns.add(concern)
         for concern in sorted(concerns):
             counts[concern] = counts.get(concern, 0) + len(group.devices)
-    found = {f"{concern}, {_OPERATIONS[_one(ways[concern])]}": count for concern, count in counts.items()}
+    found = {
+        f"{concern}, {_OPERATIONS[_merge_operations(ways[concern])]}": count
+        for concern, count in counts.items()
+    }
     stated = [each.path for each in changes if _is_access_path(each.path)]
     return found or dict.fromkeys((f"{path} of the spec" for path in stated), 0)
 
@@ -49,6 +52,6 @@ def _is_access_path(path: str) -> bool:
     return path.startswith(_SPEC) and not path.endswith(_PLACES)
 
 
-def _one(operations: set[str]) -> str:
+def _merge_operations(operations: set[str]) -> str:
     """Return the operation of a concern: several together are a change."""
     return next(iter(operations)) if len(operations) == 1 else "~"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.review.diff.impact import row_of
 from fabricc.review.diff.model import SpecChange
-from fabricc.review.diff.redact import is_secret, masked
+from fabricc.review.diff.redact import is_secret, mask_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,39 +22,43 @@ def spec_changes(before: Document | None, after: Document) -> tuple[SpecChange, 
 
     Mappings are compared by key, so that order does not count; so are lists of mappings that have names.
     """
-    old = dict(_leaves(before.value if before else None))
-    new = dict(_leaves(after.value))
+    old = dict(_leaf_values(before.value if before else None))
+    new = dict(_leaf_values(after.value))
     changes = []
     for path in [*new, *(path for path in old if path not in new)]:
         if path in old and path in new and old[path] == new[path]:
             continue
-        shown = [None if path not in side else _text(path, side[path]) for side in (old, new)]
-        position = after.key_position(_indexed(path, after.value))
-        changes.append(SpecChange(_dotted(path), shown[0], shown[1], position))
+        shown = [None if path not in side else _value_text(path, side[path]) for side in (old, new)]
+        position = after.key_position(_index_path(path, after.value))
+        changes.append(SpecChange(_dotted_path(path), shown[0], shown[1], position))
     return tuple(changes[:_MOST])
 
 
-def _leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+def _leaf_values(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
     if isinstance(value, dict) and value:
         for key, item in value.items():
-            yield from _leaves(item, (*path, key))
-    elif isinstance(value, list) and value and all(isinstance(item, dict) and _name(item) for item in value):
+            yield from _leaf_values(item, (*path, key))
+    elif (
+        isinstance(value, list)
+        and value
+        and all(isinstance(item, dict) and _item_name(item) for item in value)
+    ):
         for item in value:
-            yield from _leaves(item, (*path, f"[{_name(item)}]"))
+            yield from _leaf_values(item, (*path, f"[{_item_name(item)}]"))
     elif path:
         yield path, value
 
 
-def _name(item: dict[str, Any]) -> str:
+def _item_name(item: dict[str, Any]) -> str:
     return str(item.get("name") or item.get("code") or "")
 
 
-def _indexed(path: KeyPath, value: Any) -> KeyPath:
+def _index_path(path: KeyPath, value: Any) -> KeyPath:
     """Return the path with places instead of names of list items, as far as the file has it."""
     found: list[str | int] = []
     for part in path:
         if isinstance(value, list):
-            names = [f"[{_name(item)}]" if isinstance(item, dict) else "" for item in value]
+            names = [f"[{_item_name(item)}]" if isinstance(item, dict) else "" for item in value]
             if part not in names:
                 break
             index = names.index(str(part))
@@ -68,23 +72,23 @@ def _indexed(path: KeyPath, value: Any) -> KeyPath:
     return tuple(found)
 
 
-def _dotted(path: KeyPath) -> str:
+def _dotted_path(path: KeyPath) -> str:
     return ".".join(str(part) for part in path).replace(".[", "[")
 
 
-def _text(path: KeyPath, value: Any) -> str:
-    if is_secret(_dotted(path)):
+def _value_text(path: KeyPath, value: Any) -> str:
+    if is_secret(_dotted_path(path)):
         return "(not shown)"
     text = "true" if value is True else "false" if value is False else "null" if value is None else str(value)
-    return masked(text if len(text) <= 60 else text[:57] + "...")
+    return mask_secrets(text if len(text) <= 60 else text[:57] + "...")
 
 
-def causes(
+def find_causes(
     kind: str, nos: str, devices: AbstractSet[str], subjects: AbstractSet[str], changes: Sequence[SpecChange]
 ) -> tuple[str, ...]:
     """Return paths of the spec that may cause a change of these devices, the nearest first; all without a rule."""
     follows = frozenset().union(*(row_of(subject, nos).follows for subject in subjects))
-    near = [change.path for change in changes if _names(change.path, kind, devices)]
+    near = [change.path for change in changes if _names_devices(change.path, kind, devices)]
     far = [
         change.path
         for change in changes
@@ -93,7 +97,7 @@ def causes(
     return tuple([*near, *far] or [change.path for change in changes])
 
 
-def _names(path: str, kind: str, devices: AbstractSet[str]) -> bool:
+def _names_devices(path: str, kind: str, devices: AbstractSet[str]) -> bool:
     """Return whether the path is about these devices or their tier."""
     top, _, rest = path.partition(".")
     return top == f"{kind}s" or (

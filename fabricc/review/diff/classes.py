@@ -30,28 +30,34 @@ _OF_ALL = frozenset({
 _HIDDEN = "value not shown"
 
 
-def classes(base: Side, head: Side) -> Mapping[str, Sequence[str]]:
+def device_classes(base: Side, head: Side) -> Mapping[str, Sequence[str]]:
     """Return first device of a class -> the others; empty if single devices may change differently.
 
     Devices that overrides name, their neighbours, and those with a policy of their own are in no class.
     """
-    if not (isinstance(base, SpecSide) and isinstance(head, SpecSide) and _alike(base.fabric, head.fabric)):
+    if not (
+        isinstance(base, SpecSide)
+        and isinstance(head, SpecSide)
+        and _differ_in_common(base.fabric, head.fabric)
+    ):
         return {}
     fabric = head.fabric
-    own = {*fabric.changes, *base.fabric.qos, *fabric.qos, *_neighbours(fabric)}
-    found = group_pairs((_key(fabric, place), name) for name, place in head.places.items() if name not in own)
+    own = {*fabric.changes, *base.fabric.qos, *fabric.qos, *_override_neighbors(fabric)}
+    found = group_pairs(
+        (_class_key(fabric, place), name) for name, place in head.places.items() if name not in own
+    )
     return {members[0]: members[1:] for members in found.values() if len(members) > 1}
 
 
-def derived(first: DeviceDiff, others: Sequence[str], side: Side) -> list[DeviceDiff] | None:
+def derive_changes(first: DeviceDiff, others: Sequence[str], side: Side) -> list[DeviceDiff] | None:
     """Return the changes of the others of a class, with disturbances at the same places.
 
     None if the changes of the first are its own, so that each must be compared.
     """
     assert isinstance(side, SpecSide)
     own = any(text != _HIDDEN for text in first.examples.values())
-    reach = _reach(side, first.name) if first.reach else []
-    sessions = _sessions(side, first.name) if first.sessions else {}
+    reach = _reached_rails(side, first.name) if first.reach else []
+    sessions = _sessions_by_slot(side, first.name) if first.sessions else {}
     behind = [at for at, (rail, _) in enumerate(reach) if rail in first.reach]
     down = [at for at, link in sessions.items() if link in first.sessions]
     elsewhere = dict(reach[at] for at in behind) != first.reach or len(down) < len(first.sessions)
@@ -64,8 +70,8 @@ def _same_places(
     first: DeviceDiff, name: str, side: SpecSide, behind: Sequence[int], down: Sequence[tuple[int, str]]
 ) -> DeviceDiff:
     """The changes of the first, of which rails and sessions at these places are disturbed, for another device."""
-    reach = _reach(side, name) if behind else []
-    sessions = _sessions(side, name) if down else {}
+    reach = _reached_rails(side, name) if behind else []
+    sessions = _sessions_by_slot(side, name) if down else {}
     return replace(
         first,
         name=name,
@@ -75,7 +81,7 @@ def _same_places(
     )
 
 
-def _alike(base: Fabric, head: Fabric) -> bool:
+def _differ_in_common(base: Fabric, head: Fabric) -> bool:
     """Return whether the fabrics differ only in common settings."""
     own = (field.name for field in fields(head) if field.compare and field.name not in _OF_ALL)
     if any(getattr(base, name) != getattr(head, name) for name in own):
@@ -88,14 +94,14 @@ def _alike(base: Fabric, head: Fabric) -> bool:
     return tiers and (old.asn_base, old.unique_spine_asn) == (new.asn_base, new.unique_spine_asn)
 
 
-def _neighbours(fabric: Fabric) -> Iterable[str]:
+def _override_neighbors(fabric: Fabric) -> Iterable[str]:
     if fabric.changes:
         for switch in fabric.switch_ids():
             if fabric.name(switch) in fabric.changes:
                 yield from (link.peer for link in switch_links(fabric, switch))
 
 
-def _key(fabric: Fabric, at: DeviceId) -> Hashable:
+def _class_key(fabric: Fabric, at: DeviceId) -> Hashable:
     """Return everything that the ports of a device depend on."""
     if isinstance(at, HostId):
         return "host", fabric.units[at.unit].group
@@ -107,7 +113,7 @@ def _key(fabric: Fabric, at: DeviceId) -> Hashable:
     return at.tier, at.plane, at.index // max(1, fabric.shape.cores_per_group)
 
 
-def _reach(side: SpecSide, name: str) -> list[tuple[Rail, Fraction]]:
+def _reached_rails(side: SpecSide, name: str) -> list[tuple[Rail, Fraction]]:
     """Return every rail behind a device and its GPUs; in the same order for all devices of a class."""
     fabric, place = side.fabric, side.places[name]
     if isinstance(place, HostId):
@@ -124,7 +130,7 @@ def _reach(side: SpecSide, name: str) -> list[tuple[Rail, Fraction]]:
     ]
 
 
-def _sessions(side: SpecSide, name: str) -> dict[tuple[int, str], Link]:
+def _sessions_by_slot(side: SpecSide, name: str) -> dict[tuple[int, str], Link]:
     """Return (slot, kind) -> BGP session of a switch; devices of a class have the same slots and kinds."""
     place = side.places[name]
     if isinstance(place, HostId):

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.numbers import is_number
 from fabricc.fabric.vocabulary import STRUCTURE
-from fabricc.review.diff.effects import OUTSIDE, Sides, direction
-from fabricc.review.diff.impact import row_of, verdict
+from fabricc.review.diff.effects import OUTSIDE, Sides, change_direction
+from fabricc.review.diff.impact import judge_statement, row_of
 from fabricc.review.diff.model import DeviceDiff, Impact, Renumbering, Statement
-from fabricc.review.diff.names import fold
+from fabricc.review.diff.names import fold_names
 from fabricc.review.diff.redact import is_secret
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def compare_views(
     """
     layouts = base.layout, head.layout
     lines = (("", each.subject, each.before, each.after) for each in text)
-    occurrences = [*_links(base, head, layouts, staying), *_values(base, head, layouts), *lines]
+    occurrences = [*_link_changes(base, head, layouts, staying), *_value_changes(base, head, layouts), *lines]
     if not occurrences:
         return None
     builder = _Builder(base, head, layouts)
@@ -64,7 +64,7 @@ def compare_views(
     return builder.built()
 
 
-def _links(
+def _link_changes(
     base: DeviceView, head: DeviceView, layouts: Layouts, staying: Container[str] | None
 ) -> Iterator[Occurrence]:
     """Yield links that appear, disappear or move to another port of this switch."""
@@ -89,14 +89,14 @@ def _same_place(base: DeviceView, old: str, head: DeviceView, new: str) -> bool:
     return base.nos != head.nos and base.model == head.model and panel == head.ports[new].panel != -1
 
 
-def _values(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iterator[Occurrence]:
-    old, new = _unordered(base), _unordered(head)
+def _value_changes(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iterator[Occurrence]:
+    old, new = _key_by_network(base), _key_by_network(head)
     if layouts[0] == layouts[1] and base.sessions == head.sessions:
         shared = {path for path, value in old.items() if new.get(path) == value}
         old = {path: value for path, value in old.items() if path not in shared}
         new = {path: value for path, value in new.items() if path not in shared}
     replaced = (base.model, base.nos) != (head.model, head.nos)
-    before, after = _placed(base, old, head, layouts[1]), _placed(head, new, base, layouts[0])
+    before, after = _place_facts(base, old, head, layouts[1]), _place_facts(head, new, base, layouts[0])
     yield from _sessions_beside(before, after)
     for key in before.keys() | after.keys():
         if (first := before.get(key)) == (second := after.get(key)):
@@ -104,7 +104,7 @@ def _values(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iterator[Oc
         identity, subject = key
         if first is not None and second is not None:
             points = "points" in row_of(subject, head.nos).tags
-            subject = _quiet(subject, str(first), str(second), base, head, points=points)
+            subject = _silent_subject(subject, str(first), str(second), base, head, points=points)
         if subject.startswith("device/") and (first is None or second is None):
             continue  # a built tree does not contain it
         if replaced and (first is None or second is None or "hardware" in row_of(subject, head.nos).tags):
@@ -127,7 +127,9 @@ def _sessions_beside(before: Placed, after: Placed) -> Iterator[Occurrence]:
         yield identity, f"{role}] beside", None, families or ""
 
 
-def _quiet(subject: str, first: str, second: str, base: DeviceView, head: DeviceView, *, points: bool) -> str:
+def _silent_subject(
+    subject: str, first: str, second: str, base: DeviceView, head: DeviceView, *, points: bool
+) -> str:
     """Return another subject for a change without effect on packets.
 
     This is the class of a code point that no sender uses on either side (`points`: values are lists of such), or
@@ -153,7 +155,7 @@ def _quiet(subject: str, first: str, second: str, base: DeviceView, head: Device
     return subject
 
 
-def _unordered(view: DeviceView) -> Facts:
+def _key_by_network(view: DeviceView) -> Facts:
     """Return the facts with entries of prefix lists keyed by network, if their order has no effect."""
     lists = [path for path in view.facts if path.startswith(_LIST) and "set" in row_of(path, view.nos).tags]
     if not lists:
@@ -167,7 +169,7 @@ def _unordered(view: DeviceView) -> Facts:
     return facts
 
 
-def _placed(view: DeviceView, facts: Facts, other: DeviceView, theirs: Mapping[str, str]) -> Placed:
+def _place_facts(view: DeviceView, facts: Facts, other: DeviceView, theirs: Mapping[str, str]) -> Placed:
     """Return facts by (identity, subject), without those of links that the other side lacks."""
     own_ports = view.ports
     found: Placed = {}
@@ -195,7 +197,7 @@ _LONGEST_EXAMPLE = 60  # characters of one value
 
 
 @lru_cache(maxsize=4096)
-def _nature(subject: str, nos: str) -> tuple[str, bool, bool]:
+def _subject_nature(subject: str, nos: str) -> tuple[str, bool, bool]:
     """Return the subject as shown, whether its values are secret, and whether each device has its own."""
     row = row_of(subject, nos)
     shown = _LAST_KEY.sub("[*]", subject) if "keyed" in row.tags else subject
@@ -203,7 +205,7 @@ def _nature(subject: str, nos: str) -> tuple[str, bool, bool]:
     return shown, secret, "own" in row.tags
 
 
-def _shorten(value: Value | None) -> str:
+def _shorten_value(value: Value | None) -> str:
     """Return a value as an example shows it: one of many words is cut."""
     text = str(value)
     return text if len(text) <= _LONGEST_EXAMPLE else f"{text[:_LONGEST_EXAMPLE]}…"
@@ -229,15 +231,15 @@ class _Builder:
 
     def add(self, identity: str, subject: str, before: Value | None, after: Value | None) -> None:
         op = "+" if before is None else "-" if after is None else "~"
-        way = direction(subject, before, after, self.sides, row_of(subject, self.head.nos))
+        way = change_direction(subject, before, after, self.sides, row_of(subject, self.head.nos))
         if subject.startswith("link["):
             self.links.setdefault((subject, op), []).append(str(after if before is None else before))
         else:
-            self._state(identity, subject, (op, way), before, after)
-        self._number(subject, op)
-        self._disturb(identity, subject, way)
+            self._add_statement(identity, subject, (op, way), before, after)
+        self._count_number(subject, op)
+        self._mark_disturbed(identity, subject, way)
 
-    def _state(
+    def _add_statement(
         self,
         identity: str,
         subject: str,
@@ -246,17 +248,20 @@ class _Builder:
         after: Value | None,
     ) -> None:
         op, toward = way
-        shown, secret, own = _nature(subject, self.head.nos)
-        values = (None, None) if secret or own else (_text(before), _text(after))
+        shown, secret, own = _subject_nature(subject, self.head.nos)
+        values = (None, None) if secret or own else (_value_text(before), _value_text(after))
         statement = Statement(shown, op, *values, "" if toward == op else toward)
         self.counts[statement] += 1
         if secret:
             self.examples[statement] = "", "value not shown"
         elif own and op == "~":
-            example = identity, f"{self._where(identity)} {_shorten(before)} → {_shorten(after)}"
+            example = (
+                identity,
+                f"{self._place_of(identity)} {_shorten_value(before)} → {_shorten_value(after)}",
+            )
             self.examples[statement] = min(example, self.examples.get(statement, example))
 
-    def _where(self, identity: str) -> str:
+    def _place_of(self, identity: str) -> str:
         """Return the device and the far end of the link."""
         peer, _, ordinal = identity.partition("#")
         if not peer or self.head.kind == "host":
@@ -265,15 +270,15 @@ class _Builder:
         link = f" link {int(number) + 1}" if is_number(number) and int(number) else ""
         return f"{self.head.name} to {peer}{link}{' ' if transport else ''}{transport}"
 
-    def _number(self, subject: str, op: str) -> None:
+    def _count_number(self, subject: str, op: str) -> None:
         if op != "~":
             return
         self.renumbering.addresses += "address" in row_of(subject, self.head.nos).tags
         self.renumbering.asns += subject == "bgp/asn"
         self.renumbering.ports += subject.startswith("interface[") and subject.endswith("]/port")
 
-    def _disturb(self, identity: str, subject: str, way: str) -> None:
-        found = verdict(subject, way, self.head.nos)
+    def _mark_disturbed(self, identity: str, subject: str, way: str) -> None:
+        found = judge_statement(subject, way, self.head.nos)
         impact = found.impact
         self.impact = max(self.impact, impact)
         if impact < Impact.SESSION_RESET:
@@ -293,7 +298,7 @@ class _Builder:
             self.whole = self.whole or impact >= Impact.TRAFFIC_LOSS
             self.restarts = self.restarts or found.down
 
-    def _reach(self) -> dict[Rail, Fraction]:
+    def _lost_rails(self) -> dict[Rail, Fraction]:
         """Return the rails that lose service: those behind the whole device, or behind the disturbed ports."""
         if self.whole or self.cut:
             return self.head.reach()
@@ -303,7 +308,7 @@ class _Builder:
                 found.update(view.reach(port))
         return found
 
-    def _sessions(self) -> frozenset[Link]:
+    def _lost_sessions(self) -> frozenset[Link]:
         if self.restarts:
             return frozenset(sessions_on(self.base, self.base.ports.keys()))
         return frozenset(sessions_on(self.base, self.down[0])) | frozenset(
@@ -312,7 +317,7 @@ class _Builder:
 
     def built(self) -> DeviceDiff:
         for (subject, op), peers in self.links.items():
-            folded = fold(sorted(set(peers)))
+            folded = fold_names(sorted(set(peers)))
             values = (folded, None) if op == "-" else (None, folded)
             self.counts[Statement(subject, op, *values)] = len(peers)
         self._drop_consequences()
@@ -320,7 +325,7 @@ class _Builder:
         examples = {statement: text for statement, (_, text) in self.examples.items()}
         return DeviceDiff(
             head.name, head.kind, head.platform, dict(self.counts), examples, self.impact, self.renumbering,
-            self._reach(), self._sessions(), not self.whole,
+            self._lost_rails(), self._lost_sessions(), not self.whole,
         )  # fmt: skip
 
     def _drop_consequences(self) -> None:
@@ -345,5 +350,5 @@ def sessions_on(view: DeviceView, wanted: AbstractSet[str]) -> Iterator[Link]:
             yield first, second, port.ordinal, transport
 
 
-def _text(value: Value | None) -> str | None:
+def _value_text(value: Value | None) -> str | None:
     return None if value is None else f"{value:,}" if isinstance(value, int) and value > 9999 else str(value)

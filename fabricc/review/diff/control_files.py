@@ -109,12 +109,12 @@ def changes_here(repository: Repository, commit: str, trees: Iterable[str]) -> l
             found.append(Change(path, before[path].object, "", "removed"))
         elif path not in before:
             found.append(Change(path, "", "", "added"))
-        elif _decides(path, folders) and not _same_bytes(repository.top / path, before[path].object):
+        elif _is_control_file(path, folders) and not _same_bytes(repository.top / path, before[path].object):
             found.append(Change(path, before[path].object, "", "changed"))
     return found
 
 
-def _decides(path: str, folders: tuple[str, ...]) -> bool:
+def _is_control_file(path: str, folders: tuple[str, ...]) -> bool:
     return bool(role_of(path)) or path.startswith(folders) or path.endswith((".yaml", ".yml"))
 
 

@@ -75,7 +75,7 @@ class Prefixes(NamedTuple):
         )
 
 
-def direction(
+def change_direction(
     subject: str,
     before: Value | None,
     after: Value | None,
@@ -109,14 +109,16 @@ def direction(
     if subject.endswith(_POLICIES) and operation == "~":
         # a system may divide a map by family
         renamed = _FAMILY.sub("", str(before)) == _FAMILY.sub("", str(after))
-        same = _clauses(sides.before, before) == _clauses(sides.after, after)
+        same = _map_clauses(sides.before, before) == _map_clauses(sides.after, after)
         return operation if renamed or same else "less"
     if subject.endswith(
         _POLICIES[:2]
     ):  # a session that stays loses its policy, or gets one that it did not have
-        return "less" if _neighbors(sides.before) == _neighbors(sides.after) else operation
+        return (
+            "less" if _configured_sessions(sides.before) == _configured_sessions(sides.after) else operation
+        )
     if name == "platform/policy" and "less" in impacts:
-        return operation if _default(before) == _default(after) else "less"
+        return operation if _default_action(before) == _default_action(after) else "less"
     if operation == "~" and subject.endswith("]/enabled"):
         return "+" if after == "true" else operation
     if operation == "~" and subject.startswith("bgp/family["):
@@ -131,17 +133,17 @@ def direction(
 def _of_entry(subject: str, before: Value | None, after: Value | None, sides: Sides) -> str:
     """An entry of a prefix list: `-` and `less` for prefixes that it matches no longer."""
     name = (_KEY.match(subject) or [subject, subject])[1]
-    old = None if before is None else _prefixes(str(before))
+    old = None if before is None else _parse_prefixes(str(before))
     if old is not None and _is_gone(old, sides):
         return "+"
     if after is None:
         return "leak" if str(before).startswith("deny ") else "-"
-    new = _prefixes(str(after))
+    new = _parse_prefixes(str(after))
     if new is None:
         return "less"
     if not new.permits:
         return "less"
-    if name.startswith(_FROM_OUTSIDE) and any(new.covers(own) for own in _own(sides.before)):
+    if name.startswith(_FROM_OUTSIDE) and any(new.covers(own) for own in _own_prefixes(sides.before)):
         return "leak"
     planned = name.startswith(_BEYOND) or str(after) in sides.pools
     if before is None:
@@ -183,12 +185,12 @@ def _has_list(facts: Facts, name: str) -> bool:
     return f"prefix_list[{name}]/0" in facts
 
 
-def _neighbors(facts: Facts) -> set[str]:
+def _configured_sessions(facts: Facts) -> set[str]:
     """Return the configured sessions."""
     return {path for path in facts if path.startswith("bgp/neighbor[") and path.endswith("]/remote_asn")}
 
 
-def _clauses(facts: Facts, name: Value | None) -> list[Value]:
+def _map_clauses(facts: Facts, name: Value | None) -> list[Value]:
     """Return the clauses of a route map in order; two maps with the same clauses are one policy under two names."""
     beginning = f"route_map[{name}]/"
     found = {
@@ -202,47 +204,47 @@ def _of_route(key: re.Match[str] | None, before: Value | None, after: Value | No
     """A static route: `less` where it goes or leads nowhere, `leak` where it takes traffic from other routes."""
     if before is not None:
         return "less"
-    new = _prefixes(key[1]) if key else None
+    new = _parse_prefixes(key[1]) if key else None
     if new is None:
         return "leak"
     taken = any(
         each.covers(new) or (each.network.overlaps(new.network) and each.shortest <= new.network.prefixlen)
-        for each in (*_own(sides.before), *_reached(sides.before))
+        for each in (*_own_prefixes(sides.before), *_outside_prefixes(sides.before))
         if each.network.version == new.network.version
     )
     if taken:
         return "leak"
     if str(after) != _DISCARD:
         return "+"
-    within = any(new.covers_addresses(own) for own in _addresses(sides.after))
+    within = any(new.covers_addresses(own) for own in _device_networks(sides.after))
     return "+" if within else "leak"
 
 
-def _own(facts: Facts) -> Iterator[Prefixes]:
+def _own_prefixes(facts: Facts) -> Iterator[Prefixes]:
     """Yield the prefixes of the fabric itself."""
     for path, value in facts.items():
-        if path.startswith("prefix_list[FABRIC-") and (found := _prefixes(str(value))):
+        if path.startswith("prefix_list[FABRIC-") and (found := _parse_prefixes(str(value))):
             yield found
 
 
-def _reached(facts: Facts) -> Iterator[Prefixes]:
+def _outside_prefixes(facts: Facts) -> Iterator[Prefixes]:
     """Yield the prefixes that are reached outside."""
     for path, value in facts.items():
-        if path.startswith("prefix_list[OUTSIDE-") and (found := _prefixes(str(value))):
+        if path.startswith("prefix_list[OUTSIDE-") and (found := _parse_prefixes(str(value))):
             yield found
 
 
-def _addresses(facts: Facts) -> Iterator[Prefixes]:
+def _device_networks(facts: Facts) -> Iterator[Prefixes]:
     """Yield the networks of the device's ports and loopback, and of the fabric's prefix lists."""
     for path, value in facts.items():
         own = path.startswith(("interface[", "loopback/")) and path.endswith(("/ipv4", "/ipv6"))
-        if own and (found := _prefixes(str(value))):
+        if own and (found := _parse_prefixes(str(value))):
             yield found
-    yield from _own(facts)
+    yield from _own_prefixes(facts)
 
 
 @lru_cache(1 << 12)
-def _prefixes(text: str) -> Prefixes | None:
+def _parse_prefixes(text: str) -> Prefixes | None:
     """Read an entry of a prefix list, or an address; None for what is neither."""
     match = _ENTRY.fullmatch(text)
     if match is None:
@@ -257,7 +259,7 @@ def _prefixes(text: str) -> Prefixes | None:
     return Prefixes(network, shortest, longest, match["deny"] is None)
 
 
-def _default(policy: Value | None) -> list[str] | None:
+def _default_action(policy: Value | None) -> list[str] | None:
     """Return the action of a policy of terms for routes that its numbered terms (clauses) leave."""
     if policy is None:
         return None

@@ -38,10 +38,10 @@ def count_figures(counts: Mapping[str, int], shape: Mapping[str, int], transport
     found["cables"] = f"{counts.get('host_cables', 0) + links:,}"
     found["BGP sessions"] = f"{links * transports:,}"
     if spines:
-        found["rail bandwidth left when one spine fails"] = _percent(1 - Fraction(1, spines))
+        found["rail bandwidth left when one spine fails"] = _format_percent(1 - Fraction(1, spines))
     with_gpus = counts["hosts"] - counts.get("hosts_without_gpus", 0)
     per_rail = Fraction(counts["gpus"], max(1, with_gpus * rails))
-    kept = _percent(1 - Fraction(1, shape["nic_ports"]))
+    kept = _format_percent(1 - Fraction(1, shape["nic_ports"]))
     hosts = min(shape["hosts_per_unit"], with_gpus)
     behind_tor = -(-hosts * shape["rails_per_tor"] * per_rail // 1)
     found["worst single switch"] = f"ToR, {plural(behind_tor, 'GPU')} keep {kept} of their bandwidth"
@@ -52,7 +52,7 @@ def count_figures(counts: Mapping[str, int], shape: Mapping[str, int], transport
     return found
 
 
-def _percent(share: Fraction) -> str:
+def _format_percent(share: Fraction) -> str:
     return f"{float(share * 100):.1f} %"
 
 
@@ -65,21 +65,21 @@ def fabric_figures(fabric: Fabric) -> dict[str, str]:
     samples = [fabric.switch(switch) for switch in fabric.kinds()]
     for tier in fabric.tiers:
         of_tier = [switch for switch in samples if switch.tier is tier]
-        if ratios := [ratio for switch in of_tier if (ratio := _oversubscription(switch)) is not None]:
-            found[f"oversubscription, {_title(tier.value)}"] = f"{float(max(ratios)):.2f}"
+        if ratios := [ratio for switch in of_tier if (ratio := _switch_ratio(switch)) is not None]:
+            found[f"oversubscription, {_tier_title(tier.value)}"] = f"{float(max(ratios)):.2f}"
     used = group_pairs((s.tier.value, _headroom_used(s)) for s in samples if s.qos.headrooms)
     for tier_name, shares in used.items():
-        found[f"headroom used, {_title(tier_name)}"] = f"{_percent(max(shares))} of the buffer"
+        found[f"headroom used, {_tier_title(tier_name)}"] = f"{_format_percent(max(shares))} of the buffer"
     if marks := _lowest_marks(samples):
         found["ECN marks, earliest"] = marks
     return found
 
 
-def _title(tier: str) -> str:
+def _tier_title(tier: str) -> str:
     return "ToR" if tier == "tor" else tier
 
 
-def _oversubscription(switch: Switch) -> Fraction | None:
+def _switch_ratio(switch: Switch) -> Fraction | None:
     speeds: Counter[str] = Counter()
     for port in switch.ports:
         if port.direction not in (Direction.UNUSED, Direction.EXTERNAL):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.review.diff import wording
 from fabricc.review.diff.model import Impact
-from fabricc.review.diff.names import fold
-from fabricc.review.diff.phrases import phrases
+from fabricc.review.diff.names import fold_names
+from fabricc.review.diff.phrases import theme_phrases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,12 +30,12 @@ def as_diagnostics(review: Review, format_: str = "") -> list[Diagnostic]:
 
     GitHub shows ten of each severity per step, so for `github` the gravest ten are given.
     """
-    groups = (_group(group, review) for group in review.groups)
-    found = [*review.violations, *_renumbering(review), *_beside(review), *groups]
-    for title, names in wording.fleets(review):
+    groups = (_group_finding(group, review) for group in review.groups)
+    found = [*review.violations, *_renumbering_findings(review), *_other_findings(review), *groups]
+    for title, names in wording.changed_fleets(review):
         gone = title.endswith("gone")
         code, severity = ("FAB9006", Severity.WARNING) if gone else ("FAB9007", Severity.NOTE)
-        found.append(Diagnostic(code, severity, f"{title}: {fold(names)}", _first(review)))
+        found.append(Diagnostic(code, severity, f"{title}: {fold_names(names)}", _first_position(review)))
     found += review.findings
     if format_ != "github":
         return found
@@ -44,18 +44,22 @@ def as_diagnostics(review: Review, format_: str = "") -> list[Diagnostic]:
     ]
 
 
-def _renumbering(review: Review) -> list[Diagnostic]:
+def _renumbering_findings(review: Review) -> list[Diagnostic]:
     if not review.renumbering.total:
         return []
-    message = wording.renumbering(review)
-    return [Diagnostic("FAB9005", Severity.WARNING, message, _first(review), "See the groups for examples.")]
+    message = wording.describe_renumbering(review)
+    return [
+        Diagnostic(
+            "FAB9005", Severity.WARNING, message, _first_position(review), "See the groups for examples."
+        )
+    ]
 
 
-def _beside(review: Review) -> Iterator[Diagnostic]:
+def _other_findings(review: Review) -> Iterator[Diagnostic]:
     """Report everything besides devices that a reviewer must see, at the first changed value or at the file."""
-    place = _first(review)
+    place = _first_position(review)
     if review.unknown_lines:
-        message = f"{wording.unknown(review)[0]}: {fold(list(review.unknown_lines), 3)}"
+        message = f"{wording.unknown_effects(review)[0]}: {fold_names(list(review.unknown_lines), 3)}"
         yield Diagnostic(
             "FAB9065", Severity.WARNING, message, place, "Read them, or vouch for them in the spec."
         )
@@ -79,15 +83,15 @@ def _beside(review: Review) -> Iterator[Diagnostic]:
         yield Diagnostic("FAB9053", Severity.WARNING, message, place)
 
 
-def _group(group: Group, review: Review) -> Diagnostic:
+def _group_finding(group: Group, review: Review) -> Diagnostic:
     severity = Severity.WARNING if group.impact >= Impact.SESSION_RESET else Severity.NOTE
-    text = "; ".join(phrase.text for phrase in phrases(group)[:3])
+    text = "; ".join(phrase.text for phrase in theme_phrases(group)[:3])
     places = {change.path: change.position for change in review.spec_changes}
-    position = next((places[cause] for cause in group.causes if places.get(cause)), _first(review))
-    message = f"{wording.title(group)}: {text}"
-    return Diagnostic(_CODES[group.impact], severity, message, position, f"On {fold(group.devices)}.")
+    position = next((places[cause] for cause in group.causes if places.get(cause)), _first_position(review))
+    message = f"{wording.group_title(group)}: {text}"
+    return Diagnostic(_CODES[group.impact], severity, message, position, f"On {fold_names(group.devices)}.")
 
 
-def _first(review: Review) -> Position | None:
+def _first_position(review: Review) -> Position | None:
     stated = next((change.position for change in review.spec_changes if change.position), None)
     return stated or (Position(review.spec, 1) if review.spec else None)

@@ -54,15 +54,15 @@ class Former(Side):
 
     def planned(self, name: str) -> Switch | Host | None:
         """Return the planned device by its former name."""
-        return self.side.planned(self._own(name))
+        return self.side.planned(self._own_name(name))
 
-    def _own(self, name: str) -> str:
+    def _own_name(self, name: str) -> str:
         return self.former.get(name, name)
 
     def view(self, name: str) -> DeviceView:
         """Return the device and its neighbors under their present names."""
         present = {old: new for new, old in self.former.items()}
-        found = self.side.view(self._own(name))
+        found = self.side.view(self._own_name(name))
         ports = {
             port: replace(each, peer=present.get(each.peer, each.peer)) if each.role != "rail" else each
             for port, each in found.ports.items()
@@ -70,7 +70,7 @@ class Former(Side):
         facts = found.facts
         if found.kind == "host":
             facts = {
-                path: _renamed(str(value), present) if path.endswith(_PEER) else value
+                path: _rename_end(str(value), present) if path.endswith(_PEER) else value
                 for path, value in facts.items()
             }
         others = {present.get(host, host): gpus for host, gpus in found.others.items()}
@@ -78,7 +78,7 @@ class Former(Side):
 
     def files(self, name: str) -> Mapping[str, str]:
         """Return the files under the former name."""
-        return self.side.files(self._own(name))
+        return self.side.files(self._own_name(name))
 
     def figures(self) -> Mapping[str, str]:
         """Return the figures of the side."""
@@ -86,10 +86,10 @@ class Former(Side):
 
     def gpus_of(self, name: str) -> Fraction:
         """GPUs in a host; 0 for a switch."""
-        return self.side.gpus_of(self._own(name))
+        return self.side.gpus_of(self._own_name(name))
 
 
-def _renamed(end: str, present: Mapping[str, str]) -> str:
+def _rename_end(end: str, present: Mapping[str, str]) -> str:
     """Return the far end of a cable, `device port`, with the device's present name."""
     device, space, port = end.partition(" ")
     return f"{present.get(device, device)}{space}{port}"

@@ -16,14 +16,14 @@ _RESETS = (Impact.SESSION_RESET, Impact.RELOAD)
 
 
 @cache
-def vocabulary(nos: str) -> Vocabulary:
+def vocabulary_of(nos: str) -> Vocabulary:
     """Return the facts of devices of a NOS (`host` for hosts)."""
-    return hosts.vocabulary() if nos == "host" else back_ends.vocabulary(nos)
+    return hosts.vocabulary() if nos == "host" else back_ends.load_vocabulary(nos)
 
 
 def row_of(subject: str, nos: str) -> Row:
     """What is declared of a subject: a fact whose port stands by its role, and whose neighbour is a session."""
-    return vocabulary(nos).row(subject.replace("session[", "bgp/neighbor[", 1))
+    return vocabulary_of(nos).row(subject.replace("session[", "bgp/neighbor[", 1))
 
 
 def is_access(subject: str, nos: str) -> bool:
@@ -32,13 +32,13 @@ def is_access(subject: str, nos: str) -> bool:
 
 
 @lru_cache(1 << 14)
-def verdict(subject: str, direction: str, nos: str) -> Verdict:
+def judge_statement(subject: str, direction: str, nos: str) -> Verdict:
     """Return the impact of a statement on a NOS (`host` for hosts); see `effects.py` for directions."""
     declared = row_of(subject, nos).impact
     role = subject.partition("[")[2].partition("]")[0]
     name = declared.get(direction) or declared.get(role) or declared["else"]
     if subject.startswith("interface[unused]"):
         name = "idle"
-    found = vocabulary(nos).impacts[name]
+    found = vocabulary_of(nos).impacts[name]
     impact = Impact[found.impact.upper().replace("-", "_")]
     return Verdict(impact, found.why, found.source, found.down or impact in _RESETS, found.beyond)

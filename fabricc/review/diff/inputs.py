@@ -69,7 +69,7 @@ class Inputs:
 
 
 @contextmanager
-def inputs(
+def open_inputs(
     first: Path, second: Path | None, base: str | None, head: str | None, check_status: int | None = None
 ) -> Iterator[Inputs]:
     """Yield the sides for `diff FIRST SECOND` or `diff SPEC --base REVISION [--head REVISION]`.
@@ -82,25 +82,29 @@ def inputs(
     """
     with TemporaryDirectory(prefix="fabricc-diff-") as scratch:
         if second is not None:
-            yield _two(first, second)
+            yield _two_inputs(first, second)
             return
         try:
-            yield _revisions(first, base or "HEAD", head, Path(scratch), check_status)
+            yield _revision_inputs(first, base or "HEAD", head, Path(scratch), check_status)
         except GitError as error:
             raise InputError.of([revision_finding(error)]) from None
 
 
-def _two(first: Path, second: Path) -> Inputs:
+def _two_inputs(first: Path, second: Path) -> Inputs:
     if not first.is_dir() and not second.is_dir():
-        return _specs(_compiled(first, str(first)), _compiled(second, str(second)), str(first), str(second))
-    specs = {path: _compiled(path, str(path)) for path in (first, second) if not path.is_dir()}
+        return _spec_inputs(
+            _compile_side(first, str(first)), _compile_side(second, str(second)), str(first), str(second)
+        )
+    specs = {path: _compile_side(path, str(path)) for path in (first, second) if not path.is_dir()}
     sides = [
         spec_side(str(path), specs[path]) if path in specs else tree_side(path) for path in (first, second)
     ]
-    return Inputs(sides[0], sides[1], Context(), {}, _stated_policy(*map(_document, specs.values())))
+    return Inputs(sides[0], sides[1], Context(), {}, _stated_policy(*map(_read_document, specs.values())))
 
 
-def _revisions(spec: Path, base: str, head: str | None, scratch: Path, check_status: int | None) -> Inputs:
+def _revision_inputs(
+    spec: Path, base: str, head: str | None, scratch: Path, check_status: int | None
+) -> Inputs:
     history = SpecHistory.of(spec)
     for folder in ("merge", "head", "base"):
         (scratch / folder).mkdir()
@@ -110,7 +114,7 @@ def _revisions(spec: Path, base: str, head: str | None, scratch: Path, check_sta
     found = find_base_spec(history, chosen.base, spec.name, text, newer)
     notices = chosen.findings
     if found is None:
-        sides = _specs(
+        sides = _spec_inputs(
             None, new, f"{chosen.base_label}, which has no such spec", chosen.head_label, str(spec)
         )
     else:
@@ -118,9 +122,9 @@ def _revisions(spec: Path, base: str, head: str | None, scratch: Path, check_sta
         if path is None:
             raise GitError(f"{base} has no {found.history.prefix}{found.name}")
         shown = f"{base}:{found.history.prefix}{found.name}"
-        before = _compiled(path, shown, shown)
+        before = _compile_side(path, shown, shown)
         notices = (*notices, *found.findings, *_lost_lock(before, new, found, chosen.base))
-        sides = _specs(before, new, chosen.base_label, chosen.head_label, str(spec))
+        sides = _spec_inputs(before, new, chosen.base_label, chosen.head_label, str(spec))
     commit = history.commit(head) if head is not None else ""
     control, trees = find_control_files(history, chosen, commit, spec, new.spec.cluster, check_status)
     context = replace(
@@ -152,8 +156,8 @@ def _newer_side(
     if chosen.head is None:
         if not spec.exists() and (gone := gone_spec(history, chosen.base, spec.name, "the work tree")):
             raise gone
-        new = _compiled(spec, str(spec))
-        return new, _text(new)
+        new = _compile_side(spec, str(spec))
+        return new, _spec_bytes(new)
     assert head is not None
     before_merge = history.file(history.commit(head), spec.name)
     if before_merge is None:
@@ -169,11 +173,11 @@ def _newer_side(
     path = place.extract(chosen.head, Path(name), folder)
     if path is None:
         raise GitError(f"{head} has no {spec.name} in this folder")
-    new = _compiled(path, str(spec), f"{head}:{place.prefix}{name}")
-    return new, _text(new)
+    new = _compile_side(path, str(spec), f"{head}:{place.prefix}{name}")
+    return new, _spec_bytes(new)
 
 
-def _text(compiled: Compiled) -> bytes:
+def _spec_bytes(compiled: Compiled) -> bytes:
     """Return the bytes of a spec that compiles."""
     return next(iter(compiled.sources.values())).encode()
 
@@ -210,7 +214,7 @@ def _under_policies_of_base(sides: Inputs, tip: str, base: str, places: Iterable
     return replace(sides, policies=policies, spec_policy=stated or sides.spec_policy)
 
 
-def _compiled(path: Path, shown: str, where: str = "") -> Compiled:
+def _compile_side(path: Path, shown: str, where: str = "") -> Compiled:
     """Return the planned spec, named `shown` in diagnostics.
 
     Raises:
@@ -218,7 +222,7 @@ def _compiled(path: Path, shown: str, where: str = "") -> Compiled:
     """
     compiled = compile_spec(path, ethernet_only=True)
     if where:
-        compiled = _renamed(compiled, path.parent, shown)
+        compiled = _rename_folder(compiled, path.parent, shown)
     if compiled.sound:
         return compiled
     found = compiled.diagnostics
@@ -228,25 +232,25 @@ def _compiled(path: Path, shown: str, where: str = "") -> Compiled:
     raise InputError.of(found, compiled.sources)
 
 
-def _renamed(compiled: Compiled, folder: Path, shown: str) -> Compiled:
+def _rename_folder(compiled: Compiled, folder: Path, shown: str) -> Compiled:
     """Return the compiled spec with the user's folder name instead of that of the scratch folder everywhere."""
     parent = shown.rpartition("/")[0]
 
     def name(text: str) -> str:
         return text.replace(f"{folder}/", f"{parent}/" if parent else "")
 
-    def moved(position: Position | None) -> Position | None:
+    def move_position(position: Position | None) -> Position | None:
         return position and replace(position, file=name(position.file))
 
     known = compiled.diagnostics
-    found = tuple(replace(d, message=name(d.message), position=moved(d.position)) for d in known)
+    found = tuple(replace(d, message=name(d.message), position=move_position(d.position)) for d in known)
     sources = {name(file): text for file, text in compiled.sources.items()}
     return replace(compiled, diagnostics=found, sources=sources)
 
 
-def _specs(before: Compiled | None, after: Compiled, base: str, head: str, spec: str = "") -> Inputs:
+def _spec_inputs(before: Compiled | None, after: Compiled, base: str, head: str, spec: str = "") -> Inputs:
     spec = spec or head
-    documents = _document(before) if before else None, _document(after, spec)
+    documents = _read_document(before) if before else None, _read_document(after, spec)
     changes = spec_changes(*documents) if before else ()
     rules = _stated_policy(*documents)
     lock = lock_lines(before.lock_text if before else "", after.lock_text)
@@ -274,7 +278,7 @@ def _stated_policy(*documents: Document | None) -> Policy | None:
     return next((policy for policy in found if policy is not None), None)
 
 
-def _document(compiled: Compiled, name: str = "") -> Document:
+def _read_document(compiled: Compiled, name: str = "") -> Document:
     file, text = next(iter(compiled.sources.items()))
     return parse_yaml(text, name or file)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import replace
-from fabricc.review.diff.inputs import InputError, inputs
+from fabricc.review.diff.inputs import InputError, open_inputs
 from fabricc.review.diff.review_policy import (
     as_policies_write,
     load_policy,
     own_labels,
+    policy_violations,
     read_policy,
-    violations,
 )
-from fabricc.review.diff.run import review
+from fabricc.review.diff.run import compare_sides
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fabricc.review.diff.review_policy import Policy
 
 
-def judged(
+def review_change(
     first: Path,
     second: Path | None = None,
     base: str | None = None,
@@ -53,14 +53,14 @@ def judged(
         FindingsError: a side cannot be read or does not compile, or a policy is not valid.
     """
     spec = second or first
-    with inputs(first, second, base, head, check_status) as sides:
-        rules = _policies(sides, policy, spec)
-        found = review(sides.base, sides.head, sides.context, jobs)
+    with open_inputs(first, second, base, head, check_status) as sides:
+        rules = _find_policies(sides, policy, spec)
+        found = compare_sides(sides.base, sides.head, sides.context, jobs)
     present = as_policies_write(labels, rules) if any_case else frozenset(labels)
-    return replace(found, violations=violations(rules, found, present, str(spec)))
+    return replace(found, violations=policy_violations(rules, found, present, str(spec)))
 
 
-def _policies(sides: Inputs, named: Path | None, spec: Path) -> tuple[Policy, ...]:
+def _find_policies(sides: Inputs, named: Path | None, spec: Path) -> tuple[Policy, ...]:
     """Return the policies in force: the named one, else that of the spec and that of the policy file.
 
     Raises:

@@ -11,8 +11,8 @@ from fabricc.base.values import dataclass
 from fabricc.review.diff import wording
 from fabricc.review.diff.application import application_words
 from fabricc.review.diff.model import Impact
-from fabricc.review.diff.names import fold
-from fabricc.review.diff.phrases import phrases
+from fabricc.review.diff.names import fold_names
+from fabricc.review.diff.phrases import theme_phrases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -54,52 +54,52 @@ _BESIDE_SHOWN = 20
 
 def render(review: Review, forge: Forge, details_url: str = "") -> Markdown:
     """Return the comment; if it is too long, whole sections are left out, least grave first, and listed."""
-    head, foot = _head(review), _foot(review, forge)
-    sections = [_section(group, forge) for group in review.groups[:_GROUPS_SHOWN]]
-    room = None if forge.limit is None else forge.limit - _bytes(head) - _bytes(foot) - _RESERVE
+    head, foot = _head_section(review), _foot_section(review, forge)
+    sections = [_group_section(group, forge) for group in review.groups[:_GROUPS_SHOWN]]
+    room = None if forge.limit is None else forge.limit - _byte_length(head) - _byte_length(foot) - _RESERVE
     dropped = 0
     hidden = len(review.groups) - len(sections)
     taken = [short for short, _ in sections]
-    spent = sum(_bytes(text) for text in taken)
+    spent = sum(_byte_length(text) for text in taken)
     while room is not None and spent > room and taken:
-        spent -= _bytes(taken.pop())
+        spent -= _byte_length(taken.pop())
         hidden += 1
     for index, (short, full) in enumerate(sections[: len(taken)]):
-        extra = _bytes(full) - _bytes(short)
+        extra = _byte_length(full) - _byte_length(short)
         if room is None or spent + extra <= room:
             taken[index] = full
             spent += extra
         elif extra:
             dropped += 1
     note = _left_out(dropped, hidden, details_url)
-    return _lines([head, *taken, *_fleets(review, forge), note, foot]).unspaced()
+    return _join_lines([head, *taken, *_fleet_sections(review, forge), note, foot]).collapse_blank_lines()
 
 
-def failure(diagnostics: Sequence[Diagnostic], spec: str, forge: Forge) -> Markdown:
+def render_failure(diagnostics: Sequence[Diagnostic], spec: str, forge: Forge) -> Markdown:
     """Return the comment when there is nothing to compare."""
     errors = [d for d in diagnostics if d.severity is Severity.ERROR]
     lines = [Markdown("### 🔴 fabricc: nothing could be compared"), _BLANK]
     for each in errors[:_FINDINGS_SHOWN]:
-        lines += [_finding(each), *([Markdown("  - {}").format(each.help)] if each.help else [])]
+        lines += [_finding_line(each), *([Markdown("  - {}").format(each.help)] if each.help else [])]
     if len(errors) > _FINDINGS_SHOWN:
         lines.append(Markdown("- and {} more").format(len(errors) - _FINDINGS_SHOWN))
     following = Markdown("Next: {}").format(Markdown.code(f"fabricc validate {shlex.quote(spec)}"))
-    return _lines([*lines, _BLANK, following, _BLANK, _hidden(spec, forge), _BLANK])
+    return _join_lines([*lines, _BLANK, following, _BLANK, _hidden_marker(spec, forge), _BLANK])
 
 
-def _lines(parts: Iterable[Markdown]) -> Markdown:
+def _join_lines(parts: Iterable[Markdown]) -> Markdown:
     return Markdown("\n").join(parts)
 
 
-def _hidden(subject: str, forge: Forge) -> Markdown:
-    return Markdown.hidden(wording.marker(subject), html=forge.folds)
+def _hidden_marker(subject: str, forge: Forge) -> Markdown:
+    return Markdown.hidden(wording.comment_marker(subject), html=forge.folds)
 
 
-def _bytes(text: Markdown) -> int:
+def _byte_length(text: Markdown) -> int:
     return len(text.encode()) + 2
 
 
-def _head(review: Review) -> Markdown:
+def _head_section(review: Review) -> Markdown:
     code = Markdown.code
     sign = _SIGNS[review.risk] if review.differs or review.harmless else _SIGNS["medium"]
     lines = [Markdown("### {} fabricc: {}").format(sign, wording.verdict_line(review)), _BLANK]
@@ -116,10 +116,10 @@ def _head(review: Review) -> Markdown:
     for step in wording.drain_steps(review):
         first, _, rest = step.partition(" ")
         lines += [Markdown("**{}** {}").format(first, Markdown.told(rest)), _BLANK]
-    lines += _beside(review)
+    lines += _other_lines(review)
     lines += [Markdown("- {}").format(each) for each in review.tenants]
     lines += [_BLANK] if review.tenants else []
-    lines += _causes(review)
+    lines += _cause_lines(review)
     changed = [figure for figure in review.figures if figure.changed]
     if changed and (review.differs or review.model_figures):
         lines += [_BLANK, Markdown("| plan | before | after |"), Markdown("|--|--|--|")]
@@ -129,15 +129,15 @@ def _head(review: Review) -> Markdown:
         ]
     if review.differs and (same := wording.key_figures(review)):
         lines += [_BLANK, Markdown("Plan, unchanged: {}.").format(same)]
-    lines += _findings(review)
-    return _lines([*lines, _BLANK])
+    lines += _finding_lines(review)
+    return _join_lines([*lines, _BLANK])
 
 
-def _beside(review: Review) -> list[Markdown]:
+def _other_lines(review: Review) -> list[Markdown]:
     """Return everything besides devices for the reviewer: access, catalog figures, control files, committed tree."""
-    access = _told(wording.access_rows(review))
-    files = _coded((*wording.control_rows(review), *wording.tree_rows(review)))
-    files += [_finding(each) for tree in review.committed_trees for each in tree.findings]
+    access = _text_rows(wording.access_rows(review))
+    files = _code_rows((*wording.control_rows(review), *wording.tree_rows(review)))
+    files += [_finding_line(each) for tree in review.committed_trees for each in tree.findings]
     figures = [
         Markdown("- {} {}: {}").format(
             Markdown.code(each.model), Markdown.code(each.figure), wording.figure_words(each)
@@ -145,10 +145,10 @@ def _beside(review: Review) -> list[Markdown]:
         for each in review.model_figures
     ]
     titles = (
-        ("Lines that fabricc does not interpret", _coded(wording.unknown_rows(review))),
-        ("Lines that the spec vouches for", _coded(wording.vouched_rows(review))),
+        ("Lines that fabricc does not interpret", _code_rows(wording.unknown_rows(review))),
+        ("Lines that the spec vouches for", _code_rows(wording.vouched_rows(review))),
         ("Who can log in", access),
-        ("Services and protections that end or become weaker", _told(wording.safeguard_rows(review))),
+        ("Services and protections that end or become weaker", _text_rows(wording.safeguard_rows(review))),
         ("Files that decide what a push or a review does", files),
         ("Catalog figures of models in use", figures),
     )
@@ -161,70 +161,70 @@ def _beside(review: Review) -> list[Markdown]:
     return [*lines, _BLANK] if lines else []
 
 
-def _coded(rows: Iterable[tuple[str, str]]) -> list[Markdown]:
+def _code_rows(rows: Iterable[tuple[str, str]]) -> list[Markdown]:
     """Return rows whose first part is text of a file."""
     return [Markdown("- {}: {}").format(Markdown.code(text), Markdown.told(words)) for text, words in rows]
 
 
-def _told(rows: Iterable[str]) -> list[Markdown]:
+def _text_rows(rows: Iterable[str]) -> list[Markdown]:
     return [Markdown("- {}").format(Markdown.told(row)) for row in rows]
 
 
-def _causes(review: Review) -> list[Markdown]:
+def _cause_lines(review: Review) -> list[Markdown]:
     if not review.spec_changes:
         return []
-    shown = [_cause(change) for change in review.spec_changes[:_SPEC_SHOWN]]
+    shown = [_cause_line(change) for change in review.spec_changes[:_SPEC_SHOWN]]
     rest = len(review.spec_changes) - len(shown)
     more = [Markdown("- and {} more").format(rest)] if rest > 0 else []
     return [_BLANK, Markdown("**Spec**"), *shown, *more]
 
 
-def _cause(change: SpecChange) -> Markdown:
-    path, place = Markdown.code(change.path), _place(change.position)
+def _cause_line(change: SpecChange) -> Markdown:
+    path, place = Markdown.code(change.path), _place_text(change.position)
     if change.before == change.after:
         return Markdown("- {} changed{}").format(path, place)
-    before, after = _side(change.before), _side(change.after)
+    before, after = _side_value(change.before), _side_value(change.after)
     return Markdown("- {}: {} → {}{}").format(path, before, after, place)
 
 
-def _side(value: str | None) -> Markdown:
+def _side_value(value: str | None) -> Markdown:
     return Markdown("absent") if value is None else Markdown.code(value)
 
 
-def _findings(review: Review) -> list[Markdown]:
+def _finding_lines(review: Review) -> list[Markdown]:
     shown = [d for d in review.findings if d.severity is not Severity.NOTE][:_FINDINGS_SHOWN]
     if not shown:
         return []
-    return [_BLANK, Markdown("**New findings**"), *(_finding(each) for each in shown)]
+    return [_BLANK, Markdown("**New findings**"), *(_finding_line(each) for each in shown)]
 
 
-def _finding(each: Diagnostic) -> Markdown:
-    stated = each.severity.value, each.code, each.message, _place(each.position)
+def _finding_line(each: Diagnostic) -> Markdown:
+    stated = each.severity.value, each.code, each.message, _place_text(each.position)
     return Markdown("- {} {}: {}{}").format(*stated)
 
 
-def _place(position: Position | None) -> Markdown:
+def _place_text(position: Position | None) -> Markdown:
     if position is None:
         return Markdown()
     return Markdown(" ({})").format(Markdown.code(f"{position.file}:{position.line}"))
 
 
-def _section(group: Group, forge: Forge) -> tuple[Markdown, Markdown]:
+def _group_section(group: Group, forge: Forge) -> tuple[Markdown, Markdown]:
     """Return a group without and with the diff of its files."""
-    title = wording.title(group)
-    lines = [Markdown("- **{}**: {}").format(phrase.theme, phrase.text) for phrase in phrases(group)]
+    title = wording.group_title(group)
+    lines = [Markdown("- **{}**: {}").format(phrase.theme, phrase.text) for phrase in theme_phrases(group)]
     if group.application is not None:
         lines.append(Markdown("- **applied by**: {}").format(application_words(group.application)))
-    body = [Markdown.code(fold(group.devices)), _BLANK, *lines, *_why(group)]
+    body = [Markdown.code(fold_names(group.devices)), _BLANK, *lines, *_reason_lines(group)]
     same = "" if len(group.devices) == 1 else f", {group.devices[0]} for all"
     diffs = []
     for file in group.files:
         counts = Markdown("{} (+{} -{}{})").format(Markdown.code(file.path), file.added, file.removed, same)
-        diffs += [_BLANK, counts, Markdown.fenced(file.text, "diff")]
-    return _folded(title, body, forge), _folded(title, [*body, *diffs], forge)
+        diffs += [_BLANK, counts, Markdown.code_block(file.text, "diff")]
+    return _fold_section(title, body, forge), _fold_section(title, [*body, *diffs], forge)
 
 
-def _why(group: Group) -> list[Markdown]:
+def _reason_lines(group: Group) -> list[Markdown]:
     found: dict[str, None] = {}
     for line in group.lines:
         if line.verdict.impact >= Impact.SESSION_RESET:
@@ -235,19 +235,19 @@ def _why(group: Group) -> list[Markdown]:
     return [_BLANK, *reasons, *([Markdown("from {}").format(causes)] if causes else [])]
 
 
-def _folded(title: str, body: list[Markdown], forge: Forge) -> Markdown:
+def _fold_section(title: str, body: list[Markdown], forge: Forge) -> Markdown:
     if not forge.folds:
-        return _lines([Markdown("#### {}").format(title), _BLANK, *body, _BLANK])
+        return _join_lines([Markdown("#### {}").format(title), _BLANK, *body, _BLANK])
     summary = Markdown("<details><summary>{}</summary>").format(Markdown.html(title))
-    return _lines([summary, _BLANK, *body, _BLANK, Markdown("</details>"), _BLANK])
+    return _join_lines([summary, _BLANK, *body, _BLANK, Markdown("</details>"), _BLANK])
 
 
-def _fleets(review: Review, forge: Forge) -> list[Markdown]:
+def _fleet_sections(review: Review, forge: Forge) -> list[Markdown]:
     return [
-        _folded(title, [Markdown.code(fold(names, 40))], forge)
+        _fold_section(title, [Markdown.code(fold_names(names, 40))], forge)
         if len(names) > 40
-        else Markdown("{}: {}  ").format(title, Markdown.code(fold(names)))
-        for title, names in wording.fleets(review)
+        else Markdown("{}: {}  ").format(title, Markdown.code(fold_names(names)))
+        for title, names in wording.changed_fleets(review)
     ]
 
 
@@ -262,9 +262,11 @@ def _left_out(diffs: int, groups: int, url: str) -> Markdown:
     return Markdown("\n> Left out to fit the size of a comment: {}; {}.\n").format(told, where)
 
 
-def _foot(review: Review, forge: Forge) -> Markdown:
+def _foot_section(review: Review, forge: Forge) -> Markdown:
     following = wording.next_command(review)
-    labels = Markdown(", ").join(map(Markdown.code, wording.labels(review)))
+    labels = Markdown(", ").join(map(Markdown.code, wording.review_labels(review)))
     shown = [Markdown("Next: {}").format(Markdown.code(following))] if following else []
-    hidden = _hidden(review.spec or review.cluster, forge)
-    return _lines([_BLANK, *shown, _BLANK, Markdown("Labels: {}").format(labels), _BLANK, hidden, _BLANK])
+    hidden = _hidden_marker(review.spec or review.cluster, forge)
+    return _join_lines(
+        [_BLANK, *shown, _BLANK, Markdown("Labels: {}").format(labels), _BLANK, hidden, _BLANK]
+    )

@@ -400,7 +400,7 @@ class Review:
         return not self.differs and not any(beside) and not self.trees_fail
 
 
-def whole(gpus: Iterable[Fraction]) -> int:
+def whole_gpus(gpus: Iterable[Fraction]) -> int:
     """Return the sum, with a part of a GPU counted as one; equal denominators are added as integers."""
     parts: Counter[int] = Counter()
     for share in gpus:
@@ -414,14 +414,14 @@ def affected_gpus(reach: Mapping[Rail, Fraction]) -> int:
     NIC number n of a network in which a NIC serves g GPUs is that of the GPUs from n * g on.
     """
     if not any(network for _, _, network in reach):
-        return whole(reach.values())
+        return whole_gpus(reach.values())
     spans = group_pairs(
         (host, (number * gpus, (number + 1) * gpus)) for (host, number, _), gpus in reach.items()
     )
-    return whole(map(_length, spans.values()))
+    return whole_gpus(map(_union_length, spans.values()))
 
 
-def _length(spans: Iterable[tuple[Fraction, Fraction]]) -> Fraction:
+def _union_length(spans: Iterable[tuple[Fraction, Fraction]]) -> Fraction:
     """Return the length of the union of some spans."""
     total = end = Fraction(0)
     for first, last in sorted(spans):

@@ -28,32 +28,32 @@ def changed_figures(before: Compiled, after: Compiled) -> tuple[ModelFigure, ...
 
     Two built-in models differ by their names, which the review shows as another model.
     """
-    old, new = _models(before), _models(after)
+    old, new = _used_models(before), _used_models(after)
     found: dict[tuple[str, str], list[str]] = {}
     sides: dict[tuple[str, str], tuple[tuple[str, str] | None, tuple[str, str] | None]] = {}
     for role, (model, reach) in new.items():
         was = old[role][0] if role in old else None
         if was is None or was is model or (_built_in(was) and _built_in(model)):
             continue
-        ours, theirs = _figures(was), _figures(model)
+        ours, theirs = _model_figures(was), _model_figures(model)
         for figure in dict.fromkeys([*ours, *theirs]):
             if ours.get(figure) != theirs.get(figure):
                 sides[model.name, figure] = ours.get(figure), theirs.get(figure)
                 found.setdefault((model.name, figure), []).append(reach)
     nothing = None, ""
     return tuple(
-        _figure(name, figure, was or nothing, now or nothing, found[name, figure])
+        _changed_figure(name, figure, was or nothing, now or nothing, found[name, figure])
         for (name, figure), (was, now) in sides.items()
     )
 
 
-def _figure(
+def _changed_figure(
     model: str, figure: str, was: tuple[str | None, str], now: tuple[str | None, str], reach: list[str]
 ) -> ModelFigure:
     return ModelFigure(model, figure, was[0], was[1], now[0], now[1], tuple(reach))
 
 
-def _models(compiled: Compiled) -> dict[tuple[str, str], tuple[Model, str]]:
+def _used_models(compiled: Compiled) -> dict[tuple[str, str], tuple[Model, str]]:
     """Return the models in use by network and role, and how many devices each serves."""
     found: dict[tuple[str, str], tuple[Model, str]] = {}
     for network, each in {"": compiled, **compiled.networks}.items():
@@ -75,7 +75,7 @@ def _models_of(fabric: Fabric) -> Iterator[tuple[str, Model, str]]:
         yield f"hosts {group}", model, plural(hosts.get(group, 0), "host")
 
 
-def _figures(model: Model) -> Figures:
+def _model_figures(model: Model) -> Figures:
     found = _own_figures(model)
     if isinstance(model, HostModel):
         found.update({f"nic.{path}": figure for path, figure in _own_figures(model.nic).items()})

@@ -14,7 +14,7 @@ _DIGITS = re.compile(r"(\d+)")
 _SHOWN = 8
 
 
-def fold(names: Sequence[str], shown: int = _SHOWN) -> str:
+def fold_names(names: Sequence[str], shown: int = _SHOWN) -> str:
     """Return names with consecutive numbers folded, at most `shown` parts, then the number of other names.
 
     Runs over one number are found first, then runs of whole patterns over another: 4 units of 8 ToRs become
@@ -23,7 +23,7 @@ def fold(names: Sequence[str], shown: int = _SHOWN) -> str:
     patterns: dict[tuple[str, ...], int] = {tuple(_DIGITS.split(name)): 1 for name in names}
     width = max((len(pattern) for pattern in patterns), default=1)
     for column in range(width - 2 if width > 1 else -1, -1, -2):
-        patterns = _folded(patterns, column)
+        patterns = _join_patterns(patterns, column)
     texts = [("".join(pattern), count) for pattern, count in patterns.items()]
     if len(texts) <= shown:
         return ", ".join(text for text, _ in texts)
@@ -31,7 +31,7 @@ def fold(names: Sequence[str], shown: int = _SHOWN) -> str:
     return ", ".join(text for text, _ in texts[:shown]) + f" and {rest:,} more"
 
 
-def _folded(patterns: dict[tuple[str, ...], int], column: int) -> dict[tuple[str, ...], int]:
+def _join_patterns(patterns: dict[tuple[str, ...], int], column: int) -> dict[tuple[str, ...], int]:
     """Join patterns that differ in one consecutive number only."""
     families: dict[tuple[str, ...], list[tuple[str, int]]] = {}
     for pattern, count in patterns.items():
@@ -42,13 +42,13 @@ def _folded(patterns: dict[tuple[str, ...], int], column: int) -> dict[tuple[str
             families[pattern] = [("", count)]
     joined: dict[tuple[str, ...], int] = {}
     for key, members in families.items():
-        for text, count in _runs(members):
+        for text, count in _consecutive_runs(members):
             parts = (*key[:column], text, *key[column + 1 :]) if column < len(key) else key
             joined[parts] = joined.get(parts, 0) + count
     return joined
 
 
-def _runs(members: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+def _consecutive_runs(members: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     runs: list[list[str]] = []
     counts: list[int] = []
     for text, count in members:

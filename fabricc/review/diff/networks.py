@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass, replace
-from fabricc.review.diff.sides import Cluster, Side, SpecSide, sharing
+from fabricc.review.diff.sides import Cluster, Side, SpecSide, share_objects
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,20 +101,20 @@ def parts_of(side: Side) -> Mapping[str, Side]:
     return side.parts if isinstance(side, Networks) else {"": side}
 
 
-def whole(parts: Mapping[str, Side]) -> Side:
+def merge_networks(parts: Mapping[str, Side]) -> Side:
     """Return the side of one network, or of several."""
     return Networks.of(parts) if len(parts) > 1 else parts[""]
 
 
 def spec_side(label: str, compiled: Compiled, base: Compiled | None = None) -> Side:
     """The side of a planned spec; what is equal to the base's is taken from it, so that it compares quickly."""
-    before = _compiled(base) if base else {}
+    before = _compiled_networks(base) if base else {}
     parts: dict[str, Side] = {}
-    for network, each in _compiled(compiled).items():
-        fabric = sharing(before[network].fabric, each.fabric) if network in before else each.fabric
+    for network, each in _compiled_networks(compiled).items():
+        fabric = share_objects(before[network].fabric, each.fabric) if network in before else each.fabric
         parts[network] = SpecSide.of(label, each, fabric)
-    return whole(parts)
+    return merge_networks(parts)
 
 
-def _compiled(compiled: Compiled) -> dict[str, Compiled]:
+def _compiled_networks(compiled: Compiled) -> dict[str, Compiled]:
     return {"": compiled, **compiled.networks}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.order import group_pairs
-from fabricc.review.diff.impact import row_of, vocabulary
+from fabricc.review.diff.impact import row_of, vocabulary_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,16 +32,18 @@ class Phrase(NamedTuple):
     impact: Impact
 
 
-def phrases(group: Group) -> list[Phrase]:
+def theme_phrases(group: Group) -> list[Phrase]:
     """Return a line per theme, gravest first."""
     rows = [(line, row_of(line.statement.subject, group.nos)) for line in group.lines]
-    themes = group_pairs((row.theme, (line, _label(row.words, line.statement.subject))) for line, row in rows)
-    found = [_phrase(theme, members) for theme, members in themes.items()]
-    order = vocabulary(group.nos).themes.index
+    themes = group_pairs(
+        (row.theme, (line, _label_text(row.words, line.statement.subject))) for line, row in rows
+    )
+    found = [_theme_phrase(theme, members) for theme, members in themes.items()]
+    order = vocabulary_of(group.nos).themes.index
     return sorted(found, key=lambda phrase: (-phrase.impact, order(phrase.theme)))
 
 
-def _label(words: str, subject: str) -> str:
+def _label_text(words: str, subject: str) -> str:
     """Return the words of a row with the parts of the subject in place of {names}."""
     if "{" not in words:
         return words
@@ -53,7 +55,7 @@ def _label(words: str, subject: str) -> str:
     return words.format_map({name: text.replace("_", " ") for name, text in names.items()})
 
 
-def _phrase(theme: str, members: Sequence[tuple[Line, str]]) -> Phrase:
+def _theme_phrase(theme: str, members: Sequence[tuple[Line, str]]) -> Phrase:
     impact = max(line.verdict.impact for line, _ in members)
     lines = [line for line, _ in members]
     if theme == "device" or theme == "routing policy":
@@ -61,7 +63,7 @@ def _phrase(theme: str, members: Sequence[tuple[Line, str]]) -> Phrase:
             return Phrase(theme, "drains: everything is announced with GRACEFUL_SHUTDOWN", impact)
         if any(_DRAIN in (line.statement.before or "") for line in lines):
             return Phrase(theme, "takes traffic again: GRACEFUL_SHUTDOWN is no longer announced", impact)
-    shown = list(_merged([(line, label) for line, label in members if label]))
+    shown = list(_merge_lines([(line, label) for line, label in members if label]))
     if not shown:
         subjects = sorted({re.sub(r"\[[^]]*\]", "", line.statement.subject) for line in lines})
         shown = [", ".join(subjects[:_MOST])]
@@ -70,9 +72,9 @@ def _phrase(theme: str, members: Sequence[tuple[Line, str]]) -> Phrase:
     return Phrase(theme, f"{text}; and {rest} more" if rest > 0 else text, impact)
 
 
-def _merged(members: Sequence[tuple[Line, str]]) -> Iterator[str]:
+def _merge_lines(members: Sequence[tuple[Line, str]]) -> Iterator[str]:
     """Yield texts of labeled lines: the same change on several kinds of port appears once, and so does a swap."""
-    swaps = _swaps([line for line, _ in members])
+    swaps = _find_swaps([line for line, _ in members])
     told: dict[tuple[object, ...], list[tuple[Line, str]]] = {}
     for line, label in members:
         s = line.statement
@@ -85,10 +87,10 @@ def _merged(members: Sequence[tuple[Line, str]]) -> Iterator[str]:
         own = s.before is None and s.after is None
         told.setdefault((label, "" if own else s.op, s.before, s.after), []).append((line, label))
     for found in told.values():
-        yield _text(found)
+        yield _change_text(found)
 
 
-def _swaps(lines: Sequence[Line]) -> dict[str, str]:
+def _find_swaps(lines: Sequence[Line]) -> dict[str, str]:
     """Find values that leave one queue or class and join another: subject and op -> the other number."""
     gone: dict[tuple[str, str | None], str] = {}
     for line in lines:
@@ -106,24 +108,24 @@ def _swaps(lines: Sequence[Line]) -> dict[str, str]:
     return found
 
 
-def _text(found: Sequence[tuple[Line, str]]) -> str:
+def _change_text(found: Sequence[tuple[Line, str]]) -> str:
     line, label = found[0]
     s = line.statement
-    where = _where([member for member, _ in found])
+    where = _count_places([member for member, _ in found])
     if s.subject.startswith("link["):
         verb, peers = ("gone", s.before) if s.op == "-" else ("new", s.after)
         return f"{where} {verb}, to {peers}"
     if label.startswith("moves "):
-        return f"{label}{_on(where)}"
+        return f"{label}{_on_places(where)}"
     if s.before is None and s.after is None:
         example = f", for example {line.example}" if line.example else ""
-        return f"{label}{_on(where)}{example}"
+        return f"{label}{_on_places(where)}{example}"
     name, _, unit = label.partition("~")
     change = {"~": f"{s.before} → {s.after}", "+": f"{s.after}, new", "-": f"{s.before}, gone"}[s.op]
-    return f"{name} {change}{' ' if unit else ''}{unit}{_on(where)}"
+    return f"{name} {change}{' ' if unit else ''}{unit}{_on_places(where)}"
 
 
-def _where(lines: Sequence[Line]) -> str:
+def _count_places(lines: Sequence[Line]) -> str:
     """Return the number of ports or sessions: `1,024 up-links and 1,024 host ports`."""
     counts: dict[str, int] = {}
     for line in lines:
@@ -133,5 +135,5 @@ def _where(lines: Sequence[Line]) -> str:
     return " and ".join(plural(count, noun) for noun, count in counts.items())
 
 
-def _on(where: str) -> str:
+def _on_places(where: str) -> str:
     return f" on {where}" if where else ""

@@ -10,7 +10,7 @@ from fabricc.base.values import replace
 from fabricc.compiler.fabric_rules import find_plan_findings
 from fabricc.compiler.grouped import Grouped
 from fabricc.front.spec.load import apply_severities
-from fabricc.proof.invariants.declared import softened
+from fabricc.proof.invariants.declared import soften_breaches
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def new_proof_findings(before: Compiled | None, after: Compiled) -> tuple[Diagno
     """
     if before is not None and before.inputs == after.inputs:
         return ()
-    report = _proof if _has_own_text(after) else _rules
+    report = _prove_side if _has_own_text(after) else _rules
     found = report(after)
     if not found:
         return ()
@@ -43,7 +43,7 @@ def _has_own_text(compiled: Compiled) -> bool:
     return templating.in_use() or any(each.overlays or each.catalog_files for each in specs)
 
 
-def _proof(compiled: Compiled) -> list[Diagnostic]:
+def _prove_side(compiled: Compiled) -> list[Diagnostic]:
     try:
         found = compiled.proof()
     except EmitError as error:
@@ -54,5 +54,5 @@ def _proof(compiled: Compiled) -> list[Diagnostic]:
 def _rules(compiled: Compiled) -> list[Diagnostic]:
     spec, grouped = compiled.spec, Grouped()
     grouped.add(find_plan_findings(compiled))
-    found = apply_severities(softened(grouped.diagnostics(spec.cluster), spec), spec.accept)
+    found = apply_severities(soften_breaches(grouped.diagnostics(spec.cluster), spec), spec.accept)
     return [each for each in found if each.severity is not Severity.NOTE]

@@ -17,7 +17,7 @@ def is_secret(path: str) -> bool:
     return _NAMED.search(path) is not None
 
 
-def masked(line: str) -> str:
+def mask_secrets(line: str) -> str:
     """Return the line without keys, passwords and references to secrets."""
     line = _KEY.sub(rf"\1{MASK}", line)
     line = _REFERENCE.sub(MASK, line)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.foreign.formats import json_document
 from fabricc.review.diff import wording
-from fabricc.review.diff.phrases import phrases
+from fabricc.review.diff.phrases import theme_phrases
 
 if TYPE_CHECKING:
     from fabricc.back.nos.base import Application
@@ -46,20 +46,20 @@ def as_json(review: Review) -> dict[str, Any]:
         "sessions_down": review.sessions,
         "renumbered": {"addresses": count.addresses, "asns": count.asns, "ports": count.ports},
         "drain": wording.drain_steps(review),
-        "labels": wording.labels(review),
+        "labels": wording.review_labels(review),
         "labels_known": list(wording.LABELS),
-        "marker": wording.marker(review.spec or review.cluster),
+        "marker": wording.comment_marker(review.spec or review.cluster),
         "next": wording.next_command(review),
         **({"tenants": list(review.tenants)} if review.tenants else {}),
         "figures": [{"name": f.name, "before": f.before, "after": f.after} for f in review.figures],
         "spec_changes": [
-            {"path": c.path, "before": c.before, "after": c.after, **_place(c.position)}
+            {"path": c.path, "before": c.before, "after": c.after, **_place_document(c.position)}
             for c in review.spec_changes
         ],
         "lock": list(review.lock),
-        "groups": [_group(group) for group in review.groups],
-        "added": _fleet(review.added),
-        "removed": _fleet(review.removed),
+        "groups": [_group_document(group) for group in review.groups],
+        "added": _fleet_document(review.added),
+        "removed": _fleet_document(review.removed),
         **({"renamed": [{"from": old, "to": new} for old, new in review.renamed]} if review.renamed else {}),
         **({"replaced": [box._asdict() for box in review.replaced]} if review.replaced else {}),
         "access_changes": [{"what": what, "devices": count} for what, count in review.access_changes.items()],
@@ -70,16 +70,20 @@ def as_json(review: Review) -> dict[str, Any]:
         "vouched_lines": [each._asdict() for each in review.vouched_lines],
         "control_files": [each._asdict() for each in review.control_files],
         "committed_trees": [
-            {"path": tree.path, "passes": tree.passes, "findings": [_finding(d) for d in tree.findings]}
+            {
+                "path": tree.path,
+                "passes": tree.passes,
+                "findings": [_finding_document(d) for d in tree.findings],
+            }
             for tree in review.committed_trees
         ],
         "model_figures": [each._asdict() | {"reach": list(each.reach)} for each in review.model_figures],
-        "findings": [_finding(d) for d in review.findings],
-        "violations": [_finding(d) for d in review.violations],
+        "findings": [_finding_document(d) for d in review.findings],
+        "violations": [_finding_document(d) for d in review.violations],
     }
 
 
-def _group(group: Group) -> dict[str, Any]:
+def _group_document(group: Group) -> dict[str, Any]:
     return {
         "kind": group.kind,
         "platform": group.platform,
@@ -90,10 +94,12 @@ def _group(group: Group) -> dict[str, Any]:
         "rails": list(group.rails),
         "sessions_down": group.sessions,
         "causes": list(group.causes),
-        **({"application": _application(group.application)} if group.application is not None else {}),
+        **(
+            {"application": _application_document(group.application)} if group.application is not None else {}
+        ),
         "summary": [
             {"theme": phrase.theme, "text": phrase.text, "impact": phrase.impact.label}
-            for phrase in phrases(group)
+            for phrase in theme_phrases(group)
         ],
         "facts": [
             {
@@ -122,7 +128,7 @@ def _group(group: Group) -> dict[str, Any]:
     }
 
 
-def _application(application: Application) -> dict[str, Any]:
+def _application_document(application: Application) -> dict[str, Any]:
     return {
         "way": application.way,
         "interrupts": application.interrupts,
@@ -132,14 +138,14 @@ def _application(application: Application) -> dict[str, Any]:
     }
 
 
-def _fleet(fleet: Fleet) -> dict[str, Any]:
+def _fleet_document(fleet: Fleet) -> dict[str, Any]:
     return {"gpus": fleet.gpus, "devices": {kind: list(names) for kind, names in fleet.names.items()}}
 
 
-def _finding(d: Diagnostic) -> dict[str, Any]:
+def _finding_document(d: Diagnostic) -> dict[str, Any]:
     stated = {"code": d.code, "severity": d.severity.value, "message": d.message, "help": d.help}
-    return stated | _place(d.position)
+    return stated | _place_document(d.position)
 
 
-def _place(place: Position | None) -> dict[str, Any]:
+def _place_document(place: Position | None) -> dict[str, Any]:
     return {"file": place.file, "line": place.line} if place else {"file": None, "line": None}

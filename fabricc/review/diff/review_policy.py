@@ -13,7 +13,7 @@ from fabricc.base.values import dataclass
 from fabricc.compiler.finding import POLICY_NAME
 from fabricc.review.diff.impact import is_access, row_of
 from fabricc.review.diff.model import Impact
-from fabricc.review.diff.names import fold
+from fabricc.review.diff.names import fold_names
 from fabricc.review.diff.wording import LABELS
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def load_policy(path: Path | None, folder: Path) -> tuple[Policy, tuple[Diagnost
     except FileNotFoundError:
         if path is None:
             return Policy(), ()
-        return Policy(), (_wrong(f"there is no policy {path}", Position(str(path), 1)),)
+        return Policy(), (_policy_error(f"there is no policy {path}", Position(str(path), 1)),)
     except OSError as error:
-        return Policy(), (_wrong(f"cannot read {named}: {error.strerror}", Position(str(named), 1)),)
+        return Policy(), (_policy_error(f"cannot read {named}: {error.strerror}", Position(str(named), 1)),)
     return read_policy(raw, str(named))
 
 
@@ -81,10 +81,10 @@ def read_policy(raw: bytes, file: str) -> tuple[Policy, tuple[Diagnostic, ...]]:
         place = document.key_position(("policy",))
         return Policy(), (Diagnostic("FAB9023", Severity.ERROR, message, place, remedy),)
     wrong = tuple(
-        _wrong(f"policy: {breach.message}", document.key_position(tuple(breach.absolute_path)))
+        _policy_error(f"policy: {breach.message}", document.key_position(tuple(breach.absolute_path)))
         for breach in breaches(document.value, "policy")
     )
-    return (Policy(), wrong) if wrong else (_policy(document.value, document.file), ())
+    return (Policy(), wrong) if wrong else (_parse_policy(document.value, document.file), ())
 
 
 def as_policies_write(labels: Iterable[str], policies: Iterable[Policy]) -> frozenset[str]:
@@ -120,46 +120,46 @@ def spec_policy(document: Document) -> Policy | None:
     stated = document.value.get("policy")
     if stated is None:
         return None
-    return _policy(stated, f"policy at {document.file}:{document.key_position(('policy',)).line}")
+    return _parse_policy(stated, f"policy at {document.file}:{document.key_position(('policy',)).line}")
 
 
-def _policy(stated: dict[str, Any], file: str) -> Policy:
+def _parse_policy(stated: dict[str, Any], file: str) -> Policy:
     worst = stated.get("max_impact")
     impact = Impact[worst.upper().replace("-", "_")] if worst else None
     return Policy(**{**stated, "max_impact": impact, "file": file})
 
 
-def violations(
+def policy_violations(
     policies: Iterable[Policy], review: Review, labels: AbstractSet[str], spec: str
 ) -> tuple[Diagnostic, ...]:
     """Report the violations of policies, at the value of the spec that causes them."""
     found = {
         (code, message): Diagnostic(
-            code, Severity.ERROR, message, _place(code, review, spec), f"{help} ({policy.file})"
+            code, Severity.ERROR, message, _violation_place(code, review, spec), f"{help} ({policy.file})"
         )
         for policy in policies
-        for code, message, help in _broken(policy, review, labels)
+        for code, message, help in _broken_rules(policy, review, labels)
     }
     return tuple(found.values())
 
 
-def _place(code: str, review: Review, spec: str) -> Position:
+def _violation_place(code: str, review: Review, spec: str) -> Position:
     """Return the cause of the first group that breaks the rule, else the first changed value of the spec."""
     places = {change.path: change.position for change in review.spec_changes}
-    guilty = [group for group in review.groups if _guilty(code, group, review)]
+    guilty = [group for group in review.groups if _breaks_rule(code, group, review)]
     causes = [places.get(cause) for group in guilty for cause in group.causes]
     return next((place for place in (*causes, *places.values()) if place), Position(spec, 1))
 
 
-def _guilty(code: str, group: Group, review: Review) -> bool:
+def _breaks_rule(code: str, group: Group, review: Review) -> bool:
     if code == "FAB9013":
-        return _lossless(group)
+        return _changes_lossless(group)
     if code in ("FAB9040", "FAB9041"):
         return any(is_access(line.statement.subject, group.nos) for line in group.lines)
     return {"FAB9011": group.gpus > 0, "FAB9012": group.impact is review.impact}.get(code, False)
 
 
-def _broken(policy: Policy, review: Review, labels: AbstractSet[str]) -> Iterator[tuple[str, str, str]]:
+def _broken_rules(policy: Policy, review: Review, labels: AbstractSet[str]) -> Iterator[tuple[str, str, str]]:
     count = review.renumbering
     if policy.forbid_renumbering and count.total:
         stated = f"{plural(count.addresses, 'address')}, {plural(count.asns, 'ASN')}, {plural(count.ports, 'port')}"
@@ -181,17 +181,19 @@ def _broken(policy: Policy, review: Review, labels: AbstractSet[str]) -> Iterato
         message = f"a change of who can log in needs the label {needed!r}"
         yield "FAB9040", message, "Have the owners of accounts and management services approve it."
     if policy.forbid_access_changes and review.access_changes:
-        message = f"the policy forbids changes of who can log in: {fold(list(review.access_changes), 3)}"
+        message = (
+            f"the policy forbids changes of who can log in: {fold_names(list(review.access_changes), 3)}"
+        )
         yield "FAB9041", message, "Make it in a change of its own, under another policy."
     needed = policy.require_label_for_control_files
     if needed and needed not in labels and review.steering_files:
-        paths = fold([each.path for each in review.steering_files], 3)
+        paths = fold_names([each.path for each in review.steering_files], 3)
         message = (
             f"a change of files that decide what a push or a review does needs the label {needed!r}: {paths}"
         )
         yield "FAB9042", message, "Have the owners of these files approve it."
     if policy.forbid_tenant_moves and review.tenant_moves:
-        moves = fold(list(review.tenant_moves), 3)
+        moves = fold_names(list(review.tenant_moves), 3)
         message = f"the policy forbids moves between tenants: {moves}"
         yield (
             "FAB9048",
@@ -205,13 +207,13 @@ def _broken(policy: Policy, review: Review, labels: AbstractSet[str]) -> Iterato
 
 def changes_lossless(review: Review) -> bool:
     """Whether anything lossless changes on a device that stays."""
-    return any(_lossless(group) for group in review.groups)
+    return any(_changes_lossless(group) for group in review.groups)
 
 
-def _lossless(group: Group) -> bool:
+def _changes_lossless(group: Group) -> bool:
     return any("lossless" in row_of(line.statement.subject, group.nos).tags for line in group.lines)
 
 
-def _wrong(message: str, position: Position) -> Diagnostic:
+def _policy_error(message: str, position: Position) -> Diagnostic:
     remedy = "`schemas/policy.schema.json` has every key."
     return Diagnostic("FAB9023", Severity.ERROR, message, position, remedy)

@@ -15,11 +15,11 @@ from fabricc.compiler.workers import spread_work
 from fabricc.review.diff import texts
 from fabricc.review.diff.access import access_changes
 from fabricc.review.diff.application import with_application
-from fabricc.review.diff.causes import causes
-from fabricc.review.diff.classes import classes, derived
+from fabricc.review.diff.causes import find_causes
+from fabricc.review.diff.classes import derive_changes, device_classes
 from fabricc.review.diff.compare import compare_views
 from fabricc.review.diff.former import box_of, former_names, under_present_names
-from fabricc.review.diff.impact import verdict
+from fabricc.review.diff.impact import judge_statement
 from fabricc.review.diff.model import (
     Box,
     DeviceDiff,
@@ -31,7 +31,7 @@ from fabricc.review.diff.model import (
     Review,
     Statement,
     affected_gpus,
-    whole,
+    whole_gpus,
 )
 from fabricc.review.diff.safeguards import safeguards_lost, unknown_lines, vouched_lines
 from fabricc.review.diff.sides import SpecSide, figure_rows
@@ -99,42 +99,42 @@ def compare_device(base: Side, head: Side, name: str) -> DeviceDiff | None:
     changes = text_changes(after.nos, before.unread, after.unread, vouched)
     found = compare_views(before, after, head.kinds, changes)
     if found is None:
-        if not texts.differ(*files):
+        if not texts.differ_in_text(*files):
             return None
         changes = text_changes(after.nos, *changed_text(after.nos, *files), vouched)
         found = compare_views(before, after, head.kinds, changes)
     if found is None or after.kind == "host" or before.platform != after.platform:
         return found  # another release comes with an image, which boots with its configuration
-    return with_application(found, before, back_ends.application(after.nos, *files))
+    return with_application(found, before, back_ends.plan_application(after.nos, *files))
 
 
-def review(base: Side, head: Side, context: Context, jobs: int | None = None) -> Review:
+def compare_sides(base: Side, head: Side, context: Context, jobs: int | None = None) -> Review:
     """Compare everything."""
     base = under_present_names(base, head)
     named = former_names(base)
-    boxes = _boxes(base, head, named)
+    boxes = _replaced_boxes(base, head, named)
     both = [name for name in head.kinds if name in base.kinds and name not in boxes]
     suspects = head.suspects(base)
     compared = both if suspects is None else [name for name in both if name in suspects]
-    alike = classes(base, head) if suspects is None else {}
+    alike = device_classes(base, head) if suspects is None else {}
     followers = {name for others in alike.values() for name in others}
     totals = _Totals()
-    diffs = _compared(base, head, [name for name in compared if name not in followers], jobs)
+    diffs = _compare_devices(base, head, [name for name in compared if name not in followers], jobs)
     each: list[str] = []
     for first, others in alike.items():
         if first in diffs:
-            follow = derived(diffs[first], others, head)
+            follow = derive_changes(diffs[first], others, head)
             diffs.update({diff.name: diff for diff in follow or ()})
             each += others if follow is None else ()
-    diffs.update(_compared(base, head, each, jobs))
+    diffs.update(_compare_devices(base, head, each, jobs))
     ordered = [diffs[name] for name in both if name in diffs]
     totals.add(ordered)
     for name in boxes:
-        totals.exchange(base.view(name))
-    removed = _fleet(base, [name for name in base.kinds if name not in head.kinds])
-    added = _fleet(head, [name for name in head.kinds if name not in base.kinds])
+        totals.add_replaced(base.view(name))
+    removed = _make_fleet(base, [name for name in base.kinds if name not in head.kinds])
+    added = _make_fleet(head, [name for name in head.kinds if name not in base.kinds])
     cluster = head.cluster
-    groups = grouped(ordered, base, head, context.spec_changes)
+    groups = group_diffs(ordered, base, head, context.spec_changes)
     fabrics = _fabrics(base, head)
     return Review(
         cluster=cluster.name or base.cluster.name,
@@ -175,7 +175,7 @@ def _fabrics(base: Side, head: Side) -> tuple[Fabric, Fabric] | None:
     return base.fabric, head.fabric
 
 
-def _boxes(base: Side, head: Side, named: Mapping[str, str]) -> dict[str, Box]:
+def _replaced_boxes(base: Side, head: Side, named: Mapping[str, str]) -> dict[str, Box]:
     """Return devices that are another box than on the older side."""
     found: dict[str, Box] = {}
     for name, kind in head.kinds.items():
@@ -187,7 +187,7 @@ def _boxes(base: Side, head: Side, named: Mapping[str, str]) -> dict[str, Box]:
     return found
 
 
-def _compared(base: Side, head: Side, names: Sequence[str], jobs: int | None) -> dict[str, DeviceDiff]:
+def _compare_devices(base: Side, head: Side, names: Sequence[str], jobs: int | None) -> dict[str, DeviceDiff]:
     """Return the changes of these devices; worker processes compare large numbers."""
     workers = 1 if len(names) <= _INLINE else jobs or usable_cpus()
     size = max(_PIECE, len(names) // 8000)
@@ -204,7 +204,7 @@ class _Totals:
     sessions: set[Link] = field(default_factory=set)
     step: int = 0
 
-    def exchange(self, view: DeviceView) -> None:
+    def add_replaced(self, view: DeviceView) -> None:
         """Add a device that is replaced by another box: everything behind it is out of service meanwhile."""
         reach = view.reach()
         self.impact = Impact.RELOAD
@@ -220,9 +220,9 @@ class _Totals:
             self.sessions |= diff.sessions
 
 
-def _fleet(side: Side, names: Sequence[str]) -> Fleet:
+def _make_fleet(side: Side, names: Sequence[str]) -> Fleet:
     kinds = group_pairs((side.kinds[name], name) for name in _devices_once(names))
-    gpus = whole(side.gpus_of(name) for name in kinds.get("host", ()))
+    gpus = whole_gpus(side.gpus_of(name) for name in kinds.get("host", ()))
     return Fleet({kind: tuple(members) for kind, members in kinds.items()}, gpus)
 
 
@@ -236,7 +236,7 @@ def _devices_once(names: Sequence[str]) -> list[str]:
     return list(found.values())
 
 
-def grouped(
+def group_diffs(
     diffs: Sequence[DeviceDiff], base: Side, head: Side, spec_changes: Sequence[SpecChange]
 ) -> tuple[Group, ...]:
     """Return groups by kind, platform and statements, ordered by impact, then tier, then size."""
@@ -244,11 +244,13 @@ def grouped(
         ((diff.kind, diff.platform, diff.impact, diff.ports_only, frozenset(diff.counts)), diff)
         for diff in diffs
     )
-    groups = [_group(found, base, head, spec_changes) for found in members.values()]
+    groups = [_make_group(found, base, head, spec_changes) for found in members.values()]
     return tuple(sorted(groups, key=lambda g: (-g.impact, _TIERS.index(g.kind), -len(g.devices), g.devices)))
 
 
-def _group(diffs: Sequence[DeviceDiff], base: Side, head: Side, spec_changes: Sequence[SpecChange]) -> Group:
+def _make_group(
+    diffs: Sequence[DeviceDiff], base: Side, head: Side, spec_changes: Sequence[SpecChange]
+) -> Group:
     first = diffs[0]
     counts: Counter[Statement] = Counter()
     reach: dict[Rail, Fraction] = {}
@@ -259,10 +261,10 @@ def _group(diffs: Sequence[DeviceDiff], base: Side, head: Side, spec_changes: Se
         sessions |= diff.sessions
     nos = "host" if first.kind == "host" else first.platform.partition(" ")[0]
     lines = [
-        Line(statement, count, _verdict(statement, nos), first.examples.get(statement, ""))
+        Line(statement, count, _statement_verdict(statement, nos), first.examples.get(statement, ""))
         for statement, count in counts.items()
     ]
-    lines.sort(key=_order)
+    lines.sort(key=_line_order)
     devices = tuple(diff.name for diff in diffs)
     subjects = {line.statement.subject for line in lines}
     return Group(
@@ -277,20 +279,20 @@ def _group(diffs: Sequence[DeviceDiff], base: Side, head: Side, spec_changes: Se
         sessions=len(sessions),
         ports_only=first.ports_only,
         files=file_diffs(base.files(first.name), head.files(first.name)),
-        causes=causes(first.kind, nos, frozenset(devices), subjects, spec_changes),
-        application=max(filter(None, (diff.application for diff in diffs)), key=_length, default=None),
+        causes=find_causes(first.kind, nos, frozenset(devices), subjects, spec_changes),
+        application=max(filter(None, (diff.application for diff in diffs)), key=_step_count, default=None),
     )
 
 
-def _length(application: Application) -> int:
+def _step_count(application: Application) -> int:
     return application.limit_s
 
 
-def _verdict(statement: Statement, nos: str) -> Verdict:
-    return verdict(statement.subject, statement.direction or statement.op, nos)
+def _statement_verdict(statement: Statement, nos: str) -> Verdict:
+    return judge_statement(statement.subject, statement.direction or statement.op, nos)
 
 
-def _order(line: Line) -> tuple[object, ...]:
+def _line_order(line: Line) -> tuple[object, ...]:
     statement = line.statement
     return (-line.verdict.impact, not statement.subject.startswith(("device/", "link[")), statement.subject,
             statement.op, statement.before or "", statement.after or "")  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.review.diff.impact import row_of
 from fabricc.review.diff.model import VouchedLine
-from fabricc.review.diff.unread import ENDED, TEXT, VOUCHED, vouching
+from fabricc.review.diff.unread import ENDED, TEXT, VOUCHED, vouching_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,20 +23,20 @@ def safeguards_lost(groups: Sequence[Group]) -> dict[str, int]:
     found: dict[str, int] = {}
     for group in groups:
         statements = [line.statement for line in group.lines]
-        lost = {_concern(each, group.nos) for each in statements if _ends(each, statements)}
+        lost = {_safeguard_name(each, group.nos) for each in statements if _is_weakened(each, statements)}
         for concern in sorted(lost - {""}):
             found[concern] = found.get(concern, 0) + len(group.devices)
     return found
 
 
-def _ends(statement: Statement, others: Iterable[Statement]) -> bool:
+def _is_weakened(statement: Statement, others: Iterable[Statement]) -> bool:
     """Return whether something becomes weaker, or a new line ends it."""
     if statement.subject.startswith(ENDED) or "/setting[no " in statement.subject:
         return statement.op == "+"
-    return statement.direction in _WEAKER and not _moves(statement, others)
+    return statement.direction in _WEAKER and not _is_moved(statement, others)
 
 
-def _concern(statement: Statement, nos: str) -> str:
+def _safeguard_name(statement: Statement, nos: str) -> str:
     """Return the name of a safeguard, "" for anything else."""
     if statement.subject.startswith(ENDED):
         return statement.subject.removeprefix(ENDED).removesuffix("]")
@@ -44,7 +44,7 @@ def _concern(statement: Statement, nos: str) -> str:
     return row.concern if "safeguard" in row.tags else ""
 
 
-def _moves(statement: Statement, others: Iterable[Statement]) -> bool:
+def _is_moved(statement: Statement, others: Iterable[Statement]) -> bool:
     """Return whether a removed value appears again under another key, such as another queue."""
     bare = _KEY.sub("", statement.subject)
     return statement.op == "-" and any(
@@ -84,7 +84,7 @@ def vouched_lines(
             for text in (line.statement.before, line.statement.after)
             if text
         ]
-        for entry in {vouching(each, after) for text in texts for each in text.split("; ")} - {""}:
+        for entry in {vouching_entry(each, after) for text in texts for each in text.split("; ")} - {""}:
             counts[entry] = counts.get(entry, 0) + len(group.devices)
     return tuple(
         VouchedLine(entry, after[entry], count, new=entry not in before) for entry, count in counts.items()

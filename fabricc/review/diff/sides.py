@@ -141,7 +141,9 @@ class SpecSide(Side):
 
     def suspects(self, other: Side) -> frozenset[str] | None:
         """If the fabrics differ in overrides and tenants only, return the devices concerned and their neighbors."""
-        if not isinstance(other, SpecSide) or _unchanged(self.fabric) != _unchanged(other.fabric):
+        if not isinstance(other, SpecSide) or _without_overrides(self.fabric) != _without_overrides(
+            other.fabric
+        ):
             return None
         before, after = self.fabric.changes, other.fabric.changes
         named = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
@@ -197,7 +199,7 @@ def _as_written(view: DeviceView, switch: Switch) -> DeviceView:
     return replace(view, facts=facts, unread=unread_lines(switch.nos, files, reading))
 
 
-def _unchanged(fabric: Fabric) -> tuple[Fabric, list[object]]:
+def _without_overrides(fabric: Fabric) -> tuple[Fabric, list[object]]:
     """Return the part that overrides and tenants leave unchanged, including the hosts of further networks."""
     others: list[object] = [(each.network, each.guests) for each in fabric.networks]
     tenancy = replace(fabric.tenancy, tenants=(), of_host={}) if fabric.tenancy else None
@@ -218,7 +220,7 @@ def _switches_of_moved(base: Fabric, head: Fabric) -> set[str]:
     return {port.peer.device for place in places for port in head.host(place).ports}
 
 
-def sharing(base: Fabric, head: Fabric) -> Fabric:
+def share_objects(base: Fabric, head: Fabric) -> Fabric:
     """Return the head with equal objects replaced by those of the base, so that devices compare by identity."""
     tiers = {
         tier: replace(plan, model=base.tiers[tier].model)

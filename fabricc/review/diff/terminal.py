@@ -9,8 +9,8 @@ from fabricc.base.foreign.screen import Line
 from fabricc.review.diff import wording
 from fabricc.review.diff.application import application_words
 from fabricc.review.diff.model import Impact
-from fabricc.review.diff.names import fold
-from fabricc.review.diff.phrases import phrases
+from fabricc.review.diff.names import fold_names
+from fabricc.review.diff.phrases import theme_phrases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ _LINES = 40
 _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def parts(review: Review) -> Iterator[Line]:
+def review_lines(review: Review) -> Iterator[Line]:
     """Yield the lines; each diff is cut, while Markdown and JSON have it whole."""
     color = _COLOURS[review.risk] if review.differs or review.harmless else _COLOURS["medium"]
     yield Line(wording.verdict_line(review), f"bold {color}")
@@ -30,9 +30,9 @@ def parts(review: Review) -> Iterator[Line]:
     for d in review.violations:
         yield Line(f"policy {d.code}: {d.message}. {d.help}", "bold red")
     if review.differs:
-        yield from _rows(wording.impact_rows(review))
+        yield from _row_lines(wording.impact_rows(review))
     yield from map(Line, wording.drain_steps(review))
-    yield from _beside(review)
+    yield from _other_lines(review)
     if review.tenants:
         yield from (Line(), Line("tenants", "bold"))
     yield from (Line(f"  {each}") for each in review.tenants)
@@ -44,13 +44,13 @@ def parts(review: Review) -> Iterator[Line]:
     figures = [(f.name, f"{f.before or '-'} → {f.after or '-'}") for f in review.figures if f.changed]
     if figures:
         yield from (Line(), Line("plan", "bold"))
-        yield from _rows(figures)
+        yield from _row_lines(figures)
     if review.differs and (same := wording.key_figures(review)):
         yield from (Line(), Line(f"plan, unchanged: {same}", "dim"))
     for group in review.groups:
-        yield from _group(group)
-    for title, names in wording.fleets(review):
-        yield from (Line(), Line(f"{title}: {fold(names, 20)}"))
+        yield from _group_lines(group)
+    for title, names in wording.changed_fleets(review):
+        yield from (Line(), Line(f"{title}: {fold_names(names, 20)}"))
     for d in review.findings:
         if d.severity is not Severity.NOTE:
             yield from (Line(), Line(f"{d.severity.value} {d.code}: {d.message}", "yellow"))
@@ -58,16 +58,16 @@ def parts(review: Review) -> Iterator[Line]:
         yield from (Line(), Line(f"Next: {following}"))
 
 
-def _beside(review: Review) -> Iterator[Line]:
+def _other_lines(review: Review) -> Iterator[Line]:
     """Yield everything besides devices for the reviewer: access, catalog figures, control files, committed tree."""
     files = (*wording.control_rows(review), *wording.tree_rows(review))
     figures = review.model_figures
     titles = (
-        ("lines that fabricc does not interpret", _joined(wording.unknown_rows(review))),
-        ("lines that the spec vouches for", _joined(wording.vouched_rows(review))),
+        ("lines that fabricc does not interpret", _join_rows(wording.unknown_rows(review))),
+        ("lines that the spec vouches for", _join_rows(wording.vouched_rows(review))),
         ("who can log in", wording.access_rows(review)),
         ("services and protections that end or become weaker", wording.safeguard_rows(review)),
-        ("files that decide what a push or a review does", _joined(files)),
+        ("files that decide what a push or a review does", _join_rows(files)),
         (
             "catalog figures of models in use",
             [f"{each.model} {each.figure}: {wording.figure_words(each)}" for each in figures],
@@ -79,29 +79,29 @@ def _beside(review: Review) -> Iterator[Line]:
             yield from (Line(f"  {row}") for row in rows)
 
 
-def _joined(rows: Iterable[tuple[str, str]]) -> list[str]:
+def _join_rows(rows: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{text}: {words}" for text, words in rows]
 
 
-def _rows(rows: list[tuple[str, str]]) -> Iterator[Line]:
+def _row_lines(rows: list[tuple[str, str]]) -> Iterator[Line]:
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         yield Line(f"  {name:<{width}}  {value}")
 
 
-def _group(group: Group) -> Iterator[Line]:
+def _group_lines(group: Group) -> Iterator[Line]:
     yield Line()
-    yield Line(wording.title(group), "bold red" if group.impact >= Impact.TRAFFIC_LOSS else "bold")
-    yield Line(f"  {fold(group.devices)}", "dim")
-    for phrase in phrases(group):
+    yield Line(wording.group_title(group), "bold red" if group.impact >= Impact.TRAFFIC_LOSS else "bold")
+    yield Line(f"  {fold_names(group.devices)}", "dim")
+    for phrase in theme_phrases(group):
         yield Line(f"  {phrase.theme}: {phrase.text}")
     if group.application is not None:
         yield Line(f"  applied by: {application_words(group.application)}")
     for file in group.files:
-        yield from _file(file, group)
+        yield from _file_lines(file, group)
 
 
-def _file(file: FileDiff, group: Group) -> Iterator[Line]:
+def _file_lines(file: FileDiff, group: Group) -> Iterator[Line]:
     of = f" of {group.devices[0]}" if len(group.devices) > 1 else ""
     yield Line(f"  {file.path}{of} (+{file.added} -{file.removed})", "dim")
     lines = file.text.split("\n")

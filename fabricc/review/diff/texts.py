@@ -8,7 +8,7 @@ from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 from fabricc.review.diff.model import FileDiff
-from fabricc.review.diff.redact import masked
+from fabricc.review.diff.redact import mask_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,28 +22,30 @@ def file_diffs(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Fil
     found = []
     for path in sorted(before.keys() | after.keys()):
         old, new = before.get(path, ""), after.get(path, "")
-        if old != new and (path not in before or path not in after or _stated(old) != _stated(new)):
-            found.append(_diff(path, old.splitlines(), new.splitlines()))
+        if old != new and (
+            path not in before or path not in after or _stated_lines(old) != _stated_lines(new)
+        ):
+            found.append(_file_diff(path, old.splitlines(), new.splitlines()))
     return tuple(found)
 
 
-def differ(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
+def differ_in_text(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
     """Return whether files with equal facts differ in more than comments, blank lines and line order."""
     if before.keys() != after.keys():
         return True
     return any(
-        text != after[path] and Counter(_stated(text)) != Counter(_stated(after[path]))
+        text != after[path] and Counter(_stated_lines(text)) != Counter(_stated_lines(after[path]))
         for path, text in before.items()
     )
 
 
-def _stated(text: str) -> list[str]:
+def _stated_lines(text: str) -> list[str]:
     return [line.rstrip().rstrip(",") for line in text.splitlines() if not _COMMENT.match(line)]
 
 
-def _diff(path: str, old: list[str], new: list[str]) -> FileDiff:
-    first = _common(old, new)
-    last = _common(old[first:][::-1], new[first:][::-1])
+def _file_diff(path: str, old: list[str], new: list[str]) -> FileDiff:
+    first = _common_lines(old, new)
+    last = _common_lines(old[first:][::-1], new[first:][::-1])
     start = max(0, first - _CONTEXT)
     old_part = old[start : min(len(old), len(old) - last + _CONTEXT)]
     new_part = new[start : min(len(new), len(new) - last + _CONTEXT)]
@@ -54,11 +56,11 @@ def _diff(path: str, old: list[str], new: list[str]) -> FileDiff:
             continue
         added += line.startswith("+")
         removed += line.startswith("-")
-        lines.append(_renumbered(line, start) if line.startswith("@@") else masked(line))
+        lines.append(_renumber_hunk(line, start) if line.startswith("@@") else mask_secrets(line))
     return FileDiff(path, "\n".join(lines), added, removed)
 
 
-def _common(first: list[str], second: list[str]) -> int:
+def _common_lines(first: list[str], second: list[str]) -> int:
     count = 0
     for one, other in zip(first, second, strict=False):
         if one != other:
@@ -67,6 +69,6 @@ def _common(first: list[str], second: list[str]) -> int:
     return count
 
 
-def _renumbered(hunk: str, start: int) -> str:
+def _renumber_hunk(hunk: str, start: int) -> str:
     """Return the hunk's head with line numbers of the whole file."""
     return re.sub(r"([-+])(\d+)", lambda m: f"{m[1]}{int(m[2]) + start}", hunk) if start else hunk

@@ -22,7 +22,7 @@ from fabricc.fabric.moves import Former, Moves
 from fabricc.fabric.routing import Transport
 from fabricc.proof.tree import DeviceFiles, TreeError, read_consistently, read_manifest, verify_manifest
 from fabricc.review.diff.figures import count_figures
-from fabricc.review.diff.networks import whole
+from fabricc.review.diff.networks import merge_networks
 from fabricc.review.diff.sides import Cluster, Side
 from fabricc.review.diff.unread import unread_lines
 from fabricc.review.diff.view import DeviceView, PortView, cable_facts, identity_facts, numbered_ports
@@ -90,7 +90,7 @@ class TreeSide(Side):
                 facts[f"interface[{port}]/peer"] = f"{peer} {end}"
         else:
             tier = self.plan["tiers"][kind]
-            nos, release, reading = self._read(name, tier, files)
+            nos, release, reading = self._read_switch(name, tier, files)
             platform = f"{nos} {release}".strip()
             facts, model = dict(reading.facts), self._models.get(name, tier["model"])
             unread = unread_lines(nos, files, reading)
@@ -106,14 +106,16 @@ class TreeSide(Side):
             name, kind, nos, platform, model, facts, ports, sessions, gpus, others, unread=unread
         )
 
-    def _read(self, name: str, tier: Mapping[str, str], files: Mapping[str, str]) -> tuple[str, str, Reading]:
+    def _read_switch(
+        self, name: str, tier: Mapping[str, str], files: Mapping[str, str]
+    ) -> tuple[str, str, Reading]:
         """Return the NOS of a switch, its release, "" if unknown, and the reading of its files.
 
         A tree of an older build states systems of tiers only: there the files show an override's.
         """
         if own := self._systems.get(name):
             return own["nos"], own["release"], back_ends.load(own["nos"]).read(files)
-        nos, reading = _recognize(tier["nos"], files)
+        nos, reading = _recognize_system(tier["nos"], files)
         return nos, tier["release"] if nos == tier["nos"] else "", reading
 
     def _host_gpus(self) -> Fraction:
@@ -162,47 +164,57 @@ def _whole_side(tree: Path) -> Side:
     try:
         with Folder(tree) as folder:
             names = [match[1] for path in sorted(manifest.files) if (match := _PLAN.fullmatch(path))]
-            plans = {name: json.loads(folder.read(f"{_at(name)}/fabric.json")) for name in ["", *names]}
+            plans = {
+                name: json.loads(folder.read(f"{_plan_path(name)}/fabric.json")) for name in ["", *names]
+            }
             if plans[""].get("fabric") == "infiniband":
                 message = f"{tree} is of InfiniBand, and this command knows no InfiniBand fabric yet"
                 raise TreeError("FAB5817", message, "`check` does.")
             homes = {host: name for name, plan in plans.items() for host in plan.get("own_hosts", ())}
             parts = {
-                name: _part(tree, folder, _files(manifest, name, plans, homes), name, plan)
+                name: _network_side(tree, folder, _network_manifest(manifest, name, plans, homes), name, plan)
                 for name, plan in plans.items()
             }
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, csv.Error) as error:
         raise TreeError("FAB9021", f"{tree}/plan cannot be read: {error}", "Build the tree again.") from None
-    return whole(parts)
+    return merge_networks(parts)
 
 
-def _at(network: str) -> str:
+def _plan_path(network: str) -> str:
     return f"plan/{network}".rstrip("/")
 
 
-def _part(tree: Path, folder: Folder, own: Manifest, network: str, plan: Mapping[str, Any]) -> TreeSide:
+def _network_side(
+    tree: Path, folder: Folder, own: Manifest, network: str, plan: Mapping[str, Any]
+) -> TreeSide:
     """Return the side of one network of a tree, "" for that of the rails, from its own plan and files."""
-    rows = list(csv.DictReader(StringIO(folder.read(f"{_at(network)}/cabling.csv", limit=_LARGEST).decode())))
-    kinds, cables = _devices(rows, own)
+    rows = list(
+        csv.DictReader(StringIO(folder.read(f"{_plan_path(network)}/cabling.csv", limit=_LARGEST).decode()))
+    )
+    kinds, cables = _read_devices(rows, own)
     _reject_devices_without_files(tree, rows, own)
     with_gpus = _with_gpus(folder) if plan["counts"].get("hosts_without_gpus") else None
     shape, gpus = plan["shape"], plan["counts"]["gpus"]
-    cluster = Cluster(own.cluster, gpus, shape["nic_ports"], shape["spines"], _moves(plan.get("moved", {})))
+    cluster = Cluster(
+        own.cluster, gpus, shape["nic_ports"], shape["spines"], _parse_moves(plan.get("moved", {}))
+    )
     read = DeviceFiles.of(tree, own)
-    side = TreeSide(str(tree), cluster, kinds, plan, cables, read, _digests(own), with_gpus)
+    side = TreeSide(str(tree), cluster, kinds, plan, cables, read, _file_digests(own), with_gpus)
     _ = side.figures(), plan["tiers"]
     for system in (*plan["tiers"].values(), *plan.get("systems", {}).values()):
-        if system["nos"] not in back_ends.names() or not isinstance(system["release"], str):
+        if system["nos"] not in back_ends.list_names() or not isinstance(system["release"], str):
             raise ValueError(f"{system['nos']!r} is no system that is installed")
     return side
 
 
-def _moves(stated: Mapping[str, Any]) -> Moves:
+def _parse_moves(stated: Mapping[str, Any]) -> Moves:
     boxes = {name: Former(*box) for name, box in stated.get("replaced", {}).items()}
     return Moves(stated.get("renamed", {}), boxes, stated.get("parties", {}), stated.get("network"))
 
 
-def _files(manifest: Manifest, network: str, networks: Container[str], homes: Mapping[str, str]) -> Manifest:
+def _network_manifest(
+    manifest: Manifest, network: str, networks: Container[str], homes: Mapping[str, str]
+) -> Manifest:
     """Return the manifest without files of hosts in another network; `homes`: host -> network of its other files."""
 
     def of(path: str) -> str:
@@ -226,7 +238,7 @@ def _with_gpus(folder: Folder) -> frozenset[str]:
     return frozenset(row["host"] for row in csv.DictReader(StringIO(text)))
 
 
-def _devices(
+def _read_devices(
     rows: list[dict[str, str]], manifest: Manifest
 ) -> tuple[dict[str, str], dict[str, tuple[Cable, ...]]]:
     """Return the kind of every device, and its cables in the order of the plan."""
@@ -263,14 +275,14 @@ def _reject_devices_without_files(tree: Path, rows: list[dict[str, str]], manife
         )
 
 
-def _digests(manifest: Manifest) -> dict[str, tuple[tuple[str, str], ...]]:
+def _file_digests(manifest: Manifest) -> dict[str, tuple[tuple[str, str], ...]]:
     files = ((*path.split("/", 2), digest) for path, digest in sorted(manifest.files.items()))
     of_devices = (each for each in files if len(each) == 4 and each[0] in ("switches", "hosts"))
     found = group_pairs((name, (file, digest)) for _, name, file, digest in of_devices)
     return {name: tuple(pairs) for name, pairs in found.items()}
 
 
-def _recognize(expected: str, files: Mapping[str, str]) -> tuple[str, Reading]:
+def _recognize_system(expected: str, files: Mapping[str, str]) -> tuple[str, Reading]:
     """Return the NOS of a switch and its reading: its tier's, or that of an override, which the files show.
 
     Another system fits only where the tier's reads no hostname, or the other one reads everything and states more:
@@ -280,7 +292,7 @@ def _recognize(expected: str, files: Mapping[str, str]) -> tuple[str, Reading]:
     named = "system/hostname" in first.facts
     if named and not first.unknown:
         return expected, first
-    for name in back_ends.names():
+    for name in back_ends.list_names():
         if name == expected:
             continue
         reading = back_ends.load(name).read(files)

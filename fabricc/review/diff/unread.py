@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.fabric.vocabulary import STRUCTURE
-from fabricc.review.diff.impact import vocabulary
-from fabricc.review.diff.redact import masked
+from fabricc.review.diff.impact import vocabulary_of
+from fabricc.review.diff.redact import mask_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -44,7 +44,7 @@ def unread_lines(nos: str, files: Mapping[str, str], reading: Reading) -> tuple[
     back_end: Any = None if nos == "host" else back_ends.load(nos)
     ignored = back_end.ignored(files) if hasattr(back_end, "ignored") else []
     paths = {
-        file: _paths(nos, files[file]) for file in {each[0] for each in reading.unknown} if file in files
+        file: _line_paths(nos, files[file]) for file in {each[0] for each in reading.unknown} if file in files
     }
     found = []
     for file, line, text in (*reading.unknown, *ignored):
@@ -57,9 +57,9 @@ def unread_lines(nos: str, files: Mapping[str, str], reading: Reading) -> tuple[
     return tuple(found)
 
 
-def _paths(nos: str, text: str) -> dict[int, str]:
+def _line_paths(nos: str, text: str) -> dict[int, str]:
     """Return number of each line that is no comment -> the line with its parent lines."""
-    comments = vocabulary(nos).comments
+    comments = vocabulary_of(nos).comments
     if comments:
         text = comments.sub(lambda match: "\n" * match[0].count("\n"), text)
     found: dict[int, str] = {}
@@ -88,7 +88,7 @@ def changed_text(
     facts = readings[0].facts, readings[1].facts
     structure = {path for path, value in facts[0].items() if facts[1].get(path) == value}
     old, new = (
-        Counter(_unstated(nos, files, {
+        Counter(_unstated_lines(nos, files, {
             place
             for path, place in reading.lines.items()
             if path in structure or not path.startswith(STRUCTURE)
@@ -98,15 +98,15 @@ def changed_text(
     return list((old - new).elements()), list((new - old).elements())
 
 
-def _unstated(nos: str, files: Mapping[str, str], stated: Collection[tuple[str, int]]) -> Iterator[str]:
+def _unstated_lines(nos: str, files: Mapping[str, str], stated: Collection[tuple[str, int]]) -> Iterator[str]:
     for file in sorted(files):
-        paths = _paths(nos, files[file])
-        yield from (path for line, path in paths.items() if (file, line) not in stated and _words(path))
+        paths = _line_paths(nos, files[file])
+        yield from (path for line, path in paths.items() if (file, line) not in stated and _has_words(path))
         if not paths:
             yield f"{file} is empty"
 
 
-def _words(path: str) -> bool:
+def _has_words(path: str) -> bool:
     """Return whether the last line of a path has words, not only brackets."""
     return any(letter.isalnum() for letter in path.rpartition(" / ")[2])
 
@@ -132,20 +132,20 @@ def text_changes(
     found: dict[str, tuple[list[str], list[str]]] = {}
     for side, lines in enumerate((gone, come)):
         for line in lines:
-            found.setdefault(_kind(nos, line, vouched), ([], []))[side].append(line)
-    return [TextChange(subject, *map(_joined, sides)) for subject, sides in found.items()]
+            found.setdefault(_line_kind(nos, line, vouched), ([], []))[side].append(line)
+    return [TextChange(subject, *map(_join_lines, sides)) for subject, sides in found.items()]
 
 
-def _kind(nos: str, line: str, vouched: Collection[str]) -> str:
-    if any(pattern.fullmatch(line) for pattern in vocabulary(nos).harmless):
+def _line_kind(nos: str, line: str, vouched: Collection[str]) -> str:
+    if any(pattern.fullmatch(line) for pattern in vocabulary_of(nos).harmless):
         return HARMLESS
-    ended = (name for pattern, name in vocabulary(nos).ends.items() if pattern.fullmatch(line))
+    ended = (name for pattern, name in vocabulary_of(nos).ends.items() if pattern.fullmatch(line))
     if name := next(ended, ""):
         return f"{ENDED}{name}]"
-    return VOUCHED if vouching(line, vouched) else TEXT
+    return VOUCHED if vouching_entry(line, vouched) else TEXT
 
 
-def vouching(line: str, vouched: Collection[str]) -> str:
+def vouching_entry(line: str, vouched: Collection[str]) -> str:
     """Return the entry that vouches for a line, whole or without the lines that it is below; "" for none."""
     own = line.rpartition(" / ")[2]
     for entry in vouched:
@@ -155,11 +155,11 @@ def vouching(line: str, vouched: Collection[str]) -> str:
     return ""
 
 
-def _joined(lines: list[str]) -> str | None:
+def _join_lines(lines: list[str]) -> str | None:
     """Return lines as one text without secrets; a digest distinguishes the omitted lines from others."""
     if not lines:
         return None
-    shown = [masked(line)[:_LONGEST] for line in lines[:_SHOWN]]
+    shown = [mask_secrets(line)[:_LONGEST] for line in lines[:_SHOWN]]
     if rest := lines[_SHOWN:]:
         digest = hashlib.sha256("\n".join(rest).encode()).hexdigest()[:8]
         shown.append(f"{len(rest)} more lines ({digest})")

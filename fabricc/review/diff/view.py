@@ -107,11 +107,11 @@ class DeviceView:
         word = "interface" if kind == "interface" else "session"
         if port is None:
             return word, "unused" if kind == "interface" else "other", key, rest
-        transport = "" if kind == "interface" else _transport(key)
+        transport = "" if kind == "interface" else _session_transport(key)
         return word, port.role, f"{port.identity}{transport}", rest
 
 
-def _transport(neighbor: str) -> str:
+def _session_transport(neighbor: str) -> str:
     return " ipv6" if ":" in neighbor else " ipv4" if is_number(neighbor[:1]) else " unnumbered"
 
 

@@ -11,7 +11,7 @@ from fabricc.base.diagnostics.wording import plural, ranges
 from fabricc.base.foreign.markdown import inert_text
 from fabricc.base.order import group_pairs
 from fabricc.review.diff.model import Impact, host_count
-from fabricc.review.diff.names import fold
+from fabricc.review.diff.names import fold_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,25 +39,25 @@ def verdict_line(review: Review) -> str:
         count = len(review.spec_changes)
         edits = f"{plural(count, 'value')} of the spec {'differs' if count == 1 else 'differ'}"
         tail = f"; {edits} without consequence" if count and not review.model_figures else ""
-        return f"{'; '.join(['no device changes, 0 numbers change', *beside(review)])}{tail}"
+        return f"{'; '.join(['no device changes, 0 numbers change', *other_changes(review)])}{tail}"
     lose = "loses" if review.gpus_affected == 1 else "lose"
     moves = (review.removed, "leave"), (review.added, "join")
     renamed, boxes = len(review.renamed), len(review.replaced)
     parts = [
         f"{review.risk.upper()} risk",
-        *unknown(review),
-        *(f"{_fleet(fleet)} {verb}" for fleet, verb in moves if fleet.count),
+        *unknown_effects(review),
+        *(f"{_describe_fleet(fleet)} {verb}" for fleet, verb in moves if fleet.count),
         *([f"{plural(renamed, 'device')} renamed"] if renamed else []),
         *([f"{plural(boxes, 'device')} replaced"] if boxes else []),
         f"{review.changed:,} of {plural(review.devices, 'device')} {'changes' if review.changed == 1 else 'change'}",
         f"{review.gpus_affected:,} of {review.gpus_total:,} GPUs {lose} service while it is applied",
-        renumbering(review),
-        *beside(review),
+        describe_renumbering(review),
+        *other_changes(review),
     ]
     return ", ".join(parts)
 
 
-def unknown(review: Review) -> list[str]:
+def unknown_effects(review: Review) -> list[str]:
     """Return how many lines of unknown effect change; one text for all, or none."""
     if not review.unknown_lines:
         return []
@@ -85,7 +85,7 @@ def safeguard_rows(review: Review) -> list[str]:
     return [f"{what}: {plural(count, 'device')}" for what, count in review.safeguards_lost.items()]
 
 
-def beside(review: Review) -> list[str]:
+def other_changes(review: Review) -> list[str]:
     """Return everything besides devices that a reviewer must see: access, figures, control files, committed tree."""
     errors = sum(d.severity is Severity.ERROR for d in review.proof_findings)
     warnings = len(review.proof_findings) - errors
@@ -96,13 +96,14 @@ def beside(review: Review) -> list[str]:
     failing = [tree.path for tree in review.committed_trees if not tree.passes]
     return [
         *(["who can log in changes"] if review.access_changes else []),
-        *([f"these end or become weaker: {fold(list(review.safeguards_lost), 3)}"] if review.safeguards_lost else []),
+        *([f"these end or become weaker: {fold_names(list(review.safeguards_lost), 3)}"] if review.safeguards_lost
+            else []),
         *([proof] if counts else []),
         *([f"{plural(figures, 'catalog figure')} of models in use {'differs' if figures == 1 else 'differ'}"]
           if figures else []),
         *([f"{plural(files, 'file')} that decide{'s' if files == 1 else ''} what a push or a review does {verb}"]
           if files else []),
-        *([f"the committed tree fails the check: {fold(failing, 3)}"] if failing else []),
+        *([f"the committed tree fails the check: {fold_names(failing, 3)}"] if failing else []),
     ]  # fmt: skip
 
 
@@ -145,7 +146,7 @@ def figure_words(figure: ModelFigure) -> str:
     return f"{old} → {new}; reaches {', '.join(figure.reach)}"
 
 
-def _fleet(fleet: Fleet) -> str:
+def _describe_fleet(fleet: Fleet) -> str:
     """Describe added or removed devices: `1 ToR and 2 hosts (16 GPUs)`."""
     kinds = [plural(len(fleet.names[kind]), noun) for kind, noun in NOUNS.items() if kind in fleet.names]
     gpus = f" ({plural(fleet.gpus, 'GPU')})" if fleet.gpus else ""
@@ -158,7 +159,7 @@ def key_figures(review: Review) -> str:
     return "; ".join(f"{figure.name}: {figure.after}" for figure in kept)
 
 
-def renumbering(review: Review) -> str:
+def describe_renumbering(review: Review) -> str:
     """Describe the renumbering; zero is included because a reviewer looks for it."""
     count = review.renumbering
     if not count.total:
@@ -172,9 +173,9 @@ def impact_rows(review: Review) -> list[tuple[str, str]]:
     count = review.renumbering
     rows = [("worst effect", UNKNOWN if _gravest_is_unknown(review.groups) else IMPACTS[review.impact])]
     if review.gpus_affected:
-        where = f"{plural(review.hosts_affected, 'host')}{_rails(review.rails_affected, ', ')}"
+        where = f"{plural(review.hosts_affected, 'host')}{_describe_rails(review.rails_affected, ', ')}"
         step = f"; {review.gpus_per_step:,} at a time, device by device"
-        if review.gpus_per_step == review.gpus_affected or _together(review):
+        if review.gpus_per_step == review.gpus_affected or _joint_changes(review):
             step = ""
         lost = f"{review.gpus_affected:,} of {review.gpus_total:,} ({where}){step}"
         rows.append(("GPUs that lose service", lost))
@@ -185,45 +186,45 @@ def impact_rows(review: Review) -> list[tuple[str, str]]:
         f"{plural(count.addresses, 'address')}, {plural(count.asns, 'ASN')}, {plural(count.ports, 'port')}"
     )
     rows.append(("renumbered", stated))
-    rows.append(("devices", _devices(review)))
+    rows.append(("devices", _count_devices(review)))
     if review.lock:
         gone = sum(line.startswith("-") for line in review.lock)
         rows.append(("lock", f"{len(review.lock) - gone} lines join, {gone} leave"))
     return rows
 
 
-def _devices(review: Review) -> str:
+def _count_devices(review: Review) -> str:
     members = group_pairs((group.kind, name) for group in review.groups for name in group.devices)
     counts = Counter({kind: host_count(names) for kind, names in members.items()})
     verb = "changes" if sum(counts.values()) == 1 else "change"
-    parts = [_kinds(counts, verb)] if counts else []
+    parts = [_count_kinds(counts, verb)] if counts else []
     for fleet, verb in ((review.added, "new"), (review.removed, "gone")):
         if fleet.count:
             kinds = {kind: len(names) for kind, names in fleet.names.items()}
             gpus = f" ({plural(fleet.gpus, 'GPU')})" if fleet.gpus else ""
-            parts.append(_kinds(kinds, verb) + gpus)
+            parts.append(_count_kinds(kinds, verb) + gpus)
     if review.replaced:
-        parts.append(_kinds(Counter(box.kind for box in review.replaced), "replaced"))
+        parts.append(_count_kinds(Counter(box.kind for box in review.replaced), "replaced"))
     return "; ".join(parts) or "none change"
 
 
-def _kinds(counts: Mapping[str, int], verb: str) -> str:
+def _count_kinds(counts: Mapping[str, int], verb: str) -> str:
     told = (plural(counts[kind], noun) for kind, noun in NOUNS.items() if counts.get(kind))
     return f"{', '.join(told)} {verb}"
 
 
-def _rails(numbers: Sequence[int], between: str) -> str:
+def _describe_rails(numbers: Sequence[int], between: str) -> str:
     """Return rails by number, "" if only NICs of further networks are affected."""
     return f"{between}rail{'s' if len(numbers) > 1 else ''} {ranges(numbers)}" if numbers else ""
 
 
-def title(group: Group) -> str:
+def group_title(group: Group) -> str:
     """Return a group in one line."""
     noun = plural(len(group.devices), NOUNS[group.kind])
     platform = "" if group.kind == "host" else f" ({group.platform})"
     text = f"{noun}{platform}: {UNKNOWN if _gravest_is_unknown([group]) else IMPACTS[group.impact]}"
     if group.gpus:
-        text += f", {plural(group.gpus, 'GPU')}{_rails(group.rails, ' on ')}"
+        text += f", {plural(group.gpus, 'GPU')}{_describe_rails(group.rails, ' on ')}"
     return text
 
 
@@ -238,36 +239,36 @@ def drain_steps(review: Review) -> list[str]:
     steps: list[str] = []
     if review.drain_hosts:
         former = {box.name: box.former for box in review.replaced}
-        hosts = fold([former.get(name, name) for name in review.drain_hosts], 6)
+        hosts = fold_names([former.get(name, name) for name in review.drain_hosts], 6)
         text = f"Drain jobs from {plural(len(review.drain_hosts), 'host')} first: {hosts}."
         if review.planes_kept and _one_side(review.groups):
             text += f" Each rail keeps {review.planes_kept} of its {review.planes_kept + 1} ports."
         steps.append(text)
-    together = _together(review)
+    together = _joint_changes(review)
     steps += together
     for kind in () if together else ("spine", "core"):
-        whole = [g for g in review.groups if g.kind == kind and _heavy(g) and not g.ports_only]
+        whole = [g for g in review.groups if g.kind == kind and _is_heavy(g) and not g.ports_only]
         devices = [name for group in whole for name in group.devices]
         if devices:
             left = f"; each carries {float(review.spine_share * 100):.1f} % of its ToRs' bandwidth"
             one = f"(`overrides: {{{devices[0]}: {{drain: true}}}}`){left if kind == 'spine' else ''}"
             steps.append(f"Apply the {plural(len(devices), kind)} one at a time, each drained first {one}.")
-    tors = sum(len(g.devices) for g in review.groups if g.kind == "tor" and _heavy(g) and not g.ports_only)
+    tors = sum(len(g.devices) for g in review.groups if g.kind == "tor" and _is_heavy(g) and not g.ports_only)
     if tors > 1 and not together:
         most = plural(review.gpus_per_step, "GPU")
         steps.append(f"Then apply the {tors:,} ToRs one at a time: at most {most} at once.")
-    steps += map(_swap, review.replaced)
+    steps += map(_describe_swap, review.replaced)
     if not steps and review.sessions and not review.removed.count:
         steps.append("Nothing to drain if devices are applied one at a time: the other paths carry on.")
     elif not steps and review.differs and not review.removed.count:
         steps.append("Nothing to drain: no traffic that runs today is touched.")
     if review.removed.count:
         names = [name for names in review.removed.names.values() for name in names]
-        steps.append(f"Take these out of service before they go: {fold(names, 6)}.")
+        steps.append(f"Take these out of service before they go: {fold_names(names, 6)}.")
     return steps
 
 
-def _swap(box: Box) -> str:
+def _describe_swap(box: Box) -> str:
     """Describe the exchange of a box."""
     host = box.kind == "host"
     serial = f" (serial {box.serial})" if box.serial else ""
@@ -281,7 +282,7 @@ def _swap(box: Box) -> str:
     )
 
 
-def _together(review: Review) -> list[str]:
+def _joint_changes(review: Review) -> list[str]:
     """Return changes that work only when both ends have them."""
     subjects = {line.statement.subject for group in review.groups for line in group.lines}
     steps = []
@@ -295,14 +296,16 @@ def _together(review: Review) -> list[str]:
     return steps
 
 
-def _heavy(group: Group) -> bool:
+def _is_heavy(group: Group) -> bool:
     return group.impact >= Impact.TRAFFIC_LOSS
 
 
 def _one_side(groups: Iterable[Group]) -> bool:
     """Whether all ToRs that lose service serve one NIC port."""
-    tors = [name for group in groups if group.kind == "tor" and _heavy(group) for name in group.devices]
-    return len({name[-1] for name in tors}) == 1 and not any(g.kind == "host" and _heavy(g) for g in groups)
+    tors = [name for group in groups if group.kind == "tor" and _is_heavy(group) for name in group.devices]
+    return len({name[-1] for name in tors}) == 1 and not any(
+        g.kind == "host" and _is_heavy(g) for g in groups
+    )
 
 
 def next_command(review: Review) -> str:
@@ -311,13 +314,13 @@ def next_command(review: Review) -> str:
         return ""
     spec = shlex.quote(review.spec)
     if review.lock_stale:
-        return f"fabricc build {spec} && git add {shlex.quote(_beside(review.spec, review.lock_name))}"
+        return f"fabricc build {spec} && git add {shlex.quote(_sibling_name(review.spec, review.lock_name))}"
     if not review.differs:
         return f"fabricc validate {spec}"
     return f"fabricc build {spec} --frozen"
 
 
-def _beside(spec: str, name: str) -> str:
+def _sibling_name(spec: str, name: str) -> str:
     folder, slash, _ = spec.rpartition("/")
     return f"{folder}{slash}{name}"
 
@@ -329,7 +332,7 @@ LABELS = (
 """Every label that a review can give, or the lack of one; a bot removes those of an earlier review."""
 
 
-def labels(review: Review) -> list[str]:
+def review_labels(review: Review) -> list[str]:
     """Return labels for the pull request, out of `LABELS`."""
     found = ["fabric:no-change"] if review.harmless else []
     if review.access_changes:
@@ -340,7 +343,7 @@ def labels(review: Review) -> list[str]:
         found.append(f"risk:{review.risk}")
     if review.renumbering.total:
         found.append("renumbers")
-    if review.drain_hosts or any(_heavy(group) for group in review.groups):
+    if review.drain_hosts or any(_is_heavy(group) for group in review.groups):
         found.append("needs-drain")
     if review.removed.count:
         found.append("removes-devices")
@@ -352,12 +355,12 @@ def labels(review: Review) -> list[str]:
     return found
 
 
-def marker(subject: str) -> str:
+def comment_marker(subject: str) -> str:
     """Return the marker of the comment on a spec (or a cluster's tree), so that it is edited, not repeated."""
     return inert_text(f"fabricc:diff:{subject}")
 
 
-def fleets(review: Review) -> list[tuple[str, Sequence[str]]]:
+def changed_fleets(review: Review) -> list[tuple[str, Sequence[str]]]:
     """Return added and removed devices, by heading."""
     found: list[tuple[str, Sequence[str]]] = []
     for fleet, verb in ((review.added, "new"), (review.removed, "gone")):
@@ -368,9 +371,11 @@ def fleets(review: Review) -> list[tuple[str, Sequence[str]]]:
         ("replaced", [(box.former, box.name) for box in review.replaced]),
     ):
         if pairs:
-            found.append((f"{plural(len(pairs), 'device')} {what}", [_arrow(*pair) for pair in pairs]))
+            found.append(
+                (f"{plural(len(pairs), 'device')} {what}", [_describe_change(*pair) for pair in pairs])
+            )
     return found
 
 
-def _arrow(old: str, new: str) -> str:
+def _describe_change(old: str, new: str) -> str:
     return old if old == new else f"{old} → {new}"

@@ -14,8 +14,8 @@ from fabricc.fabric.shape import TierName
 from fabricc.review.explain import coordinates, formulas, parties
 from fabricc.review.explain.formulas import address_formula
 from fabricc.review.explain.given import given_address, given_origins
-from fabricc.review.explain.model import answered
-from fabricc.review.explain.origins import strides
+from fabricc.review.explain.model import single_explanation
+from fabricc.review.explain.origins import stride_origins
 from fabricc.review.explain.out_of_band import explain_endpoint
 from fabricc.review.explain.places import coordinates_text, identity_origins, tier_text
 from fabricc.review.explain.pools import (
@@ -23,9 +23,9 @@ from fabricc.review.explain.pools import (
     HOST_RULE,
     LINK_RULE,
     LOOPBACK_RULE,
+    list_pools,
     management_rule,
     offset_in,
-    pools,
 )
 from fabricc.review.explain.segments import segment_address
 
@@ -56,24 +56,24 @@ def explain_address(plan: PlanSources, text: str) -> Explanation:
         return own
     if (segment := segment_address(plan, address)) is not None:
         return segment
-    found = next((each for each in pools(fabric) if offset_in(each.pool, address) is not None), None)
-    named = tuple(_named(plan, address))
+    found = next((each for each in list_pools(fabric) if offset_in(each.pool, address) is not None), None)
+    named = tuple(_named_servers(plan, address))
     if found is None:
-        return _external(plan, address) or _outside(plan, address, named)
+        return _explain_external(plan, address) or _explain_outside(plan, address, named)
     offset = int(address) - found.pool.first
     size = 1 << found.pool.bits
     shown = f"{offset:,}" if offset < 10**15 else f"{offset:#x}"
     shown += f" of {size:,}" if size < 10**15 else ""
     where = ("pool", f"{found.name} {found.pool}, address {shown}")
     if found.name == "management":
-        return _management(plan, address, found, where, named)
-    ways = {"hosts": _host_address, "links": _link_address, "loopbacks": _loopback}
+        return _explain_management(plan, address, found, where, named)
+    ways = {"hosts": _host_address, "links": _link_address, "loopbacks": _explain_loopback}
     return ways[found.name](plan, address, found, where)
 
 
-def _external(plan: PlanSources, address: Address) -> Explanation | None:
+def _explain_external(plan: PlanSources, address: Address) -> Explanation | None:
     """Explain an end of an external link; None for another address."""
-    for end in parties.ends(plan.fabric):
+    for end in parties.link_ends(plan.fabric):
         if end.address == address:
             details = (
                 ("device", end.near[0]),
@@ -82,29 +82,29 @@ def _external(plan: PlanSources, address: Address) -> Explanation | None:
                 ("prefix", str(end.own.network)),
             )
             title = f"link to {end.party}, outside the fabric"
-            return _answer(address, title, details, parties.RULE, plan.all_of([f"external.{end.party}"]))
+            return _make_answer(address, title, details, parties.RULE, plan.all_of([f"external.{end.party}"]))
     return None
 
 
-def _answer(
+def _make_answer(
     address: Address, title: str, details: Details, rule: str, origins: Origins, steps: Formulas = ()
 ) -> Explanation:
-    return answered("address", str(address), title, details, rule, origins, steps, docs=DOCS)
+    return single_explanation("address", str(address), title, details, rule, origins, steps, docs=DOCS)
 
 
-def _unassigned(
+def _explain_unassigned(
     plan: PlanSources, address: Address, found: Found, place: Place, details: Details, rule: str
 ) -> Explanation:
     """Explain an address in a pool, at coordinates without a device."""
     would = (("would be", f"{tier_text(place)}: {coordinates_text(place)}"), ("nobody's", place.missing))
-    return _answer(address, "not assigned", (*details, *would), rule, plan.all_of([found.key]))
+    return _make_answer(address, "not assigned", (*details, *would), rule, plan.all_of([found.key]))
 
 
 def _host_address(plan: PlanSources, address: Address, found: Found, where: tuple[str, str]) -> Explanation:
     fabric, offset = plan.fabric, int(address) - found.pool.first
     place = coordinates.host_address(fabric, offset, address.version)
     if place.missing:
-        return _unassigned(plan, address, found, place, (where,), HOST_RULE)
+        return _explain_unassigned(plan, address, found, place, (where,), HOST_RULE)
     tor, unit = place.switch, fabric.units[place.host_unit]
     attached = fabric.attachments[unit.group]
     rail = attached.served(tor.index, tor.nic_port)[1][place.rail]
@@ -130,11 +130,13 @@ def _host_address(plan: PlanSources, address: Address, found: Found, where: tupl
     origins = (
         *plan.all_of([found.key]),
         *(given_origins(plan, tor, f"hosts{address.version}") if given else ()),
-        *strides(plan, "host", "rail", "unit", "nic_port"),
+        *stride_origins(plan, "host", "rail", "unit", "nic_port"),
         *identity_origins(plan, unit.coordinate, place.slot),
     )
     title = f"link of {far} to {near}" if lower else f"link of {near} to {far}"
-    return _answer(address, title, details, HOST_RULE, origins, (*steps, address_formula(found.pool, offset)))
+    return _make_answer(
+        address, title, details, HOST_RULE, origins, (*steps, address_formula(found.pool, offset))
+    )
 
 
 def uplink_of(fabric: Fabric, place: Place) -> Link:
@@ -152,16 +154,16 @@ def _link_address(plan: PlanSources, address: Address, found: Found, where: tupl
     if not fabric.addresses.numbered:
         why = "links between switches are unnumbered: they run on IPv6 link-local addresses (RFC 8950)"
         origins = plan.all_of(["addressing.fabric_links", found.key])
-        return _answer(address, "not assigned", (where,), why, origins)
+        return _make_answer(address, "not assigned", (where,), why, origins)
     if offset is None:
         why = f"{address} is no end's: links have the two inner addresses of a /30"
-        return _answer(address, "not assigned", (where,), why, plan.all_of([found.key]))
+        return _make_answer(address, "not assigned", (where,), why, plan.all_of([found.key]))
     place = coordinates.fabric_link(fabric, offset)
     given = fabric.given.links.get(offset & ~1)
     if not place.missing and given and given[found.pool.version == 6]:
         place = place._replace(missing="its link is given others")
     if place.missing:
-        return _unassigned(plan, address, found, place, (where,), LINK_RULE)
+        return _explain_unassigned(plan, address, found, place, (where,), LINK_RULE)
     lower, link = place.switch, uplink_of(fabric, place)
     name, port = fabric.name(lower), links.port_names(fabric, lower)[link.slot]
     ends = (f"{link.peer} {link.peer_port}", f"{name} {port}")
@@ -177,18 +179,22 @@ def _link_address(plan: PlanSources, address: Address, found: Found, where: tupl
     stride = "uplink" if lower.tier is TierName.TOR else "spine_uplink"
     origins = (
         *plan.all_of([found.key]),
-        *strides(plan, *formulas.NUMBER_STRIDES[lower.tier], stride),
+        *stride_origins(plan, *formulas.NUMBER_STRIDES[lower.tier], stride),
         *identity_origins(plan, lower.unit),
     )
     title = f"link of {ends[place.end]} to {ends[1 - place.end]}"
-    return _answer(address, title, details, LINK_RULE, origins, (*steps, address_formula(found.pool, offset)))
+    return _make_answer(
+        address, title, details, LINK_RULE, origins, (*steps, address_formula(found.pool, offset))
+    )
 
 
-def _loopback(plan: PlanSources, address: Address, found: Found, where: tuple[str, str]) -> Explanation:
+def _explain_loopback(
+    plan: PlanSources, address: Address, found: Found, where: tuple[str, str]
+) -> Explanation:
     fabric, offset = plan.fabric, int(address) - found.pool.first
-    place = coordinates.loopback(fabric, found.pool, offset)
+    place = coordinates.loopback_place(fabric, found.pool, offset)
     if place.missing:
-        return _unassigned(plan, address, found, place, (where,), LOOPBACK_RULE)
+        return _explain_unassigned(plan, address, found, place, (where,), LOOPBACK_RULE)
     at = place.switch
     used = "router ID" if found.pool.version == 4 and fabric.addresses.hosts4 is None else "loopback"
     also = "; also its BGP router ID" if used == "loopback" and found.pool.version == 4 else ""
@@ -201,14 +207,14 @@ def _loopback(plan: PlanSources, address: Address, found: Found, where: tuple[st
     )
     origins = (
         *plan.all_of([found.key]),
-        *strides(plan, *formulas.NUMBER_STRIDES[at.tier]),
+        *stride_origins(plan, *formulas.NUMBER_STRIDES[at.tier]),
         *identity_origins(plan, at.unit),
     )
     title, last = f"{used} of {fabric.name(at)}", address_formula(found.pool, offset)
-    return _answer(address, title, details, LOOPBACK_RULE, origins, (*steps, last))
+    return _make_answer(address, title, details, LOOPBACK_RULE, origins, (*steps, last))
 
 
-def _management(
+def _explain_management(
     plan: PlanSources, address: Address, found: Found, where: tuple[str, str], named: Details
 ) -> Explanation:
     fabric, offset = plan.fabric, int(address) - found.pool.first
@@ -216,12 +222,14 @@ def _management(
     if isinstance(network.tier, Beyond):
         return explain_endpoint(plan, address, found, network, named, (where,))
     rule = management_rule(fabric, found)
-    place = coordinates.management(fabric, network, offset)
+    place = coordinates.place_of_management(fabric, network, offset)
     if place is None or named:
         title = ", ".join(use for use, _ in named) or "left free for gateways and servers"
-        return _answer(address, title, (where,), rule, plan.all_of([found.key, *(key for _, key in named)]))
+        return _make_answer(
+            address, title, (where,), rule, plan.all_of([found.key, *(key for _, key in named)])
+        )
     if place.missing:
-        return _unassigned(plan, address, found, place, (where,), rule)
+        return _explain_unassigned(plan, address, found, place, (where,), rule)
     at = place.switch
     steps = formulas.management_formulas(fabric, at, network)
     details = (
@@ -231,12 +239,12 @@ def _management(
         ("coordinates", coordinates_text(place)),
     )
     names = () if at.tier is TierName.TOR else formulas.NUMBER_STRIDES[at.tier]
-    origins = (*plan.all_of([found.key]), *strides(plan, *names), *identity_origins(plan, at.unit))
+    origins = (*plan.all_of([found.key]), *stride_origins(plan, *names), *identity_origins(plan, at.unit))
     title = f"management address of {fabric.name(at)}"
-    return _answer(address, title, details, rule, origins, (*steps, address_formula(found.pool, offset)))
+    return _make_answer(address, title, details, rule, origins, (*steps, address_formula(found.pool, offset)))
 
 
-def _named(plan: PlanSources, address: Address) -> Iterator[tuple[str, str]]:
+def _named_servers(plan: PlanSources, address: Address) -> Iterator[tuple[str, str]]:
     """Yield servers of the spec with the address: their kind, and the key that names them."""
     management, text = plan.spec.management, str(address)
     for network in plan.fabric.addresses.management:
@@ -252,11 +260,11 @@ def _named(plan: PlanSources, address: Address) -> Iterator[tuple[str, str]]:
         yield "TACACS+ server", "management.tacacs.servers"
 
 
-def _outside(plan: PlanSources, address: Address, named: Details) -> Explanation:
-    every = [each for each in pools(plan.fabric) if each.pool.version == address.version]
+def _explain_outside(plan: PlanSources, address: Address, named: Details) -> Explanation:
+    every = [each for each in list_pools(plan.fabric) if each.pool.version == address.version]
     if named:
         title, origins = ", ".join(use for use, _ in named), plan.all_of([key for _, key in named])
-        return answered("address", str(address), title, (), "The spec names it.", origins)
+        return single_explanation("address", str(address), title, (), "The spec names it.", origins)
 
     def distance(each: Found) -> int:
         last = each.pool.first + (1 << each.pool.bits) - 1
@@ -268,4 +276,4 @@ def _outside(plan: PlanSources, address: Address, named: Details) -> Explanation
     details = details or (("pools", f"this fabric has no IPv{address.version} pool"),)
     origins = plan.all_of([each.key for each in near[:1]] or ["addressing.family"])
     title, rule = "in no pool of the plan: not assigned", "Every address of the plan is in one of its pools."
-    return answered("address", str(address), title, details, rule, origins)
+    return single_explanation("address", str(address), title, details, rule, origins)

@@ -14,7 +14,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.front.spec.lock import lines_of
 from fabricc.proof.tree import read_consistently, read_manifest
 from fabricc.review.explain import trees
-from fabricc.review.explain.ask import explain, holds, subject_of
+from fabricc.review.explain.ask import explain_name, has_name, subject_of
 from fabricc.review.explain.codes import explain_code
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.lines import explain_line
@@ -46,12 +46,12 @@ class Answer:
     sources: Mapping[str, str] = field(default_factory=dict)
 
 
-def alone(first: str) -> bool:
+def is_complete(first: str) -> bool:
     """Return whether a word is a question without further words: a code, or FILE:LINE."""
     return _CODE.fullmatch(first) is not None or line_named(first) is not None
 
 
-def answer(first: str, words: Sequence[str] = (), spec: Path | None = None) -> Answer:
+def answer_question(first: str, words: Sequence[str] = (), spec: Path | None = None) -> Answer:
     """Answer a question.
 
     Args:
@@ -67,10 +67,10 @@ def answer(first: str, words: Sequence[str] = (), spec: Path | None = None) -> A
     if _CODE.fullmatch(code):
         return Answer(explain_code(code.upper()))
     if not words and (place := line_named(first)) is not None:
-        return _line(first, *place, spec)
+        return _answer_line(first, *place, spec)
     if not words:
         raise ValueError(f"'{first}' is neither a code nor a line of a built tree")
-    compiled = _front(_spec(Path(first)))
+    compiled = _plan_spec(_find_spec(Path(first)))
     try:
         return Answer(of_any(compiled, words[0], words[1:]), (), compiled.sources)
     except FindingsError as error:
@@ -83,18 +83,18 @@ def of_any(compiled: Compiled, name: str, words: Sequence[str]) -> Explanation:
     Raises:
         SubjectError: there is nothing of that name.
     """
-    part = next((each for each in compiled.networks.values() if holds(each.fabric, name)), compiled)
-    return explain(known(part), name, words)
+    part = next((each for each in compiled.networks.values() if has_name(each.fabric, name)), compiled)
+    return explain_name(plan_sources(part), name, words)
 
 
-def known(compiled: Compiled) -> PlanSources:
+def plan_sources(compiled: Compiled) -> PlanSources:
     """Return the sources for explanations of a network."""
     fabric = compiled.fabric
     lock = lines_of(compiled.lock_text, fabric.network)
     return PlanSources(compiled.spec, fabric, compiled.sources, str(compiled.lock_path), lock)
 
 
-def _spec(path: Path) -> Path:
+def _find_spec(path: Path) -> Path:
     """Return the spec itself, or that of a built tree.
 
     Raises:
@@ -106,7 +106,7 @@ def _spec(path: Path) -> Path:
     return spec_of(path, read_manifest(path))
 
 
-def _front(spec: Path) -> Compiled:
+def _plan_spec(spec: Path) -> Compiled:
     """Return the planned spec.
 
     Raises:
@@ -125,17 +125,17 @@ def _front(spec: Path) -> Compiled:
     return compiled
 
 
-def _line(shown: str, file: Path, number: int, spec: Path | None) -> Answer:
+def _answer_line(shown: str, file: Path, number: int, spec: Path | None) -> Answer:
     above = trees.tree_above(file.absolute())
     return read_consistently([above] if above else [], lambda: _read_line(shown, file, number, spec))
 
 
 def _read_line(shown: str, file: Path, number: int, spec: Path | None) -> Answer:
     line = trees.find_line(file, number, spec)
-    compiled = _front(line.spec)
-    stale = tuple(trees.stale(line, compiled))
+    compiled = _plan_spec(line.spec)
+    stale = tuple(trees.report_stale(line, compiled))
     name = line.folder.partition("/")[2]
-    plan = known(_part(compiled, name, line.place.file))
+    plan = plan_sources(_network_of(compiled, name, line.place.file))
     try:
         if (at := plan.fabric.find(name)) is None:
             message = f"{line.spec} as it is now has no device {name}"
@@ -147,7 +147,7 @@ def _read_line(shown: str, file: Path, number: int, spec: Path | None) -> Answer
     return Answer(found, stale, compiled.sources)
 
 
-def _part(compiled: Compiled, device: str, file: str) -> Compiled:
+def _network_of(compiled: Compiled, device: str, file: str) -> Compiled:
     """Return the network that contains a device's file."""
     if (network := network_of(file)) in compiled.networks:
         return compiled.networks[network]

@@ -46,7 +46,7 @@ def subject_of(plan: PlanSources, at: DeviceId) -> Subject:
     return Subject(plan, at, switch, back_ends.load(switch.nos).planned(switch), waist)
 
 
-def explain(plan: PlanSources, name: str, words: Sequence[str] = ()) -> Explanation:
+def explain_name(plan: PlanSources, name: str, words: Sequence[str] = ()) -> Explanation:
     """Explain a name: an address, a prefix, an ASN, a device, `DEVICE:PORT`, an outside party.
 
     `words` choose facts of the device or port, or of the one that has the address or ASN.
@@ -54,7 +54,7 @@ def explain(plan: PlanSources, name: str, words: Sequence[str] = ()) -> Explanat
     Raises:
         SubjectError: FAB9270, nothing has that name; FAB9274, the device states no such fact.
     """
-    named = _numbered(plan, name)
+    named = _explain_number(plan, name)
     if named is not None and not words:
         return named
     device, _, port = name.partition(":")
@@ -65,7 +65,7 @@ def explain(plan: PlanSources, name: str, words: Sequence[str] = ()) -> Explanat
     if at is None and not words and (party := party_of(plan.fabric, name)) is not None:
         return explain_party(plan, party)
     if at is None:
-        raise _nothing(plan, name) if named is None else _no_device(named)
+        raise _not_found(plan, name) if named is None else _no_device(named)
     subject = subject_of(plan, at)
     rest = list(words)
     if not port and rest and rest[0] in subject.ports:
@@ -78,7 +78,7 @@ def explain(plan: PlanSources, name: str, words: Sequence[str] = ()) -> Explanat
     return explain_port(explainer, subject, port) if port else explain_device(explainer, subject)
 
 
-def holds(fabric: Fabric, name: str) -> bool:
+def has_name(fabric: Fabric, name: str) -> bool:
     """Return whether a fabric has an address or prefix (also external), an ASN in its block, a device or a port."""
     with suppress(ValueError):
         network = ip_network(name, strict=False)
@@ -104,7 +104,7 @@ def _blocks(fabric: Fabric) -> Iterator[IPv4Network | IPv6Network]:
     return (ip_network(str(block), strict=False) for block in blocks)
 
 
-def _numbered(plan: PlanSources, name: str) -> Explanation | None:
+def _explain_number(plan: PlanSources, name: str) -> Explanation | None:
     """Explain an address, a prefix or an ASN; None for anything else."""
     number = _ASN.fullmatch(name)
     if number is not None and plan.fabric.find(name) is None:
@@ -119,16 +119,16 @@ def _no_device(named: Explanation) -> SubjectError:
     return SubjectError("FAB9274", message, "Name a device, or DEVICE:PORT.")
 
 
-def _nothing(plan: PlanSources, name: str) -> SubjectError:
-    near = get_close_matches(name.partition(":")[0], list(_names(plan)), _NEAR)
-    hint = f"Give an address, a prefix, an ASN, or a device such as {next(_names(plan))}."
+def _not_found(plan: PlanSources, name: str) -> SubjectError:
+    near = get_close_matches(name.partition(":")[0], list(_known_names(plan)), _NEAR)
+    hint = f"Give an address, a prefix, an ASN, or a device such as {next(_known_names(plan))}."
     if near:
         hint = f"Near: {', '.join(near)}."
     message = f"'{clip(name)}' is no address, no ASN and no device of {plan.fabric.cluster}"
     return SubjectError("FAB9270", message, hint)
 
 
-def _names(plan: PlanSources) -> Iterator[str]:
+def _known_names(plan: PlanSources) -> Iterator[str]:
     fabric = plan.fabric
     yield from (fabric.name(at) for at in fabric.switch_ids())
     for unit in fabric.units.values():

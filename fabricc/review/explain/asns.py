@@ -8,8 +8,8 @@ from fabricc.fabric import links
 from fabricc.fabric.shape import TierName
 from fabricc.review.explain import coordinates, formulas, parties
 from fabricc.review.explain.given import explain_given
-from fabricc.review.explain.model import answered
-from fabricc.review.explain.origins import strides
+from fabricc.review.explain.model import single_explanation
+from fabricc.review.explain.origins import stride_origins
 from fabricc.review.explain.places import TIERS, identity_origins, switch_text
 
 if TYPE_CHECKING:
@@ -38,10 +38,12 @@ def explain_asn(plan: PlanSources, asn: int) -> Explanation:
         names = [party.name for party in fabric.external.outsiders if party.asn == asn]
         if names:
             origins, own = plan.all_of(f"external.{name}" for name in names), str(asn)
-            title = f"ASN of {_listed(names)}, outside the fabric"
-            return answered("asn", subject, title, (), parties.RULE, origins, value=own, docs=parties.DOCS)
+            title = f"ASN of {_join_names(names)}, outside the fabric"
+            return single_explanation(
+                "asn", subject, title, (), parties.RULE, origins, value=own, docs=parties.DOCS
+            )
         block = (("block", f"{asns.first} to {asns.last}"),)
-        return _answer(asn, "outside the block of this fabric: not assigned", block, plan.all_of(_KEYS))
+        return _make_answer(asn, "outside the block of this fabric: not assigned", block, plan.all_of(_KEYS))
     every = list(coordinates.of_asn(fabric, number))
     places = [each for each in every if each.missing or links.switch_asn(fabric, each.switch) == asn]
     places = places or [every[0]._replace(missing=f"{fabric.name(every[0].switch)} is given another")]
@@ -51,12 +53,12 @@ def explain_asn(plan: PlanSources, asn: int) -> Explanation:
             ("block", f"that of a {tier}, number {number:,} from the base"),
             ("nobody's", places[0].missing),
         )
-        return _answer(asn, "not assigned", details, plan.all_of(_KEYS))
+        return _make_answer(asn, "not assigned", details, plan.all_of(_KEYS))
     at = places[0].switch
     names = [fabric.name(place.switch) for place in places]
     steps = formulas.asn_formulas(fabric, at)
     details = (
-        ("device" if len(names) == 1 else "devices", _listed(names)),
+        ("device" if len(names) == 1 else "devices", _join_names(names)),
         ("coordinates", switch_text(at) if len(names) == 1 else f"pod {at.pod}, plane {at.plane}"),
     )
     origins = (*plan.all_of(_KEYS), *asn_origins(plan, at))
@@ -64,24 +66,26 @@ def explain_asn(plan: PlanSources, asn: int) -> Explanation:
     if len(names) > 1:
         of = "pod and plane" if at.tier is TierName.SPINE and fabric.shape.pods > 1 else "plane"
         title = f"ASN of the {len(names)} {TIERS[at.tier]}s of a {of}"
-    return _answer(asn, title, details, origins, steps)
+    return _make_answer(asn, title, details, origins, steps)
 
 
-def _answer(
+def _make_answer(
     asn: int, title: str, details: Details, origins: tuple[Origin, ...], steps: tuple[Formula, ...] = ()
 ) -> Explanation:
-    return answered("asn", f"AS{asn}", title, details, RULE, origins, steps, value=str(asn), docs=DOCS)
+    return single_explanation(
+        "asn", f"AS{asn}", title, details, RULE, origins, steps, value=str(asn), docs=DOCS
+    )
 
 
 def asn_origins(plan: PlanSources, at: SwitchId) -> tuple[Origin, ...]:
     """The items of the lock that a switch's ASN is made with."""
     shared = at.tier is not TierName.TOR and not plan.fabric.routing.unique_spine_asn
     if shared:
-        return strides(plan, "plane") if at.tier is TierName.SPINE else ()
+        return stride_origins(plan, "plane") if at.tier is TierName.SPINE else ()
     names = formulas.NUMBER_STRIDES[at.tier]
-    return (*strides(plan, *names), *identity_origins(plan, at.unit))
+    return (*stride_origins(plan, *names), *identity_origins(plan, at.unit))
 
 
-def _listed(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     more = len(names) - _SHOWN
     return ", ".join(names) if more <= 1 else f"{', '.join(names[:_SHOWN])} and {more} more"

@@ -17,7 +17,7 @@ from fabricc.review.explain import formulas
 from fabricc.review.explain.addresses import explain_address
 from fabricc.review.explain.asns import asn_origins
 from fabricc.review.explain.given import given_origins
-from fabricc.review.explain.origins import strides
+from fabricc.review.explain.origins import stride_origins
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ def closed_form(name: str, subject: Subject, path: str, value: Value) -> Closed:
     return FORMS[name](subject, path, value)
 
 
-def _switch(subject: Subject) -> SwitchId | None:
+def _switch_id(subject: Subject) -> SwitchId | None:
     return None if isinstance(subject.at, HostId) else subject.at
 
 
@@ -57,21 +57,21 @@ def _of_address(subject: Subject, address: str) -> Closed:
     return Closed(statement.formulas, (), statement.origins)
 
 
-def _address(subject: Subject, path: str, _value: Value) -> Closed:
+def _address_form(subject: Subject, path: str, _value: Value) -> Closed:
     port = subject.port_of(path)
     planned = getattr(port, path.rpartition("/")[2], None)
     return _of_address(subject, str(planned).partition("/")[0]) if planned else Closed()
 
 
-def _management(subject: Subject, _path: str, _value: Value) -> Closed:
+def _management_form(subject: Subject, _path: str, _value: Value) -> Closed:
     if isinstance(subject.device, Host):
         return Closed()
     return _of_address(subject, subject.device.management.address.partition("/")[0])
 
 
-def _loopback(version: int) -> Callable[[Subject, str, Value], Closed]:
+def _loopback_form(version: int) -> Callable[[Subject, str, Value], Closed]:
     def form(subject: Subject, _path: str, _value: Value) -> Closed:
-        pool, at = subject.plan.fabric.pool("loopbacks", version), _switch(subject)
+        pool, at = subject.plan.fabric.pool("loopbacks", version), _switch_id(subject)
         if pool is None or at is None:
             return Closed()
         return _of_address(subject, pool.address(loopback_offset(subject.plan.fabric, at, pool)))
@@ -79,13 +79,13 @@ def _loopback(version: int) -> Callable[[Subject, str, Value], Closed]:
     return form
 
 
-def _name(subject: Subject, _path: str, _value: Value) -> Closed:
-    at = _switch(subject)
+def _name_form(subject: Subject, _path: str, _value: Value) -> Closed:
+    at = _switch_id(subject)
     return Closed((), (), given_origins(subject.plan, at, "name")) if at else Closed()
 
 
-def _asn(subject: Subject, _path: str, _value: Value) -> Closed:
-    at = _switch(subject)
+def _asn_form(subject: Subject, _path: str, _value: Value) -> Closed:
+    at = _switch_id(subject)
     return _asn_of(subject, at) if at else Closed()
 
 
@@ -105,8 +105,8 @@ def _hosts_pool(subject: Subject, prefix: str) -> Pool | None:
     return subject.plan.fabric.pool("hosts", 6 if ":" in prefix else 4)
 
 
-def _aggregate(subject: Subject, path: str, value: Value) -> Closed:
-    found, at = _PREFIX.search(f"{path} {value}"), _switch(subject)
+def _aggregate_form(subject: Subject, path: str, value: Value) -> Closed:
+    found, at = _PREFIX.search(f"{path} {value}"), _switch_id(subject)
     pool = _hosts_pool(subject, found[0]) if found else None
     if pool is None or at is None or at.tier is not TierName.TOR:
         return Closed()
@@ -118,12 +118,12 @@ def _aggregate(subject: Subject, path: str, value: Value) -> Closed:
     if formulas.given_block(fabric, at, unit, pool.version):
         return Closed((), (), given_origins(subject.plan, at, f"hosts{pool.version}"))
     steps = formulas.aggregate_formulas(fabric, at, unit, pool)
-    return Closed(steps, (), strides(subject.plan, "host", "rail", "unit", "nic_port"))
+    return Closed(steps, (), stride_origins(subject.plan, "host", "rail", "unit", "nic_port"))
 
 
 def _aggregate_length(subject: Subject, path: str, value: Value) -> Closed:
     fabric = subject.plan.fabric
-    entry = str(subject.planned.get(_entry(path), value))
+    entry = str(subject.planned.get(_entry_name(path), value))
     pool = _hosts_pool(subject, entry)
     if pool is None or not entry.startswith(str(pool)):
         return Closed()
@@ -132,16 +132,16 @@ def _aggregate_length(subject: Subject, path: str, value: Value) -> Closed:
 
 def _own_prefix(subject: Subject, path: str, value: Value) -> Closed:
     """Of an entry of a list of own prefixes: the aggregate, or the loopback."""
-    entry = str(subject.planned.get(_entry(path), value))
+    entry = str(subject.planned.get(_entry_name(path), value))
     found = _PREFIX.match(entry)
     if found is None:
         return Closed()
     if found[0].endswith(("/32", "/128")):
-        return _loopback(6 if ":" in found[0] else 4)(subject, path, value)
-    return _aggregate(subject, "", found[0])
+        return _loopback_form(6 if ":" in found[0] else 4)(subject, path, value)
+    return _aggregate_form(subject, "", found[0])
 
 
-def _entry(path: str) -> str:
+def _entry_name(path: str) -> str:
     found = _INDEXED.match(path)
     return found[0] if found else path
 
@@ -179,20 +179,20 @@ def _maximum_prefixes(subject: Subject, path: str, _value: Value) -> Closed:
         return Closed((), (Row("limit", limit, "prefixes", rule),))
     tors, spines = shape.units_per_pod * shape.tors_per_unit_plane, shape.spines
     numbers: formulas.Numbers = {"tors": tors, "spines": spines}
-    closed = formulas.formula("prefixes", "2 * tors + spines", numbers, 2 * tors + spines)
+    closed = formulas.make_formula("prefixes", "2 * tors + spines", numbers, 2 * tors + spines)
     rule = "twice that, as a power of two, 128 at least; ToRs as many as the spines have ports for"
     return Closed((closed,), (Row("limit", limit, "prefixes", rule),))
 
 
-def _gateway(subject: Subject, path: str, value: Value) -> Closed:
+def _gateway_form(subject: Subject, path: str, value: Value) -> Closed:
     found = _ADDRESS.match(str(value))
     closed = _of_address(subject, found[1]) if found else Closed()
     if "/main_route[" in path:
         return closed
-    return closed._replace(formulas=(*closed.formulas, *_table(subject, path, value).formulas[:1]))
+    return closed._replace(formulas=(*closed.formulas, *_table_form(subject, path, value).formulas[:1]))
 
 
-def _table(subject: Subject, path: str, _value: Value) -> Closed:
+def _table_form(subject: Subject, path: str, _value: Value) -> Closed:
     port = subject.port_of(path)
     if not isinstance(port, HostPort):
         return Closed()
@@ -203,10 +203,10 @@ def _table(subject: Subject, path: str, _value: Value) -> Closed:
     expression = "first + rail * nic_ports + nic_port"
     if number := subject.plan.fabric.number:
         expression, numbers["network"] = f"first + 1000 * network + {expression.partition(' + ')[2]}", number
-    table = formulas.formula("table", expression, numbers, port.table)
+    table = formulas.make_formula("table", expression, numbers, port.table)
     numbers = {"table": port.table, "first": _FIRST_TABLE}
     symbols = "1000 + table - first"
-    return Closed((table, formulas.formula("priority", symbols, numbers, rule_priority(port.table))))
+    return Closed((table, formulas.make_formula("priority", symbols, numbers, rule_priority(port.table))))
 
 
 def _host_group(subject: Subject, path: str) -> int:
@@ -229,7 +229,7 @@ def _queue_pairs(subject: Subject, _path: str, _value: Value) -> Closed:
     return Closed((), rows)
 
 
-def _weights(subject: Subject, _path: str, _value: Value) -> Closed:
+def _weights_form(subject: Subject, _path: str, _value: Value) -> Closed:
     stated = {each.name: each.weight_percent for each in subject.plan.spec.priorities}
     rows = []
     for each in subject.classes:
@@ -239,7 +239,7 @@ def _weights(subject: Subject, _path: str, _value: Value) -> Closed:
     return Closed((), tuple(rows))
 
 
-def _class(subject: Subject, path: str, _value: Value) -> Closed:
+def _class_form(subject: Subject, path: str, _value: Value) -> Closed:
     """Return the priority of a path's class, and the code point that it comes from."""
     name = subject.class_of(path)
     asked = next((each for each in subject.plan.spec.priorities if each.name == name), None)
@@ -254,7 +254,7 @@ def _class(subject: Subject, path: str, _value: Value) -> Closed:
     return Closed((), rows)
 
 
-def _speed(subject: Subject, path: str, _value: Value) -> Closed:
+def _speed_form(subject: Subject, path: str, _value: Value) -> Closed:
     fabric, kind = subject.plan.fabric, subject.link_kind(path)
     port = subject.port_of(path)
     if port is None or port.peer is None:
@@ -276,24 +276,24 @@ def _speed(subject: Subject, path: str, _value: Value) -> Closed:
 
 
 FORMS: dict[str, Callable[[Subject, str, Value], Closed]] = {
-    "aggregate": _aggregate,
+    "aggregate": _aggregate_form,
     "aggregate_length": _aggregate_length,
-    "asn": _asn,
-    "gateway": _gateway,
-    "ipv4": _address,
-    "ipv6": _address,
-    "loopback4": _loopback(4),
-    "loopback6": _loopback(6),
-    "management": _management,
-    "name": _name,
+    "asn": _asn_form,
+    "gateway": _gateway_form,
+    "ipv4": _address_form,
+    "ipv6": _address_form,
+    "loopback4": _loopback_form(4),
+    "loopback6": _loopback_form(6),
+    "management": _management_form,
+    "name": _name_form,
     "maximum_paths": _maximum_paths,
     "maximum_prefixes": _maximum_prefixes,
     "own_prefix": _own_prefix,
     "queue_pairs": _queue_pairs,
     "remote_asn": _remote_asn,
-    "class": _class,
-    "speed": _speed,
-    "table": _table,
-    "weights": _weights,
+    "class": _class_form,
+    "speed": _speed_form,
+    "table": _table_form,
+    "weights": _weights_form,
 }
 """Name in the table of rules -> the closed form."""

@@ -31,7 +31,7 @@ def explain_code(code: str) -> Explanation:
         message = f"no diagnostic has the code {code}"
         raise SubjectError("FAB9270", message, f"Nearest: {near}.")
     about, page = about_code(code)
-    told = zip(("cause", "remedy"), causes().get(code, ()), strict=False)
+    told = zip(("cause", "remedy"), code_causes().get(code, ()), strict=False)
     details = (("about", about), *told, ("see", page))
     return Explanation("code", code, title, details)
 
@@ -44,7 +44,7 @@ def about_code(code: str) -> tuple[str, str]:
 
 
 @cache
-def causes() -> Mapping[str, tuple[str, str]]:
+def code_causes() -> Mapping[str, tuple[str, str]]:
     """Return code -> cause and remedy."""
     table: dict[str, list[str]] = load_package_yaml(TABLE)
     return {code: (cause, remedy) for code, (cause, remedy) in table.items()}

@@ -68,7 +68,7 @@ def host_link(fabric: Fabric, offset: int) -> Place:
     beside = GUEST_UNITS + strides.unit - 1 - unit
     host_unit = beside if beside in fabric.units else unit
     known = fabric.units.get(host_unit)
-    place = _tor(fabric, known.home if known else unit, group, nic_port)
+    place = _tor_place(fabric, known.home if known else unit, group, nic_port)
     if known is None or place.missing:
         return place._replace(slot=number_, rail=rail, end=end, host_unit=host_unit)
     attached, missing = fabric.attachments[known.group], ""
@@ -136,7 +136,7 @@ def _kept_free(fabric: Fabric, tor: SwitchId, uplink: int) -> str:
     return f"{fabric.name(tor)} has {each}; positions for {parallel} are kept, number {uplink + 1} is free"
 
 
-def loopback(fabric: Fabric, pool: Pool, offset: int) -> Place:
+def loopback_place(fabric: Fabric, pool: Pool, offset: int) -> Place:
     """Return the switch whose loopback is at an offset in a loopback pool."""
     spines, cores = adr.spine_loopback_offset(pool.bits, 0), adr.core_loopback_offset(pool.bits, 0)
     if offset < spines:
@@ -152,15 +152,15 @@ def _unless_given(fabric: Fabric, place: Place, has: Callable[[SwitchId], bool])
     return place._replace(missing=f"{fabric.name(place.switch)} is given another")
 
 
-def management(fabric: Fabric, network: ManagementNetwork, offset: int) -> Place | None:
+def place_of_management(fabric: Fabric, network: ManagementNetwork, offset: int) -> Place | None:
     """Return the switch whose management address is at an offset; None for addresses that no switch can have."""
-    place = _managed(fabric, network, offset)
+    place = _find_managed(fabric, network, offset)
     return place and _unless_given(
         fabric, place, lambda at: management_place(fabric, at) == ManagementPlace(network, offset)
     )
 
 
-def _managed(fabric: Fabric, network: ManagementNetwork, offset: int) -> Place | None:
+def _find_managed(fabric: Fabric, network: ManagementNetwork, offset: int) -> Place | None:
     if network.tier is None:
         place = _of_all_tiers(fabric, network, offset)
         if place is None or place.missing or network is management_network(fabric, place.switch):
@@ -178,7 +178,7 @@ def _managed(fabric: Fabric, network: ManagementNetwork, offset: int) -> Place |
     of_subnet = network.first + (subnet + 1) * network.units if network.units else network.end
     if of_subnet is not None and unit >= of_subnet:
         return None
-    return _tor(fabric, unit, *divmod(in_unit, fabric.shape.nic_ports))
+    return _tor_place(fabric, unit, *divmod(in_unit, fabric.shape.nic_ports))
 
 
 def _of_all_tiers(fabric: Fabric, network: ManagementNetwork, offset: int) -> Place | None:
@@ -191,7 +191,7 @@ def _of_all_tiers(fabric: Fabric, network: ManagementNetwork, offset: int) -> Pl
     if offset < adr.MANAGEMENT_RESERVED:
         return None
     unit, in_unit = divmod(offset - adr.MANAGEMENT_RESERVED, shape.tors_per_unit)
-    return _tor(fabric, unit, *divmod(in_unit, shape.nic_ports))
+    return _tor_place(fabric, unit, *divmod(in_unit, shape.nic_ports))
 
 
 def of_asn(fabric: Fabric, number: int) -> Iterator[Place]:
@@ -200,29 +200,29 @@ def of_asn(fabric: Fabric, number: int) -> Iterator[Place]:
     if number >= block.tors:
         yield _tor_of(fabric, number - block.tors)
     elif number >= block.spines:
-        yield _own(_spine_of(fabric, number - block.spines), unique)
+        yield _own_place(_spine_of(fabric, number - block.spines), unique)
     elif number >= block.cores:
-        yield _own(_core_of(fabric, number - block.cores), unique)
+        yield _own_place(_core_of(fabric, number - block.cores), unique)
     elif number >= block.shared_spines:
         pod, plane = divmod(number - block.shared_spines, fabric.strides.plane)
         if unique or pod >= fabric.shape.pods or plane >= fabric.shape.planes:
-            yield _shared(TierName.SPINE, plane, pod, unique)
+            yield _shared_place(TierName.SPINE, plane, pod, unique)
             return
         for index in range(fabric.shape.spines):
             yield Place(TierName.SPINE, plane, pod, -1, index, -1)
     elif unique or number >= fabric.shape.port_planes or not fabric.shape.cores:
-        yield _shared(TierName.CORE, number, 0, unique)
+        yield _shared_place(TierName.CORE, number, 0, unique)
     else:
         for index in range(fabric.shape.cores):
             yield Place(TierName.CORE, number, 0, -1, index, -1)
 
 
-def _own(place: Place, unique: bool) -> Place:
+def _own_place(place: Place, unique: bool) -> Place:
     why = "spines and cores share their ASNs (routing.spine_asn)"
     return place if unique else place._replace(missing=why)
 
 
-def _shared(tier: TierName, plane: int, pod: int, unique: bool) -> Place:
+def _shared_place(tier: TierName, plane: int, pod: int, unique: bool) -> Place:
     why = f"there is no {tier.value} of pod {pod + 1} in plane {plane + 1}"
     if unique:
         why = "every spine and core has an ASN of its own (routing.spine_asn)"
@@ -232,15 +232,15 @@ def _shared(tier: TierName, plane: int, pod: int, unique: bool) -> Place:
 def _tor_of(fabric: Fabric, number: int) -> Place:
     rest, nic_port = divmod(number, fabric.strides.nic_port)
     unit, group = divmod(rest, fabric.strides.group)
-    return _tor(fabric, unit, group, nic_port)
+    return _tor_place(fabric, unit, group, nic_port)
 
 
-def _tor(fabric: Fabric, unit: int, group: int, nic_port: int) -> Place:
+def _tor_place(fabric: Fabric, unit: int, group: int, nic_port: int) -> Place:
     shape = fabric.shape
     at = tor_id(fabric, unit, group, nic_port)
     missing, found = "", fabric.units.get(unit)
     if found is None:
-        missing = f"there is no unit {unit}: {_units(fabric)}"
+        missing = f"there is no unit {unit}: {_describe_units(fabric)}"
     elif group >= shape.groups:
         missing = f"a unit has {plural(shape.groups, 'ToR')} per NIC port, not number {group + 1}"
     elif nic_port >= shape.nic_ports:
@@ -254,7 +254,7 @@ def _spine_of(fabric: Fabric, number: int) -> Place:
     shape = fabric.shape
     rest, plane = divmod(number, fabric.strides.plane)
     pod, spine = divmod(rest, fabric.strides.spine)
-    missing = _beyond(("plane", plane, shape.planes, ""), ("pod", pod, shape.pods, ""),
+    missing = _first_missing(("plane", plane, shape.planes, ""), ("pod", pod, shape.pods, ""),
                       ("spine", spine, shape.spines, " in a pod and plane"))  # fmt: skip
     return Place(TierName.SPINE, plane, pod, -1, spine, -1, missing=missing)
 
@@ -262,17 +262,19 @@ def _spine_of(fabric: Fabric, number: int) -> Place:
 def _core_of(fabric: Fabric, number: int) -> Place:
     shape = fabric.shape
     core, plane = divmod(number, fabric.strides.plane)
-    missing = _beyond(("plane", plane, shape.port_planes, ""), ("core", core, shape.cores, " in a plane"))
+    missing = _first_missing(
+        ("plane", plane, shape.port_planes, ""), ("core", core, shape.cores, " in a plane")
+    )
     return Place(TierName.CORE, plane, 0, -1, core, -1, missing=missing)
 
 
-def _beyond(*counted: tuple[str, int, int, str]) -> str:
+def _first_missing(*counted: tuple[str, int, int, str]) -> str:
     """Return the first (noun, number, total, place) that does not exist, as text; "" if all exist."""
     wrong = (each for each in counted if each[1] >= each[2])
     said = (f"there is no {noun} {at}{of}: {plural(count, noun)}, from 0" for noun, at, count, of in wrong)
     return next(said, "")
 
 
-def _units(fabric: Fabric) -> str:
+def _describe_units(fabric: Fabric) -> str:
     first = min(unit.coordinate for unit in fabric.places())
     return f"units go from {first} to {fabric.present - 1}, with room for {fabric.strides.unit}"

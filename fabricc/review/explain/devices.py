@@ -15,7 +15,7 @@ from fabricc.front.planning import topology
 from fabricc.front.planning.uplinks import PIN
 from fabricc.front.qos.worksheet import Row
 from fabricc.front.spec.document import format_path
-from fabricc.review.explain.formulas import formula
+from fabricc.review.explain.formulas import make_formula
 from fabricc.review.explain.given import given_origins
 from fabricc.review.explain.model import Explanation, Source, Statement, SubjectError
 from fabricc.review.explain.places import TIERS, identity_origins, switch_text
@@ -53,7 +53,7 @@ _NO_SPINES = (
 DOCS = "fabricc docs architecture"
 
 
-def grouped(facts: Facts) -> Iterator[tuple[str, tuple[str, ...]]]:
+def group_paths(facts: Facts) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield paths that differ in their first key and share one value, as (the first, the others)."""
     groups = group_pairs(
         ((_FIRST_KEY.sub("[*]", path, count=1), value), path) for path, value in facts.items()
@@ -65,7 +65,7 @@ def grouped(facts: Facts) -> Iterator[tuple[str, tuple[str, ...]]]:
 def explain_device(explainer: Explainer, subject: Subject) -> Explanation:
     """A switch or a host."""
     if isinstance(subject.device, Host):
-        return _host(subject, subject.device)
+        return _explain_host(subject, subject.device)
     switch = subject.device
     facts = [path for path in subject.waist if "number" in subject.vocabulary.row(path).tags]
     if "loopback/ipv4" in facts:
@@ -74,7 +74,11 @@ def explain_device(explainer: Explainer, subject: Subject) -> Explanation:
     fabric = subject.plan.fabric
     if switch.tier is not TierName.CORE:
         unit = switch.unit
-        own = spines(subject.plan) if unit is None else uplinks(subject.plan, fabric.units[unit].group)
+        own = (
+            explain_spines(subject.plan)
+            if unit is None
+            else explain_uplinks(subject.plan, fabric.units[unit].group)
+        )
         statements = (*statements, own)
     details = tuple(_switch_details(subject, switch))
     return Explanation("device", switch.name, f"a {TIERS[switch.tier]}", details, statements)
@@ -90,9 +94,9 @@ def _switch_details(subject: Subject, switch: Switch) -> Iterator[tuple[str, str
             line = f", line {given.position.line}" if given.position else ""
             source = "the lock" if given.source is Source.LOCK else given.key.split()[0]
             yield "given name", f"{source}{line}; computed: {computed_name(plan.fabric, subject.at)}"
-    yield from _past(subject)
-    yield "model", f"{switch.model.title}{_place(subject, '@model')}"
-    yield "runs", f"{switch.nos} {switch.release}".strip() + _place(subject, "@nos")
+    yield from _earlier_names(subject)
+    yield "model", f"{switch.model.title}{_place_text(subject, '@model')}"
+    yield "runs", f"{switch.nos} {switch.release}".strip() + _place_text(subject, "@nos")
     ways = {Direction.HOST: "to hosts", Direction.DOWN: "down", Direction.UP: "up"}
     for direction, words in ways.items():
         ports = [port for port in switch.ports if port.direction is direction]
@@ -105,7 +109,7 @@ def _switch_details(subject: Subject, switch: Switch) -> Iterator[tuple[str, str
         yield "drained", f"{where.file}:{where.line}:{where.column}" if where else "true"
 
 
-def _past(subject: Subject) -> Iterator[tuple[str, str]]:
+def _earlier_names(subject: Subject) -> Iterator[tuple[str, str]]:
     """Yield the former names of the device, and the device that it replaced, from the spec."""
     moves, name = subject.plan.fabric.moves, subject.device.name
     if (box := moves.replaced.get(name)) is not None:
@@ -114,7 +118,7 @@ def _past(subject: Subject) -> Iterator[tuple[str, str]]:
         yield "formerly", moves.renamed[name]
 
 
-def _place(subject: Subject, name: str) -> str:
+def _place_text(subject: Subject, name: str) -> str:
     """Return `, cluster.yaml:8:9`, where the first key of an @list was decided."""
     for key in subject.keys(name, ""):
         origin = subject.plan.spec_origin(key)
@@ -123,15 +127,15 @@ def _place(subject: Subject, name: str) -> str:
     return ""
 
 
-def _host(subject: Subject, host: Host) -> Explanation:
+def _explain_host(subject: Subject, host: Host) -> Explanation:
     details = [
         ("coordinates", f"unit {host.unit}, slot {host.slot}"),
-        ("model", f"{host.model.title}{_place(subject, '@host_model')}"),
+        ("model", f"{host.model.title}{_place_text(subject, '@host_model')}"),
         *([("rack", host.rack)] if host.rack else []),
         *([("NVLink domain", host.domain)] if host.domain else []),
-        *_past(subject),
+        *_earlier_names(subject),
         ("NIC", host.nic.title),
-        ("runs", host.os + _place(subject, "@os")),
+        ("runs", host.os + _place_text(subject, "@os")),
     ]
     for port in host.ports:
         addresses = " ".join(address for address in (port.ipv4, port.ipv6) if address)
@@ -198,7 +202,7 @@ def explain_facts(explainer: Explainer, subject: Subject, port: str, word: str) 
     name = f"{subject.device.name}:{port}" if port else subject.device.name
     if not chosen:
         raise _no_fact(name, word, facts)
-    pairs = list(grouped(chosen))
+    pairs = list(group_paths(chosen))
     statements = tuple(explainer.fact(subject, first, also=others) for first, others in pairs)
     count = f"{len(statements)} value{'' if len(statements) == 1 else 's'}"
     return Explanation("fact", f"{name} {word}", count, (), statements)
@@ -216,21 +220,21 @@ def _no_fact(name: str, word: str, facts: Iterable[str]) -> SubjectError:
     return SubjectError("FAB9274", message, f"There is, for example: {', '.join(near)}.")
 
 
-def uplinks(plan: PlanSources, group: int = 0) -> Statement:
+def explain_uplinks(plan: PlanSources, group: int = 0) -> Statement:
     """Explain the uplinks of every ToR of a host group."""
     fabric, shape = plan.fabric, plan.fabric.shape
     if not shape.spines:
         return Statement("uplinks of a ToR", "0", _NO_SPINES, (), (), (), docs=DOCS)
     own, count = fabric.tor_links[group], fabric.uplinks(group)
     numbers: Numbers = {"spines": shape.spines, "links_per_spine": own}
-    closed = formula("uplinks", "spines * links_per_spine", numbers, count)
+    closed = make_formula("uplinks", "spines * links_per_spine", numbers, count)
     if not fabric.attachments[group].slots:
         keys = ("tors.border", "tors.border_links", "tors.uplink_gbps", "spines.count")
         name, origins = "uplinks of a border leaf", plan.all_of(keys)
         return Statement(name, str(count), _BORDER, (closed,), (), origins, docs="fabricc docs external")
     keys = ("tors.oversubscription", "tors.uplinks", "tors.uplink_gbps", "spines.count")
     origins = (*plan.all_of(keys), plan.lock_origin("stride links_per_spine", shape.links_per_spine))
-    rows, rule = tuple(_ratio(plan, group)), _UPLINKS
+    rows, rule = tuple(_ratio_rows(plan, group)), _UPLINKS
     if own < shape.links_per_spine:
         rule = f"{_UPLINKS} {_OWN}"
         origins = (*origins, plan.lock_origin(f"stride {PIN}", shape.spines))
@@ -243,7 +247,7 @@ def uplinks(plan: PlanSources, group: int = 0) -> Statement:
     return Statement("uplinks of a ToR", str(count), rule, (closed,), rows, origins, docs=DOCS)
 
 
-def _ratio(plan: PlanSources, group: int) -> Iterator[Row]:
+def _ratio_rows(plan: PlanSources, group: int) -> Iterator[Row]:
     fabric, tier = plan.fabric, plan.spec.tors
     own = fabric.tor_links[group] < fabric.shape.links_per_spine
     layouts = [fabric.tor_layouts[group]] if own else [each for each in fabric.tor_layouts if each.down]
@@ -261,7 +265,7 @@ def _ratio(plan: PlanSources, group: int) -> Iterator[Row]:
     yield Row("uplinks that it needs", needed, "", "to hosts / oversubscription / speed, rounded up")
 
 
-def spines(plan: PlanSources) -> Statement:
+def explain_spines(plan: PlanSources) -> Statement:
     """Explain the spines of a plane, and of a pod if there are cores."""
     shape = plan.fabric.shape
     of = "a ToR" if plan.fabric.even else "the busiest ToR"

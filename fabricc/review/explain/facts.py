@@ -56,22 +56,31 @@ class Explainer:
         closed = closed_form(rule.formula, subject, path, value or "") if rule.formula else Closed()
         if given := tuple(each for each in closed.origins if each.key.startswith(TABLES)):
             return Statement(path, shown, RULE, (), (), given, off, held, also, DOCS)
-        steps = (*closed.steps, *self._steps(rule, subject, path))
+        steps = (*closed.steps, *self._worksheet_steps(rule, subject, path))
         words = subject.words(path)
         text = rule.text.format_map(words)
         if found is None and path not in subject.planned:
             text += f" {subject.nos} does not express it."
-        origins = tuple(dict.fromkeys((*_origins(rule, subject, path, words), *closed.origins)))
+        origins = tuple(dict.fromkeys((*_find_origins(rule, subject, path, words), *closed.origins)))
         return Statement(
-            path, shown, text, closed.formulas, steps, origins, off, held, also, _docs(rule, subject, words)
+            path,
+            shown,
+            text,
+            closed.formulas,
+            steps,
+            origins,
+            off,
+            held,
+            also,
+            _docs_page(rule, subject, words),
         )
 
-    def _steps(self, rule: Reason, subject: Subject, path: str) -> tuple[Row, ...]:
-        sheet = self._sheet(subject, path)
+    def _worksheet_steps(self, rule: Reason, subject: Subject, path: str) -> tuple[Row, ...]:
+        sheet = self._find_sheet(subject, path)
         wanted = compile_patterns(rule.steps)
         return tuple(row for row in sheet.rows if wanted.fullmatch(row.label)) if sheet else ()
 
-    def _sheet(self, subject: Subject, path: str) -> Sheet | None:
+    def _find_sheet(self, subject: Subject, path: str) -> Sheet | None:
         """Return the worksheet of a path's port; for a path without a port, the first of the switch."""
         if isinstance(subject.at, HostId):
             return None
@@ -90,7 +99,7 @@ class Explainer:
         return list_worksheets(self.plan.spec, self.plan.fabric)
 
 
-def _origins(rule: Reason, subject: Subject, path: str, words: dict[str, str]) -> Iterator[Origin]:
+def _find_origins(rule: Reason, subject: Subject, path: str, words: dict[str, str]) -> Iterator[Origin]:
     """Yield the inputs of a value: keys of the spec, items of the lock, figures of the catalog."""
     plan, device = subject.plan, subject.device
     keys: list[str] = []
@@ -112,7 +121,7 @@ def _origins(rule: Reason, subject: Subject, path: str, words: dict[str, str]) -
         yield Origin(Source.FIXED, words["nos"], note="the same in every fabric")
 
 
-def _docs(rule: Reason, subject: Subject, words: dict[str, str]) -> str:
+def _docs_page(rule: Reason, subject: Subject, words: dict[str, str]) -> str:
     if "{nos}" not in rule.docs:
         return rule.docs
     if subject.on == "host":

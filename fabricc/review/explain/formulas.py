@@ -27,13 +27,13 @@ _FUNCTIONS = frozenset({"log2"})
 Numbers = dict[str, "int | str"]
 
 
-def formula(name: str, symbols: str, numbers: Numbers, value: object) -> Formula:
+def make_formula(name: str, symbols: str, numbers: Numbers, value: object) -> Formula:
     """Return a step of a closed form; every word of `symbols` is one of `numbers`."""
 
-    def filled(word: re.Match[str]) -> str:
+    def fill_word(word: re.Match[str]) -> str:
         return word[0] if word[0] in _FUNCTIONS else str(numbers[word[0]])
 
-    return Formula(name, symbols, _WORD.sub(filled, symbols), str(value))
+    return Formula(name, symbols, _WORD.sub(fill_word, symbols), str(value))
 
 
 def stride_numbers(strides: Strides, *names: str) -> Numbers:
@@ -48,13 +48,13 @@ def number_formula(fabric: Fabric, at: SwitchId) -> Formula:
         numbers = stride_numbers(strides, "group", "nic_port")
         numbers |= {"unit": at.unit, "group": at.index, "nic_port": at.nic_port}
         symbols = "(unit * group_stride + group) * nic_port_stride + nic_port"
-        return formula("number", symbols, numbers, value)
+        return make_formula("number", symbols, numbers, value)
     numbers = stride_numbers(strides, "spine", "plane")
     if at.tier is TierName.SPINE:
         numbers |= {"pod": at.pod, "spine": at.index, "plane": at.plane}
-        return formula("number", "(pod * spine_stride + spine) * plane_stride + plane", numbers, value)
+        return make_formula("number", "(pod * spine_stride + spine) * plane_stride + plane", numbers, value)
     numbers |= {"core": at.index, "plane": at.plane}
-    return formula("number", "core * plane_stride + plane", numbers, value)
+    return make_formula("number", "core * plane_stride + plane", numbers, value)
 
 
 NUMBER_STRIDES = {
@@ -72,11 +72,13 @@ def block_formula(fabric: Fabric, at: SwitchId, unit: int, pool: Pool) -> Formul
     """
     own = links.host_blocks(fabric, at, unit)[pool.version == 6]
     if given_block(fabric, at, unit, pool.version):
-        return formula("block", "given - pool", {"given": pool.address(own), "pool": pool.address(0)}, own)
+        return make_formula(
+            "block", "given - pool", {"given": pool.address(own), "pool": pool.address(0)}, own
+        )
     numbers = stride_numbers(fabric.strides, "nic_port", "unit", "rail", "host")
     numbers |= {"group": at.index, "nic_port": at.nic_port, "unit": adr.unit_number(fabric.strides, unit)}
     symbols = "((group * nic_port_stride + nic_port) * unit_stride + unit) * rail_stride * host_stride * 2"
-    return formula("block", symbols, numbers, own)
+    return make_formula("block", symbols, numbers, own)
 
 
 def given_block(fabric: Fabric, at: SwitchId, unit: int, version: int) -> bool:
@@ -104,7 +106,7 @@ def host_link_formulas(
     numbers: Numbers = {"block": block.value, "rail_in_tor": rail, "slot": slot, "end": end}
     numbers |= stride_numbers(fabric.strides, "host")
     symbols = "block + (rail_in_tor * host_stride + slot) * 2 + end"
-    return block, formula("offset", symbols, numbers, value)
+    return block, make_formula("offset", symbols, numbers, value)
 
 
 def uplink_formulas(fabric: Fabric, at: SwitchId, uplink: int, end: int) -> tuple[Formula, ...]:
@@ -114,12 +116,12 @@ def uplink_formulas(fabric: Fabric, at: SwitchId, uplink: int, end: int) -> tupl
     if at.tier is TierName.TOR:
         numbers |= stride_numbers(fabric.strides, "uplink")
         value = adr.tor_link_offset(fabric.strides, int(number.value), uplink) + end
-        return number, formula("offset", "(number * uplink_stride + uplink) * 2 + end", numbers, value)
+        return number, make_formula("offset", "(number * uplink_stride + uplink) * 2 + end", numbers, value)
     bits = link_pool_bits(fabric)
     numbers |= stride_numbers(fabric.strides, "spine_uplink") | {"bits": bits}
     value = adr.spine_link_offset(fabric.strides, bits, int(number.value), uplink) + end
     symbols = "2^(bits - 1) + (number * spine_uplink_stride + uplink) * 2 + end"
-    return number, formula("offset", symbols, numbers, value)
+    return number, make_formula("offset", symbols, numbers, value)
 
 
 def link_pool_bits(fabric: Fabric) -> int:
@@ -134,12 +136,12 @@ def loopback_formulas(fabric: Fabric, at: SwitchId, pool: Pool) -> tuple[Formula
     numbers: Numbers = {"number": number.value, "bits": pool.bits}
     own = int(number.value)
     if at.tier is TierName.TOR:
-        return number, formula("offset", "number", numbers, own)
+        return number, make_formula("offset", "number", numbers, own)
     if at.tier is TierName.SPINE:
         value = adr.spine_loopback_offset(pool.bits, own)
-        return number, formula("offset", "2^(bits - 1) + number", numbers, value)
+        return number, make_formula("offset", "2^(bits - 1) + number", numbers, value)
     value = adr.core_loopback_offset(pool.bits, own)
-    return number, formula("offset", "3 * 2^(bits - 2) + number", numbers, value)
+    return number, make_formula("offset", "3 * 2^(bits - 2) + number", numbers, value)
 
 
 def management_formulas(fabric: Fabric, at: SwitchId, network: ManagementNetwork) -> tuple[Formula, ...]:
@@ -158,16 +160,16 @@ def management_formulas(fabric: Fabric, at: SwitchId, network: ManagementNetwork
             numbers |= {"size": network.size, "units": network.units}
             subnet, unit = f"{unit} // units * size + ", f"{unit} % units"
         symbols = f"{subnet}reserved + {unit} * tors_per_unit + group * nic_ports + nic_port"
-        return (formula("offset", symbols, numbers, value),)
+        return (make_formula("offset", symbols, numbers, value),)
     number = number_formula(fabric, at)
     if network.tier is not None:
         numbers |= {"number": number.value, "size": network.size, "numbers": network.numbers}
-        return number, formula(
+        return number, make_formula(
             "offset", "number // numbers * size + reserved + number % numbers", numbers, value
         )
     numbers = {"number": number.value, "bits": network.pool.bits}
     half = "2^(bits - 1)" if at.tier is TierName.SPINE else "3 * 2^(bits - 2)"
-    return number, formula("offset", f"{half} + number", numbers, value)
+    return number, make_formula("offset", f"{half} + number", numbers, value)
 
 
 def address_formula(pool: Pool, offset: int) -> Formula:
@@ -175,8 +177,8 @@ def address_formula(pool: Pool, offset: int) -> Formula:
     numbers: Numbers = {"pool": pool.address(0), "offset": offset}
     if pool.wide:
         address = pool.pair(offset & ~1)[offset & 1]
-        return formula("address", "pool + offset // 2 * 4 + offset % 2 + 1", numbers, address)
-    return formula("address", "pool + offset", numbers, pool.address(offset))
+        return make_formula("address", "pool + offset // 2 * 4 + offset % 2 + 1", numbers, address)
+    return make_formula("address", "pool + offset", numbers, pool.address(offset))
 
 
 def aggregate_formulas(fabric: Fabric, at: SwitchId, unit: int, pool: Pool) -> tuple[Formula, ...]:
@@ -190,7 +192,7 @@ def length_formula(fabric: Fabric, pool: Pool) -> Formula:
     full = 32 if pool.version == 4 else 128
     numbers = stride_numbers(fabric.strides, "rail", "host") | {"full": full}
     value = full - fabric.aggregate_bits()
-    return formula("length", "full - log2(rail_stride * host_stride * 2)", numbers, value)
+    return make_formula("length", "full - log2(rail_stride * host_stride * 2)", numbers, value)
 
 
 def asn_formulas(fabric: Fabric, at: SwitchId) -> tuple[Formula, ...]:
@@ -202,8 +204,8 @@ def asn_formulas(fabric: Fabric, at: SwitchId) -> tuple[Formula, ...]:
         spine = at.tier is TierName.SPINE
         above = f"asn_base + 2^{bits - 4} + pod * plane_stride + plane"
         symbols = above if spine else "asn_base + plane"
-        return (formula("asn", symbols, numbers, value),)
+        return (make_formula("asn", symbols, numbers, value),)
     number = number_formula(fabric, at)
     numbers["number"] = number.value
     power = bits - {TierName.TOR: 1, TierName.SPINE: 2, TierName.CORE: 3}[at.tier]
-    return number, formula("asn", f"asn_base + 2^{power} + number", numbers, value)
+    return number, make_formula("asn", f"asn_base + 2^{power} + number", numbers, value)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric.management_addresses import management_place
 from fabricc.fabric.naming import computed_name
-from fabricc.review.explain.model import Origin, Source, answered
+from fabricc.review.explain.model import Origin, Source, single_explanation
 from fabricc.review.explain.places import switch_text
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def explain_given(
         ("coordinates", "; ".join(map(switch_text, owners))),
     )
     title = f"{_USES[kind].partition(';')[0]} of {', '.join(names)}"
-    return answered(question, subject, title, details, RULE, origins, value=value, docs=DOCS)
+    return single_explanation(question, subject, title, details, RULE, origins, value=value, docs=DOCS)
 
 
 def given_address(plan: PlanSources, address: IPv4Address | IPv6Address) -> Explanation | None:
@@ -72,10 +72,10 @@ def given_address(plan: PlanSources, address: IPv4Address | IPv6Address) -> Expl
     every = chain(fabric.given.links.values(), *(each.values() for each in fabric.given.hosts.values()))
     if not any(text in (pair or ()) for ends in every for pair in ends):
         return None
-    return _link(plan, text)
+    return _explain_link(plan, text)
 
 
-def _link(plan: PlanSources, text: str) -> Explanation | None:
+def _explain_link(plan: PlanSources, text: str) -> Explanation | None:
     fabric = plan.fabric
     switches = {fabric.name(at): at for at in fabric.switch_ids()}
     switches |= {computed_name(fabric, at): at for at in switches.values()}
@@ -90,5 +90,5 @@ def _link(plan: PlanSources, text: str) -> Explanation | None:
             origin = Origin(Source.SPEC, f"{TABLES}links", "", position, plan.snippet(position))
             details = (("device", device), ("port", own[1]), ("far end", f"{other} {far[1]}"))
             title = f"link of {device} {own[1]} to {other} {far[1]}"
-            return answered("address", text, title, details, RULE, (origin,), docs=DOCS)
+            return single_explanation("address", text, title, details, RULE, (origin,), docs=DOCS)
     return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.document import clip
 from fabricc.fabric.vocabulary import STRUCTURE
-from fabricc.review.explain.devices import grouped
+from fabricc.review.explain.devices import group_paths
 from fabricc.review.explain.model import Explanation
 
 if TYPE_CHECKING:
@@ -66,60 +66,61 @@ def explain_line(
         ("line", clip(lines[place.line - 1].strip(), _LONGEST) or "(empty)"),
         ("device", subject.device.name),
     ]
-    if above := list(_enclosing(lines, place.line - 1)):
-        details.append(("within", " > ".join(map(_opener, above))))
+    if above := list(_parent_lines(lines, place.line - 1)):
+        details.append(("within", " > ".join(map(_opening_words, above))))
     if place in texts.overlaid:
-        details.append(("overlay", f"from {', '.join(_overlays(subject))}: the user's own"))
-    elif not _written(texts, place):
+        details.append(("overlay", f"from {', '.join(_overlay_names(subject))}: the user's own"))
+    elif not _is_written(texts, place):
         details.append(("build", "a build of the spec as it is now does not write this line"))
     title = f"states {plural(len(stated), 'fact')}"
     if not stated:
         title = "states no fact of its own"
-        found, part_of = _without(texts, place, reading)
-        if 0 < len(list(grouped(part_of))) <= _EXPLAINED:
+        found, part_of = _read_without(texts, place, reading)
+        if 0 < len(list(group_paths(part_of))) <= _EXPLAINED:
             title, stated = f"is part of what states {plural(len(part_of), 'fact')}", part_of
             found = [("meaning", "without it what follows is not stated, or stated otherwise")]
         details += found
     statements = tuple(
-        explainer.fact(subject, first, stated[first], others) for first, others in grouped(_told(stated))
+        explainer.fact(subject, first, stated[first], others)
+        for first, others in group_paths(_stated_facts(stated))
     )
     return Explanation("line", shown, title, tuple(details), statements)
 
 
-def _told(stated: Facts) -> Facts:
+def _stated_facts(stated: Facts) -> Facts:
     """Return the facts, those about parts of the text last."""
     parts = {path: value for path, value in stated.items() if path.startswith(STRUCTURE)}
     return {**{path: value for path, value in stated.items() if path not in parts}, **parts}
 
 
-def _enclosing(lines: Sequence[str], index: int) -> Iterator[str]:
+def _parent_lines(lines: Sequence[str], index: int) -> Iterator[str]:
     """Yield the parents of a line by indentation, outermost first; for a closing line its opening one."""
     found: list[str] = []
     text = lines[index]
-    indent = _indent(text)
+    indent = _indent_of(text)
     if text.strip() and _CLOSING.fullmatch(text):
         indent += 1
     for line in reversed(lines[:index]):
-        if _indent(line) < indent and not _COMMENT.fullmatch(line) and not _CLOSING.fullmatch(line):
+        if _indent_of(line) < indent and not _COMMENT.fullmatch(line) and not _CLOSING.fullmatch(line):
             if line.strip(" {[("):
                 found.append(line)
-            indent = _indent(line)
+            indent = _indent_of(line)
         if not indent:
             break
     yield from reversed(found[:_ABOVE])
 
 
-def _opener(line: str) -> str:
+def _opening_words(line: str) -> str:
     """Return the opening line of a block without its bracket and without quotes around it all."""
     text = clip(line.strip(), _LONGEST).rstrip(" {[(:")
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
-def _indent(line: str) -> int:
+def _indent_of(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _without(texts: Texts, place: Place, reading: Reading) -> tuple[list[tuple[str, str]], Facts]:
+def _read_without(texts: Texts, place: Place, reading: Reading) -> tuple[list[tuple[str, str]], Facts]:
     """Explain a line that states nothing by reading the files without it; also return facts that need it."""
     lines = texts.found[place.file].splitlines()
     text = lines[place.line - 1]
@@ -127,18 +128,18 @@ def _without(texts: Texts, place: Place, reading: Reading) -> tuple[list[tuple[s
         return [("meaning", "the reader does not know this line, so `check` refuses it")], {}
     if _COMMENT.fullmatch(text):
         return [("meaning", "none for the device: a comment or a separator")], {}
-    changed = {} if _CLOSING.fullmatch(text) else _changed(texts, place, reading)
+    changed = {} if _CLOSING.fullmatch(text) else _changed_facts(texts, place, reading)
     of_file = sum(where[0] == place.file for where in reading.lines.values())
     if _CLOSING.fullmatch(text) or len(changed) > of_file // 2 > 1:
         block = _of_block(lines, place, reading)
         said = [("meaning", "part of the file's structure: without it the file is not read as it is")]
-        return [*said, *([("its block", f"states {_several(block)}")] if block else [])], {}
+        return [*said, *([("its block", f"states {_describe_several(block)}")] if block else [])], {}
     if not changed:
         return [("meaning", "fixed text of the back end: no fact of the device depends on it")], {}
-    return [("meaning", f"without it these facts go or change: {_several(list(changed))}")], changed
+    return [("meaning", f"without it these facts go or change: {_describe_several(list(changed))}")], changed
 
 
-def _several(paths: Sequence[str]) -> str:
+def _describe_several(paths: Sequence[str]) -> str:
     named, more = ", ".join(paths[:_NAMED]), len(paths) - _NAMED
     return named + (f" and {more:,} more" if more > 0 else "")
 
@@ -147,18 +148,20 @@ def _of_block(lines: Sequence[str], place: Place, reading: Reading) -> list[str]
     """Facts that are stated in the block that a line opens, or else is in."""
     index = place.line - 1
     after = next((line for line in lines[index + 1 :] if line.strip()), "")
-    while index > 0 and _indent(after) <= _indent(lines[index]):
+    while index > 0 and _indent_of(after) <= _indent_of(lines[index]):
         after = lines[index]
         index -= 1
-    inner = _indent(lines[index])
+    inner = _indent_of(lines[index])
     rest = enumerate(lines[index + 1 :], index + 2)
-    end = next((number for number, line in rest if line.strip() and _indent(line) <= inner), len(lines) + 1)
+    end = next(
+        (number for number, line in rest if line.strip() and _indent_of(line) <= inner), len(lines) + 1
+    )
     return [
         path for path, where in reading.lines.items() if where[0] == place.file and index < where[1] < end
     ]
 
 
-def _changed(texts: Texts, place: Place, reading: Reading) -> Facts:
+def _changed_facts(texts: Texts, place: Place, reading: Reading) -> Facts:
     """Return facts that a file without the line lacks or states differently."""
     lines = texts.found[place.file].splitlines(keepends=True)
     del lines[place.line - 1]
@@ -166,12 +169,12 @@ def _changed(texts: Texts, place: Place, reading: Reading) -> Facts:
     return {path: value for path, value in reading.facts.items() if other.facts.get(path) != value}
 
 
-def _written(texts: Texts, place: Place) -> bool:
+def _is_written(texts: Texts, place: Place) -> bool:
     """Return whether a build writes such a line to that file; True if unknown."""
     fresh = texts.fresh.get(place.file)
     line = texts.found[place.file].splitlines()[place.line - 1]
     return fresh is None or line in fresh.splitlines()
 
 
-def _overlays(subject: Subject) -> list[str]:
+def _overlay_names(subject: Subject) -> list[str]:
     return [overlay.name for overlay in getattr(subject.device, "overlays", ())]

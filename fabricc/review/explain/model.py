@@ -104,7 +104,7 @@ class Explanation:
     statements: tuple[Statement, ...] = ()
 
 
-def answered(
+def single_explanation(
     kind: str, subject: str, title: str, details: Details, rule: str, origins: tuple[Origin, ...],
     steps: tuple[Formula, ...] = (), *, name: str = "", value: str = "", docs: str = "",
 ) -> Explanation:  # fmt: skip

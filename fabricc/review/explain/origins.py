@@ -49,23 +49,23 @@ class PlanSources:
 
     def snippet(self, position: Position) -> str:
         """Return the line at a place, clipped."""
-        return clip(_line(self.sources.get(position.file, ""), position.line), _LONGEST)
+        return clip(_line_at(self.sources.get(position.file, ""), position.line), _LONGEST)
 
     def spec_origin(self, key: str) -> Origin | None:
         """Return the place where a key of the spec was decided: the file, or its default; None without either."""
         path = path_of(key)
         if (position := self.spec.positions.get(path)) is not None:
-            return Origin(Source.SPEC, key, "", position, self.snippet(position), description(path))
+            return Origin(Source.SPEC, key, "", position, self.snippet(position), key_description(path))
         taken = self.spec.assumptions
         if key in taken:
-            return Origin(Source.DEFAULT, key, text_of(taken[key]), None, "", description(path))
+            return Origin(Source.DEFAULT, key, text_of(taken[key]), None, "", key_description(path))
         below = {name: value for name, value in taken.items() if name.startswith((f"{key}.", f"{key}["))}
         if below:
             shown = ", ".join(f"{name.removeprefix(key + '.')} {text_of(v)}" for name, v in below.items())
-            return Origin(Source.DEFAULT, key, clip(shown, _LONGEST), None, "", description(path))
+            return Origin(Source.DEFAULT, key, clip(shown, _LONGEST), None, "", key_description(path))
         if (above := self._said_above(path)) is not None:
             return above
-        if (told := description(path)) and " Default: " in f" {told}":
+        if (told := key_description(path)) and " Default: " in f" {told}":
             return Origin(Source.COMPUTED, key, "", None, "", told)
         return None
 
@@ -92,7 +92,7 @@ class PlanSources:
         return tuple(dict.fromkeys(origin for origin in found if origin is not None))
 
 
-def strides(plan: PlanSources, *names: str) -> tuple[Origin, ...]:
+def stride_origins(plan: PlanSources, *names: str) -> tuple[Origin, ...]:
     """Return the lock's items of some strides."""
     values = plan.fabric.strides
     return tuple(plan.lock_origin(f"stride {name}", getattr(values, name)) for name in names)
@@ -124,11 +124,11 @@ def path_of(key: str) -> KeyPath:
     return tuple(parts)
 
 
-def description(path: KeyPath) -> str:
+def key_description(path: KeyPath) -> str:
     """Return the description of a key in the schema; "" without one."""
     schema: dict[str, Any] = cluster_schema()
     for part in path:
-        schema = _object(resolve_schema(schema))
+        schema = _object_schema(resolve_schema(schema))
         below = schema.get("items") if isinstance(part, int) else schema.get("properties", {}).get(part)
         below = below or schema.get("additionalProperties")
         if not isinstance(below, dict):
@@ -137,7 +137,7 @@ def description(path: KeyPath) -> str:
     return str(resolve_schema(schema).get("description", ""))
 
 
-def _object(schema: dict[str, Any]) -> dict[str, Any]:
+def _object_schema(schema: dict[str, Any]) -> dict[str, Any]:
     branches: Iterator[dict[str, Any]] = map(resolve_schema, schema.get("anyOf", ()))
     return next((branch for branch in branches if branch.get("type") in ("object", "array")), schema)
 
@@ -153,6 +153,6 @@ def text_of(value: Any) -> str:
     return "{}" if value == {} else str(value)
 
 
-def _line(text: str, number: int) -> str:
+def _line_at(text: str, number: int) -> str:
     lines = text.splitlines()
     return lines[number - 1].strip() if 0 < number <= len(lines) else ""

@@ -12,8 +12,8 @@ from fabricc.fabric.out_of_band_cables import management_cables
 from fabricc.fabric.shape import HostId
 from fabricc.review.explain import formulas
 from fabricc.review.explain.given import RULE, TABLES
-from fabricc.review.explain.model import Origin, Source, answered
-from fabricc.review.explain.origins import strides
+from fabricc.review.explain.model import Origin, Source, single_explanation
+from fabricc.review.explain.origins import stride_origins
 from fabricc.review.explain.places import identity_origins
 from fabricc.review.explain.pools import DOCS, management_rule
 
@@ -48,21 +48,23 @@ def explain_endpoint(
         nobody = "left free for gateways and servers" if free else "not assigned"
         title = ", ".join(use for use, _ in named) or nobody
         origins = plan.all_of([found.key, *(key for _, key in named)])
-        return answered("address", text, title, where, rule, origins, docs=DOCS)
+        return single_explanation("address", text, title, where, rule, origins, docs=DOCS)
     details = [("device", owner.device), ("port", owner.endpoint)]
-    if cable := _cable(plan.fabric, owner):
+    if cable := _cable_target(plan.fabric, owner):
         details.append(("cable", cable))
     details += (("prefix", f"{text}/{network.length}"), *where)
     kind = f"{owner.endpoint} of" if network.tier is Beyond.HOST else "management switch"
     title = f"{kind} {owner.device}"
     if owner.given:
-        given = _cell(plan, owner)
-        return answered("address", text, title, tuple(details), RULE, given, docs="fabricc docs identity")
+        given = _table_cell(plan, owner)
+        return single_explanation(
+            "address", text, title, tuple(details), RULE, given, docs="fabricc docs identity"
+        )
     at = plan.fabric.find(owner.device)
     steps: tuple[Formula, ...]
     if isinstance(at, HostId):
         steps = (_host_formula(plan.fabric, network, at, owner),)
-        pins = (*strides(plan, "host"), *identity_origins(plan, at.unit, at.slot))
+        pins = (*stride_origins(plan, "host"), *identity_origins(plan, at.unit, at.slot))
         origins = (*plan.all_of([found.key]), *pins)
     else:
         switches = plan.fabric.out_of_band.switches
@@ -70,10 +72,10 @@ def explain_endpoint(
         pins = () if number is None else (plan.lock_origin(f"switch {owner.device}", number),)
         steps, origins = (), (*plan.all_of([found.key, "management.switches"]), *pins)
     steps = (*steps, formulas.address_formula(network.pool, offset))
-    return answered("address", text, title, tuple(details), rule, origins, steps, docs=DOCS)
+    return single_explanation("address", text, title, tuple(details), rule, origins, steps, docs=DOCS)
 
 
-def _cable(fabric: Fabric, owner: Owner) -> str:
+def _cable_target(fabric: Fabric, owner: Owner) -> str:
     """Return the far end of its port's cable, in words; "" if none is planned."""
     port, at = owner.endpoint, fabric.find(owner.device)
     if isinstance(at, HostId):
@@ -96,10 +98,10 @@ def _host_formula(fabric: Fabric, network: ManagementNetwork, at: HostId, owner:
         "addresses": host_block(fabric, network), "slot": at.slot, "per_host": network.per_host, "number": number,
     }  # fmt: skip
     symbols = "subnet * size + reserved + block * addresses + slot * per_host + number"
-    return formulas.formula("offset", symbols, numbers, owner.place.offset)
+    return formulas.make_formula("offset", symbols, numbers, owner.place.offset)
 
 
-def _cell(plan: PlanSources, owner: Owner) -> tuple[Origin, ...]:
+def _table_cell(plan: PlanSources, owner: Owner) -> tuple[Origin, ...]:
     """Return the cell of the table that contains an address."""
     rows = plan.spec.given_management
     row = next(each for each in rows if (each.device, each.port) == (owner.device, owner.endpoint))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.review.explain.model import answered
+from fabricc.review.explain.model import single_explanation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ class End(NamedTuple):
     party: str
 
 
-def ends(fabric: Fabric) -> Iterator[End]:
+def link_ends(fabric: Fabric) -> Iterator[End]:
     """Yield both ends of every address of every external link."""
     for device, exits in fabric.external.exits.items():
         for port, (party, link) in exits.items():
@@ -67,4 +67,6 @@ def explain_party(plan: PlanSources, party: Outsider) -> Explanation:
     )
     key = f"external.{party.name}"
     origins, title = plan.all_of([key]), "outside the fabric"
-    return answered("party", party.name, title, details, RULE, origins, name=key, value=routed, docs=DOCS)
+    return single_explanation(
+        "party", party.name, title, details, RULE, origins, name=key, value=routed, docs=DOCS
+    )

@@ -47,16 +47,16 @@ def switch_text(at: SwitchId) -> str:
 
 def identity_origins(plan: PlanSources, unit: int, slot: int = -1) -> tuple[Origin, ...]:
     """Where the lock gives a unit its coordinate and a named host its slot; nothing for those that are counted."""
-    return tuple(_identities(plan, unit, slot))
+    return tuple(_identity_origins(plan, unit, slot))
 
 
-def _identities(plan: PlanSources, unit: int, slot: int) -> Iterator[Origin]:
+def _identity_origins(plan: PlanSources, unit: int, slot: int) -> Iterator[Origin]:
     found = plan.fabric.units.get(unit)
     if found is None:
         return
     host = found.hosts.get(slot)
     written = plan.sources.get(plan.lock_file, "")
-    for name, line in _items(plan.lock_text):
+    for name, line in _identity_items(plan.lock_text):
         if name not in (f"unit {unit}", f"host {host} {unit}"):
             continue
         lines = written.splitlines()
@@ -65,7 +65,7 @@ def _identities(plan: PlanSources, unit: int, slot: int) -> Iterator[Origin]:
         yield Origin(Source.LOCK, line.rpartition(" ")[0], line.rpartition(" ")[2], place, line, note)
 
 
-def _items(lock: str) -> Iterator[tuple[str, str]]:
+def _identity_items(lock: str) -> Iterator[tuple[str, str]]:
     """Yield (`unit COORDINATE` or `host NAME UNIT`, line) of every identity in a lock."""
     for line in lock.splitlines():
         words = line.split()

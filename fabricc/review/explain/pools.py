@@ -58,7 +58,7 @@ class Found(NamedTuple):
     key: str
 
 
-def pools(fabric: Fabric) -> Iterator[Found]:
+def list_pools(fabric: Fabric) -> Iterator[Found]:
     """Yield every pool of the plan."""
     for kind in ("hosts", "links", "loopbacks"):
         for version in (4, 6):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.fabric.addresses import unit_number
 from fabricc.fabric.evpn import RESERVED
 from fabricc.fabric.shape import HostId
-from fabricc.review.explain.model import Explanation, answered
+from fabricc.review.explain.model import Explanation, single_explanation
 from fabricc.review.explain.pools import offset_in
 
 if TYPE_CHECKING:
@@ -45,26 +45,28 @@ def segment_address(plan: PlanSources, address: Address) -> Explanation | None:
             ("subnet", str(subnet)),
         )
         if offset == 1:
-            return _told(plan, address, f"gateway of {segment.name}", where, GATEWAY_RULE, key)
-        for host, port in _ports(fabric, segment, offset):
+            return _explain_segment(plan, address, f"gateway of {segment.name}", where, GATEWAY_RULE, key)
+        for host, port in _segment_ports(fabric, segment, offset):
             if address in (ip_interface(own).ip for own in (port.ipv4, port.ipv6) if own):
                 details = (
                     ("device", host.name),
                     ("port", port.name),
                     ("far end", f"{port.peer.device} {port.peer.port}"),
                 )
-                return _told(plan, address, f"{host.name} {port.name}", (*details, *where), HOST_RULE, key)
-        return _told(plan, address, "not assigned", where, HOST_RULE, key)
+                return _explain_segment(
+                    plan, address, f"{host.name} {port.name}", (*details, *where), HOST_RULE, key
+                )
+        return _explain_segment(plan, address, "not assigned", where, HOST_RULE, key)
     return None
 
 
-def _told(
+def _explain_segment(
     plan: PlanSources, address: Address, title: str, details: Details, rule: str, key: str
 ) -> Explanation:
-    return answered("address", str(address), title, details, rule, plan.all_of([key]), docs=DOCS)
+    return single_explanation("address", str(address), title, details, rule, plan.all_of([key]), docs=DOCS)
 
 
-def _ports(fabric: Fabric, segment: Segment, offset: int) -> Iterator[tuple[Host, HostPort]]:
+def _segment_ports(fabric: Fabric, segment: Segment, offset: int) -> Iterator[tuple[Host, HostPort]]:
     """Yield the host ports of the unit of an offset."""
     strides, evpn = fabric.strides, fabric.evpn
     if evpn is None or offset < RESERVED:

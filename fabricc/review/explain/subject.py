@@ -96,7 +96,7 @@ class Subject:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The facts of such devices."""
-        return hosts.vocabulary() if isinstance(self.device, Host) else back_ends.vocabulary(self.nos)
+        return hosts.vocabulary() if isinstance(self.device, Host) else back_ends.load_vocabulary(self.nos)
 
     def reason_of(self, path: str) -> Reason | None:
         """Return why a fact has its value; None if unknown."""
@@ -134,7 +134,7 @@ class Subject:
             return next((c.name for c in classes if c.priority == int(found[1])), "default")
         if found := _QUEUE.search(path):
             queue = int(found[1])
-            of_queue = (c.name for c in classes if self._number(c.data_dscp, c.priority) == queue)
+            of_queue = (c.name for c in classes if self._class_number(c.data_dscp, c.priority) == queue)
             return next(of_queue, "default")
         return next((c.name for c in classes if c.lossless), "default")
 
@@ -143,7 +143,7 @@ class Subject:
         """The fabric's traffic classes."""
         return self.device.classes if isinstance(self.device, Host) else self.device.qos.classes
 
-    def _number(self, dscp: int, priority: int) -> int:
+    def _class_number(self, dscp: int, priority: int) -> int:
         """Return the back end's number for the class of a code point; some count differently."""
         return int(self.planned.get(f"qos/dscp[{dscp}]/traffic_class", priority))
 
@@ -158,7 +158,7 @@ class Subject:
         return {
             "address_rule": _ADDRESS_RULES["host" if kind == "host" else "fabric"],
             "class": self.class_of(path),
-            "coordinates": self._coordinates(),
+            "coordinates": self._coordinate_words(),
             "device": self.device.name,
             "key": key[1] if key else "",
             "nos": self.nos.partition("-")[0] if host else self.nos,
@@ -168,15 +168,15 @@ class Subject:
             "port": port.name if port else "",
             "six": "6" if path.count(":") > 1 or "-V6]" in path else "",
             "tier": "host" if isinstance(self.device, Host) else TIERS[self.device.tier],
-            "user": str(self._user(key[1] if key else "")),
+            "user": str(self._user_index(key[1] if key else "")),
         }
 
-    def _coordinates(self) -> str:
+    def _coordinate_words(self) -> str:
         if isinstance(self.at, HostId):
             return f"unit {self.at.unit}, slot {self.at.slot}"
         return switch_text(self.at)
 
-    def _user(self, name: str) -> int:
+    def _user_index(self, name: str) -> int:
         users = [user.name for user in self.plan.spec.management.services.users]
         return users.index(name) if name in users else 0
 
@@ -202,7 +202,7 @@ def _group_key(subject: Subject, key: str) -> tuple[str, ...]:
     return (own,) if own == f"gpus.{key}" else (own, f"gpus.{key}")
 
 
-def _own(subject: Subject, key: str) -> tuple[str, ...]:
+def _own_key(subject: Subject, key: str) -> tuple[str, ...]:
     """Return a key of the switch's override, or of its tier."""
     own = f"overrides.{subject.device.name}.{key}"
     return (own,) if subject.plan.spec.positions.get(tuple(own.split("."))) else (f"{subject.tier}.{key}",)
@@ -221,12 +221,12 @@ def _link_keys(subject: Subject, path: str, override: str, key: str) -> tuple[st
     return (*said, f"cables.{subject.link_kind(path)}.{key}")
 
 
-def _cables(subject: Subject, _path: str) -> tuple[str, ...]:
+def _cable_keys(subject: Subject, _path: str) -> tuple[str, ...]:
     kinds = ("host", "spine", "core") if subject.plan.fabric.shape.cores else ("host", "spine")
     return tuple(f"cables.{kind}.length_m" for kind in kinds)
 
 
-def _speed(subject: Subject, path: str) -> tuple[str, ...]:
+def _speed_keys(subject: Subject, path: str) -> tuple[str, ...]:
     port = subject.port_of(path)
     if port is None or port.peer is None:
         return (f"{subject.tier}.model",)
@@ -237,23 +237,23 @@ def _speed(subject: Subject, path: str) -> tuple[str, ...]:
     return (f"{low}.uplink_gbps", f"{low}.model", f"{high}.model")
 
 
-def _lossless(subject: Subject, _path: str) -> tuple[str, ...]:
+def _lossless_keys(subject: Subject, _path: str) -> tuple[str, ...]:
     return tuple(f"priorities.{name}.lossless" for name in subject.lossless_names()) or ("priorities",)
 
 
-def _marking(subject: Subject, path: str) -> tuple[str, ...]:
+def _marking_keys(subject: Subject, path: str) -> tuple[str, ...]:
     """Return the keys of marking thresholds, which follow the round trip and so the cables."""
-    return (*_congestion(subject, path), *_cables(subject, path))
+    return (*_congestion_keys(subject, path), *_cable_keys(subject, path))
 
 
-def _congestion(subject: Subject, path: str) -> tuple[str, ...]:
+def _congestion_keys(subject: Subject, path: str) -> tuple[str, ...]:
     congestion = subject.plan.spec.congestion
     own = ("congestion.ecn.min_kb", "congestion.ecn.max_kb", "congestion.ecn.max_percent")
     chosen = own if congestion.thresholds else ("congestion.ecn.preset",) if congestion.preset else ()
     return (*chosen, "congestion.profile", f"priorities.{subject.class_of(path)}.ecn")
 
 
-def _cabling(subject: Subject, path: str) -> tuple[str, ...]:
+def _cabling_keys(subject: Subject, path: str) -> tuple[str, ...]:
     """Return the keys that decide which ports are cabled, and to which device."""
     port = subject.port_of(path)
     if port is not None and port.peer is None:
@@ -266,21 +266,21 @@ def _cabling(subject: Subject, path: str) -> tuple[str, ...]:
 
 LISTS: dict[str, Callable[[Subject, str], tuple[str, ...]]] = {
     "@cable": lambda subject, path: _link_keys(subject, path, "cable_m", "length_m"),
-    "@cables": _cables,
-    "@cabling": _cabling,
+    "@cables": _cable_keys,
+    "@cabling": _cabling_keys,
     "@classes": lambda _subject, _path: ("priorities",),
-    "@congestion": _congestion,
+    "@congestion": _congestion_keys,
     "@count": lambda _subject, _path: ("spines.count", "cores.count"),
     "@host_model": lambda subject, _path: _group_key(subject, "model"),
-    "@lossless": _lossless,
-    "@marking": _marking,
+    "@lossless": _lossless_keys,
+    "@marking": _marking_keys,
     "@medium": lambda subject, path: _link_keys(subject, path, "medium", "medium"),
     "@model": lambda subject, _: (
-        _group_key(subject, "model") if subject.on == "host" else _own(subject, "model")
+        _group_key(subject, "model") if subject.on == "host" else _own_key(subject, "model")
     ),
     "@nic": lambda subject, _path: (*_group_key(subject, "nic"), *_group_key(subject, "model")),
-    "@nos": lambda subject, _path: _own(subject, "nos"),
+    "@nos": lambda subject, _path: _own_key(subject, "nos"),
     "@os": lambda subject, _path: _group_key(subject, "os"),
-    "@speed": _speed,
+    "@speed": _speed_keys,
 }
 """@list in the table of rules -> the keys of the spec that it stands for."""

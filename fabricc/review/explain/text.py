@@ -33,51 +33,51 @@ class Line(NamedTuple):
     text: str
 
 
-def lines(explanation: Explanation, width: int = 100) -> Iterator[Line]:
+def explanation_lines(explanation: Explanation, width: int = 100) -> Iterator[Line]:
     """Yield the lines of an explanation, wrapped to a width where possible."""
     yield Line("title", f"{explanation.subject}: {explanation.title}")
     labels = max((len(label) for label, _ in explanation.details), default=0)
     for label, value in explanation.details:
-        yield from _field(label, value, max(labels + 4, _MARGIN), width)
+        yield from _field_lines(label, value, max(labels + 4, _MARGIN), width)
     if len(explanation.statements) > _AT_LENGTH:
         yield Line("plain", "")
-        yield from _table(explanation.statements, width)
+        yield from _table_lines(explanation.statements, width)
         yield Line("plain", "")
         hint = "Name one, or a part of it, after the subject for its rule, numbers and sources."
         yield Line("label", f"{_INDENT}{hint}")
         return
     for statement in explanation.statements:
         yield Line("plain", "")
-        yield from _statement(statement, width)
+        yield from _statement_lines(statement, width)
 
 
-def _statement(statement: Statement, width: int) -> Iterator[Line]:
+def _statement_lines(statement: Statement, width: int) -> Iterator[Line]:
     yield Line("name", f"{statement.name} = {statement.value}" if statement.value else statement.name)
     margin = _MARGIN
     if statement.also:
-        yield from _field("also", _listed(statement.also), margin, width)
+        yield from _field_lines("also", _join_paths(statement.also), margin, width)
     if statement.planned is not None:
-        yield from _field("planned", statement.planned, margin, width)
+        yield from _field_lines("planned", statement.planned, margin, width)
     if statement.waist is not None:
-        yield from _field("computed", f"{statement.waist}; held as {statement.value}", margin, width)
+        yield from _field_lines("computed", f"{statement.waist}; held as {statement.value}", margin, width)
     if statement.rule:
-        yield from _field("rule", statement.rule, margin, width)
+        yield from _field_lines("rule", statement.rule, margin, width)
     for formula in statement.formulas:
-        yield from _formula(formula, margin)
-    yield from _steps(statement.steps, width)
+        yield from _formula_lines(formula, margin)
+    yield from _step_lines(statement.steps, width)
     label = "from"
     for origin in statement.origins:
-        yield from _field(label, origin_text(origin), margin, width)
+        yield from _field_lines(label, origin_text(origin), margin, width)
         label = ""
     if statement.docs:
-        yield from _field("see", statement.docs, margin, width)
+        yield from _field_lines("see", statement.docs, margin, width)
 
 
-def _listed(paths: Sequence[str]) -> str:
+def _join_paths(paths: Sequence[str]) -> str:
     return paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1:,} more with this value"
 
 
-def _formula(formula: Formula, margin: int) -> Iterator[Line]:
+def _formula_lines(formula: Formula, margin: int) -> Iterator[Line]:
     start = f"{_INDENT}{formula.name:<{margin - 2}}"
     yield Line("plain", f"{start}= {formula.symbols}")
     if formula.numbers != formula.symbols and formula.numbers != formula.value:
@@ -85,7 +85,7 @@ def _formula(formula: Formula, margin: int) -> Iterator[Line]:
     yield Line("plain", f"{' ' * margin}= {formula.value}")
 
 
-def _steps(rows: Sequence[Row], width: int) -> Iterator[Line]:
+def _step_lines(rows: Sequence[Row], width: int) -> Iterator[Line]:
     if not rows:
         return
     labels = max(len(row.label) for row in rows)
@@ -93,7 +93,7 @@ def _steps(rows: Sequence[Row], width: int) -> Iterator[Line]:
     units = max(len(row.unit) for row in rows)
     for row in rows:
         head = f"{_INDENT}{row.label:<{labels}}  {row.value:>{values},} {row.unit:<{units}}  "
-        yield from _wrapped(head, row.source, width)
+        yield from _wrap_text(head, row.source, width)
 
 
 def origin_text(origin: Origin) -> str:
@@ -101,7 +101,7 @@ def origin_text(origin: Origin) -> str:
     if origin.position is not None:
         return f"{place_text(origin.position)}  {origin.snippet or f'{origin.key} {origin.value}'}"
     if origin.source is Source.DEFAULT:
-        return f"default  {origin.key}: {origin.value} ({SCHEMA}{_first(origin.note)})"
+        return f"default  {origin.key}: {origin.value} ({SCHEMA}{_first_sentence(origin.note)})"
     if origin.source is Source.COMPUTED:
         return f"not said  {origin.key} ({origin.note.rpartition('Default: ')[2].rstrip('.')})"
     if origin.source is Source.LOCK:
@@ -111,7 +111,7 @@ def origin_text(origin: Origin) -> str:
     return f"catalog  {origin.key}{f' {origin.value}' if origin.value else ''} ({origin.note or 'no source given'})"
 
 
-def _first(note: str) -> str:
+def _first_sentence(note: str) -> str:
     """Return `: ` and the first sentence of a key's meaning; "" if that is long."""
     sentence = note.partition(". ")[0].rstrip(".")
     return f": {sentence}" if sentence and len(sentence) <= _NOTE else ""
@@ -122,16 +122,16 @@ def place_text(position: Position) -> str:
     return f"{position.file}:{position.line}:{position.column}"
 
 
-def _table(statements: Sequence[Statement], width: int) -> Iterator[Line]:
+def _table_lines(statements: Sequence[Statement], width: int) -> Iterator[Line]:
     names = max(len(statement.name) for statement in statements)
     values = min(max(len(statement.value) for statement in statements), 40)
     for statement in statements:
         more = f" (and {len(statement.also)} more)" if statement.also else ""
         head = f"{_INDENT}{statement.name:<{names}}  {statement.value:<{values}}  "
-        yield from _wrapped(head, _brief(statement) + more, width)
+        yield from _wrap_text(head, _origin_summary(statement) + more, width)
 
 
-def _brief(statement: Statement) -> str:
+def _origin_summary(statement: Statement) -> str:
     """Return in a few words where a value was decided: the place in the spec before anything else."""
     for origin in statement.origins:
         if origin.position is not None and origin.source is Source.SPEC:
@@ -142,28 +142,31 @@ def _brief(statement: Statement) -> str:
     return ", ".join(told) or "plan"
 
 
-def _field(label: str, value: str, margin: int, width: int) -> Iterator[Line]:
-    yield from _wrapped(f"{_INDENT}{label:<{margin - 2}}", value, width)
+def _field_lines(label: str, value: str, margin: int, width: int) -> Iterator[Line]:
+    yield from _wrap_text(f"{_INDENT}{label:<{margin - 2}}", value, width)
 
 
-def _wrapped(head: str, text: str, width: int) -> Iterator[Line]:
+def _wrap_text(head: str, text: str, width: int) -> Iterator[Line]:
     room = max(width - len(head), 30)
     parts = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
     for at, part in enumerate(parts):
         yield Line("plain", ((head if at == 0 else " " * len(head)) + part).rstrip())
 
 
-def plain(explanation: Explanation) -> dict[str, Any]:
+def as_plain(explanation: Explanation) -> dict[str, Any]:
     """Return the explanation as mappings, lists, texts and numbers, by the names of its fields."""
-    return {field.name: _plain(getattr(explanation, field.name)) for field in dataclasses.fields(explanation)}
+    return {
+        field.name: _plain_value(getattr(explanation, field.name))
+        for field in dataclasses.fields(explanation)
+    }
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {field.name: _plain_value(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, tuple):
-        items = [_plain(item) for item in value]
+        items = [_plain_value(item) for item in value]
         return dict(zip(value._fields, items, strict=True)) if hasattr(value, "_fields") else items
     return value

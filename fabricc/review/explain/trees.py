@@ -77,12 +77,12 @@ def find_line(file: Path, line: int, spec: Path | None = None) -> TreeLine:
     above = tree_above(absolute)
     if above is None:
         why = "there is no such file" if not file.is_file() else "no folder above it has a manifest.json"
-        raise _refused(f"{file} is not in a built tree: {why}", "Name a file below build/<cluster>.")
+        raise _refuse_line(f"{file} is not in a built tree: {why}", "Name a file below build/<cluster>.")
     tree = _from_here(above)
     manifest = read_manifest(tree)
     path = absolute.relative_to(above).as_posix()
     if path not in manifest.files:
-        raise _refused(f"the manifest of {tree} has no file {path}", _near(path, manifest.files))
+        raise _refuse_line(f"the manifest of {tree} has no file {path}", _similar_paths(path, manifest.files))
     kind, _, rest = path.partition("/")
     name, _, inner = rest.partition("/")
     if kind not in ("switches", "hosts") or not inner:
@@ -93,9 +93,9 @@ def find_line(file: Path, line: int, spec: Path | None = None) -> TreeLine:
         with Folder(tree) as folder:
             count = len(folder.read(path).decode(errors="replace").splitlines())
     except OSError:
-        raise _refused(f"{file} is in the manifest and not in the tree", "Build again.") from None
+        raise _refuse_line(f"{file} is in the manifest and not in the tree", "Build again.") from None
     if not 1 <= line <= count:
-        raise _refused(f"{file} has {count:,} lines, and so no line {line:,}", "Lines count from 1.")
+        raise _refuse_line(f"{file} has {count:,} lines, and so no line {line:,}", "Lines count from 1.")
     return TreeLine(tree, manifest, spec or spec_of(tree, manifest), f"{kind}/{name}", Place(inner, line))
 
 
@@ -123,12 +123,12 @@ def spec_of(tree: Path, manifest: Manifest) -> Path:
     return _from_here(spec)
 
 
-def stale(line: TreeLine, compiled: Compiled) -> list[Diagnostic]:
+def report_stale(line: TreeLine, compiled: Compiled) -> list[Diagnostic]:
     """Report FAB6014 if the tree is of another state of the spec, FAB6010 if the file was changed after the build."""
     found = []
     now = manifest_inputs(compiled)
     then = line.manifest.inputs
-    if now.items() - _templates(now).items() != then.items() - _templates(then).items():
+    if now.items() - _template_inputs(now).items() != then.items() - _template_inputs(then).items():
         message = f"{line.tree} was built from another state of {line.spec}, its lock or its catalog"
         help_ = "What follows is explained by the spec as it is now; build again."
         found.append(Diagnostic("FAB6014", Severity.WARNING, message, None, help_))
@@ -150,7 +150,7 @@ def texts_of(line: TreeLine, subject: Subject) -> Texts:
         return Texts(part, host_files.render(subject.device), host_files.read)
     fresh: Mapping[str, str] = {}
     overlaid: Collection[tuple[str, int]] = ()
-    if _templates(line.manifest.inputs) == _own_templates():
+    if _template_inputs(line.manifest.inputs) == _own_templates():
         with suppress(EmitError):  # a template or an overlay that no longer fits: then it is unknown
             fresh = render_switch(subject.device)
     if subject.device.overlays:
@@ -163,15 +163,15 @@ def _own_templates() -> dict[str, str]:
     return {TEMPLATES + name: digest for name, digest in override_digests().items()}
 
 
-def _templates(inputs: Mapping[str, str]) -> dict[str, str]:
+def _template_inputs(inputs: Mapping[str, str]) -> dict[str, str]:
     return {name: digest for name, digest in inputs.items() if name.startswith(TEMPLATES)}
 
 
-def _refused(message: str, help: str) -> SubjectError:
+def _refuse_line(message: str, help: str) -> SubjectError:
     return SubjectError("FAB9271", message, help)
 
 
-def _near(path: str, files: Mapping[str, str]) -> str:
+def _similar_paths(path: str, files: Mapping[str, str]) -> str:
     folder = path.rpartition("/")[0]
     same = [name for name in files if name.startswith(f"{folder}/")]
     near = get_close_matches(path, same or list(files)[:5000], _NEAR, 0.5)

@@ -12,7 +12,7 @@ from fabricc.fabric.management_addresses import address_owners, management_place
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.room import stride_rooms
 from fabricc.review.report.values import Section, Table
-from fabricc.review.report.wording import NONE, percent
+from fabricc.review.report.wording import NONE, format_percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ _BEYOND: dict[TierName | Beyond | None, str] = {
 _LARGE_BITS = 40  # above this number of host bits a power of two is clearer than a count
 
 
-def addressing(fabric: Fabric, where: str) -> Section:
+def addressing_section(fabric: Fabric, where: str) -> Section:
     """Return the section on addresses; `where` names the file with every single address."""
     plan = fabric.addresses
     numbered = "numbered" if plan.numbered else "unnumbered (RFC 8950)"
@@ -103,7 +103,7 @@ def _pool_rows(fabric: Fabric) -> Iterator[Row]:
 def _pool_row(name: str, holds: str, pool: Pool, used: int) -> Row:
     size = 1 << pool.bits
     shown = (f"{size:,}", f"{size - used:,}") if pool.bits <= _LARGE_BITS else (f"2^{pool.bits}", "the rest")
-    return name, str(pool), holds, shown[0], f"{used:,}", shown[1], percent(used / size)
+    return name, str(pool), holds, shown[0], f"{used:,}", shown[1], format_percent(used / size)
 
 
 def growth_rows(fabric: Fabric) -> Iterator[Row]:

@@ -71,26 +71,26 @@ class Capacity:
         counted = dict(cell.tors)
         for kind, difference in tors.items():
             counted[kind] = counted.get(kind, 0) + difference
-        return self._with(pod, plane, Cell(counted, cell.spine_up_gbps + spine_up))
+        return self._with_cell(pod, plane, Cell(counted, cell.spine_up_gbps + spine_up))
 
-    def narrowed(self, pod: int, plane: int, tor_share: Fraction, spine_up_gbps: int) -> Capacity:
+    def narrow_cell(self, pod: int, plane: int, tor_share: Fraction, spine_up_gbps: int) -> Capacity:
         """Reduce the uplink bandwidth of every ToR of a cell by `tor_share`, that of its spines by `spine_up_gbps`."""
         cell = self.cells[pod, plane]
         tors: dict[tuple[int, int], int] = {}
         for (down, up), count in cell.tors.items():
             kind = (down, int(up * (1 - tor_share)))
             tors[kind] = tors.get(kind, 0) + count
-        return self._with(pod, plane, Cell(tors, max(0, cell.spine_up_gbps - spine_up_gbps)))
+        return self._with_cell(pod, plane, Cell(tors, max(0, cell.spine_up_gbps - spine_up_gbps)))
 
     def without_planes(self, planes: Container[int]) -> Capacity:
         """Everything of some planes lost."""
         return replace(self, cells={at: cell for at, cell in self.cells.items() if at[1] not in planes})
 
-    def _with(self, pod: int, plane: int, cell: Cell) -> Capacity:
+    def _with_cell(self, pod: int, plane: int, cell: Cell) -> Capacity:
         return replace(self, cells={**self.cells, (pod, plane): cell})
 
 
-def capacity(fabric: Fabric) -> Capacity:
+def fabric_capacity(fabric: Fabric) -> Capacity:
     """Return the capacity of a planned fabric with every link up."""
     shape = fabric.shape
     tors: dict[tuple[int, int], dict[tuple[int, int], int]] = {}
@@ -103,7 +103,7 @@ def capacity(fabric: Fabric) -> Capacity:
     return Capacity(cells, fabric.counts()["units"], len({pod for pod, _ in cells}))
 
 
-def evenly(links: Sequence[int]) -> int:
+def evenly_hashed(links: Sequence[int]) -> int:
     """Return the traffic, in links, that passes if it is hashed evenly over next hops with a link.
 
     ECMP gives every next hop that announces a route the same share, however many links are left behind it; so the

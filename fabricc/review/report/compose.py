@@ -12,14 +12,14 @@ from fabricc.compiler.inputs import manifest_inputs
 from fabricc.front.planning.quality import list_worksheets
 from fabricc.front.planning.room import list_rooms, report_full
 from fabricc.review.report import infiniband, origins, quality, topology
-from fabricc.review.report.addressing import addressing
-from fabricc.review.report.capacity import capacity
+from fabricc.review.report.addressing import addressing_section
+from fabricc.review.report.capacity import fabric_capacity
 from fabricc.review.report.failure import kept_text
-from fabricc.review.report.failures import failures, hardest_single
-from fabricc.review.report.kinds import cables, kinds
-from fabricc.review.report.materials import materials
+from fabricc.review.report.failures import hardest_single, single_failures
+from fabricc.review.report.kinds import count_cables, switch_kinds
+from fabricc.review.report.materials import materials_section
 from fabricc.review.report.values import Figure, Page, Section, Table
-from fabricc.review.report.wording import percent, rate, ratio
+from fabricc.review.report.wording import format_percent, format_rate, format_ratio
 from fabricc.version import __version__
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 
 
-def compose(compiled: Compiled) -> Page:
+def compose_page(compiled: Compiled) -> Page:
     """Return the page of a planned spec.
 
     Raises:
@@ -58,28 +58,28 @@ def compose(compiled: Compiled) -> Page:
     spec, ib = compiled.spec, compiled.infiniband
     fabric = ib.wiring if ib else compiled.fabric
     folder = spec.file.rpartition("/")[0]
-    found = kinds(fabric)
+    found = switch_kinds(fabric)
     pinned = compiled.lock_before is not None
     told = (*compiled.diagnostics, *report_full(spec, fabric, list_rooms(fabric), pinned=pinned))
-    lost = failures(fabric, hashed=ib is None)
+    lost = single_failures(fabric, hashed=ib is None)
     sheets = () if ib else list_worksheets(spec, fabric)
     tree = f"build/{fabric.cluster}/plan/{fabric.network}".rstrip("/")
     sections = [
-        topology.topology(spec, fabric, found),
+        topology.topology_section(spec, fabric, found),
         topology.failure_section(fabric, lost, hashed=ib is None),
-        origins.findings(spec, told, folder),
-        materials(fabric, found, cables(found), f"{tree}/cabling.csv"),
+        origins.findings_section(spec, told, folder),
+        materials_section(fabric, found, count_cables(found), f"{tree}/cabling.csv"),
     ]
     if ib:
-        sections += [infiniband.subnets(ib, f"{tree}/lids.csv"), infiniband.levels(ib)]
+        sections += [infiniband.subnets_section(ib, f"{tree}/lids.csv"), infiniband.levels_section(ib)]
     else:
         switch = fabric.switch(next(iter(fabric.switch_ids())))
         sections += [
-            addressing(fabric, f"{tree}/addresses.csv"),
-            quality.classes(fabric, switch),
-            quality.buffers(fabric, found, sheets, f"{tree}/worksheet.csv"),
+            addressing_section(fabric, f"{tree}/addresses.csv"),
+            quality.classes_section(fabric, switch),
+            quality.buffers_section(fabric, found, sheets, f"{tree}/worksheet.csv"),
         ]
-    sections += [origins.assumptions(spec, folder), _rest(spec, fabric, ethernet=ib is None)]
+    sections += [origins.assumptions_section(spec, folder), _rest_section(spec, fabric, ethernet=ib is None)]
     counts = fabric.counts()
     hosts = sorted({fabric.host_models[unit.group].title for unit in fabric.units.values()})
     summary = f"{counts['gpus']:,} GPUs in {plural(counts['hosts'], 'host')} ({', '.join(hosts)}) on "
@@ -87,23 +87,23 @@ def compose(compiled: Compiled) -> Page:
     summary += "InfiniBand" if ib else "lossless Ethernet (RoCEv2)" if lossless else "Ethernet"
     return Page(
         title=f"{fabric.cluster} {fabric.network}" if fabric.network else fabric.cluster,
-        summary=f"{summary}: {_switches(fabric)}.",
-        status=_status(compiled),
-        verdict=tuple(_verdict(compiled, lost, sheets)),
-        figures=tuple(_figures(fabric, found, lost)),
-        identity=tuple(_identity(compiled, spec, fabric)),
+        summary=f"{summary}: {_describe_switches(fabric)}.",
+        status=_page_status(compiled),
+        verdict=tuple(_verdict_lines(compiled, lost, sheets)),
+        figures=tuple(_page_figures(fabric, found, lost)),
+        identity=tuple(_identity_rows(compiled, spec, fabric)),
         sections=sections,
     )
 
 
-def _switches(fabric: Fabric) -> str:
+def _describe_switches(fabric: Fabric) -> str:
     counts = fabric.counts()
     named = [plural(counts[f"{tier.value}s"], topology.tier_title(tier)) for tier in fabric.tiers]
     return " and ".join([", ".join(named[:-1]), named[-1]])
 
 
-def _figures(fabric: Fabric, found: tuple[Kind, ...], lost: tuple[Failure, ...]) -> Iterator[Figure]:
-    counts, whole = fabric.counts(), capacity(fabric)
+def _page_figures(fabric: Fabric, found: tuple[Kind, ...], lost: tuple[Failure, ...]) -> Iterator[Figure]:
+    counts, whole = fabric.counts(), fabric_capacity(fabric)
     with_gpus = {fabric.host_models[unit.group].gpus for unit in fabric.units.values()} - {0}
     per_host, without = sorted(with_gpus or {0}), counts.get("hosts_without_gpus", 0)
     others = f", {without:,} without" if without else ""
@@ -111,37 +111,39 @@ def _figures(fabric: Fabric, found: tuple[Kind, ...], lost: tuple[Failure, ...])
     said = f"{plural(counts['hosts'] - without, 'host')} of {each}{others}, {plural(counts['units'], 'unit')}"
     yield Figure(f"{counts['gpus']:,}", "GPUs", said)
     switches = sum(counts[f"{tier.value}s"] for tier in fabric.tiers)
-    yield Figure(f"{switches:,}", "switches", _switches(fabric))
+    yield Figure(f"{switches:,}", "switches", _describe_switches(fabric))
     links = {"host_cables": "to hosts", "spine_cables": "to spines", "core_cables": "to cores"}
     said = ", ".join(f"{counts[name]:,} {where}" for name, where in links.items() if counts[name])
     yield Figure(f"{sum(counts[name] for name in links):,}", "links", said)
-    ratios = topology.oversubscriptions(found)
+    ratios = topology.tier_ratios(found)
     if ratios:
-        said = ", ".join(f"{topology.tier_title(tier)} {ratio(value)}" for tier, value in ratios.items())
-        yield Figure(ratio(max(ratios.values())), "oversubscription", said)
+        said = ", ".join(
+            f"{topology.tier_title(tier)} {format_ratio(value)}" for tier, value in ratios.items()
+        )
+        yield Figure(format_ratio(max(ratios.values())), "oversubscription", said)
     half = Fraction(whole.hosts_gbps, 2)
-    share = percent(whole.bisection_gbps / half) if half else "0 %"
+    share = format_percent(whole.bisection_gbps / half) if half else "0 %"
     said = f"{share} of what half of the NIC ports send"
-    yield Figure(rate(whole.bisection_gbps), "bisection bandwidth", said)
+    yield Figure(format_rate(whole.bisection_gbps), "bisection bandwidth", said)
     if hardest := hardest_single(lost):
         hit = hardest.gpus_cut or hardest.reduced
         label = f"GPUs {'cut off' if hardest.gpus_cut else 'slowed'} at worst"
-        yield Figure(f"{hit:,}", label, f"one {_part(hardest)} lost; {_effect(hardest)}")
+        yield Figure(f"{hit:,}", label, f"one {_describe_part(hardest)} lost; {_describe_effect(hardest)}")
 
 
-def _effect(each: Failure) -> str:
+def _describe_effect(each: Failure) -> str:
     if not each.gpus_cut:
         return f"they keep {kept_text(each)}"
     cut = plural(each.hosts_cut, "host")
     return f"{cut} without any port" if each.hosts_cut else "no host loses all its ports"
 
 
-def _status(compiled: Compiled) -> str:
+def _page_status(compiled: Compiled) -> str:
     gravest = worst_severity(compiled.diagnostics)
     return {Severity.ERROR: "error", Severity.WARNING: "warning"}.get(gravest or Severity.NOTE, "good")
 
 
-def _verdict(compiled: Compiled, lost: tuple[Failure, ...], sheets: Sequence[Sheet]) -> Iterator[str]:
+def _verdict_lines(compiled: Compiled, lost: tuple[Failure, ...], sheets: Sequence[Sheet]) -> Iterator[str]:
     """Yield facts that a reader must know before signing."""
     number = sum(1 for each in compiled.diagnostics if each.severity is Severity.WARNING)
     accepted = sum(1 for each in compiled.diagnostics if each.severity is Severity.NOTE)
@@ -155,7 +157,7 @@ def _verdict(compiled: Compiled, lost: tuple[Failure, ...], sheets: Sequence[She
         yield f"{plural(accepted, 'note')}, accepted findings with their reasons among them."
     if hardest := hardest_single(lost):
         hit = f"{plural(hardest.gpus_cut, 'GPU') if hardest.gpus_cut else 'no GPU'} off the fabric"
-        yield f"The loss of any single cable, NIC or switch takes {hit} at most (one {_part(hardest)})."
+        yield f"The loss of any single cable, NIC or switch takes {hit} at most (one {_describe_part(hardest)})."
     assumed = {
         (row.label, row.source) for sheet in sheets for row in sheet.rows if row.source.startswith("assumed")
     }
@@ -168,12 +170,12 @@ def _verdict(compiled: Compiled, lost: tuple[Failure, ...], sheets: Sequence[She
         yield "The lock is not what this spec needs: `fabricc build` or `fabricc lock` brings it up to date."
 
 
-def _part(each: Failure) -> str:
+def _describe_part(each: Failure) -> str:
     first = each.part.partition(":")[0]
     return first[0].lower() + first[1:] if not first.startswith(("ToR", "NIC")) else first
 
 
-def _identity(compiled: Compiled, spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
+def _identity_rows(compiled: Compiled, spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
     for tier, plan in fabric.tiers.items():
         runs = f", {plan.nos} {plan.release}".rstrip() if compiled.infiniband is None else ""
         yield f"{topology.tier_title(tier)}s", f"{plan.model.title}{runs}"
@@ -187,7 +189,7 @@ def _identity(compiled: Compiled, spec: ClusterSpec, fabric: Fabric) -> Iterator
     yield "fabricc", __version__
 
 
-def _rest(spec: ClusterSpec, fabric: Fabric, *, ethernet: bool) -> Section:
+def _rest_section(spec: ClusterSpec, fabric: Fabric, *, ethernet: bool) -> Section:
     """Return the section with the places of everything else, and a glossary."""
     name, folder = shlex.quote(origins.spec_name(spec)), f"build/{fabric.cluster}"
     tables, words = "cabling, addresses, sessions, QoS", _WORDS

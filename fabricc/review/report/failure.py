@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.review.report.wording import NONE, percent
+from fabricc.review.report.wording import NONE, format_percent
 
 if TYPE_CHECKING:
     from fabricc.review.report.capacity import Capacity
@@ -89,5 +89,5 @@ def kept_text(each: Failure) -> str:
     """What the GPUs that lose some of their bandwidth keep, for people."""
     if not each.reduced:
         return NONE
-    text = f"{percent(each.kept)} {each.where}"
-    return text if each.evenly is None else f"{text}; {percent(each.evenly)} if hashed evenly"
+    text = f"{format_percent(each.kept)} {each.where}"
+    return text if each.evenly is None else f"{text}; {format_percent(each.evenly)} if hashed evenly"

@@ -11,7 +11,7 @@ from fabricc.base.values import replace
 from fabricc.fabric import links
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import SwitchId, TierName
-from fabricc.review.report.capacity import capacity
+from fabricc.review.report.capacity import fabric_capacity
 from fabricc.review.report.failure import (
     AS_BEFORE,
     AT_NIC,
@@ -26,13 +26,13 @@ from fabricc.review.report.kinds import down_gbps
 from fabricc.review.report.losses import (
     Hit,
     at_nics,
+    example_place,
     first_name,
-    place,
     shared_host_ports,
     tor_ports,
     tor_share,
     uplink_cages,
-    usable,
+    usable_links,
 )
 
 if TYPE_CHECKING:
@@ -44,20 +44,20 @@ if TYPE_CHECKING:
     from fabricc.review.report.losses import NicPort, Place
 
 
-def failures(fabric: Fabric, *, hashed: bool) -> tuple[Failure, ...]:
+def single_failures(fabric: Fabric, *, hashed: bool) -> tuple[Failure, ...]:
     """Return the failure of each single part, with everything else up.
 
     Links that overrides shut count as working; `hashed`: switches hash over next hops, as ECMP does.
     """
-    whole = capacity(fabric)
+    whole = fabric_capacity(fabric)
     present = sorted({unit.group for unit in fabric.places() if unit.hosts})
-    places = [place(fabric, group) for group in present]
+    places = [example_place(fabric, group) for group in present]
     found: list[Failure] = []
     for at in places:
         of = f" ({fabric.host_models[at.group].title})" if len(places) > 1 else ""
-        found += [replace(each, part=each.part + of) for each in below(fabric, whole, at)]
+        found += [replace(each, part=each.part + of) for each in failures_below(fabric, whole, at)]
     if places and fabric.shape.spines:
-        found += above(fabric, whole, places)
+        found += failures_above(fabric, whole, places)
     return tuple(each if hashed else replace(each, evenly=None) for each in found)
 
 
@@ -67,19 +67,19 @@ def hardest_single(lost: tuple[Failure, ...]) -> Failure | None:
     return max(single, key=lambda each: (each.gpus_cut, each.reduced * (1 - each.kept)), default=None)
 
 
-def below(fabric: Fabric, whole: Capacity, at: Place) -> Iterator[Failure]:
+def failures_below(fabric: Fabric, whole: Capacity, at: Place) -> Iterator[Failure]:
     """Yield failures at the hosts of a group and at their ToRs, at one example place."""
     unit, attached = fabric.units[at.unit], fabric.attachments[at.group]
     alike = [each for each in fabric.units.values() if each.group == at.group]
     tors = fabric.tor_counts()[at.group]
     tor = first_name(fabric, at.unit)
-    yield from _cables(fabric, whole, at, sum(len(each.hosts) for each in alike), tors)
+    yield from _cable_failures(fabric, whole, at, sum(len(each.hosts) for each in alike), tors)
     links = len(at.slots) * attached.rails_per_tor + fabric.uplinks(at.group)
     hit = at_nics(fabric, at.group, tor_ports(fabric, at.group, at.slots))
     after = whole.changed(at.pod, 0, {(at.down_gbps, at.up_gbps): -1})
     yield at_access(Part("ToR", tor, tors), links, hit, one_half(whole, after))
     if fabric.shape.spines:
-        yield from _uplinks(fabric, whole, at, Part("", tor, tors))
+        yield from _uplink_failures(fabric, whole, at, Part("", tor, tors))
     after, of_unit = whole, list(fabric.tor_ids(at.unit))
     for each in of_unit:
         after = after.changed(at.pod, each.plane, {(down_gbps(fabric, each), at.up_gbps): -1})
@@ -89,7 +89,7 @@ def below(fabric: Fabric, whole: Capacity, at: Place) -> Iterator[Failure]:
     yield replace(at_access(part, len(of_unit) * links, dark, both_halves(whole, after)), device=False)
 
 
-def _cables(fabric: Fabric, whole: Capacity, at: Place, hosts: int, tors: int) -> Iterator[Failure]:
+def _cable_failures(fabric: Fabric, whole: Capacity, at: Place, hosts: int, tors: int) -> Iterator[Failure]:
     """Yield a host's link, a ToR cage that serves several links, and a NIC with several ports."""
     attached, first = fabric.attachments[at.group], at.slots[0]
     host, tor = fabric.units[at.unit].hosts[first], first_name(fabric, at.unit)
@@ -116,7 +116,7 @@ def _cables(fabric: Fabric, whole: Capacity, at: Place, hosts: int, tors: int) -
         yield at_access(part, len(lost), at_nics(fabric, at.group, lost), one_half(whole, after))
 
 
-def _uplinks(fabric: Fabric, whole: Capacity, at: Place, tors: Part) -> Iterator[Failure]:
+def _uplink_failures(fabric: Fabric, whole: Capacity, at: Place, tors: Part) -> Iterator[Failure]:
     """Yield a single uplink of a ToR, and all uplinks in one cage; `tors` are those of the host group."""
     shape, uplinks = fabric.shape, fabric.uplinks(at.group)
     share = tor_share(fabric, at.group)
@@ -129,7 +129,7 @@ def _uplinks(fabric: Fabric, whole: Capacity, at: Place, tors: Part) -> Iterator
         cases.append((Part(name, tors.example, tors.number * len(cages)), cage))
     for part, lost in cases:
         links = uplinks - lost.total()
-        hashed = usable(shape.spines, fabric.tor_links[at.group], lost)
+        hashed = usable_links(shape.spines, fabric.tor_links[at.group], lost)
         kept = [1 - share * (1 - at.beyond(number * shape.uplink_gbps)) for number in (links, hashed)]
         narrower = (at.down_gbps, links * shape.uplink_gbps)
         after = whole.changed(at.pod, 0, {(at.down_gbps, at.up_gbps): -1, narrower: 1})
@@ -138,7 +138,7 @@ def _uplinks(fabric: Fabric, whole: Capacity, at: Place, tors: Part) -> Iterator
         yield above_nics(part, lost.total(), at.served, (kept[0], kept[1]), BEYOND, width, rest)
 
 
-def above(fabric: Fabric, whole: Capacity, places: Sequence[Place]) -> Iterator[Failure]:
+def failures_above(fabric: Fabric, whole: Capacity, places: Sequence[Place]) -> Iterator[Failure]:
     """Yield failures above the ToRs in the pod with the busiest ToR; `places` has one of each host group."""
     shape, counts = fabric.shape, fabric.counts()
     at = max(places, key=lambda each: each.down_gbps)
@@ -149,7 +149,7 @@ def above(fabric: Fabric, whole: Capacity, places: Sequence[Place]) -> Iterator[
     share = Fraction(1, shape.spines)
     beyond = min(each.beyond(int(each.up_gbps * (1 - share))) for each in here)
     kept = 1 - Fraction(1, shape.port_planes) * (1 - beyond)
-    after = whole.narrowed(at.pod, 0, share, shape.spine_uplinks * shape.core_link_gbps)
+    after = whole.narrow_cell(at.pod, 0, share, shape.spine_uplinks * shape.core_link_gbps)
     width = f"{_of_each(fabric, groups, shape.spines - 1)} at every ToR{_of_its(fabric)}"
     lost = sum(tors * fabric.tor_links[group] for group, tors in groups.items())
     lost += shape.spine_uplinks
@@ -158,7 +158,7 @@ def above(fabric: Fabric, whole: Capacity, places: Sequence[Place]) -> Iterator[
     rest = one_half(whole, after) if shape.pods > 1 else both_halves(whole, after)
     yield above_nics(part, lost, gpus, (kept, kept), BEYOND, width, rest)
     if shape.cores:
-        yield from _cores(fabric, whole, at, gpus)
+        yield from _core_failures(fabric, whole, at, gpus)
     apart = shape.fabrics
     if apart > 1:
         lost = (counts["host_cables"] + counts["spine_cables"] + counts["core_cables"]) // apart
@@ -209,7 +209,7 @@ def _spine_cage(
         of_group, every = tors[at.group], fabric.uplinks(at.group)
         each = max(of_group.values())
         share, uplinks = tor_share(fabric, at.group), every - each
-        hashed = usable(shape.spines, fabric.tor_links[at.group], Counter({0: each}))
+        hashed = usable_links(shape.spines, fabric.tor_links[at.group], Counter({0: each}))
         left = [1 - share * (1 - at.beyond(number * shape.uplink_gbps)) for number in (uplinks, hashed)]
         kept = [min(pair) for pair in zip(kept, left, strict=True)]
         whole_tor = (at.down_gbps, at.up_gbps)
@@ -238,14 +238,14 @@ def _by_group(fabric: Fabric, spine: SwitchId, tors: Counter[str]) -> dict[int, 
     return found
 
 
-def _cores(fabric: Fabric, whole: Capacity, at: Place, gpus: int) -> Iterator[Failure]:
+def _core_failures(fabric: Fabric, whole: Capacity, at: Place, gpus: int) -> Iterator[Failure]:
     """Yield a link between spine and core, and a core."""
     shape, counts, gbps = fabric.shape, fabric.counts(), fabric.shape.core_link_gbps
     cell = whole.cells[at.pod, 0]
     total, into_pod = shape.spines * shape.spine_uplinks, shape.spines_per_core_group * shape.links_per_core
     before = min(cell.leaving_gbps, cell.spine_up_gbps)
 
-    def kept(number: int) -> Fraction:
+    def kept_share(number: int) -> Fraction:
         passed = min(cell.leaving_gbps, number * gbps)
         return 1 - Fraction(1, shape.port_planes) * (1 - (Fraction(passed, before) if before else 1))
 
@@ -254,22 +254,22 @@ def _cores(fabric: Fabric, whole: Capacity, at: Place, gpus: int) -> Iterator[Fa
     core = fabric.name(SwitchId(TierName.CORE, 0, 0, -1, 0, -1))
     one = Counter({0: 1})
     groups = shape.spines // shape.spines_per_core_group
-    out = usable(shape.spines, shape.spine_uplinks, one)
-    back = usable(shape.cores_per_group, into_pod, one) * groups
+    out = usable_links(shape.spines, shape.spine_uplinks, one)
+    back = usable_links(shape.cores_per_group, into_pod, one) * groups
     name = "Link of a spine to a core: cable, or transceiver at either end"
     part = Part(name, f"{spine} to {core}", counts["core_cables"])
     width = f"{shape.spine_uplinks - 1} of {shape.spine_uplinks} at that spine"
-    rest = one_half(whole, whole.narrowed(at.pod, 0, Fraction(0), gbps))
-    yield above_nics(part, 1, gpus, (kept(total - 1), kept(min(out, back))), where, width, rest)
+    rest = one_half(whole, whole.narrow_cell(at.pod, 0, Fraction(0), gbps))
+    yield above_nics(part, 1, gpus, (kept_share(total - 1), kept_share(min(out, back))), where, width, rest)
     after = whole
     for pod, plane in whole.cells:
         if plane % shape.port_planes == 0:
-            after = after.narrowed(pod, plane, Fraction(0), into_pod * gbps)
+            after = after.narrow_cell(pod, plane, Fraction(0), into_pod * gbps)
     group = Counter(dict.fromkeys(range(shape.spines_per_core_group), shape.links_per_core))
-    hashed = usable(shape.spines, shape.spine_uplinks, group)
+    hashed = usable_links(shape.spines, shape.spine_uplinks, group)
     width = f"{shape.spine_uplinks - shape.links_per_core} of {shape.spine_uplinks} at its spines"
     part = Part("Core", core, counts["cores"])
-    lost, ends = shape.pods * shape.rail_planes * into_pod, (kept(total - into_pod), kept(hashed))
+    lost, ends = shape.pods * shape.rail_planes * into_pod, (kept_share(total - into_pod), kept_share(hashed))
     yield above_nics(part, lost, counts["gpus"], ends, where, width, both_halves(whole, after))
 
 

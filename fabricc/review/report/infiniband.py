@@ -9,7 +9,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.catalog.rates import generation_at
 from fabricc.fabric.infiniband.identity import MOST_LIDS
 from fabricc.review.report.values import Section, Table
-from fabricc.review.report.wording import times
+from fabricc.review.report.wording import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fabricc.review.report.values import Row
 
 
-def subnets(ib: InfinibandFabric, where: str) -> Section:
+def subnets_section(ib: InfinibandFabric, where: str) -> Section:
     """Return the section on subnets: LIDs, rates and routing; `where` names the file with every LID and GUID."""
     wiring = ib.wiring
     top = ib.lids.top(wiring.shape, max(wiring.units) + 1)
@@ -30,7 +30,7 @@ def subnets(ib: InfinibandFabric, where: str) -> Section:
     note = f"Every LID and GUID: {where}."
     parts = [
         Table("lids", "LIDs of each subnet", ("of", "from"), tuple(lids), note=note),
-        Table("rates", "Rates", rates, tuple(_rates(ib))),
+        Table("rates", "Rates", rates, tuple(_rate_rows(ib))),
         Table("routing", "Routing", ("engines", "why"), (engines,)),
     ]
     if ib.ipoib:
@@ -42,31 +42,33 @@ def subnets(ib: InfinibandFabric, where: str) -> Section:
     return Section("subnets", "Subnets", lead, tuple(parts))
 
 
-def levels(ib: InfinibandFabric) -> Section:
+def levels_section(ib: InfinibandFabric) -> Section:
     """Return the section on service levels and partitions."""
     rows = tuple(
         (str(name), sl, lane, "strict" if strict else "by weight", weight)
         for name, sl, lane, strict, weight in class_rows(ib)
     )
-    parts = [Table("classes", "Service levels", ("class", "SL", "VL", "served", "weight, %"), _cells(rows))]
+    parts = [
+        Table("classes", "Service levels", ("class", "SL", "VL", "served", "weight, %"), _make_rows(rows))
+    ]
     if ib.partitions:
         tenants = tuple((name, key, hosts, level) for name, key, hosts, level, _ in partition_rows(ib))
         head = ("tenant", "P_Key", "hosts", "SL")
-        parts.append(Table("partitions", "Partitions", head, _cells(tenants), codes=(1,)))
+        parts.append(Table("partitions", "Partitions", head, _make_rows(tenants), codes=(1,)))
     lead = "Link credits keep every class lossless; no buffer needs thresholds."
     return Section("classes", "Service levels", lead, tuple(parts))
 
 
-def _cells(rows: tuple[tuple[object, ...], ...]) -> tuple[Row, ...]:
+def _make_rows(rows: tuple[tuple[object, ...], ...]) -> tuple[Row, ...]:
     return tuple(tuple(cell if isinstance(cell, int | float) else str(cell) for cell in row) for row in rows)
 
 
-def _rates(ib: InfinibandFabric) -> Iterator[Row]:
+def _rate_rows(ib: InfinibandFabric) -> Iterator[Row]:
     used = sorted(
         {(slot.speed_gbps, slot.lanes) for layout in ib.wiring.tor_layouts for slot in layout.slots}
     )
     for speed, lanes in used:
         if generation := generation_at(speed, lanes):
-            signal = times(lanes, f"{float(generation.lane_signal_gbps):g} {generation.modulation}")
+            signal = format_count(lanes, f"{float(generation.lane_signal_gbps):g} {generation.modulation}")
             coding = ", ".join(generation.encodings)
             yield speed, generation.name, signal, coding, float(round(generation.data_gbps(lanes), 2))

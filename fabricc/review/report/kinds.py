@@ -50,7 +50,7 @@ class Kind:
         return sum(slots[link.slot].speed_gbps for link in self.links if link.direction in ways)
 
 
-def kinds(fabric: Fabric) -> tuple[Kind, ...]:
+def switch_kinds(fabric: Fabric) -> tuple[Kind, ...]:
     """Return every kind of switch, ToRs first; the numbers of all kinds add up to all switches.
 
     The kind of a ToR depends on its host groups and the slots with hosts, that of a spine on its links to the units of
@@ -86,7 +86,7 @@ def kinds(fabric: Fabric) -> tuple[Kind, ...]:
     )
 
 
-def cables(found: tuple[Kind, ...]) -> Counter[Cable]:
+def count_cables(found: tuple[Kind, ...]) -> Counter[Cable]:
     """Count the cables of each kind; each is counted at its lower end, a host's at the ToR."""
     counted: Counter[Cable] = Counter()
     for kind in found:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
 from fabricc.fabric import links
-from fabricc.review.report.capacity import evenly
+from fabricc.review.report.capacity import evenly_hashed
 from fabricc.review.report.kinds import down_gbps, fullest_unit
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Place:
         return Fraction(min(self.down_gbps, up_gbps), before) if before else Fraction(1)
 
 
-def place(fabric: Fabric, group: int) -> Place:
+def example_place(fabric: Fabric, group: int) -> Place:
     """Return the example place of a host group."""
     shape, unit = fabric.shape, fullest_unit(fabric, group)
     tor = links.tor_id(fabric, unit, 0, 0)
@@ -126,9 +126,9 @@ def uplink_cages(fabric: Fabric, at: Place) -> list[Counter[int]]:
     return list(found.values())
 
 
-def usable(count: int, parallel: int, lost: Counter[int]) -> int:
+def usable_links(count: int, parallel: int, lost: Counter[int]) -> int:
     """Return the links that even hashing can use: `count` switches with `parallel` links each, minus the lost."""
-    return evenly([parallel - lost[above] for above in range(count)])
+    return evenly_hashed([parallel - lost[above] for above in range(count)])
 
 
 def first_name(fabric: Fabric, unit: int) -> str:

@@ -13,7 +13,7 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
 from fabricc.review.report.kinds import host_port_gbps
 from fabricc.review.report.values import Prose, Section, Table
-from fabricc.review.report.wording import times
+from fabricc.review.report.wording import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ class Cages(NamedTuple):
     medium: str
 
 
-def cages(found: tuple[Kind, ...]) -> dict[Cages, tuple[int, int]]:
+def occupied_cages(found: tuple[Kind, ...]) -> dict[Cages, tuple[int, int]]:
     """Return the occupied cages of switches, each counted once, and the number of used ports."""
     counted: dict[Cages, tuple[int, int]] = {}
     for kind in found:
@@ -60,7 +60,9 @@ def cages(found: tuple[Kind, ...]) -> dict[Cages, tuple[int, int]]:
     return counted
 
 
-def materials(fabric: Fabric, kinds: tuple[Kind, ...], cables: Mapping[Cable, int], where: str) -> Section:
+def materials_section(
+    fabric: Fabric, kinds: tuple[Kind, ...], cables: Mapping[Cable, int], where: str
+) -> Section:
     """Return the bill of materials; `where` names the file with every single cable."""
     counts = fabric.counts()
     total = sum(cables.values())
@@ -104,10 +106,10 @@ def _cable_table(cables: Mapping[Cable, int], where: str) -> Table:
 def _cage_rows(fabric: Fabric, kinds: tuple[Kind, ...]) -> Iterator[Row]:
     yield from _nic_rows(fabric, kinds)
     order = list(TierName)
-    found = cages(kinds).items()
+    found = occupied_cages(kinds).items()
     for use, counted in sorted(found, key=lambda each: (order.index(each[0].tier), each[0][1:])):
         name = f"{_TIERS[use.tier]}, {_WAYS[use.way]}"
-        yield name, _use(use.children, use.speed_gbps), use.medium, *counted
+        yield name, _describe_use(use.children, use.speed_gbps), use.medium, *counted
 
 
 def _nic_rows(fabric: Fabric, kinds: tuple[Kind, ...]) -> Iterator[Row]:
@@ -121,12 +123,12 @@ def _nic_rows(fabric: Fabric, kinds: tuple[Kind, ...]) -> Iterator[Row]:
     for (group, medium), count in sorted(ports.items()):
         model = fabric.host_models[group]
         split = fabric.attachments[group].ports_per_nic // model.ports_per_nic
-        use = _use(split, host_port_gbps(fabric, group))
+        use = _describe_use(split, host_port_gbps(fabric, group))
         yield f"{model.title}, NIC", use, medium, ceil(Fraction(count, split)), count
 
 
-def _use(children: int, speed: int) -> str:
-    return times(children, f"{speed}G") if children > 1 else f"{speed}G"
+def _describe_use(children: int, speed: int) -> str:
+    return format_count(children, f"{speed}G") if children > 1 else f"{speed}G"
 
 
 def _device_rows(fabric: Fabric, counts: Mapping[str, int]) -> Iterator[Row]:

@@ -20,34 +20,35 @@ MOST_ROWS = 200
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 
 
-def findings(spec: ClusterSpec, found: Sequence[Diagnostic], folder: str) -> Section:
+def findings_section(spec: ClusterSpec, found: Sequence[Diagnostic], folder: str) -> Section:
     """Return the section on findings, gravest first; file names are relative to `folder`."""
     if not found:
         return Section("findings", "Findings", "The plan has no findings.", ())
     ordered = sorted(found, key=lambda each: _ORDER.index(each.severity))
     rows = tuple(
-        (each.severity.value, each.code, _without_folder(each.message, folder), _place(each.position, folder),
+        (each.severity.value, each.code, _without_folder(each.message, folder), _format_place(each.position, folder),
          _without_folder(each.help, folder))
         for each in ordered[:MOST_ROWS]
     )  # fmt: skip
     rest = len(ordered) - len(rows)
-    lead = f"{tally(found)}. What a spec accepts with a reason is a note; the reason stands with it."
+    lead = f"{count_findings(found)}. What a spec accepts with a reason is a note; the reason stands with it."
     note = f"{rest:,} more: `fabricc validate {spec_name(spec)}` lists all." if rest else ""
     head = ("severity", "code", "what", "where", "remedy")
     table = Table("found", "Every finding", head, rows, codes=(1, 3), note=note, severity=True)
     return Section("findings", "Findings", lead, (table,))
 
 
-def tally(found: Sequence[Diagnostic]) -> str:
+def count_findings(found: Sequence[Diagnostic]) -> str:
     """Return the numbers of findings."""
     counted = [(sum(1 for each in found if each.severity is severity), severity.value) for severity in _ORDER]
     return ", ".join(plural(count, name) for count, name in counted if count) or "no findings"
 
 
-def assumptions(spec: ClusterSpec, folder: str) -> Section:
+def assumptions_section(spec: ClusterSpec, folder: str) -> Section:
     """Return the section on defaults and on devices that differ."""
     taken = tuple(
-        (path, _value(value), _nearest(spec, path, folder)) for path, value in spec.assumptions.items()
+        (path, _format_value(value), _nearest_place(spec, path, folder))
+        for path, value in spec.assumptions.items()
     )
     lead = f"{plural(len(taken), 'default')} taken where the spec does not say. Write the key to choose otherwise."
     tables = [Table("assumed", "Defaults taken", ("key", "value", "where it belongs"), taken, codes=(0, 1))]
@@ -55,7 +56,11 @@ def assumptions(spec: ClusterSpec, folder: str) -> Section:
         names = sorted(spec.overrides)
         rest = len(names) - MOST_ROWS
         rows = tuple(
-            (name, ", ".join(_differences(spec, name)), _place(spec.position("overrides", name), folder))
+            (
+                name,
+                ", ".join(_device_differences(spec, name)),
+                _format_place(spec.position("overrides", name), folder),
+            )
             for name in names[:MOST_ROWS]
         )
         note = f"{rest:,} more are in the spec under `overrides`." if rest > 0 else ""
@@ -64,7 +69,7 @@ def assumptions(spec: ClusterSpec, folder: str) -> Section:
     return Section("assumptions", "Assumptions", lead, tuple(tables))
 
 
-def _differences(spec: ClusterSpec, name: str) -> Iterator[str]:
+def _device_differences(spec: ClusterSpec, name: str) -> Iterator[str]:
     """Yield the deviations of a device, in words."""
     change = spec.overrides[name]
     if change.model:
@@ -82,15 +87,15 @@ def _differences(spec: ClusterSpec, name: str) -> Iterator[str]:
         yield f"{port}: {' '.join(said)}"
 
 
-def _nearest(spec: ClusterSpec, path: str, folder: str) -> str:
+def _nearest_place(spec: ClusterSpec, path: str, folder: str) -> str:
     """Return the place of the innermost mapping in the spec to which the key would be added."""
     keys = tuple(int(key) if is_number(key) else key for key in path.split("."))
     if not any(keys[:length] in spec.positions for length in range(1, len(keys) + 1)):
         return "the top level" if len(keys) == 1 else f"a new section, {keys[0]}"
-    return _place(spec.position(*keys), folder)
+    return _format_place(spec.position(*keys), folder)
 
 
-def _place(position: Position | None, folder: str) -> str:
+def _format_place(position: Position | None, folder: str) -> str:
     """Return file and line, the file relative to the spec's folder."""
     return f"{_without_folder(position.file, folder)}:{position.line}" if position else ""
 
@@ -105,7 +110,7 @@ def spec_name(spec: ClusterSpec) -> str:
     return spec.file.rpartition("/")[2]
 
 
-def _value(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from fabricc.base.foreign.formats import escape_html as escaped
 from fabricc.base.foreign.formats import html_document
 from fabricc.base.installation import data_folder
-from fabricc.review.report.compose import compose
+from fabricc.review.report.compose import compose_page
 
 if TYPE_CHECKING:
     from fabricc.base.foreign.text import Rendered
@@ -26,33 +26,33 @@ GENERATOR = '<meta name="generator" content="fabricc report">'
 """The marker that distinguishes a report from any other file."""
 
 
-def html(compiled: Compiled) -> Rendered:
+def render_report(compiled: Compiled) -> Rendered:
     """Return the report of a planned spec; the same inputs give the same text.
 
     Raises:
         CompileError: the spec has errors.
         FileNotFoundError: the installation lacks the templates.
     """
-    return rendered(compose(compiled))
+    return render_page(compose_page(compiled))
 
 
-def rendered(page: Page) -> Rendered:
+def render_page(page: Page) -> Rendered:
     """Return a page as one HTML file.
 
     Raises:
         FileNotFoundError: the installation lacks the templates.
     """
-    style, script = (_file(name) for name in ("page.css", "filter.js"))
+    style, script = (_read_template(name) for name in ("page.css", "filter.js"))
     policy = (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
+        f"default-src 'none'; style-src {_hash_source(style)}; script-src {_hash_source(script)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    template = _environment().get_template("page.html.j2")
+    template = _template_environment().get_template("page.html.j2")
     return html_document(template, page=page, style=style, script=script, policy=policy, generator=GENERATOR)
 
 
 @cache
-def _environment() -> Environment:
+def _template_environment() -> Environment:
     """Return the templates, in an environment that escapes every value."""
     made = Environment(
         loader=FileSystemLoader(data_folder("templates") / FOLDER),
@@ -69,7 +69,7 @@ def _environment() -> Environment:
 
 
 @cache
-def _file(name: str) -> str:
+def _read_template(name: str) -> str:
     return (data_folder("templates") / FOLDER / name).read_text("utf-8")
 
 
@@ -83,6 +83,6 @@ def _with_code(text: str) -> Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escaped(text))))
 
 
-def _hash(text: str) -> str:
+def _hash_source(text: str) -> str:
     """Return the source expression of a text between its tags (Content Security Policy Level 3, section 2.3.1)."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -9,9 +9,9 @@ from fabricc.base.values import dataclass
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
 from fabricc.review.report import svg
-from fabricc.review.report.scene import Pod, Scene, scene
+from fabricc.review.report.scene import Pod, Scene, make_scene
 from fabricc.review.report.values import Picture
-from fabricc.review.report.wording import shortened
+from fabricc.review.report.wording import shorten_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -58,74 +58,76 @@ class Strip:
         return len(self.squares) == self.count
 
 
-def picture(fabric: Fabric, cables: Mapping[Cable, int]) -> Picture:
+def draw_picture(fabric: Fabric, cables: Mapping[Cable, int]) -> Picture:
     """Return the picture of a fabric, with a description in words."""
-    seen = scene(fabric, cables)
+    seen = make_scene(fabric, cables)
     top = _TIER + _LINKS if fabric.shape.cores else 0
     top += _TIER + _LINKS if fabric.shape.spines else 0
     height = _MARGIN + top + HEIGHT + (44 if fabric.shape.cores else 16)
-    content = [*_beside(fabric, seen), *_drawn(fabric, seen)]
+    content = [*_left_column(fabric, seen), *_draw_fabric(fabric, seen)]
     title = f"Topology of {fabric.cluster}"
-    text = svg.document("picture", WIDTH, height, title, " ".join(seen.words), content)
+    text = svg.svg_document("picture", WIDTH, height, title, " ".join(seen.words), content)
     caption = "Every square is a switch"
     if seen.left_out or any(pod and pod.left_out for pod in seen.pods):
         caption += "; what is left out is like what is drawn unless the table of units says otherwise"
     return Picture("topology-picture", text, caption + ".", seen.words)
 
 
-def _beside(fabric: Fabric, seen: Scene) -> Iterator[str]:
+def _left_column(fabric: Fabric, seen: Scene) -> Iterator[str]:
     """Yield the column of words on the left: tiers in bold, the links between them below."""
     y = float(_MARGIN)
     if fabric.shape.cores:
-        yield from _label(y + 20, seen.tiers[TierName.CORE])
-        yield from _label(y + _TIER + 34, seen.links["core"], "link")
+        yield from _draw_label(y + 20, seen.tiers[TierName.CORE])
+        yield from _draw_label(y + _TIER + 34, seen.links["core"], "link")
         y += _TIER + _LINKS
     if fabric.shape.spines:
-        yield from _label(y + 20, seen.tiers[TierName.SPINE])
-        yield from _label(y + _TIER + 34, seen.links["spine"], "link")
+        yield from _draw_label(y + 20, seen.tiers[TierName.SPINE])
+        yield from _draw_label(y + _TIER + 34, seen.links["spine"], "link")
         y += _TIER + _LINKS
-    yield from _label(y + 18, seen.tiers[TierName.TOR])
-    yield from _label(y + 78, seen.links["host"], "link")
-    yield from _label(y + 152, seen.hosts)
+    yield from _draw_label(y + 18, seen.tiers[TierName.TOR])
+    yield from _draw_label(y + 78, seen.links["host"], "link")
+    yield from _draw_label(y + 152, seen.hosts)
 
 
-def _label(y: float, words: Sequence[str], style: str = "") -> Iterator[str]:
+def _draw_label(y: float, words: Sequence[str], style: str = "") -> Iterator[str]:
     most = int((_GUTTER - _MARGIN) / LETTER)
     for number, line in enumerate(each for each in words if each):
         kind = style or ("tier" if number == 0 else "small")
-        yield svg.text(_MARGIN, y + number * _LINE, shortened(line, most), kind)
+        yield svg.draw_text(_MARGIN, y + number * _LINE, shorten_text(line, most), kind)
 
 
-def _drawn(fabric: Fabric, seen: Scene) -> Iterator[str]:
+def _draw_fabric(fabric: Fabric, seen: Scene) -> Iterator[str]:
     shape = fabric.shape
     y = float(_MARGIN)
     cores: list[Strip] = []
     if shape.cores:
-        cores = _strips(_GUTTER, y, WIDTH - _MARGIN - _GUTTER, shape.port_planes, shape.cores)
-        yield from _frames(cores)
-        yield from _shown(cores, "core", shape.port_planes)
+        cores = _plane_frames(_GUTTER, y, WIDTH - _MARGIN - _GUTTER, shape.port_planes, shape.cores)
+        yield from _draw_frames(cores)
+        yield from _draw_switches(cores, "core", shape.port_planes)
         y += _TIER + _LINKS
-    for at, pod, width in _placed(seen.pods, _GUTTER, WIDTH - _MARGIN - _GUTTER):
+    for at, pod, width in _place_pods(seen.pods, _GUTTER, WIDTH - _MARGIN - _GUTTER):
         if pod is None:
             yield from _left_out(at, y + 90, width, seen.left_out, "pod")
             continue
         frame, inner = (_GAP if shape.cores else 0), width - (2 * _GAP if shape.cores else 0)
         if shape.cores:
-            yield svg.rect(at, y - 10, width, _TIER + _LINKS + HEIGHT + 44, "pod", 6)
-        spines = _strips(at + frame, y, inner, shape.planes, shape.spines) if shape.spines else []
+            yield svg.draw_rect(at, y - 10, width, _TIER + _LINKS + HEIGHT + 44, "pod", 6)
+        spines = _plane_frames(at + frame, y, inner, shape.planes, shape.spines) if shape.spines else []
         for strip in spines:
             above = [core for core in cores if core.plane == strip.plane % shape.port_planes]
             yield from _between_strips(strip, above)
-        yield from _frames(spines)
-        yield from _pod(fabric, pod, at + frame, inner, spines, y + (_TIER + _LINKS if spines else 0))
-        yield from _shown(spines, "spine", shape.planes)
+        yield from _draw_frames(spines)
+        yield from _draw_pod(fabric, pod, at + frame, inner, spines, y + (_TIER + _LINKS if spines else 0))
+        yield from _draw_switches(spines, "spine", shape.planes)
         if shape.cores:
             units = sum(1 for each in pod.units if each) + pod.left_out
             words = f"pod {pod.number + 1}: {plural(units, 'unit')}"
-            yield svg.text(at + width / 2, y + _TIER + _LINKS + HEIGHT + 22, words, "name", "middle")
+            yield svg.draw_text(at + width / 2, y + _TIER + _LINKS + HEIGHT + 22, words, "name", "middle")
 
 
-def _placed(pods: Sequence[Pod | None], x: float, width: float) -> Iterator[tuple[float, Pod | None, float]]:
+def _place_pods(
+    pods: Sequence[Pod | None], x: float, width: float
+) -> Iterator[tuple[float, Pod | None, float]]:
     """Yield the place of each pod; the place of omitted pods is narrow."""
     gaps = sum(1 for pod in pods if pod is None)
     each = (width - gaps * _ELLIPSIS - (len(pods) - 1) * _GAP) / (len(pods) - gaps)
@@ -135,17 +137,17 @@ def _placed(pods: Sequence[Pod | None], x: float, width: float) -> Iterator[tupl
         x += wide + _GAP
 
 
-def _strips(x: float, y: float, width: float, planes: int, count: int) -> list[Strip]:
+def _plane_frames(x: float, y: float, width: float, planes: int, count: int) -> list[Strip]:
     """Return the frames of all planes side by side."""
     each = (width - (planes - 1) * _GAP) / planes
     return [
-        Strip(left, y, each, plane, count, _squares(left, each, count))
+        Strip(left, y, each, plane, count, _square_centers(left, each, count))
         for plane in range(planes)
         for left in (x + plane * (each + _GAP),)
     ]
 
 
-def _squares(x: float, width: float, count: int) -> tuple[float, ...]:
+def _square_centers(x: float, width: float, count: int) -> tuple[float, ...]:
     """Return centers of as many squares as fit, in the middle of the width."""
     drawn = min(count, max(1, int((width - 12) / _PITCH)))
     pitch = min(64.0, (width - 12) / drawn) if drawn == count else _PITCH
@@ -153,13 +155,13 @@ def _squares(x: float, width: float, count: int) -> tuple[float, ...]:
     return tuple(begin + pitch * number for number in range(drawn))
 
 
-def _frames(strips: Sequence[Strip]) -> Iterator[str]:
+def _draw_frames(strips: Sequence[Strip]) -> Iterator[str]:
     """Yield the shapes below the links."""
     for strip in strips:
-        yield svg.rect(strip.x, strip.y, strip.width, _TIER - 8, "strip", 4)
+        yield svg.draw_rect(strip.x, strip.y, strip.width, _TIER - 8, "strip", 4)
 
 
-def _shown(strips: Sequence[Strip], noun: str, planes: int) -> Iterator[str]:
+def _draw_switches(strips: Sequence[Strip], noun: str, planes: int) -> Iterator[str]:
     """Yield the shapes above the links: a square per switch and their number."""
     for strip in strips:
         words = plural(strip.count, noun)
@@ -167,25 +169,25 @@ def _shown(strips: Sequence[Strip], noun: str, planes: int) -> Iterator[str]:
             letter = PLANE_LETTERS[strip.plane]
             words = f"{words}, plane {letter}" if strip.width > 130 else letter
         styles = [f"switch plane{strip.plane % COLOURS}"] * len(strip.squares)
-        row = squares(strip.squares, strip.y + _SQUARES, strip.count, styles)
-        label = svg.text(strip.x + strip.width / 2, strip.y + 20, words, "name", "middle")
-        yield svg.titled([*row, label], words)
+        row = draw_squares(strip.squares, strip.y + _SQUARES, strip.count, styles)
+        label = svg.draw_text(strip.x + strip.width / 2, strip.y + 20, words, "name", "middle")
+        yield svg.titled_group([*row, label], words)
 
 
 def _between_strips(lower: Strip, uppers: Sequence[Strip]) -> Iterator[str]:
     """Links of one plane's spines to its cores, as a bundle."""
     for upper in uppers:
-        yield _bundle(lower.x, lower.x + lower.width, lower.y, upper, lower.plane)
+        yield _draw_bundle(lower.x, lower.x + lower.width, lower.y, upper, lower.plane)
 
 
-def _bundle(left: float, right: float, low: float, upper: Strip, plane: int) -> str:
+def _draw_bundle(left: float, right: float, low: float, upper: Strip, plane: int) -> str:
     """Return many links as one area from a row to the row above."""
     high = upper.y + _TIER - 8
     corners: list[Point] = [(left, low), (upper.x, high), (upper.x + upper.width, high), (right, low)]
-    return svg.polygon(corners, f"bundle plane{plane % COLOURS}")
+    return svg.draw_polygon(corners, f"bundle plane{plane % COLOURS}")
 
 
-def _pod(
+def _draw_pod(
     fabric: Fabric, pod: Pod, x: float, width: float, spines: Sequence[Strip], y: float
 ) -> Iterator[str]:
     """Yield the units of a pod with their links up."""
@@ -200,14 +202,14 @@ def _pod(
             yield from _left_out(at, y + 70, dots, pod.left_out, "unit")
             at += dots + _GAP
             continue
-        centres = _squares(at, each, unit.tors)
-        yield svg.rect(at, y, each, HEIGHT - 4, "unit", 4)
+        centres = _square_centers(at, each, unit.tors)
+        yield svg.draw_rect(at, y, each, HEIGHT - 4, "unit", 4)
         if few and len(centres) == unit.tors and all(strip.whole for strip in spines):
             yield from _single_links(fabric.shape.planes, unit.links, centres, spines, y)
         else:
             for strip in spines:
                 left, part = at + each * strip.plane / len(spines), each / len(spines)
-                yield _bundle(left, left + part, y, strip, strip.plane)
+                yield _draw_bundle(left, left + part, y, strip, strip.plane)
         yield unit_picture(fabric, unit, at, each, centres, y)
         at += each + _GAP
 
@@ -224,23 +226,23 @@ def _single_links(
             if plane_of(number, centres, planes) == strip.plane
             for spine in strip.squares
         ]
-        yield svg.lines(pairs, f"link {width} plane{strip.plane % COLOURS}")
+        yield svg.draw_lines(pairs, f"link {width} plane{strip.plane % COLOURS}")
 
 
 def _left_out(x: float, y: float, width: float, count: int, noun: str) -> Iterator[str]:
-    yield svg.text(x + width / 2, y, "\N{MIDLINE HORIZONTAL ELLIPSIS}", "many", "middle")
-    yield svg.text(x + width / 2, y + 22, f"{count:,} more", "small", "middle")
-    yield svg.text(x + width / 2, y + 22 + _LINE, f"{noun}s" if count > 1 else noun, "small", "middle")
+    yield svg.draw_text(x + width / 2, y, "\N{MIDLINE HORIZONTAL ELLIPSIS}", "many", "middle")
+    yield svg.draw_text(x + width / 2, y + 22, f"{count:,} more", "small", "middle")
+    yield svg.draw_text(x + width / 2, y + 22 + _LINE, f"{noun}s" if count > 1 else noun, "small", "middle")
 
 
-def squares(centres: Sequence[float], y: float, count: int, styles: Sequence[str]) -> Iterator[str]:
+def draw_squares(centres: Sequence[float], y: float, count: int, styles: Sequence[str]) -> Iterator[str]:
     """Yield squares; if they represent more switches, three dots replace the middle one."""
     middle = len(centres) // 2 if len(centres) < count else -1
     for number, (x, style) in enumerate(zip(centres, styles, strict=True)):
         if number == middle:
-            yield svg.text(x, y + 10, "\N{MIDLINE HORIZONTAL ELLIPSIS}", "dots", "middle")
+            yield svg.draw_text(x, y + 10, "\N{MIDLINE HORIZONTAL ELLIPSIS}", "dots", "middle")
         else:
-            yield svg.rect(x - SQUARE / 2, y, SQUARE, SQUARE, style, 2)
+            yield svg.draw_rect(x - SQUARE / 2, y, SQUARE, SQUARE, style, 2)
 
 
 def plane_of(number: int, centres: Sequence[float], planes: int) -> int:
@@ -252,22 +254,22 @@ def unit_picture(
     fabric: Fabric, unit: Unit, x: float, width: float, centres: Sequence[float], y: float
 ) -> str:
     """A unit with the squares of its ToRs at `centres`; its frame lies below the links and is drawn before."""
-    boxes = _boxes(unit, x, width)
+    boxes = _host_boxes(unit, x, width)
     styles = [
         f"switch plane{plane_of(at, centres, fabric.shape.planes) % COLOURS}" for at in range(len(centres))
     ]
     most = max(4, int((width - 8) / LETTER))
     parts = [
-        *_links(boxes, centres, y, each=len(boxes) == len(unit.hosts) and len(centres) == unit.tors),
-        *squares(centres, y + TORS, unit.tors, styles),
-        *_hosts(unit, boxes, most, y),
-        svg.text(x + width / 2, y + _NAME, shortened(unit.name, most), "name", "middle"),
+        *_draw_links(boxes, centres, y, each=len(boxes) == len(unit.hosts) and len(centres) == unit.tors),
+        *draw_squares(centres, y + TORS, unit.tors, styles),
+        *_draw_hosts(unit, boxes, most, y),
+        svg.draw_text(x + width / 2, y + _NAME, shorten_text(unit.name, most), "name", "middle"),
     ]
     hosts, tors = plural(len(unit.hosts), "host"), plural(unit.tors, "ToR")
-    return svg.titled(parts, f"{unit.name}: {hosts}, {unit.gpus:,} GPUs, {tors}")
+    return svg.titled_group(parts, f"{unit.name}: {hosts}, {unit.gpus:,} GPUs, {tors}")
 
 
-def _boxes(unit: Unit, x: float, width: float) -> list[tuple[float, float]]:
+def _host_boxes(unit: Unit, x: float, width: float) -> list[tuple[float, float]]:
     """Return the left and right edge of every host, or of one box for all of them."""
     count = len(unit.hosts)
     each = (width - 16 - (count - 1) * 8) / count if count else 0
@@ -276,30 +278,32 @@ def _boxes(unit: Unit, x: float, width: float) -> list[tuple[float, float]]:
     return [(x + 8 + number * (each + 8), x + 8 + number * (each + 8) + each) for number in range(count)]
 
 
-def _links(
+def _draw_links(
     boxes: Sequence[tuple[float, float]], centres: Sequence[float], y: float, *, each: bool
 ) -> Iterator[str]:
     """Yield links between hosts and ToRs, each by itself or as a bundle."""
     top, bottom = y + TORS + SQUARE, y + _HOSTS
     if each:
         pairs = [(((left + right) / 2, bottom), (tor, top)) for left, right in boxes for tor in centres]
-        yield svg.lines(pairs, "link thin host")
+        yield svg.draw_lines(pairs, "link thin host")
         return
     for left, right in boxes:
         ends: list[Point] = [(left, bottom), (centres[0] - 6, top), (centres[-1] + 6, top), (right, bottom)]
-        yield svg.polygon(ends, "bundle host")
+        yield svg.draw_polygon(ends, "bundle host")
 
 
-def _hosts(unit: Unit, boxes: Sequence[tuple[float, float]], most: int, y: float) -> Iterator[str]:
+def _draw_hosts(unit: Unit, boxes: Sequence[tuple[float, float]], most: int, y: float) -> Iterator[str]:
     """Yield the boxes with the host's name without its unit, or with the numbers of hosts and GPUs."""
     single = len(boxes) == len(unit.hosts)
     for number, (left, right) in enumerate(boxes):
         middle = (left + right) / 2
-        yield svg.rect(left, y + _HOSTS, right - left, _BOX, "host", 4)
+        yield svg.draw_rect(left, y + _HOSTS, right - left, _BOX, "host", 4)
         if single:
             name = unit.hosts[number].removeprefix(f"{unit.name}-")
-            shown = shortened(name, int((right - left) / LETTER))
-            yield svg.text(middle, y + _HOSTS + 24, shown, "small", "middle")
+            shown = shorten_text(name, int((right - left) / LETTER))
+            yield svg.draw_text(middle, y + _HOSTS + 24, shown, "small", "middle")
             continue
         for line, words in enumerate((plural(len(unit.hosts), "host"), f"{unit.gpus:,} GPUs")):
-            yield svg.text(middle, y + _HOSTS + 17 + 16 * line, shortened(words, most), "small", "middle")
+            yield svg.draw_text(
+                middle, y + _HOSTS + 17 + 16 * line, shorten_text(words, most), "small", "middle"
+            )

@@ -12,7 +12,7 @@ from fabricc.compiler import tables
 from fabricc.fabric.shape import HostId, TierName
 from fabricc.front.qos.plot import panel_of, panel_svg
 from fabricc.review.report.values import Picture, Prose, Section, Table
-from fabricc.review.report.wording import NONE, span, times
+from fabricc.review.report.wording import NONE, format_count, format_span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,7 +39,7 @@ _FIGURES = (
 )  # fmt: skip
 
 
-def classes(fabric: Fabric, switch: Switch) -> Section:
+def classes_section(fabric: Fabric, switch: Switch) -> Section:
     """Return the section on traffic classes, which every switch and NIC of a fabric shares."""
     lossless = [c.name for c in switch.qos.lossless]
     protected = f"PFC protects {', '.join(lossless)}" if lossless else "No class is lossless"
@@ -85,20 +85,20 @@ def _host_rows(fabric: Fabric) -> Iterator[Row]:
         dscp = qos.rdma_dscp
         rdma: tuple[str | int, str] = (NONE, NONE) if dscp is None else (dscp, f"0x{tos_byte(dscp):02x}")
         cnp: tuple[str | int, str | int] = qos.cnp or (NONE, NONE)
-        ports = times(len(host.ports), f"{port.speed_gbps}G")
+        ports = format_count(len(host.ports), f"{port.speed_gbps}G")
         yield (
             host.model.title, host.nic.title, host.os, number[group], ports, port.mtu, *rdma, *cnp,
             host.recommended_qps,
         )  # fmt: skip
 
 
-def buffers(fabric: Fabric, kinds: tuple[Kind, ...], sheets: Sequence[Sheet], where: str) -> Section:
+def buffers_section(fabric: Fabric, kinds: tuple[Kind, ...], sheets: Sequence[Sheet], where: str) -> Section:
     """Return the section on lossless buffers: one row per profile, then the worksheet and picture of each."""
     if not sheets:
         text = "No class is lossless on these switches, so there are no thresholds to compute."
         return Section("buffers", "Lossless buffers", text, ())
     shares = [(tables.switch_share(fabric.switch(kind.at)), kind.count) for kind in kinds]
-    grouped = _alike(fabric, sheets)
+    grouped = _equal_sheets(fabric, sheets)
     lead = (
         "Headroom holds what still arrives after a pause was sent; marks have to come before pauses. Each worksheet "
         f"names every step, its unit and its source: {plural(len(grouped), 'kind')} of lossless port."
@@ -116,7 +116,7 @@ def buffers(fabric: Fabric, kinds: tuple[Kind, ...], sheets: Sequence[Sheet], wh
         )
     ]
     for number, (names, sheet) in enumerate(list(grouped)[:MOST_SHEETS], 1):
-        title = f"{span(names)}, {sheet.model.title}: {sheet.profile.name}"
+        title = f"{format_span(names)}, {sheet.model.title}: {sheet.profile.name}"
         panel = panel_of(title, sheet.profile, sheet.rows)
         caption = f"{title}. Marking probability against the fill of a lossless queue, every queue as full."
         rows = tuple((row.label, row.value, row.unit, row.source) for row in sheet.rows)
@@ -131,16 +131,16 @@ def buffers(fabric: Fabric, kinds: tuple[Kind, ...], sheets: Sequence[Sheet], wh
     return Section("buffers", "Lossless buffers", lead, tuple(parts))
 
 
-def _alike(fabric: Fabric, sheets: Sequence[Sheet]) -> list[tuple[list[str], Sheet]]:
+def _equal_sheets(fabric: Fabric, sheets: Sequence[Sheet]) -> list[tuple[list[str], Sheet]]:
     """Return worksheets with equal values for one model and profile, with the names of all their switches."""
     found: dict[object, tuple[list[str], Sheet]] = {}
     for sheet in sheets:
         key = (sheet.model.name, sheet.profile, sheet.rows)
-        found.setdefault(key, ([], sheet))[0].append(_owner(fabric, sheet.switches))
+        found.setdefault(key, ([], sheet))[0].append(_sheet_owner(fabric, sheet.switches))
     return list(found.values())
 
 
-def _owner(fabric: Fabric, name: str) -> str:
+def _sheet_owner(fabric: Fabric, name: str) -> str:
     """Return the owner of a worksheet: a tier, the ToRs of a host group, or a single switch."""
     group = name.removeprefix(TierName.TOR.value)
     if name == TierName.TOR.value:

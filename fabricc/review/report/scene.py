@@ -10,7 +10,7 @@ from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
-from fabricc.review.report.wording import rate, times
+from fabricc.review.report.wording import format_count, format_rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -63,15 +63,15 @@ class Scene:
     words: tuple[str, ...]
 
 
-def scene(fabric: Fabric, cables: Mapping[Cable, int]) -> Scene:
+def make_scene(fabric: Fabric, cables: Mapping[Cable, int]) -> Scene:
     """Return the visible part of a fabric."""
     places = [unit.coordinate for unit in fabric.places()]
     by_pod = group_pairs((at // fabric.shape.units_per_pod, at) for at in places)
-    shown, left_out = _some(sorted(by_pod), _PODS)
+    shown, left_out = _select_shown(sorted(by_pod), _PODS)
     most = _UNITS[sum(1 for pod in shown if pod is not None)]
     if fabric.shape.planes > 1:
         most = min(most, _CROSSING)
-    pods = tuple(None if pod is None else _pod(fabric, pod, by_pod[pod], most) for pod in shown)
+    pods = tuple(None if pod is None else _make_pod(fabric, pod, by_pod[pod], most) for pod in shown)
     counts = fabric.counts()
     tiers = {
         tier: (
@@ -84,10 +84,10 @@ def scene(fabric: Fabric, cables: Mapping[Cable, int]) -> Scene:
     models = sorted({fabric.host_models[unit.group].title for unit in fabric.units.values()})
     hosts = (plural(counts["hosts"], "host"), f"{counts['gpus']:,} GPUs", ", ".join(models))
     links = {kind: tuple(_link_lines(fabric, kind, cables)) for kind in ("host", "spine", "core")}
-    return Scene(pods, left_out, tiers, links, hosts, tuple(_words(fabric, cables)))
+    return Scene(pods, left_out, tiers, links, hosts, tuple(_describe_scene(fabric, cables)))
 
 
-def _some(numbers: Sequence[int], most: int) -> tuple[tuple[int | None, ...], int]:
+def _select_shown(numbers: Sequence[int], most: int) -> tuple[tuple[int | None, ...], int]:
     """Return all numbers, or the first and last around None, with the number of omitted ones; of one, the first."""
     if len(numbers) <= most:
         return tuple(numbers), 0
@@ -96,12 +96,12 @@ def _some(numbers: Sequence[int], most: int) -> tuple[tuple[int | None, ...], in
     return (*numbers[: most - 1], None, numbers[-1]), len(numbers) - most
 
 
-def _pod(fabric: Fabric, pod: int, coordinates: Sequence[int], most: int) -> Pod:
-    shown, left_out = _some(coordinates, most)
-    return Pod(pod, tuple(None if each is None else _unit(fabric, each) for each in shown), left_out)
+def _make_pod(fabric: Fabric, pod: int, coordinates: Sequence[int], most: int) -> Pod:
+    shown, left_out = _select_shown(coordinates, most)
+    return Pod(pod, tuple(None if each is None else _make_unit(fabric, each) for each in shown), left_out)
 
 
-def _unit(fabric: Fabric, coordinate: int) -> Unit:
+def _make_unit(fabric: Fabric, coordinate: int) -> Unit:
     unit = fabric.units[coordinate]
     every = [unit, *(fabric.units[guest] for guest in unit.guests)]
     hosts = tuple(name for each in every for name in each.hosts.values())
@@ -115,7 +115,7 @@ def _link_lines(fabric: Fabric, kind: str, cables: Mapping[Cable, int]) -> Itera
     """Yield the words next to the links of a kind: count, speed, medium and length, and how they spread."""
     found = sorted(((count, cable) for cable, count in cables.items() if cable.kind == kind), reverse=True)
     for count, cable in found[:2]:
-        yield times(count, f"{cable.speed_gbps}G, {cable.medium} {cable.length_m} m")
+        yield format_count(count, f"{cable.speed_gbps}G, {cable.medium} {cable.length_m} m")
     if len(found) > 2:
         yield f"and {plural(len(found) - 2, 'other kind')}"
     shape = fabric.shape
@@ -138,7 +138,7 @@ def _tor_links(fabric: Fabric) -> list[int]:
     return sorted({fabric.tor_links[group] for group in serving}, reverse=True)
 
 
-def _words(fabric: Fabric, cables: Mapping[Cable, int]) -> Iterator[str]:
+def _describe_scene(fabric: Fabric, cables: Mapping[Cable, int]) -> Iterator[str]:
     """Yield the picture in sentences, from the hosts up."""
     shape, counts = fabric.shape, fabric.counts()
     rails = plural(shape.rails, "rail")
@@ -177,9 +177,9 @@ def _words(fabric: Fabric, cables: Mapping[Cable, int]) -> Iterator[str]:
             f"{plural(shape.cores_per_group, 'core')} of its group; {plural(counts['cores'], 'core')} in all."
         )
     for cable, count in sorted(cables.items(), key=lambda each: (each[0].kind, -each[1])):
-        together = rate(count * cable.speed_gbps)
+        together = format_rate(count * cable.speed_gbps)
         name = {"host": "Hosts to ToRs", "spine": "ToRs to spines", "core": "Spines to cores"}[cable.kind]
-        each = times(count, f"{cable.speed_gbps}G")
+        each = format_count(count, f"{cable.speed_gbps}G")
         yield f"{name}: {each} over {cable.medium}, {cable.length_m} m; {together} together."
 
 
@@ -210,5 +210,5 @@ def _without_gpus(fabric: Fabric) -> Iterator[str]:
         attached, model = fabric.attachments[group], fabric.host_models[group]
         if not model.gpus:
             where = "in units of their own" if attached.beside is None else "on ToRs of other hosts"
-            ports = times(attached.rails * attached.nic_ports, f"{attached.gbps}G")
+            ports = format_count(attached.rails * attached.nic_ports, f"{attached.gbps}G")
             yield f"{plural(hosts, 'host')} without GPUs ({model.title}), {ports} each, {where}."

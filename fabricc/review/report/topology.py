@@ -11,10 +11,17 @@ from fabricc.base.order import group_pairs
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
 from fabricc.review.report.failure import kept_text
-from fabricc.review.report.kinds import cables as cables_of
-from fabricc.review.report.picture import picture
+from fabricc.review.report.kinds import count_cables as cables_of
+from fabricc.review.report.picture import draw_picture
 from fabricc.review.report.values import Section, Table
-from fabricc.review.report.wording import NONE, percent, rate, ratio, span, times
+from fabricc.review.report.wording import (
+    NONE,
+    format_count,
+    format_percent,
+    format_rate,
+    format_ratio,
+    format_span,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,9 +39,9 @@ _TIER = (
 )  # fmt: skip
 
 
-def topology(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...]) -> Section:
+def topology_section(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...]) -> Section:
     """Return the section with the picture, tiers and units."""
-    drawn = picture(fabric, cables_of(kinds))
+    drawn = draw_picture(fabric, cables_of(kinds))
     tiers = Table(
         "tiers",
         "Tiers",
@@ -66,7 +73,7 @@ def tier_title(tier: TierName) -> str:
     return "ToR" if tier is TierName.TOR else tier.value
 
 
-def oversubscriptions(kinds: tuple[Kind, ...]) -> dict[TierName, Fraction]:
+def tier_ratios(kinds: tuple[Kind, ...]) -> dict[TierName, Fraction]:
     """Return tier -> the highest ratio of Gb/s down over up of the used ports; none for the topmost tier."""
     found: dict[TierName, Fraction] = {}
     for kind in kinds:
@@ -78,9 +85,9 @@ def oversubscriptions(kinds: tuple[Kind, ...]) -> dict[TierName, Fraction]:
 
 def _tier_rows(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...]) -> Iterator[Row]:
     wanted = {TierName.TOR: spec.tors, TierName.SPINE: spec.spines, TierName.CORE: spec.cores}
-    for title, alike in _parts(fabric, kinds):
+    for title, alike in _kinds_by_tier(fabric, kinds):
         busiest = max(alike, key=lambda kind: len(kind.links))
-        tier, ratios = busiest.tier, oversubscriptions(alike)
+        tier, ratios = busiest.tier, tier_ratios(alike)
         plan, asked = fabric.tiers[tier], wanted[tier]
         declared = asked.oversubscription if asked and tier in ratios else None
         free = len(busiest.layout.slots) - len(busiest.links)
@@ -89,14 +96,14 @@ def _tier_rows(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...]) -> It
         models = ", ".join([plan.model.title, *(f"{number} x {model}" for model, number in boxes.items())])
         yield (
             title, sum(kind.count for kind in alike), models, f"{plan.nos} {plan.release}".strip(),
-            _ports(busiest, _DOWN), _ports(busiest, (Direction.UP,)),
+            _describe_ports(busiest, _DOWN), _describe_ports(busiest, (Direction.UP,)),
             f"{free}, {kept} kept for you" if kept else str(free),
-            ratio(ratios[tier]) if tier in ratios else NONE,
-            NONE if declared is None else ratio(declared) + (", one lost" if asked and asked.n_minus_1 else ""),
+            format_ratio(ratios[tier]) if tier in ratios else NONE,
+            NONE if declared is None else format_ratio(declared) + (", one lost" if asked and asked.n_minus_1 else ""),
         )  # fmt: skip
 
 
-def _parts(fabric: Fabric, kinds: tuple[Kind, ...]) -> Iterator[tuple[str, tuple[Kind, ...]]]:
+def _kinds_by_tier(fabric: Fabric, kinds: tuple[Kind, ...]) -> Iterator[tuple[str, tuple[Kind, ...]]]:
     """Yield the kinds of every tier; ToRs by host group if these have different numbers of uplinks."""
     groups = fabric.groups()
     for tier in fabric.tiers:
@@ -109,14 +116,14 @@ def _parts(fabric: Fabric, kinds: tuple[Kind, ...]) -> Iterator[tuple[str, tuple
             yield f"{tier_title(tier)} of {fabric.host_models[group].title}", alike
 
 
-def _ports(kind: Kind, ways: tuple[Direction, ...]) -> str:
+def _describe_ports(kind: Kind, ways: tuple[Direction, ...]) -> str:
     """Return `32 × 400G = 12.8 Tb/s`, by speed."""
     slots = kind.layout.slots
     speeds = Counter(slots[link.slot].speed_gbps for link in kind.links if link.direction in ways)
     if not speeds:
         return NONE
-    said = " + ".join(times(count, f"{speed}G") for speed, count in sorted(speeds.items()))
-    return f"{said} = {rate(kind.gbps(*ways))}"
+    said = " + ".join(format_count(count, f"{speed}G") for speed, count in sorted(speeds.items()))
+    return f"{said} = {format_rate(kind.gbps(*ways))}"
 
 
 def _unit_rows(fabric: Fabric) -> Iterator[Row]:
@@ -126,7 +133,7 @@ def _unit_rows(fabric: Fabric) -> Iterator[Row]:
         alike.setdefault((unit.group, len(unit.hosts), tors), []).append(unit.name)
     for (group, hosts, tors), names in sorted(alike.items(), key=lambda each: (each[0][0], -each[0][1])):
         model = fabric.host_models[group]
-        yield span(names), len(names), model.title, hosts, hosts * model.gpus, tors
+        yield format_span(names), len(names), model.title, hosts, hosts * model.gpus, tors
 
 
 def _pod_table(fabric: Fabric) -> Table:
@@ -140,7 +147,7 @@ def _pod_table(fabric: Fabric) -> Table:
     alike = group_pairs(((units[pod], gpus[pod]), pod + 1) for pod in sorted(units))
     room, spines = shape.units_per_pod, shape.planes * shape.spines
     rows = [
-        (span([f"pod{pod}" for pod in pods]), len(pods), number, room, held, spines)
+        (format_span([f"pod{pod}" for pod in pods]), len(pods), number, room, held, spines)
         for (number, held), pods in alike.items()
     ]
     columns = ("pods", "number", "units of each", "room for units", "GPUs of each", "spines of each")
@@ -155,7 +162,7 @@ def failure_section(fabric: Fabric, found: Sequence[Failure], *, hashed: bool) -
     rows = tuple(
         (
             each.part, each.example, each.number, each.links, each.hosts_cut, each.gpus_cut, each.reduced,
-            kept_text(each), each.width, percent(each.bisection),
+            kept_text(each), each.width, format_percent(each.bisection),
         )
         for each in found
     )  # fmt: skip
@@ -163,12 +170,12 @@ def failure_section(fabric: Fabric, found: Sequence[Failure], *, hashed: bool) -
         "what fails", "for example", "there are", "links lost", "hosts cut off", "GPUs cut off", "GPUs with less",
         "they keep at least", "equal-cost next hops" if hashed else "uplinks left", "bisection left",
     )  # fmt: skip
-    note = " ".join(_notes(fabric, hashed))
+    note = " ".join(_topology_notes(fabric, hashed))
     table = Table("losses", "One part lost", columns, rows, codes=(1,), right=(9,), note=note)
     return Section("failures", "Failures", lead, (table,))
 
 
-def _notes(fabric: Fabric, hashed: bool) -> Iterator[str]:
+def _topology_notes(fabric: Fabric, hashed: bool) -> Iterator[str]:
     yield "A GPU is cut off when its NIC has no port left; over the host's own links it may still reach the other NICs."
     if hashed:
         yield (
@@ -177,7 +184,7 @@ def _notes(fabric: Fabric, hashed: bool) -> Iterator[str]:
         )
         routing = fabric.routing
         detected = (
-            f"BFD tells of a silent loss after {times(routing.bfd_multiplier, f'{routing.bfd_interval_ms} ms')}"
+            f"BFD tells of a silent loss after {format_count(routing.bfd_multiplier, f'{routing.bfd_interval_ms} ms')}"
             if routing.bfd_interval_ms
             else f"A silent loss is told after the hold time of {routing.hold_s} s"
         )

@@ -14,22 +14,22 @@ NONE = "\N{EN DASH}"
 _TIMES = "\N{MULTIPLICATION SIGN}"
 
 
-def times(count: int, what: str) -> str:
+def format_count(count: int, what: str) -> str:
     """Return a number of things, as on bills: `1,024 x 400G` with the sign for multiplication."""
     return f"{count:,} {_TIMES} {what}"
 
 
-def rate(gbps: Fraction | int) -> str:
+def format_rate(gbps: Fraction | int) -> str:
     """Return a bandwidth in the shortest unit: `400 Gb/s`, `12.8 Tb/s`, `5.24 Pb/s`."""
     value, unit = float(gbps), "Gb/s"
     for larger in ("Tb/s", "Pb/s"):
         if value < 1000:
             break
         value, unit = value / 1000, larger
-    return f"{_trimmed(value)} {unit}"
+    return f"{_trim_number(value)} {unit}"
 
 
-def percent(share: Fraction | float) -> str:
+def format_percent(share: Fraction | float) -> str:
     """Return a share with at most two decimals; a part never appears as all or nothing."""
     value = float(share) * 100
     text = f"{value:.2f}".rstrip("0").rstrip(".")
@@ -40,22 +40,22 @@ def percent(share: Fraction | float) -> str:
     return f"{text} %"
 
 
-def ratio(value: Fraction | float) -> str:
+def format_ratio(value: Fraction | float) -> str:
     """Return an oversubscription: `1:1`, `1.07:1`, `15:1`."""
-    return f"{_trimmed(float(value))}:1"
+    return f"{_trim_number(float(value))}:1"
 
 
-def span(names: Sequence[str]) -> str:
+def format_span(names: Sequence[str]) -> str:
     """Return some names, or the first and the last of many in the order of the plan."""
     if len(names) <= _SHOWN:
         return ", ".join(names)
     return f"{names[0]} … {names[-1]}"
 
 
-def shortened(text: str, most: int) -> str:
+def shorten_text(text: str, most: int) -> str:
     """Return a text of at most `most` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _trimmed(value: float) -> str:
+def _trim_number(value: float) -> str:
     return f"{value:,.2f}".rstrip("0").rstrip(".")

@@ -7,8 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.gather import gather
-from fabricc.audit.rules import findings
+from fabricc.audit.gather import gather_devices
+from fabricc.audit.rules import find_all
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
 from tests.audit import ours
@@ -86,7 +86,7 @@ def examined(system: str, altered: Mapping[str, Mapping[str, str]]) -> list[Find
     """Return what the audit finds in the fabric when the texts of some switches are replaced."""
     with TemporaryDirectory() as folder:
         devices = {**sound(system).devices, **(_collected(Path(folder), altered) if altered else {})}
-        return findings(ours.inferred(devices))
+        return find_all(ours.inferred(devices))
 
 
 def _collected(folder: Path, texts: Mapping[str, Mapping[str, str]]) -> Mapping[str, Device]:
@@ -96,4 +96,4 @@ def _collected(folder: Path, texts: Mapping[str, Mapping[str, str]]) -> Mapping[
             path = folder / name / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-    return gather(folder, jobs=1).devices
+    return gather_devices(folder, jobs=1).devices

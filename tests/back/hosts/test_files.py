@@ -199,7 +199,7 @@ def test_second_port_of_a_nic_is_its_second_function() -> None:
     ],
 )
 def test_the_address_range_covers_all_prefixes(prefixes: tuple[str, ...], covering: str | None) -> None:
-    assert nccl.covering(prefixes) == covering
+    assert nccl.covering_prefix(prefixes) == covering
 
 
 def test_unknown_pci_addresses_are_a_gap_and_leave_names_to_the_operator() -> None:
@@ -277,9 +277,9 @@ def test_figures_of_the_nic_come_from_the_catalog() -> None:
 def test_a_connection_has_one_identity_in_every_build_and_no_other_has_it() -> None:
     host = VARIANTS["rhel-9"]
     other = replace(host, name="su001-host02")
-    identities = [keyfile.identity(h, port) for h in (host, other) for port in h.ports]
+    identities = [keyfile.connection_id(h, port) for h in (host, other) for port in h.ports]
     assert len(set(identities)) == 4
-    assert identities == [keyfile.identity(h, port) for h in (host, other) for port in h.ports]
+    assert identities == [keyfile.connection_id(h, port) for h in (host, other) for port in h.ports]
 
 
 NUMBER = st.integers(0, 2**31 - 1)

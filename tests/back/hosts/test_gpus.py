@@ -10,7 +10,7 @@ import yaml
 
 from fabricc.back.hosts import planned, read, render
 from fabricc.back.jobs.files import job_files
-from fabricc.back.jobs.settings import mori, nvshmem
+from fabricc.back.jobs.settings import mori_settings, nvshmem_settings
 from fabricc.catalog.library import MODELS
 from fabricc.catalog.load import load_catalog
 from fabricc.proof.invariants.contract import host_breaches, host_contracts
@@ -110,9 +110,12 @@ def test_rccl_uses_pxn_only_where_nothing_else_joins_rails(host: Host) -> None:
 
 
 def test_one_sided_libraries_follow_the_gpus() -> None:
-    assert mori(amd(VARIANTS["plain"])) == "MORI_RDMA_TC=106\nMORI_IO_TC=106\n"
+    assert mori_settings(amd(VARIANTS["plain"])) == "MORI_RDMA_TC=106\nMORI_IO_TC=106\n"
     assert (
-        mori(amd(VARIANTS["lossy"])) == mori(amd(VARIANTS["e810-iwarp"])) == nvshmem(VARIANTS["lossy"]) == ""
+        mori_settings(amd(VARIANTS["lossy"]))
+        == mori_settings(amd(VARIANTS["e810-iwarp"]))
+        == nvshmem_settings(VARIANTS["lossy"])
+        == ""
     )
     assert "jobs/mori.env" in job_tree("amd")
     assert "jobs/nvshmem.env" not in job_tree("amd")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.back.hosts import netplan, planned, read, render
-from fabricc.back.reading.tree import leaves, structured
+from fabricc.back.reading.tree import leaf_paths, structured
 from fabricc.back.reading.yaml_lines import block_style
 from tests.back.hosts.variants import VARIANTS
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from fabricc.back.reading import Tree
 
-TEXTS = [netplan.text(host) for host in VARIANTS.values()]
+TEXTS = [netplan.render_text(host) for host in VARIANTS.values()]
 
 
 def shown(tree: Tree) -> tuple[list[tuple[int, tuple[str, ...]]], list[tuple[int, str]]]:
-    return list(leaves(tree.nodes)), sorted(tree.faults)
+    return list(leaf_paths(tree.nodes)), sorted(tree.faults)
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.audit import audit
+from fabricc.audit import audit_fabric
 from fabricc.audit.belonging import device_of
 from fabricc.back import hosts
 from fabricc.back.hosts import found
@@ -55,7 +55,7 @@ PORT = "interface[ens1f0np0]/"
 
 
 def read(name: str, text: str) -> dict[str, str | int]:
-    file = found.takes(f"node1/{name}", text)
+    file = found.host_path(f"node1/{name}", text)
     assert file, name
     reading = hosts.read({file: text})
     assert reading.unknown == []
@@ -97,7 +97,7 @@ def test_a_nic_out_of_the_box_has_no_pfc_and_trusts_vlan_tags() -> None:
 
 
 def test_an_output_of_no_port_is_nobody_s() -> None:
-    assert found.takes("node1/mlnx_qos.txt", mlnx_qos()) is None
+    assert found.host_path("node1/mlnx_qos.txt", mlnx_qos()) is None
 
 
 def test_a_line_that_nobody_knows_is_told() -> None:
@@ -145,7 +145,7 @@ def test_nothing_is_too_garbled() -> None:
             words = text.split()
             for broken in (text[:at], text.replace(chosen.choice(words), chosen.choice(words), 3)):
                 hosts.read({name: broken})
-                found.takes(f"node1/{name.replace('/', '_')}", broken)
+                found.host_path(f"node1/{name.replace('/', '_')}", broken)
 
 
 LEAF = """\
@@ -171,7 +171,7 @@ def test_both_ends_of_a_host_s_link_are_compared(
     else:
         (tmp_path / "node1_mlnx_qos_ens1f0np0.txt").write_text(mlnx_qos(lossless))
         (tmp_path / "node1_show_gids.txt").write_text(GIDS)
-    result = audit(tmp_path, jobs=1)
+    result = audit_fabric(tmp_path, jobs=1)
     assert set(result.devices) == {"leaf1", "node1"}
     assert not [each for each in result.findings if each.code == "FAB9501"]
     ends = [each.message for each in result.findings if each.code == "FAB9600"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.cli.entry import run
-from fabricc.proof.infiniband.sim.processes import missing
+from fabricc.proof.infiniband.sim.processes import missing_programs
 from tests.back.infiniband.support import CLASSES, TENANTS, document
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ def test_build_twice_and_check(call: Call, spec: Path, tmp_path: Path) -> None:
 
 
 def test_check_runs_the_subnet_manager_when_asked(call: Call, spec: Path, tmp_path: Path) -> None:
-    if missing():
-        pytest.skip(f"not installed: {', '.join(missing())}")
+    if missing_programs():
+        pytest.skip(f"not installed: {', '.join(missing_programs())}")
     call("build", spec, "-o", tmp_path / "build")
     status, said = call("check", "--sim", tmp_path / "build" / "test")
     assert status == 0, said

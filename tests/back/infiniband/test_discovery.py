@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from fabricc.back.infiniband import sm_files
 from fabricc.back.infiniband.cabling import compare_files
-from fabricc.back.infiniband.discovery import compare
+from fabricc.back.infiniband.discovery import compare_topologies
 from fabricc.back.infiniband.topology import ReadTopology, read_topology
-from fabricc.proof.infiniband.sim.inputs import Needs, adapter_id, prepare
-from fabricc.proof.infiniband.sim.processes import SimulatedSubnet, missing
+from fabricc.proof.infiniband.sim.inputs import Needs, adapter_id, write_inputs
+from fabricc.proof.infiniband.sim.processes import SimulatedSubnet, missing_programs
 from tests.back.infiniband.support import document, planned, rendered
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def plug(topology: ReadTopology, one: Plug, other: Plug, word: str = "4xNDR") ->
 
 
 def told(topology: ReadTopology, expected: ReadTopology = PLANNED) -> list[tuple[str, str]]:
-    return [(each.code, each.message) for each in compare(expected, topology)]
+    return [(each.code, each.message) for each in compare_topologies(expected, topology)]
 
 
 def test_a_fabric_cabled_as_planned_has_no_difference() -> None:
@@ -198,17 +198,17 @@ def test_a_tree_without_subnets_says_so(tmp_path: Path) -> None:
     assert (only.code, "verify" in only.help) == ("FAB6335", True)
 
 
-@pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}")
+@pytest.mark.skipif(bool(missing_programs()), reason=f"not installed: {', '.join(missing_programs())}")
 def test_what_the_real_ibnetdiscover_prints_is_compared(tmp_path: Path) -> None:
     """Cables are moved on ibsim's console; its links all run as HDR, which is reported and is no error."""
     folder = tmp_path / "sim"
     folder.mkdir()
-    prepare(folder, FILES)
+    write_inputs(folder, FILES)
     first = adapter_id(next(PLANNED.adapters()).guid)
     with SimulatedSubnet(folder, Needs.of(PLANNED), first, 60) as subnet:
         subnet.wait_for_sweep(0)
         whole = told(
-            read_topology(subnet.tool("ibnetdiscover", "--node-name-map", f"{folder}/{sm_files.NAMES}"))
+            read_topology(subnet.run_tool("ibnetdiscover", "--node-name-map", f"{folder}/{sm_files.NAMES}"))
         )
         assert {code for code, _ in whole} == {"FAB6333"}
         one, other, lost = UPLINKS[0], UPLINKS[40], UPLINKS[-1]
@@ -216,6 +216,6 @@ def test_what_the_real_ibnetdiscover_prints_is_compared(tmp_path: Path) -> None:
             subnet.console(f'Unlink "{low}"[{port}]')
         subnet.console(f'Link "{one[0]}"[{one[1]}] "{other[2]}"[{other[3]}]')
         subnet.console(f'Link "{other[0]}"[{other[1]}] "{one[2]}"[{one[3]}]')
-        text = subnet.tool("ibnetdiscover", "--node-name-map", f"{folder}/{sm_files.NAMES}")
+        text = subnet.run_tool("ibnetdiscover", "--node-name-map", f"{folder}/{sm_files.NAMES}")
     codes = [code for code, _ in told(read_topology(text)) if code != "FAB6333"]
     assert sorted(codes) == ["FAB6330", "FAB6332"]

@@ -11,7 +11,7 @@ from fabricc.back.infiniband import sm_files
 from fabricc.back.infiniband.topology import read_topology
 from fabricc.fabric.infiniband.wiring import Subnet
 from fabricc.proof.infiniband.sim.inputs import net_file
-from fabricc.proof.infiniband.subnets import prove, tops
+from fabricc.proof.infiniband.subnets import prove_subnet, top_switches
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned, rendered
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ HOST = "0x02fab40000000000"
 
 
 def told(files: dict[str, str]) -> set[str]:
-    return {finding.code for finding in prove(Subnet(IB, 0), files)}
+    return {finding.code for finding in prove_subnet(Subnet(IB, 0), files)}
 
 
 def test_the_files_are_proved() -> None:
@@ -39,7 +39,7 @@ def test_every_shape_is_proved(planes: int, cores: bool) -> None:
     more = {"spines": {**box, "units_per_pod": 1}, "cores": box} if cores else {}
     ib = planned(document(hosts=12, planes=planes, **more))
     for plane in range(planes):
-        assert list(prove(Subnet(ib, plane), rendered(ib, plane))) == []
+        assert list(prove_subnet(Subnet(ib, plane), rendered(ib, plane))) == []
 
 
 def replaced(file: str, old: str, new: str, count: int = 1) -> Callable[[dict[str, str]], None]:
@@ -107,14 +107,14 @@ def test_unequal_links_to_the_spines_are_found() -> None:
         count=1,
         flags=re.DOTALL,
     )
-    assert "FAB6308" in {finding.code for finding in prove(Subnet(ib, 0), files)}
+    assert "FAB6308" in {finding.code for finding in prove_subnet(Subnet(ib, 0), files)}
 
 
 def test_the_top_of_the_tree_follows_from_the_cables() -> None:
     box = {"model": "qm9700"}
     ib = planned(document(hosts=12, spines={**box, "units_per_pod": 1}, cores=box))
     topology = read_topology(rendered(ib)[sm_files.TOPOLOGY])
-    assert {topology.nodes[node].name[:4] for node in tops(topology)} == {"core"}
+    assert {topology.nodes[node].name[:4] for node in top_switches(topology)} == {"core"}
 
 
 def test_partition_members_stand_on_lines_of_their_own() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from fabricc.back.infiniband.host_files import NCCL, HostFiles
 from fabricc.back.infiniband.job_files import job_files
-from fabricc.back.infiniband.tables import summary
+from fabricc.back.infiniband.tables import fabric_summary
 from fabricc.fabric.infiniband.wiring import expand_hosts
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned
 
@@ -100,7 +100,9 @@ def test_nvlink_domains_are_told_as_on_ethernet() -> None:
     )
     ib = planned(spec)
     files = job_files(ib)
-    assert summary(ib, {})["racks"] == {rack: [f"{rack}-host{n:02d}" for n in range(1, 19)] for rack in racks}
+    assert fabric_summary(ib, {})["racks"] == {
+        rack: [f"{rack}-host{n:02d}" for n in range(1, 19)] for rack in racks
+    }
     blocks = [f"BlockName={rack} Nodes={rack}-host[01-18]" for rack in racks]
     assert files["jobs/slurm/topology-block.conf"].splitlines() == [*blocks, "BlockSizes=18"]
     for rack in racks:

@@ -15,16 +15,18 @@ import pytest
 from fabricc.back.infiniband import sm_files
 from fabricc.back.infiniband.sm_files import TOPOLOGY
 from fabricc.back.infiniband.topology import read_topology
-from fabricc.proof.infiniband.sim.inputs import adapter_id, prepare
-from fabricc.proof.infiniband.sim.processes import missing
-from fabricc.proof.infiniband.sim.routes import read_tables, walk
-from fabricc.proof.infiniband.sim.run import simulate
+from fabricc.proof.infiniband.sim.inputs import adapter_id, write_inputs
+from fabricc.proof.infiniband.sim.processes import missing_programs
+from fabricc.proof.infiniband.sim.routes import read_tables, walk_routes
+from fabricc.proof.infiniband.sim.run import simulate_subnet
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned, rendered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-needs_opensm = pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}")
+needs_opensm = pytest.mark.skipif(
+    bool(missing_programs()), reason=f"not installed: {', '.join(missing_programs())}"
+)
 
 
 @pytest.mark.slow
@@ -32,7 +34,7 @@ needs_opensm = pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '
 def test_512_adapters_and_two_tenants() -> None:
     """LIDs, engine, routes, credit loops, isolation, service levels and a pulled link, as in docs/infiniband.md."""
     ib = planned(document("dgx-h100", 64, 32, priorities=CLASSES, infiniband=TENANTS))
-    report = simulate(ib, rendered(ib))
+    report = simulate_subnet(ib, rendered(ib))
     assert report.findings == []
     assert (report.adapters, report.switches, report.engine, report.ibdm) == (512, 24, "ftree", True)
     assert report.routes == 16 * 512
@@ -50,7 +52,7 @@ def test_leaves_of_slower_hosts_have_fewer_uplinks_and_ftree_balances_them() -> 
     ib = planned(document(gpus={"groups": groups}))
     assert (ib.wiring.tor_links, ib.wiring.shape.spines) == ((1, 2), 4)
     assert ib.counts()["spine_cables"] == 16 * 4 + 16 * 8
-    report = simulate(ib, rendered(ib))
+    report = simulate_subnet(ib, rendered(ib))
     assert report.findings == []
     assert (report.adapters, report.engine, report.ibdm) == (256, "ftree", True)
     assert report.loads == (248 // 8, 248 // 4)
@@ -69,7 +71,7 @@ def test_leaves_of_slower_hosts_have_fewer_uplinks_and_ftree_balances_them() -> 
 )
 def test_the_engine_chosen_is_the_one_that_opensm_uses(more: dict[str, Any], engine: str) -> None:
     ib = planned(document(hosts=12, **more))
-    report = simulate(ib, rendered(ib))
+    report = simulate_subnet(ib, rendered(ib))
     assert report.findings == []
     assert report.engine == engine
 
@@ -119,7 +121,7 @@ def test_opensm_finds_a_planted_fault(change: Callable[[dict[str, str]], None], 
     before = dict(files)
     change(files)
     assert files != before
-    assert code in {finding.code for finding in simulate(ib, files).findings}
+    assert code in {finding.code for finding in simulate_subnet(ib, files).findings}
 
 
 @needs_opensm
@@ -139,7 +141,7 @@ def test_larger_fabrics(model: str, hosts: int, per_unit: int, cores: bool) -> N
     if cores:
         spec = {**spec, "cores": spec["spines"]}
     ib = planned(spec)
-    report = simulate(ib, rendered(ib))
+    report = simulate_subnet(ib, rendered(ib))
     assert report.findings == []
     assert report.adapters == hosts * 8
 
@@ -170,21 +172,21 @@ def top(topology: Any) -> str:
 def test_a_walk_finds_dead_ends_turns_and_cut_links() -> None:
     topology, lines = straight(rendered(planned(document(hosts=8))))
     most = max(node.lid for node in topology.nodes.values())
-    good = walk(topology, read_tables(lines, most))
+    good = walk_routes(topology, read_tables(lines, most))
     assert (good.lost_count, good.turns, good.routes) == (0, [], 16 * 64)
     dead = [line.replace(" 001 :", " 255 :") for line in lines]
-    assert walk(topology, read_tables(dead, most)).lost_count > 0
+    assert walk_routes(topology, read_tables(dead, most)).lost_count > 0
     leaf = next(topology.switches())
     port = min(p for p, (peer, _, _) in leaf.ends.items() if peer[0] == "S")
     cut = frozenset({(leaf.id, port)})
-    assert walk(topology, read_tables(lines, most), cut).lost_count == 60
+    assert walk_routes(topology, read_tables(lines, most), cut).lost_count == 60
     adapter = next(topology.adapters())
     spine = topology.nodes[top(topology)]
     begin = next(n for n, line in enumerate(lines) if spine.id[2:] in line)
     at = next(n for n in range(begin, len(lines)) if lines[n].startswith(f"0x{adapter.lid:04x}"))
     for wrong in (p for p, (peer, _, _) in spine.ends.items() if peer != adapter.ends[1][0]):
         lines[at] = f"0x{adapter.lid:04x} {wrong:03d} : (to the wrong leaf)"
-        assert walk(topology, read_tables(lines, most)).turns != [], wrong
+        assert walk_routes(topology, read_tables(lines, most)).turns != [], wrong
 
 
 @needs_opensm
@@ -192,7 +194,7 @@ def test_a_killed_process_leaves_no_simulator_behind(tmp_path: Path) -> None:
     """ibsim would read the end of its input for ever, at a whole CPU."""
     ib = planned(document("dgx-h100", 2, 2))
     files = rendered(ib)
-    prepare(tmp_path, files)
+    write_inputs(tmp_path, files)
     *_, last = read_topology(files[TOPOLOGY]).adapters()
     (tmp_path / "begun.py").write_text(
         "import sys, time\n"

@@ -11,9 +11,9 @@ from fabricc.back.infiniband.tables import cabling_rows
 from fabricc.back.infiniband.topology import read_topology
 from fabricc.catalog.load import load_catalog
 from fabricc.fabric.infiniband.wiring import Subnet
-from fabricc.proof.infiniband.sim.processes import missing
-from fabricc.proof.infiniband.sim.run import simulate
-from fabricc.proof.infiniband.subnets import prove
+from fabricc.proof.infiniband.sim.processes import missing_programs
+from fabricc.proof.infiniband.sim.run import simulate_subnet
+from fabricc.proof.infiniband.subnets import prove_subnet
 from tests.back.infiniband import support
 from tests.back.infiniband.support import document, rendered
 
@@ -60,14 +60,14 @@ def test_host_ports_are_halves_of_cages_and_uplinks_whole_ones(fabric: Infiniban
 
 def test_files_agree_on_the_numbers(fabric: InfinibandFabric) -> None:
     files = rendered(fabric)
-    assert list(prove(Subnet(fabric, 0), files)) == []
+    assert list(prove_subnet(Subnet(fabric, 0), files)) == []
     net = read_topology(files[sm_files.TOPOLOGY])
     assert {node.ports for node in net.switches()} == {80, 40}
 
 
-@pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}")
+@pytest.mark.skipif(bool(missing_programs()), reason=f"not installed: {', '.join(missing_programs())}")
 def test_opensm_routes_it(fabric: InfinibandFabric) -> None:
-    report = simulate(fabric, rendered(fabric))
+    report = simulate_subnet(fabric, rendered(fabric))
     assert (report.findings, report.adapters) == ([], 256)
 
 

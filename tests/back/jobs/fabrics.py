@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.jobs.files import executable, job_files
+from fabricc.back.jobs.files import is_executable, job_files
 from fabricc.base.foreign.formats import csv_text
 from fabricc.compiler import tables
 from tests.front.planning.support import document, planned
@@ -89,7 +89,7 @@ def write_tree(name: str, folder: Path) -> Path:
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
-        target.chmod(0o755 if executable(path, text) else 0o644)
+        target.chmod(0o755 if is_executable(path, text) else 0o644)
     (folder / "plan").mkdir()
     rows = [tables.CABLING, *tables.cabling_rows(fabric(name))]
     (folder / "plan/cabling.csv").write_text(csv_text(rows))

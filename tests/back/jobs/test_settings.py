@@ -15,8 +15,8 @@ import pytest
 from fabricc.back.hosts import nccl
 from fabricc.back.hosts.nics import nic_qos
 from fabricc.back.jobs.files import job_files
-from fabricc.back.jobs.roster import roster
-from fabricc.back.jobs.settings import settings_files, ucx
+from fabricc.back.jobs.roster import list_hosts
+from fabricc.back.jobs.settings import settings_files, ucx_settings
 from fabricc.fabric.queue_pairs import MOST, queue_pairs
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.back.hosts.variants import VARIANTS
@@ -93,12 +93,12 @@ def test_one_queue_pair_is_enough_where_switches_spread_packets() -> None:
 
 def test_libraries_use_sockets_where_rdma_runs_over_tcp() -> None:
     host = VARIANTS["e810-iwarp"]
-    assert keys(nccl.text(host)) == {"NCCL_SOCKET_IFNAME": "=eno1", "NCCL_IB_DISABLE": "1"}
-    assert keys(ucx(host)) == {"UCX_NET_DEVICES": "eno1", "UCX_TLS": "^ib"}
+    assert keys(nccl.render_text(host)) == {"NCCL_SOCKET_IFNAME": "=eno1", "NCCL_IB_DISABLE": "1"}
+    assert keys(ucx_settings(host)) == {"UCX_NET_DEVICES": "eno1", "UCX_TLS": "^ib"}
 
 
 def test_kinds_of_hosts_that_differ_have_files_of_their_own() -> None:
-    hosts = roster(fabric("rails"), fabric("rails").host)
+    hosts = list_hosts(fabric("rails"), fabric("rails").host)
     kind = hosts.kinds[0]
     port = replace(kind.ports[0], rdma="mlx5_x0")
     other = replace(kind, ports=(port, *kind.ports[1:]), model=replace(kind.model, name="other"))
@@ -130,11 +130,13 @@ def test_ucx_takes_the_settings_for_all_its_rdma_transports(tmp_path: Path) -> N
 
 
 def test_data_and_its_notice_are_sent_apart_where_switches_spread_packets() -> None:
-    hashed = nccl.text(VARIANTS["dual-port"])
-    spread = nccl.text(replace(VARIANTS["dual-port"], spreads_packets=True, recommended_qps=1))
+    hashed = nccl.render_text(VARIANTS["dual-port"])
+    spread = nccl.render_text(replace(VARIANTS["dual-port"], spreads_packets=True, recommended_qps=1))
     assert "NCCL_IB_ADAPTIVE_ROUTING" not in hashed
     assert keys(spread)["NCCL_IB_ADAPTIVE_ROUTING"] == "1"
-    assert "NCCL_IB_ADAPTIVE_ROUTING" not in nccl.text(replace(VARIANTS["e810-iwarp"], spreads_packets=True))
+    assert "NCCL_IB_ADAPTIVE_ROUTING" not in nccl.render_text(
+        replace(VARIANTS["e810-iwarp"], spreads_packets=True)
+    )
 
 
 def test_a_spec_that_spreads_packets_tells_its_hosts() -> None:
@@ -148,8 +150,8 @@ def test_a_spec_that_spreads_packets_tells_its_hosts() -> None:
 
 def test_nccl_is_told_rail_and_plane_where_planes_never_meet() -> None:
     two_planes = replace(VARIANTS["dual-port"], planes=2)
-    assert keys(nccl.text(VARIANTS["dual-port"]))["NCCL_IB_HCA"].startswith("=mlx5_r0a:1,mlx5_r0b:1,")
-    devices = keys(nccl.text(two_planes))["NCCL_IB_HCA"].removeprefix("=").split(",")
+    assert keys(nccl.render_text(VARIANTS["dual-port"]))["NCCL_IB_HCA"].startswith("=mlx5_r0a:1,mlx5_r0b:1,")
+    devices = keys(nccl.render_text(two_planes))["NCCL_IB_HCA"].removeprefix("=").split(",")
     told = [(port.rdma, "1", str(port.rail), str(port.nic_port)) for port in two_planes.ports]
     assert [tuple(device.split(":")) for device in devices] == told
 
@@ -168,5 +170,5 @@ def test_one_sided_libraries_send_in_the_lossless_class(name: str) -> None:
 
 
 def test_one_sided_libraries_are_told_nothing_where_rdma_runs_over_tcp() -> None:
-    hosts = replace(roster(fabric("rails"), fabric("rails").host), kinds=(VARIANTS["e810-iwarp"],))
+    hosts = replace(list_hosts(fabric("rails"), fabric("rails").host), kinds=(VARIANTS["e810-iwarp"],))
     assert not [name for name in settings_files(hosts) if name.endswith(".env")]

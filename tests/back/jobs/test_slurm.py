@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.back.jobs.files import job_files
-from fabricc.back.jobs.roster import JobHost, Roster, roster
-from fabricc.back.jobs.slurm import hostlist, slurm_files
+from fabricc.back.jobs.roster import JobHost, Roster, list_hosts
+from fabricc.back.jobs.slurm import compress_hostlist, slurm_files
 from tests.back.jobs.fabrics import SPECS, fabric, files
 from tests.front.planning.support import document, planned
 
@@ -164,7 +164,7 @@ def test_a_name_cannot_inject_a_line(name: str) -> None:
     ],
 )
 def test_hostlists_are_folded(names: list[str], text: str) -> None:
-    assert hostlist(names) == text
+    assert compress_hostlist(names) == text
 
 
 def unfold(text: str) -> list[str]:
@@ -181,7 +181,7 @@ def unfold(text: str) -> list[str]:
 
 @given(st.lists(st.from_regex(r"[ab]{1,2}[0-9]{0,3}", fullmatch=True), max_size=12))
 def test_unfolding_a_hostlist_gives_the_names_in_order(names: list[str]) -> None:
-    assert unfold(hostlist(names)) == names
+    assert unfold(compress_hostlist(names)) == names
 
 
 SLURM_CONF = """ClusterName=test
@@ -226,9 +226,9 @@ def slurmctld_reads(name: str, file: str, folder: Path) -> list[str]:
     (folder / "state").mkdir()
     (folder / "topology.conf").write_text(files(name)[f"jobs/slurm/{file}"])
     (folder / "gres.conf").write_text(files(name)["jobs/slurm/gres.conf"])
-    members = roster(fabric(name), fabric(name).host).hosts
+    members = list_hosts(fabric(name), fabric(name).host).hosts
     nodes = [
-        f"NodeName={hostlist([host.name for host in each])} NodeAddr=127.0.0.1 CPUs=8 Gres=gpu:{gpus}"
+        f"NodeName={compress_hostlist([host.name for host in each])} NodeAddr=127.0.0.1 CPUs=8 Gres=gpu:{gpus}"
         for gpus, each in groupby(members, key=lambda host: host.gpus)
     ]
     plugin = "block" if "block" in file else "tree"

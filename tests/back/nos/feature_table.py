@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.back import nos as back_ends
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.gaps import unexpressed
+from fabricc.compiler.gaps import find_unexpressed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,7 +125,9 @@ def told(fabric: Fabric, release: str) -> Told:
         switch = replace(fabric.switch(at), release=release)
         back_end = back_ends.load(switch.nos)
         gaps = back_end.gaps(switch)
-        found |= {(gap.code, gap.feature, gap.fatal) for gap in [*gaps, *unexpressed(switch, back_end, gaps)]}
+        found |= {
+            (gap.code, gap.feature, gap.fatal) for gap in [*gaps, *find_unexpressed(switch, back_end, gaps)]
+        }
     return frozenset(found)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.proof import compare
-from fabricc.proof.placing import Text, placed
+from fabricc.proof.placing import Text, place_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -99,7 +99,7 @@ def named(read: Reader, planned: Facts, expected: Text, altered: Mapping[str, st
     """Return the findings of `check` about files that were altered after the build."""
     found = Text(altered, read(altered))
     mismatches = compare(planned, found.reading)
-    return list(placed("device", mismatches, found.reading.unknown, expected, found, read))
+    return list(place_findings("device", mismatches, found.reading.unknown, expected, found, read))
 
 
 TEXT_ONLY = "FAB6006"

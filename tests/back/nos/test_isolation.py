@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.back import nos
 from fabricc.proof.invariants import Survey
-from fabricc.proof.invariants.view import view
+from fabricc.proof.invariants.view import make_view
 from tests.back.nos.cumulus.variants import tor as cumulus_tor
 from tests.back.nos.eos.variants import variant as eos_variant
 from tests.back.nos.frr.variants import sample as frr_sample
@@ -143,7 +143,7 @@ CASES: list[tuple[str, str, Edit, str]] = [
 
 def judged(switch: Switch, files: dict[str, str]) -> list[Finding]:
     """What the invariants of one device find in its files."""
-    return list(Survey().add_switch(view(switch, nos.load(switch.nos).read(files)), "x"))
+    return list(Survey().add_switch(make_view(switch, nos.load(switch.nos).read(files)), "x"))
 
 
 def at_home(name: str) -> tuple[Switch, dict[str, str]]:

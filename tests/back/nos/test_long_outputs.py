@@ -6,7 +6,7 @@ import pytest
 
 from fabricc.audit import coverage
 from fabricc.audit.adopt import edits, order, report
-from fabricc.audit.device import systems
+from fabricc.audit.device import collected_systems
 from fabricc.back import hosts
 from fabricc.back.nos import lldpd, packet_filters
 from fabricc.back.nos.junos import exec_commands as junos
@@ -35,13 +35,13 @@ _JUNOS = "Local Interface Parent Interface Chassis Id Port info System Name\n"
     ids=range(14),
 )
 def test_an_output_is_read_in_one_pass(text: str, system: str) -> None:
-    found = systems()[system].output(text)
+    found = collected_systems()[system].output(text)
     assert found is None or not (found.neighbours or found.identity.name)
 
 
 def test_tables_and_paths_are_matched_in_one_pass() -> None:
-    assert not lldpd.seen("LocalPort RemoteDevice RemotePortID\na b c" + " " * MANY + '"')
-    assert systems()["cumulus"].takes("x", "auto a\niface b\n  c\nsource d\n" + "\n" * MANY) is None
+    assert not lldpd.parse_lldpd("LocalPort RemoteDevice RemotePortID\na b c" + " " * MANY + '"')
+    assert collected_systems()["cumulus"].takes("x", "auto a\niface b\n  c\nsource d\n" + "\n" * MANY) is None
     assert not edits._NUMBERED.fullmatch("a1" + "1" * MANY + " ")
     assert not order._TOLD.fullmatch("a1" + "1" * MANY)
     assert report._KEYS.sub("[]", "a[b]" + "[" * MANY) == "a[]" + "[" * MANY
@@ -51,7 +51,7 @@ def test_tables_and_paths_are_matched_in_one_pass() -> None:
     assert list(junos.exec_lines('"' + '\\"' * MANY))
     assert not holds_secret("tacacs/" * MANY)
     assert holds_secret("tacacs-server host 192.0.2.1 key 7 x")
-    assert len(coverage._alike("a:" * MANY)) <= 120
+    assert len(coverage._generalize_line("a:" * MANY)) <= 120
 
 
 def test_a_line_of_sysctl_is_matched_in_one_pass() -> None:
@@ -69,6 +69,6 @@ def test_a_line_of_sysctl_is_matched_in_one_pass() -> None:
     ],
 )  # fmt: skip
 def test_rows_are_read(text: str, system: str, expected: tuple[str, str, str]) -> None:
-    found = systems()[system].output(text)
+    found = collected_systems()[system].output(text)
     assert found is not None
     assert [each[:3] for each in found.neighbours] == [expected]

@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 
 from fabricc.back.nos.cumulus import CUMULUS
 from fabricc.back.nos.eos import EOS, FILE
-from fabricc.back.nos.overlay import OverlayError, check_text, merged, stated, stripped, target
-from fabricc.back.nos.overlay_text import merge, starred, strip, traced
+from fabricc.back.nos.overlay import (
+    OverlayError,
+    check_text,
+    merge_overlay,
+    stated_lines,
+    strip_overlay,
+    target_file,
+)
+from fabricc.back.nos.overlay_text import compile_starred, merge_text, strip_text, trace_overlay
 from fabricc.fabric.model import Overlay
 from tests.back.nos.cumulus.variants import VARIANTS as CUMULUS_VARIANTS
 from tests.back.nos.eos.variants import variant
@@ -50,7 +57,7 @@ ip access-list standard OURS
    10 permit any
 !
 """
-    assert merge(CLI, overlay).split("\n") == [
+    assert merge_text(CLI, overlay).split("\n") == [
         "hostname a", "!", "logging buffered 10000",
         "interface Ethernet1", "   mtu 9000", "   storm-control broadcast level 1", "!",
         "interface Ethernet2", "   mtu 9000", "   storm-control broadcast level 1", "!",
@@ -63,7 +70,7 @@ ip access-list standard OURS
 def test_what_closes_a_block_comes_along_with_a_new_one_only() -> None:
     text = "system {\n    host-name a;\n    login {\n        user x;\n    }\n}\n"
     overlay = 'system {\n    login {\n        message "x";\n    }\n}\nsnmp {\n    name a;\n}\n'
-    assert merge(text, overlay) == (
+    assert merge_text(text, overlay) == (
         'system {\n    host-name a;\n    login {\n        user x;\n        message "x";\n    }\n}\n'
         "snmp {\n    name a;\n}\n"
     )
@@ -71,9 +78,9 @@ def test_what_closes_a_block_comes_along_with_a_new_one_only() -> None:
 
 def test_merging_twice_is_merging_once() -> None:
     overlay = "logging on\nrouter bgp *\n   bgp x\ninterface Vlan1\n   shutdown\n!\n"
-    once = merge(CLI, overlay)
-    assert merge(once, overlay) == once
-    assert merge(CLI, "") == CLI
+    once = merge_text(CLI, overlay)
+    assert merge_text(once, overlay) == once
+    assert merge_text(CLI, "") == CLI
 
 
 names = st.sampled_from(["alpha 1", "beta", "gamma x y", "delta"])
@@ -97,10 +104,10 @@ def test_nothing_is_lost_and_all_of_an_overlay_is_found(
     tree: dict[str, object], more: dict[str, object]
 ) -> None:
     text, overlay = printed(tree), printed(more)
-    result = merge(text, overlay)
+    result = merge_text(text, overlay)
     remaining = iter(result.split("\n"))
     assert all(line in remaining for line in text.split("\n"))
-    lines, missing = traced(result, overlay)
+    lines, missing = trace_overlay(result, overlay)
     assert missing == []
     added = set(range(1, result.count("\n") + 1)) - lines
     assert len(added) <= text.count("\n")
@@ -108,10 +115,10 @@ def test_nothing_is_lost_and_all_of_an_overlay_is_found(
 
 def test_a_line_that_is_taken_out_again_is_named_at_its_block() -> None:
     overlay = "interface Ethernet*\n   storm-control broadcast level 1\n"
-    result = merge(CLI, overlay)
+    result = merge_text(CLI, overlay)
     at = result.split("\n").index("interface Ethernet2")
     lines = result.split("\n")
-    assert traced("\n".join([*lines[: at + 2], *lines[at + 3 :]]), overlay)[1] == [
+    assert trace_overlay("\n".join([*lines[: at + 2], *lines[at + 3 :]]), overlay)[1] == [
         (at + 1, "storm-control broadcast level 1")
     ]
 
@@ -119,17 +126,17 @@ def test_a_line_that_is_taken_out_again_is_named_at_its_block() -> None:
 @pytest.mark.parametrize("text", ["interface Vlan*\n   shutdown\n", "router isis *\n   net x\n"])
 def test_a_pattern_without_a_match_is_refused_at_its_line(text: str) -> None:
     with pytest.raises(OverlayError, match="matches") as caught:
-        merge(CLI, "logging on\n" + text)
+        merge_text(CLI, "logging on\n" + text)
     assert caught.value.line == 2
 
 
 def test_an_emitted_file_with_an_overlay_states_what_it_stated_before() -> None:
     switch = variant("trident-dual")
-    files = merged(
+    files = merge_overlay(
         EOS.render(switch), Overlay("x", "", "interface Ethernet*\n   storm-control broadcast level 1\n")
     )
     reading, planned = EOS.read(files), EOS.planned(switch)
-    into, lines, missing = stated(
+    into, lines, missing = stated_lines(
         files, Overlay("x", "", "interface Ethernet*\n   storm-control broadcast level 1\n")
     )
     assert (into, missing) == (FILE, [])
@@ -144,10 +151,10 @@ def test_keys_of_yaml_are_added_and_never_said_twice() -> None:
     switch = CUMULUS_VARIANTS["numbered"]
     files = CUMULUS.render(switch)
     banner = "- set:\n    system:\n      message:\n        pre-login: Authorised use only\n"
-    after = merged(files, Overlay("x", "", banner))
+    after = merge_overlay(files, Overlay("x", "", banner))
     assert CUMULUS.read(after).facts == CUMULUS.planned(switch)
     with pytest.raises(OverlayError, match="hostname") as caught:
-        merged(files, Overlay("x", "", "- set:\n    system:\n      hostname: other\n"))
+        merge_overlay(files, Overlay("x", "", "- set:\n    system:\n      hostname: other\n"))
     assert caught.value.line == 3
 
 
@@ -159,8 +166,8 @@ def test_tables_of_json_are_merged_and_values_never_replaced() -> None:
 
     def after(more: object) -> object:
         overlay = Overlay("x", "config_db.json", json.dumps(more))
-        result = merged(files, overlay)
-        assert stated(result, overlay)[2] == []
+        result = merge_overlay(files, overlay)
+        assert stated_lines(result, overlay)[2] == []
         return json.loads(result["config_db.json"])
 
     assert after({"PORT": {"Ethernet*": {"tpid": "0x8100"}}, "VLAN": {"Vlan9": {"members": ["a"]}}}) == {
@@ -181,15 +188,15 @@ router bgp *
    neighbor * shutdown
 interface Vlan1
 """
-    text, idle = strip(CLI, overlay)
+    text, idle = strip_text(CLI, overlay)
     assert text.split("\n") == [
         "hostname a", "!", "interface Ethernet1", "!", "interface Ethernet2", "!",
         "router bgp 65000", "   router-id 10.0.0.1", "   !", "!", "end", "",
     ]  # fmt: skip
     assert idle == [5, 6]
     braces = "system {\n    host-name a;\n    login {\n        user x;\n    }\n}\n"
-    assert strip(braces, "system {\n    login\n") == (braces, [2])
-    assert strip(braces, "system {\n    login {\n    }\n}\n")[0] == "system {\n    host-name a;\n}\n"
+    assert strip_text(braces, "system {\n    login\n") == (braces, [2])
+    assert strip_text(braces, "system {\n    login {\n    }\n}\n")[0] == "system {\n    host-name a;\n}\n"
 
 
 @settings(deadline=None)
@@ -198,7 +205,7 @@ def test_what_was_added_below_a_block_of_its_own_is_gone_once_it_is_taken_away(
     more: dict[str, object],
 ) -> None:
     block = "own 1\n" + printed(more, 3)
-    assert strip(merge(CLI, block), "own 1\n") == (CLI, [])
+    assert strip_text(merge_text(CLI, block), "own 1\n") == (CLI, [])
 
 
 def test_keys_of_yaml_and_json_are_taken_away_by_null() -> None:
@@ -208,10 +215,12 @@ def test_keys_of_yaml_and_json_are_taken_away_by_null() -> None:
     gone = Overlay(
         "x", "startup.yaml", "- set:\n    system:\n      timezone: null\n      none: null\n", removes=True
     )
-    after, idle = stripped(files, gone)
+    after, idle = strip_overlay(files, gone)
     assert (after["startup.yaml"], idle) == ("- set:\n    system:\n      hostname: a\n", [4])
     less = {"PORT": {"Ethernet*": {"fec": None}}, "NTP_SERVER": None, "X": {"l": ["b"]}, "Y": None}
-    after, idle = stripped(files, Overlay("x", "config_db.json", json.dumps(less, indent=1), removes=True))
+    after, idle = strip_overlay(
+        files, Overlay("x", "config_db.json", json.dumps(less, indent=1), removes=True)
+    )
     assert json.loads(after["config_db.json"]) == {
         "PORT": {"Ethernet0": {"mtu": "9100"}, "Ethernet8": {}},
         "X": {"l": ["a"]},
@@ -236,22 +245,22 @@ def test_what_no_such_file_can_hold_is_refused(into: str, text: str, line: int) 
 
 
 def test_the_file_is_the_one_named_or_the_only_one() -> None:
-    assert target(["a"], "") == "a"
-    assert target(["a", "b"], "b") == "b"
+    assert target_file(["a"], "") == "a"
+    assert target_file(["a", "b"], "b") == "b"
     for files, into in ((["a", "b"], ""), (["a"], "c")):
         with pytest.raises(OverlayError, match="file"):
-            target(files, into)
+            target_file(files, into)
 
 
 @pytest.mark.parametrize("letter", [".", r"\S"])
 def test_any_number_of_stars_is_tried_once_at_each_place(letter: str) -> None:
-    shape = starred("a*b*b*d", letter)
+    shape = compile_starred("a*b*b*d", letter)
     assert [bool(shape.fullmatch(text)) for text in ("abbd", "axbybzbd", "abd", "abb")] == [
         True,
         True,
         False,
         False,
     ]
-    assert not starred("*a" * 40 + "b", letter).fullmatch("a" * 200)
-    assert starred("interface *", r"\S").fullmatch("interface Ethernet1/1")
-    assert not starred("interface *", r"\S").fullmatch("interface a b")
+    assert not compile_starred("*a" * 40 + "b", letter).fullmatch("a" * 200)
+    assert compile_starred("interface *", r"\S").fullmatch("interface Ethernet1/1")
+    assert not compile_starred("interface *", r"\S").fullmatch("interface a b")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.back.nos import BUILT_IN, load
-from fabricc.compiler.gaps import unexpressed
+from fabricc.compiler.gaps import find_unexpressed
 from fabricc.proof.invariants.declared import Ratio
 from tests.proof.fabrics import Fault, judge
 from tests.segmented import EXPRESSED, SPINE, TOR, fabric, switch, switches
@@ -63,7 +63,7 @@ def test_the_files_break_no_invariant(nos: str, dual: bool) -> None:
 def test_a_system_without_segments_says_so(nos: str, name: str) -> None:
     each = switch(nos, name)
     gaps = load(nos).gaps(each)
-    assert list(unexpressed(each, load(nos), gaps)) == []
+    assert list(find_unexpressed(each, load(nos), gaps)) == []
     told = {gap.code for gap in gaps if gap.feature == "EVPN-VXLAN" and gap.fatal}
     has = nos in EXPRESSED or (nos in PASSED_ON and name == SPINE)
     assert told == (set() if has else {"FAB5830"})

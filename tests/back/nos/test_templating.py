@@ -10,7 +10,7 @@ from jinja2 import UndefinedError
 
 from fabricc.back.nos import load, templating
 from fabricc.back.nos.eos import EOS, FILE
-from fabricc.back.nos.templating import environment, set_template_path
+from fabricc.back.nos.templating import set_template_path, template_environment
 from fabricc.base import installation
 from tests.back.nos.eos.variants import variant
 from tests.back.nos.feature_table import FEATURES, MODELS, fabric_of
@@ -28,8 +28,8 @@ def own(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_the_environment_is_made_once() -> None:
-    assert environment("eos") is environment("eos")
-    assert environment("eos") is not environment("frr")
+    assert template_environment("eos") is template_environment("eos")
+    assert template_environment("eos") is not template_environment("frr")
 
 
 def test_compiled_templates_stay_beside_the_built_in_ones(
@@ -40,9 +40,9 @@ def test_compiled_templates_stay_beside_the_built_in_ones(
     monkeypatch.setattr(installation, "data_folder", lambda _: tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     for _ in range(2):
-        templating._environment.cache_clear()
-        assert environment("eos").get_template("one.j2").render(name="x") == "x\n"
-    templating._environment.cache_clear()
+        templating._make_environment.cache_clear()
+        assert template_environment("eos").get_template("one.j2").render(name="x") == "x\n"
+    templating._make_environment.cache_clear()
     assert len(list((tmp_path / "__pycache__").glob("*.j2c"))) == 1
 
 
@@ -57,13 +57,13 @@ def test_what_a_template_includes_is_compiled_with_it(
     for text in ("{{ own }} 1\n", "{{ own }} 2\n"):
         (tmp_path / "eos" / "two.j2").write_text(text)
         (tmp_path / "frr" / "two.j2").write_text("{{ own }} frr\n")
-        templating._environment.cache_clear()
+        templating._make_environment.cache_clear()
         assert (
-            environment("eos").get_template("one.j2").render(name="x")
+            template_environment("eos").get_template("one.j2").render(name="x")
             == text.replace("{{ own }}", "x") + "end\n"
         )
-        assert environment("frr").get_template("one.j2").render(name="x") == "x frr\nend\n"
-    templating._environment.cache_clear()
+        assert template_environment("frr").get_template("one.j2").render(name="x") == "x frr\nend\n"
+    templating._make_environment.cache_clear()
     assert len(list((tmp_path / "__pycache__").glob("*.j2c"))) == 2
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.back.nos import BUILT_IN, load
-from fabricc.compiler.gaps import unexpressed
+from fabricc.compiler.gaps import find_unexpressed
 from tests.tenanted import EXPRESSED, SPINE, TOR, fabric, switch, switches
 
 GOLDEN = Path(__file__).parent / "golden" / "tenants"
@@ -53,6 +53,6 @@ def test_a_system_without_tenants_rejects_them_and_no_spec_can_accept_that(nos: 
     told = {gap.code for gap in gaps if gap.feature == "tenants" and gap.fatal}
     assert told == (set() if nos in EXPRESSED else {"FAB3300"})
     if nos in EXPRESSED:
-        assert list(unexpressed(each, load(nos), gaps)) == []
+        assert list(find_unexpressed(each, load(nos), gaps)) == []
         spine = switch(nos, SPINE)
-        assert list(unexpressed(spine, load(nos), load(nos).gaps(spine))) == []
+        assert list(find_unexpressed(spine, load(nos), load(nos).gaps(spine))) == []

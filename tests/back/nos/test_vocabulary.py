@@ -22,7 +22,7 @@ from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts, swit
 from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.fabric.vocabulary import __file__ as waist
 from fabricc.front.spec.resources import cluster_schema
-from fabricc.review.diff.impact import row_of, verdict, vocabulary
+from fabricc.review.diff.impact import judge_statement, row_of, vocabulary_of
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.view import host_view, switch_view
 from tests.review.explain.fabrics import INVENTORIES, host_facts, inventory, samples, settings_of, subjects
@@ -120,7 +120,7 @@ def is_address(text: str) -> bool:
 def test_every_fact_has_a_row_and_a_value_of_its_type(nos: str) -> None:
     facts = stated(nos)
     assert len(facts) > 100
-    rows = {path: vocabulary(nos).row(path) for path in facts}
+    rows = {path: vocabulary_of(nos).row(path) for path in facts}
     assert {path for path, row in rows.items() if not row.declared} == set()
     wrong = {(path, str(v)) for path, values in facts.items() for v in values if not fits(rows[path].type, v)}
     assert wrong == set()
@@ -129,7 +129,7 @@ def test_every_fact_has_a_row_and_a_value_of_its_type(nos: str) -> None:
 @pytest.mark.parametrize("nos", ["waist", "host", *BUILT_IN])
 def test_one_row_alone_declares_a_fact(nos: str) -> None:
     """A key that is written out, such as `[ssh/ipv6]`, is an exception to the same path with a star."""
-    rows = [re.compile(pattern(name)) for name in vocabulary(nos).rows]
+    rows = [re.compile(pattern(name)) for name in vocabulary_of(nos).rows]
     shapes = {re.sub(r"\[[^]]*\]", "[*]", path) for path in stated(nos)}
     assert {shape for shape in shapes if sum(bool(row.fullmatch(shape)) for row in rows) != 1} == set()
 
@@ -143,7 +143,7 @@ def pattern(name: str) -> str:
 def test_somebody_states_every_row(file: Path) -> None:
     own = "waist" if file == NEUTRAL else "host" if file.parent.name == "hosts" else file.parent.name
     asked = ["waist", "host", *BUILT_IN] if own == "waist" else [own]
-    found = {vocabulary(nos).declared(path) for nos in asked for path in stated(nos)}
+    found = {vocabulary_of(nos).declared(path) for nos in asked for path in stated(nos)}
     assert yaml.safe_load(file.read_text("utf-8"))["facts"].keys() - found - OF_REVIEWS == set()
 
 
@@ -156,7 +156,7 @@ def test_files_fit_the_schema(file: Path) -> None:
 
 @pytest.mark.parametrize("nos", ["waist", "host", *BUILT_IN])
 def test_rows_name_reasons_impacts_and_themes_that_there_are(nos: str) -> None:
-    words: Vocabulary = vocabulary(nos)
+    words: Vocabulary = vocabulary_of(nos)
     for name in words.rows:
         row = words.row(name)
         assert row.means, name
@@ -170,13 +170,13 @@ def test_rows_name_reasons_impacts_and_themes_that_there_are(nos: str) -> None:
 
 def test_facts_follow_from_sections_that_a_spec_has() -> None:
     for nos in ("host", *BUILT_IN):
-        words = vocabulary(nos)
+        words = vocabulary_of(nos)
         named = frozenset().union(*(words.row(name).follows for name in (*words.rows, *words.families)))
         assert named <= cluster_schema()["properties"].keys()
 
 
 def test_settings_are_of_declared_facts() -> None:
-    names = vocabulary("waist").rows
+    names = vocabulary_of("waist").rows
     for beginning in SETTINGS:
         assert any(name.startswith(beginning) for name in names), beginning
 
@@ -187,10 +187,10 @@ def test_parts_of_a_text_are_of_one_system_alone() -> None:
 
 
 def test_what_nobody_declares_has_what_is_said_of_its_family() -> None:
-    row = vocabulary("sonic").row("management/theirs[a]/thing")
+    row = vocabulary_of("sonic").row("management/theirs[a]/thing")
     assert (row.declared, row.impact, row.theme) == (False, {"else": "quiet"}, "management")
     assert row_of("theirs/thing", "sonic").reason is None
-    assert verdict("theirs/thing", "~", "sonic").impact is Impact.TRAFFIC_LOSS
+    assert judge_statement("theirs/thing", "~", "sonic").impact is Impact.TRAFFIC_LOSS
 
 
 @pytest.fixture
@@ -202,7 +202,7 @@ def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(tmp_path)
     point = EntryPoint("theirs", "fabricc_theirs:THEIRS", "fabricc.nos")
     monkeypatch.setattr(back_ends, "_entry_points", lambda: [point])
-    caches = (back_ends.vocabulary, vocabulary, verdict)
+    caches = (back_ends.load_vocabulary, vocabulary_of, judge_statement)
     for each in caches:
         each.cache_clear()
     yield package / "facts.yaml"
@@ -218,21 +218,21 @@ def test_a_third_party_declares_its_own_facts(theirs: Path) -> None:
         "  theirs/[*]/thing: {type: boolean, means: a thing, like: bgp/hold_s, impact: quiet}\n"
         "  interface[*]/mtu: {impact: unknown}\n"
     )
-    row = vocabulary("theirs").row("theirs/[7]/thing")
+    row = vocabulary_of("theirs").row("theirs/[7]/thing")
     assert (row.declared, row.means) == (True, "a thing")
-    assert row.reason == vocabulary("waist").row("bgp/hold_s").reason
-    assert verdict("theirs/[7]/thing", "~", "theirs").impact is Impact.NONE
-    assert verdict("pool/headroom_bytes", "~", "theirs").source == "their guide"
-    assert verdict("interface[up]/mtu", "~", "theirs").why == "no rule describes it"
-    assert vocabulary("waist").row("interface[*]/mtu").impact == {"else": "mtu"}
+    assert row.reason == vocabulary_of("waist").row("bgp/hold_s").reason
+    assert judge_statement("theirs/[7]/thing", "~", "theirs").impact is Impact.NONE
+    assert judge_statement("pool/headroom_bytes", "~", "theirs").source == "their guide"
+    assert judge_statement("interface[up]/mtu", "~", "theirs").why == "no rule describes it"
+    assert vocabulary_of("waist").row("interface[*]/mtu").impact == {"else": "mtu"}
 
 
 def test_a_third_party_without_rows_has_those_of_the_waist(theirs: Path) -> None:
     assert not theirs.exists()
-    assert vocabulary("theirs") is vocabulary("waist")
+    assert vocabulary_of("theirs") is vocabulary_of("waist")
 
 
 def test_a_key_that_rows_do_not_have_is_refused(theirs: Path) -> None:
     theirs.write_text("facts: {theirs/thing: {tpye: boolean}}\n")
     with pytest.raises(ValueError, match=r"facts\.yaml: tpye in the row of theirs/thing"):
-        vocabulary("theirs")
+        vocabulary_of("theirs")

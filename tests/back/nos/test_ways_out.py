@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.back.nos import BUILT_IN, load
-from fabricc.compiler.gaps import unexpressed
+from fabricc.compiler.gaps import find_unexpressed
 from fabricc.fabric.external import External
 from fabricc.fabric.model import Direction
 from fabricc.proof.invariants.declared import Ratio
@@ -68,7 +68,7 @@ def test_the_files_break_no_invariant(nos: str, dual: bool) -> None:
 def test_a_system_says_what_it_cannot_express(nos: str) -> None:
     for each in switches(nos):
         gaps = load(nos).gaps(each)
-        assert list(unexpressed(each, load(nos), gaps)) == []
+        assert list(find_unexpressed(each, load(nos), gaps)) == []
         said = {gap.code for gap in gaps if gap.feature == "marking of what arrives from outside"}
         wanted = {"frr": {"FAB5202"}}.get(nos, {"FAB5725"}) if nos in KEEPS_CODE_POINTS else set()
         assert said == wanted

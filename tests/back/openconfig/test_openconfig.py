@@ -71,7 +71,7 @@ def samples(of: Fabric) -> list[Switch]:
 def check(switch: Switch) -> dict[str, Any]:
     """The document, after every fact in it was held against the plan's."""
     document = json.loads(json.dumps(openconfig.render(switch)))
-    carried, stated = openconfig.read(document), openconfig.stated(switch)
+    carried, stated = openconfig.read(document), openconfig.neutral_facts(switch)
     assert {path: stated.get(path) for path in carried} == carried
     missing = [path for path in stated.keys() - carried.keys() if CARRIED.match(path)]
     routed = {port.name for port in switch.ports if port.ipv4 or port.ipv6}
@@ -177,7 +177,7 @@ def test_the_command_counts_what_is_not_carried(
     out, spec = tmp_path / "out", str(tmp_path / "cluster.yaml")
     assert run(["export", "openconfig", spec, "-o", str(out), "--format", "json", "-j", "1"]) == 0
     told = json.loads(capfdbinary.readouterr().out)
-    switches = [openconfig.stated(switch) for switch in compile_spec(spec).switches()]
+    switches = [openconfig.neutral_facts(switch) for switch in compile_spec(spec).switches()]
     assert len(list((out / "switches").iterdir())) == told["switches"] == len(switches)
     assert (
         told["facts"]

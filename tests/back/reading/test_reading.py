@@ -14,7 +14,7 @@ from fabricc.back import nos as back_ends
 from fabricc.back.reading import tree, trie
 from fabricc.back.reading.reader import Reader, Topic
 from fabricc.back.reading.rows import Block, Each, Entry, Fact, Keep, Silent
-from fabricc.back.reading.scope import agreed
+from fabricc.back.reading.scope import agreed_facts
 from fabricc.back.reading.yaml_lines import block_style
 from fabricc.fabric.facts import Reading
 from tests.back.reading.compiled import compiled_blocks
@@ -44,7 +44,7 @@ def finish(document: Document) -> None:
             for leaf, (value, line) in scope.values.items():
                 document.put(f"neighbor[{peer}]/{leaf}", value, line)
     for name, scope in document.scope.each("list").items():
-        for index, (value, line) in enumerate(scope.ordered("rule")):
+        for index, (value, line) in enumerate(scope.ordered_entries("rule")):
             document.put(f"list[{name}]/{index}", value, line)
     if servers := document.scope.table("ntp"):
         document.put("ntp", ",".join(sorted(map(str, servers))), max(line for _, line in servers.values()))
@@ -538,7 +538,7 @@ group y {
 
 def related(document: Document) -> None:
     groups = document.scope.each("group")
-    document.put_all(agreed("kind", dict(group.values["kind"] for group in groups.values())))
+    document.put_all(agreed_facts("kind", dict(group.values["kind"] for group in groups.values())))
     for word, (_, line) in groups["x"].table("use").items():
         if word != "one":
             document.reject(line, word)
@@ -582,9 +582,9 @@ def test_blocks_refer_to_others_by_name_and_leave_what_they_do_not_say_to_the_bl
     def finish(document: Document) -> None:
         for group in document.scope.each("group").values():
             for name, peer in group.each("peer").items():
-                said = peer.within(group)
+                said = peer.inherit_from(group)
                 document.agree("timer", *said.values["timer"])
-                policy = document.refer("policy", *said.values["policy"])
+                policy = document.resolve_reference("policy", *said.values["policy"])
                 if policy:
                     document.put(f"peer[{name}]", ",".join([*policy.values, *map(str, said.table("use"))]), 1)
         document.put_agreed()

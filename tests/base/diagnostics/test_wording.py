@@ -14,7 +14,7 @@ import pytest
 import fabricc
 from fabricc.base.diagnostics.codes import TITLES
 from fabricc.cli.entry import VERBS, cli
-from fabricc.review.explain.codes import causes
+from fabricc.review.explain.codes import code_causes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,7 +120,7 @@ def titles() -> list[Text]:
 
 def explained() -> list[Text]:
     """Every code's cause and remedy."""
-    return [Text(code, "explained", text) for code, pair in causes().items() for text in pair]
+    return [Text(code, "explained", text) for code, pair in code_causes().items() for text in pair]
 
 
 def helps() -> list[Text]:

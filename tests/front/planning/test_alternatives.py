@@ -16,7 +16,7 @@ from fabricc.front.planning.host_cables import MEDIA, with_host_cable
 from fabricc.front.spec.canonical import edit_text
 from fabricc.front.spec.load import read_spec
 from fabricc.front.spec.lock import EMPTY_LOCK
-from fabricc.review.report.failures import failures
+from fabricc.review.report.failures import single_failures
 from tests.front.planning.support import CATALOG, AnyNos, document, spec_of
 
 if TYPE_CHECKING:
@@ -136,7 +136,9 @@ def test_closed_forms_are_what_is_planned(name: str) -> None:
         assert {kind: ends.links for kind, ends in figures.ends.items()} == {
             kind: counts[f"{kind}_cables"] for kind in ("host", "spine", "core") if counts[f"{kind}_cables"]
         }
-        assert figures.cut == max(lost.gpus_cut for lost in failures(fabric, hashed=False) if lost.device)
+        assert figures.cut == max(
+            lost.gpus_cut for lost in single_failures(fabric, hashed=False) if lost.device
+        )
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ def test_every_problem_names_systems_and_asics_that_exist() -> None:
     switches = load_catalog()[0].switches
     families = {switches[name].asic_family for name in switches}
     for problem in load_field_problems():
-        assert set(problem.systems) <= set(back_ends.names())
+        assert set(problem.systems) <= set(back_ends.list_names())
         assert set(problem.asics) <= families
         assert problem.when in CONDITIONS
         assert all((problem.problem, problem.way_out, problem.source))

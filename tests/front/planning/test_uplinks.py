@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from fabricc.back.jobs.acceptance import QUEUE_PAIRS, flows_to_cover, rounds
-from fabricc.back.jobs.roster import roster
+from fabricc.back.jobs.acceptance import QUEUE_PAIRS, flows_to_cover, plan_rounds
+from fabricc.back.jobs.roster import list_hosts
 from fabricc.fabric.model import Direction
 from fabricc.front.planning.uplinks import PIN
 from fabricc.front.spec.lock import Lock, format_lock
@@ -187,7 +187,9 @@ def test_next_hops_are_those_that_the_policy_leads_to(cores: bool) -> None:
 
 def test_the_acceptance_test_covers_the_uplinks_of_every_tor() -> None:
     fabric = fabric_of(mixed(group("old", "dgx-h100", 8, 4), group("new", "dgx-b300", 8, 4)))
-    through = [entry for entry in rounds(fabric, roster(fabric, fabric.host)) if entry["kind"] == "spine"]
+    through = [
+        entry for entry in plan_rounds(fabric, list_hosts(fabric, fabric.host)) if entry["kind"] == "spine"
+    ]
     sent = len(through) * through[0]["hosts"] * QUEUE_PAIRS
     for index in range(2):
         assert sent >= flows_to_cover(fabric.uplinks(index), fabric.counts()["spine_cables"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.audit import audit
+from fabricc.audit import audit_fabric
 from fabricc.audit.model import Evidence
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
@@ -102,7 +102,7 @@ def test_what_a_switch_runs_is_what_an_audit_reads(
         (fetched,) = collect(asked, Access(login), tmp_path / "out", 4, silent).values()
     assert fetched.failures == []
     assert set(fetched.files) >= {"lldp.json", *files}
-    (found,) = (found := audit(tmp_path / "out", jobs=1)).devices.values()
+    (found,) = (found := audit_fabric(tmp_path / "out", jobs=1)).devices.values()
     assert (found.name, found.system) == (switch.name, nos)
     wanted = back_ends.load(nos).read(files)
     assert found.reading.facts == wanted.facts
@@ -206,7 +206,7 @@ def test_live_frr_is_fetched_and_its_cabling_found(
             with kernel.inside_namespace(box.namespace):
                 asked = parse_targets([f"frr:box{number}={box.device.host}"])
                 told += collect(asked, Access(login), tmp_path / "out", 1, silent).values()
-        found = audit(tmp_path / "out", jobs=1)
+        found = audit_fabric(tmp_path / "out", jobs=1)
         heard = [device.neighbours for device in found.devices.values()]
         if (len(heard) == len(boxes) and all(heard)) or time.monotonic() > deadline:
             break

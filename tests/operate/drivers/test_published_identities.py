@@ -93,4 +93,6 @@ def test_a_hostname_of_nxos_with_its_domain_is_the_switch_of_that_name(
     with nxos_switch(tmp_path) as server, server.device.connect() as driver:
         found = driver.get_identity()
     assert found == {"hostname": hostname["hostname"], "serial_number": "TM6017D760B"}
-    assert identity_of(found, {}).named(frozenset({"nxos-spine1", "nxos-spine2"}), "") == "nxos-spine1"
+    assert (
+        identity_of(found, {}).matching_name(frozenset({"nxos-spine1", "nxos-spine2"}), "") == "nxos-spine1"
+    )

@@ -14,7 +14,7 @@ import yaml
 from click.testing import CliRunner
 
 from fabricc.back import nos
-from fabricc.back.nos.emulation import emulation
+from fabricc.back.nos.emulation import load_emulation
 from fabricc.cli.lab import command
 from fabricc.operate.lab.export.containerlab import render_containerlab
 from fabricc.operate.lab.export.devices import Topology, build_topology
@@ -124,7 +124,7 @@ def test_a_port_map_tells_the_container_the_names_that_its_configuration_uses() 
 
 def test_every_built_in_nos_has_an_emulation_that_says_what_it_assumes() -> None:
     for name in nos.BUILT_IN:
-        found = emulation(name)
+        found = load_emulation(name)
         assert found is not None
         assert found.unverified
         assert found.startup or found.binds or any("start-up" in line for line in found.unverified)

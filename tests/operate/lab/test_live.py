@@ -159,7 +159,7 @@ def test_a_wrong_cable_is_seen(tmp_path: Path, folder: Path) -> None:
     spec = specs.two_tiers(tmp_path / "spec")
     lab, source = lifecycle.boot_lab(spec, folder, swap=(("spine01a", "swp1"), ("spine01a", "swp2")))
     network = Network.of(lab, source.fabric)
-    assert len(network.miswired()) == 4
+    assert len(network.miswired_ports()) == 4
     trial = try_out(lab, network)
     wrong = {check.name: check.wrong for check in trial.wrong}
     if network.lab.record.lldp:

@@ -74,9 +74,9 @@ def rows(network: Network, *rounds: int) -> list[Row]:
 
 
 def test_all_cables_of_a_round_are_pulled_before_one_is_plugged(network: Network, ran: Ran) -> None:
-    assert len(network.unplugged()) == 2
+    assert len(network.unplugged_cables()) == 2
     after = recabling.recable_lab(network, rows(network, 1, 1))
-    assert not after.unplugged()
+    assert not after.unplugged_cables()
     assert state.load_record(network.lab.folder) == after.lab.record
     plugged = [at for at, (_, line) in enumerate(ran) if "peer name swp" in line]
     dark = [at for at, (_, line) in enumerate(ran) if "peer name d" in line]

@@ -165,7 +165,7 @@ def test_more_spines_join_a_full_fabric_and_no_datagram_is_lost(
         under_traffic(live, f"{name} drained", kept, partial(drained, live, drain, "--only", name))
         under_traffic(live, f"cables of {name} moved", kept, partial(move, number))
         under_traffic(live, f"{name} pushed", kept, partial(push, live, new, "--only", name))
-        settled = cabled.predict(cabled.miswired())
+        settled = cabled.predict(cabled.miswired_ports())
         assert number < 2 or observe.wait_until_settled(live.lab, settled, LIMIT_S) is not None
     under_traffic(live, "ToRs pushed", Fraction(1), partial(push, live, new))
     sound(cabled)
@@ -173,7 +173,7 @@ def test_more_spines_join_a_full_fabric_and_no_datagram_is_lost(
 
 def sound(cabled: Network) -> None:
     """Every cable is where the plan has it, and every switch has the routes and sessions of the plan."""
-    assert not cabled.unplugged()
+    assert not cabled.unplugged_cables()
     assert observe.wait_until_settled(cabled.lab, cabled.predict(), LIMIT_S) is not None
     assert observe.session_differences(cabled.lab, cabled.predict()) == []
     trial = trial_of(cabled.lab)

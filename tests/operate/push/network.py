@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from fabricc.cli.entry import run
-from fabricc.compiler.driver import build
+from fabricc.compiler.driver import build_tree
 from fabricc.operate.devices import running
 from fabricc.operate.push.built_tree import read_source
 from tests.operate.lab import specs
@@ -185,6 +185,6 @@ def run_here(words: list[str], state: str = "") -> subprocess.CompletedProcess[s
 
 
 def built(spec: Path, out: Path) -> BuiltTree:
-    result, _ = build(spec, out)
+    result, _ = build_tree(spec, out)
     assert result.tree is not None, result.diagnostics
     return read_source(result.tree, spec)

@@ -11,7 +11,7 @@ from fabricc.compiler.rendering import render_switch
 from fabricc.operate.devices.device import devices_by_name
 from fabricc.operate.push.impact import Effect, assess_effect
 from fabricc.review.diff.application import application_words
-from fabricc.review.diff.judged import judged
+from fabricc.review.diff.judged import review_change
 from fabricc.review.diff.model import Impact
 from tests.operate.lab import specs
 
@@ -98,7 +98,7 @@ def test_review_and_push_agree_on_the_way_of_a_change(
     old, new = switches
     pushed = assess_effect(devices_by_name(fabric)[TOR], new, render_switch(old), render_switch(new))
     assert (pushed.impact, pushed.way.partition(";")[0]) == (impact, way)
-    groups = [group for group in judged(*paths).groups if TOR in group.devices]
+    groups = [group for group in review_change(*paths).groups if TOR in group.devices]
     shown = [application_words(group.application) for group in groups if group.application is not None]
     assert (shown or [""])[0] == pushed.way
     assert [group.impact for group in groups] == ([impact] if way else [])

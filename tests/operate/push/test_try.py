@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.back.nos.printing import printer
+from fabricc.back.nos.printing import find_printer
 from fabricc.operate.devices import running
 from fabricc.operate.push import trying
 from tests.operate.lab import specs
@@ -168,4 +168,4 @@ def test_every_line_of_a_template_is_traced_to_one_that_gives_it(tmp_path: Path)
     source = built(specs.two_tiers(tmp_path / "spec"), tmp_path / "out")
     for line in source.files(NAME)["frr.conf"].splitlines():
         if len(line.strip()) > 3 and not line.startswith("!"):
-            assert printer("frr", "frr.conf", line).startswith("template frr/"), line
+            assert find_printer("frr", "frr.conf", line).startswith("template frr/"), line

@@ -15,7 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fabricc.back import nos as back_ends
-from fabricc.back.nos.between import features, image_step
+from fabricc.back.nos.between import changed_features, image_step
 from fabricc.catalog.library import Library
 from fabricc.compiler.compiled import compile_spec
 from tests.operate.lab import specs
@@ -87,12 +87,12 @@ def test_features_are_those_that_the_capability_rows_give_one_release_and_not_th
         at = next(iter(fabric.switch_ids()))
         switches[release] = replace(fabric.switch(at), release=release)
     old, new = switches["202305"], switches["202511"]
-    up, down = features(old, new), features(new, old)
+    up, down = changed_features(old, new), changed_features(new, old)
     assert {each.name for each in up} == {each.name for each in down} != set()
     assert all(each.comes for each in up if "DNS_NAMESERVER" in each.words or "GNMI" in each.words)
     assert any("DNS_NAMESERVER" in each.words for each in up)
     assert not any(each.comes for each in down if "DNS_NAMESERVER" in each.words)
-    assert features(new, new) == ()
+    assert changed_features(new, new) == ()
 
 
 @pytest.mark.parametrize("nos", sorted(back_ends.BUILT_IN))
@@ -104,7 +104,7 @@ def test_every_system_tells_its_releases_apart(nos: str) -> None:
     model = library.switch(models[nos]) if nos in models else switch.model
     releases = back_ends.load(nos).releases
     old, new = (replace(switch, nos=nos, release=each, model=model) for each in (releases[0], releases[-1]))
-    assert all(isinstance(each.name, str) and "{" not in each.name for each in features(old, new))
+    assert all(isinstance(each.name, str) and "{" not in each.name for each in changed_features(old, new))
 
 
 @pytest.mark.parametrize("nos", sorted(back_ends.BUILT_IN))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.cli.entry import run
-from fabricc.review.diff.inputs import inputs
-from fabricc.review.diff.run import review
+from fabricc.review.diff.inputs import open_inputs
+from fabricc.review.diff.run import compare_sides
 from tests.review.diff.forge import Forge, git
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ class Bench:
 
 
 def compared(base: Path, head: Path) -> Review:
-    with inputs(base, head, None, None) as sides:
-        return review(sides.base, sides.head, sides.context, 1)
+    with open_inputs(base, head, None, None) as sides:
+        return compare_sides(sides.base, sides.head, sides.context, 1)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import replace
-from fabricc.compiler.driver import build
+from fabricc.compiler.driver import build_tree
 from fabricc.proof.tree import read_manifest
 from fabricc.tree.manifest import NAME
 from tests.outward import spec_text
@@ -57,7 +57,7 @@ def built_tree(nos: str) -> Path:
     folder = Path(mkdtemp(prefix="fabricc-edits-"))
     spec = folder / "cluster.yaml"
     spec.write_text(spec_with_services(nos), "utf-8")
-    result, _ = build(spec, folder / "out", jobs=1)
+    result, _ = build_tree(spec, folder / "out", jobs=1)
     assert result.tree is not None
     return result.tree
 

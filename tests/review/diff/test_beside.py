@@ -17,7 +17,7 @@ from fabricc.cli.entry import run
 from fabricc.review.diff import wording
 from fabricc.review.diff.control_files import role_of
 from fabricc.review.diff.impact import is_access
-from fabricc.review.diff.review_policy import Policy, as_policies_write, own_labels, violations
+from fabricc.review.diff.review_policy import Policy, as_policies_write, own_labels, policy_violations
 from tests.review.diff.conftest import INVENTORIES, compared
 
 if TYPE_CHECKING:
@@ -142,17 +142,20 @@ def test_an_account_in_an_overlay_is_access_also_beside_another_change(bench: Be
     (head.parent / "o.conf").write_text("agentx\n", "utf-8")
     found = compared(base, head)
     assert found.access_changes == {"lines that fabricc does not interpret, changed": 6}
-    assert (found.risk, wording.labels(found)) == ("high", ["fabric:access", "risk:high", "needs-drain"])
+    assert (found.risk, wording.review_labels(found)) == (
+        "high",
+        ["fabric:access", "risk:high", "needs-drain"],
+    )
     policy = Policy(require_label_for_access="Access-OK", forbid_access_changes=True)
-    assert [d.code for d in violations([policy], found, frozenset(), "s")] == ["FAB9040", "FAB9041"]
+    assert [d.code for d in policy_violations([policy], found, frozenset(), "s")] == ["FAB9040", "FAB9041"]
     labels = as_policies_write(["access-ok"], [policy])
-    assert [d.code for d in violations([policy], found, labels, "s")] == ["FAB9041"]
+    assert [d.code for d in policy_violations([policy], found, labels, "s")] == ["FAB9041"]
 
 
 def test_an_account_in_the_spec_is_access(bench: Bench) -> None:
     found = bench.review("lab-smallest", more="management: {access: [172.16.9.0/24]}\n")
     assert found.access_changes
-    assert "fabric:access" in wording.labels(found)
+    assert "fabric:access" in wording.review_labels(found)
 
 
 def test_a_label_that_ci_sets_is_no_approval() -> None:
@@ -177,7 +180,7 @@ def test_a_figure_of_a_copied_model_is_shown_with_its_sources_and_its_reach(benc
     assert figure.source_before.startswith("assumed")
     assert figure.source_after == "measured here"
     assert "without consequence" not in wording.verdict_line(found)
-    assert "fabric:no-change" not in wording.labels(found)
+    assert "fabric:no-change" not in wording.review_labels(found)
     again = bench.spec("lab-smallest", "again", ("linux-16x100, nos: frr, uplinks", "own-box, nos: frr, uplinks"),
                        more="catalog: [own.yaml]\n")  # fmt: skip
     (again.parent / "own.yaml").write_text(own.replace("value: 256, source", "value: 512, source"), "utf-8")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.review.diff import run
-from fabricc.review.diff.classes import classes
-from fabricc.review.diff.inputs import inputs
+from fabricc.review.diff.classes import device_classes
+from fabricc.review.diff.inputs import open_inputs
 from fabricc.review.diff.run import compare_device
 
 if TYPE_CHECKING:
@@ -56,11 +56,11 @@ def test_classes_change_nothing_but_the_time(
 ) -> None:
     base = bench.spec(inventory, "base", more=same)
     head = bench.spec(inventory, "head", *edits, more=same)
-    with inputs(base, head, None, None) as sides:
-        assert bool(classes(sides.base, sides.head)) is alike
-        quick = run.review(sides.base, sides.head, sides.context, 1)
-        monkeypatch.setattr(run, "classes", lambda *_: {})
-        thorough = run.review(sides.base, sides.head, sides.context, 1)
+    with open_inputs(base, head, None, None) as sides:
+        assert bool(device_classes(sides.base, sides.head)) is alike
+        quick = run.compare_sides(sides.base, sides.head, sides.context, 1)
+        monkeypatch.setattr(run, "device_classes", lambda *_: {})
+        thorough = run.compare_sides(sides.base, sides.head, sides.context, 1)
     assert quick.differs
     assert quick == thorough
 
@@ -79,13 +79,13 @@ def test_one_of_a_class_speaks_for_the_ports_that_a_cable_change_disturbs(
     base, head = tmp_path / "base.yaml", tmp_path / "head.yaml"
     base.write_text(THREE_TIERS, encoding="utf-8")
     head.write_text(f"{THREE_TIERS}cables: {{{kind}: {{length_m: 1}}}}\n", encoding="utf-8")
-    with inputs(base, head, None, None) as sides:
-        alike = classes(sides.base, sides.head)
+    with open_inputs(base, head, None, None) as sides:
+        alike = device_classes(sides.base, sides.head)
         monkeypatch.setattr(run, "compare_device", counting)
-        quick = run.review(sides.base, sides.head, sides.context, 1)
-        monkeypatch.setattr(run, "classes", lambda *_: {})
+        quick = run.compare_sides(sides.base, sides.head, sides.context, 1)
+        monkeypatch.setattr(run, "device_classes", lambda *_: {})
         asked, compared = compared, []
-        thorough = run.review(sides.base, sides.head, sides.context, 1)
+        thorough = run.compare_sides(sides.base, sides.head, sides.context, 1)
     assert quick.differs
     assert quick == thorough
     assert len(asked) == len(compared) - sum(map(len, alike.values()))

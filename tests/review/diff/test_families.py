@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.compiler.compiled import compile_spec
-from fabricc.review.diff.impact import verdict
+from fabricc.review.diff.impact import judge_statement
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.networks import spec_side
-from fabricc.review.diff.run import Context, review
+from fabricc.review.diff.run import Context, compare_sides
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +51,7 @@ def switches(folder: Path, model: str, nos: str, before: str, after: str) -> lis
         assert compiled.sound, compiled.diagnostics
         spec.with_name("fabricc.lock").write_text(compiled.lock_text)
         sides.append(spec_side(addressing, compiled))
-    return [group for group in review(*sides, Context()).groups if group.kind != "host"]
+    return [group for group in compare_sides(*sides, Context()).groups if group.kind != "host"]
 
 
 @pytest.mark.parametrize(("model", "nos"), SYSTEMS)
@@ -79,4 +79,4 @@ def test_a_family_more_on_an_unnumbered_session_is_agreed_in_a_new_one(
 
 @pytest.mark.parametrize("setting", ["ttl_security_hops", "families", "remote_asn"])
 def test_what_is_added_to_a_session_that_runs_resets_it(setting: str) -> None:
-    assert verdict(f"session[up]/{setting}", "+", "frr").impact >= Impact.SESSION_RESET
+    assert judge_statement(f"session[up]/{setting}", "+", "frr").impact >= Impact.SESSION_RESET

@@ -12,7 +12,7 @@ from fabricc.review.diff.findings import as_diagnostics
 from fabricc.review.diff.markdown import FORGES, render
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.review_json import as_json
-from fabricc.review.diff.review_policy import Policy, violations
+from fabricc.review.diff.review_policy import Policy, policy_violations
 from tests.outward import spec_text
 from tests.review.diff.conftest import compared
 from tests.review.diff.edits import ACCESS, HARMFUL, HARMLESS, ROUTING, SERVICES, SYSTEMS, reviewed, tried
@@ -90,7 +90,7 @@ def test_management_opened_to_all_is_access_on_every_system(kind: str, tmp_path:
         review = reviewed(nos, edit, tmp_path / nos)
         assert review is not None
         assert review.risk in ("medium", "high"), nos
-        assert "fabric:access" in wording.labels(review)
+        assert "fabric:access" in wording.review_labels(review)
         assert any(what.startswith("networks that may connect") for what in review.access_changes), nos
 
 
@@ -131,10 +131,10 @@ def test_an_overlay_line_that_nobody_interprets_is_the_gravest(nos: str, tmp_pat
     assert (review.risk, review.impact) == ("high", Impact.RELOAD)
     assert wording.verdict_line(review).startswith("HIGH risk, ")
     assert "not interpret change on 4 devices (effect unknown)" in wording.verdict_line(review).split(", ")[1]
-    assert {"fabric:access", "risk:high", "needs-drain"} <= {*wording.labels(review)}
+    assert {"fabric:access", "risk:high", "needs-drain"} <= {*wording.review_labels(review)}
     assert not any("Nothing to drain" in step for step in wording.drain_steps(review))
     policy = Policy(max_impact=Impact.TRAFFIC_LOSS, require_label_for_lossless="ok")
-    assert {d.code for d in violations([policy], review, frozenset(), "s")} == {"FAB9012", "FAB9013"}
+    assert {d.code for d in policy_violations([policy], review, frozenset(), "s")} == {"FAB9012", "FAB9013"}
     assert "FAB9065" in {d.code for d in as_diagnostics(review)}
     assert as_json(review)["unknown_lines"]
 

@@ -11,7 +11,7 @@ from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric import facts
 from fabricc.fabric.vocabulary import STRUCTURE
-from fabricc.review.diff.impact import row_of, verdict, vocabulary
+from fabricc.review.diff.impact import judge_statement, row_of, vocabulary_of
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.view import host_view, switch_view
 from tests.review.diff.conftest import INVENTORIES
@@ -50,32 +50,36 @@ def test_every_fact_of_every_inventory_has_an_impact_of_its_own(inventory: str) 
     view = host_view(host, host_files.planned(host), 1)  # type: ignore[arg-type]
     stated |= {(subject, "host") for subject in subjects(view)}
     assert len(stated) > 100
-    assert {(subject, nos) for subject, nos in stated if verdict(subject, "~", nos).why == UNKNOWN} == set()
+    assert {
+        (subject, nos) for subject, nos in stated if judge_statement(subject, "~", nos).why == UNKNOWN
+    } == set()
 
 
-@pytest.mark.parametrize("nos", ["host", *sorted(back_ends.names())])
+@pytest.mark.parametrize("nos", ["host", *sorted(back_ends.list_names())])
 def test_every_declared_fact_has_an_impact_of_its_own(nos: str) -> None:
-    rows = [vocabulary(nos).row(path) for path in vocabulary(nos).rows if not path.startswith(STRUCTURE)]
+    rows = [
+        vocabulary_of(nos).row(path) for path in vocabulary_of(nos).rows if not path.startswith(STRUCTURE)
+    ]
     assert len(rows) > 100
     assert {row.path for row in rows if "unknown" in row.impact.values()} == set()
 
 
 def test_a_row_of_an_access_list_carries_no_traffic() -> None:
-    assert verdict("acl[FABRICC-ACCESS]/rule[40]/source", "~", "cumulus").impact is Impact.NONE
-    assert verdict("access[SSH]", "~", "sonic").impact is Impact.NONE
+    assert judge_statement("acl[FABRICC-ACCESS]/rule[40]/source", "~", "cumulus").impact is Impact.NONE
+    assert judge_statement("access[SSH]", "~", "sonic").impact is Impact.NONE
 
 
-@pytest.mark.parametrize("nos", sorted(back_ends.names()))
+@pytest.mark.parametrize("nos", sorted(back_ends.list_names()))
 def test_settings_that_a_spec_must_ask_for_have_an_impact_on_every_nos(nos: str) -> None:
     keyed = {"bgp/neighbor[": "x]/secret", "interface[": "x]/set_dscp", "static_route[": "x]"}
     for path in facts.SETTINGS:
-        found = verdict(path + keyed.get(path, "x" if path.endswith("/") else ""), "~", nos)
+        found = judge_statement(path + keyed.get(path, "x" if path.endswith("/") else ""), "~", nos)
         assert found.source
         assert found.why != UNKNOWN
 
 
 def test_what_no_rule_describes_is_taken_to_lose_traffic() -> None:
-    assert verdict("flux/capacitor", "~", "sonic").impact is Impact.TRAFFIC_LOSS
+    assert judge_statement("flux/capacitor", "~", "sonic").impact is Impact.TRAFFIC_LOSS
 
 
 @pytest.mark.parametrize(
@@ -96,7 +100,7 @@ def test_what_no_rule_describes_is_taken_to_lose_traffic() -> None:
     ],
 )
 def test_rules(subject: str, op: str, nos: str, impact: Impact) -> None:
-    assert verdict(subject, op, nos).impact is impact
+    assert judge_statement(subject, op, nos).impact is impact
 
 
 def test_how_long_a_neighbour_is_remembered_is_not_told_as_the_interval() -> None:

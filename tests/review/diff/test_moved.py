@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from jsonschema import Draft202012Validator
 
-from fabricc.compiler.driver import build
+from fabricc.compiler.driver import build_tree
 from fabricc.review.diff import markdown, review_json, terminal
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.wording import drain_steps, verdict_line
@@ -27,7 +27,7 @@ LAB = "lab-smallest"
 def text(review: Review) -> str:
     Draft202012Validator(json.loads(SCHEMA.read_text())).validate(review_json.as_json(review))
     assert str(markdown.render(review, markdown.FORGES["github"]))
-    return "\n".join(str(line) for line in terminal.parts(review))
+    return "\n".join(str(line) for line in terminal.review_lines(review))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_renamed_device_is_compared_with_itself(
 def test_trees_tell_it_too_and_keep_silent_once_it_is_built(bench: Bench, tmp_path: Path) -> None:
     base, head = bench.spec(LAB, "base"), bench.spec(LAB, "head", more="moved: {spine02a: spine-east}\n")
     for side in (base, head):
-        assert build(side, side.parent / "out", jobs=1)[0].exit_status == 0
+        assert build_tree(side, side.parent / "out", jobs=1)[0].exit_status == 0
     trees = [side.parent / "out" / "lab-smallest" for side in (base, head)]
     review = compared(*trees)
     assert review.renamed == (("spine02a", "spine-east"),)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.base.diagnostics.wording import ranges
-from fabricc.review.diff.names import fold
+from fabricc.review.diff.names import fold_names
 
 
 def expanded(text: str) -> set[str]:
@@ -25,21 +25,21 @@ def expanded(text: str) -> set[str]:
 
 def test_two_numbers_fold_to_one_pattern() -> None:
     names = [f"su{unit:03d}-tor{tor}a" for unit in range(1, 5) for tor in range(1, 9)]
-    assert fold(names) == "su[001-004]-tor[1-8]a"
+    assert fold_names(names) == "su[001-004]-tor[1-8]a"
 
 
 def test_planes_and_gaps_stay_apart() -> None:
-    assert fold(["spine01a", "spine01b", "spine02a", "spine04a"]) == "spine[01-02]a, spine04a, spine01b"
+    assert fold_names(["spine01a", "spine01b", "spine02a", "spine04a"]) == "spine[01-02]a, spine04a, spine01b"
 
 
 def test_what_is_cut_is_counted_by_name() -> None:
-    assert fold([f"n{2 * i}" for i in range(10)], 3) == "n0, n2, n4 and 7 more"
+    assert fold_names([f"n{2 * i}" for i in range(10)], 3) == "n0, n2, n4 and 7 more"
 
 
 @given(st.sets(st.tuples(st.integers(1, 20), st.integers(1, 9)), min_size=1))
 def test_folding_loses_and_invents_no_name(pairs: set[tuple[int, int]]) -> None:
     names = {f"rack{a:03d}-tor{b}a" for a, b in pairs}
-    assert expanded(fold(sorted(names), 1000)) == names
+    assert expanded(fold_names(sorted(names), 1000)) == names
 
 
 def test_numbers_are_listed_in_runs() -> None:

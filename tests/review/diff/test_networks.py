@@ -8,8 +8,8 @@ import pytest
 
 from fabricc import compile_spec
 from fabricc.review.diff import wording
-from fabricc.review.diff.inputs import inputs
-from fabricc.review.diff.run import review
+from fabricc.review.diff.inputs import open_inputs
+from fabricc.review.diff.run import compare_sides
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,8 +43,8 @@ def compared(request: pytest.FixtureRequest, tmp_path: Path) -> object:
                 assert result.tree is not None
                 spec = result.tree
             paths.append(spec)
-        with inputs(*paths, None, None) as sides:
-            return review(sides.base, sides.head, sides.context, 1)
+        with open_inputs(*paths, None, None) as sides:
+            return compare_sides(sides.base, sides.head, sides.context, 1)
 
     return run
 

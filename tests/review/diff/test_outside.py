@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.review.diff import wording
-from fabricc.review.diff.impact import verdict
+from fabricc.review.diff.impact import judge_statement
 from fabricc.review.diff.model import Impact
 from tests.outward import MODELS, spec_text
 from tests.review.diff.conftest import compared
@@ -91,5 +91,5 @@ def test_the_order_of_accepted_prefixes_says_nothing(tmp_path: Path) -> None:
 
 
 def test_a_route_to_other_next_hops_is_still_what_it_was() -> None:
-    assert verdict("interface[rail]/route[10.0.0.0/10]", "~", "host").impact is Impact.TRAFFIC_LOSS
-    assert verdict("interface[rail]/route[10.0.0.0/10]", "-", "host").impact is Impact.TRAFFIC_LOSS
+    assert judge_statement("interface[rail]/route[10.0.0.0/10]", "~", "host").impact is Impact.TRAFFIC_LOSS
+    assert judge_statement("interface[rail]/route[10.0.0.0/10]", "-", "host").impact is Impact.TRAFFIC_LOSS

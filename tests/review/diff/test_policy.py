@@ -8,7 +8,7 @@ import pytest
 from fabricc.base.documents.schema import schema_path
 from fabricc.front.spec.resources import cluster_schema
 from fabricc.review.diff.model import Impact
-from fabricc.review.diff.review_policy import Policy, load_policy, read_policy, violations
+from fabricc.review.diff.review_policy import Policy, load_policy, policy_violations, read_policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def codes(policy: Policy, review: object, *labels: str) -> list[str]:
-    return [d.code for d in violations([policy], review, frozenset(labels), "cluster.yaml")]  # type: ignore[arg-type]
+    return [d.code for d in policy_violations([policy], review, frozenset(labels), "cluster.yaml")]  # type: ignore[arg-type]
 
 
 def test_renumbering_is_forbidden_only_when_asked(bench: Bench) -> None:
@@ -39,7 +39,7 @@ def test_a_lossless_change_needs_its_label_and_other_changes_do_not(bench: Bench
 
 def test_a_violation_stands_at_the_line_that_causes_it(bench: Bench) -> None:
     review = bench.review("superpod-b200-4su", ("dscp: 26", "dscp: 34"))
-    (found,) = violations([Policy(max_gpus_affected=0, file="p")], review, frozenset(), "cluster.yaml")
+    (found,) = policy_violations([Policy(max_gpus_affected=0, file="p")], review, frozenset(), "cluster.yaml")
     assert found.position is not None
     assert found.position.line == 12
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fabricc.review.diff.impact import row_of
-from fabricc.review.diff.redact import is_secret, masked
+from fabricc.review.diff.redact import is_secret, mask_secrets
 from fabricc.review.diff.texts import file_diffs
 
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIGcNvPKesg8/THyG8L4rLIV7Yfbhs1rjnFe40KXV3Gwr"
@@ -21,7 +21,7 @@ KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIGcNvPKesg8/THyG8L4rLIV7Yfbhs1rjnFe40KXV3Gwr"
     ],
 )
 def test_secrets_and_references_are_masked(line: str, hidden: str) -> None:
-    assert hidden not in masked(line)
+    assert hidden not in mask_secrets(line)
 
 
 def test_ordinary_lines_are_left_alone() -> None:
@@ -30,7 +30,7 @@ def test_ordinary_lines_are_left_alone() -> None:
         "set community 65535:0 additive",
         '"profile": "[x|400g]"',
     ):
-        assert masked(line) == line
+        assert mask_secrets(line) == line
 
 
 def test_a_changed_secret_shows_that_it_changed_and_nothing_else() -> None:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.review.diff.causes import causes
+from fabricc.review.diff.causes import find_causes
 from fabricc.review.diff.model import Impact, SpecChange
-from fabricc.review.diff.phrases import phrases
-from fabricc.review.diff.wording import drain_steps, labels, verdict_line
+from fabricc.review.diff.phrases import theme_phrases
+from fabricc.review.diff.wording import drain_steps, review_labels, verdict_line
 from tests.review.diff.conftest import compared
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ POD, ZONE = RACKS
 
 
 def said(review: Review, kind: str) -> str:
-    return "; ".join(p.text for group in review.groups if group.kind == kind for p in phrases(group))
+    return "; ".join(p.text for group in review.groups if group.kind == kind for p in theme_phrases(group))
 
 
 def test_reordering_keys_and_comments_changes_nothing(bench: Bench) -> None:
@@ -38,7 +38,7 @@ def test_reordering_keys_and_comments_changes_nothing(bench: Bench) -> None:
     assert not review.differs
     assert review.spec_changes == ()
     assert verdict_line(review) == "no device changes, 0 numbers change"
-    assert labels(review) == ["fabric:no-change"]
+    assert review_labels(review) == ["fabric:no-change"]
 
 
 def test_a_default_written_out_has_no_consequence(bench: Bench) -> None:
@@ -91,7 +91,7 @@ def test_another_asn_block_counts_every_asn_and_no_address(bench: Bench) -> None
     assert (review.renumbering.addresses, review.renumbering.asns, review.renumbering.ports) == (0, 40, 0)
     assert [len(group.devices) for group in review.groups] == [32, 8]
     assert review.sessions == 1024
-    assert "renumbers" in labels(review)
+    assert "renumbers" in review_labels(review)
 
 
 def test_another_host_pool_counts_both_ends_of_every_host_link(bench: Bench) -> None:
@@ -186,10 +186,10 @@ def test_overrides_alone_are_found_without_looking_at_the_rest(bench: Bench) -> 
     base = bench.spec(ZONE, "base")
     head = bench.spec(ZONE, "head", more="overrides: {rack003-tor1a: {drain: true}}\n")
     with_suspects = compared(base, head)
-    from fabricc.review.diff.inputs import inputs
+    from fabricc.review.diff.inputs import open_inputs
     from fabricc.review.diff.run import compare_device
 
-    with inputs(base, head, None, None) as sides:
+    with open_inputs(base, head, None, None) as sides:
         suspects = sides.head.suspects(sides.base)
         assert suspects is not None
         assert len(suspects) < 20
@@ -207,7 +207,7 @@ def test_rules_of_access_lists_are_told_by_their_numbers(bench: Bench) -> None:
     )
     subjects = {line.statement.subject for group in review.groups for line in group.lines}
     assert "acl[FABRICC-ACCESS]/rule[40]/tcp[443]" in subjects
-    assert "addresses" not in {phrase.theme for group in review.groups for phrase in phrases(group)}
+    assert "addresses" not in {phrase.theme for group in review.groups for phrase in theme_phrases(group)}
 
 
 @pytest.mark.parametrize(
@@ -229,5 +229,5 @@ def test_a_change_is_traced_to_the_sections_that_its_facts_follow_from(
 ) -> None:
     """And not to one with a similar name as a part of its path; without a rule, every change is named."""
     changes = [SpecChange(f"{section}.x", "1", "2", None), SpecChange("cluster", "a", "b", None)]
-    found = causes("tor", "cumulus", frozenset({"su001-tor1a"}), frozenset({subject}), changes)
+    found = find_causes("tor", "cumulus", frozenset({"su001-tor1a"}), frozenset({subject}), changes)
     assert found == ((f"{section}.x",) if follows else (f"{section}.x", "cluster"))

@@ -10,10 +10,10 @@ import pytest
 from fabricc.compiler.compiled import compile_spec
 from fabricc.review.diff.model import Impact, Review
 from fabricc.review.diff.review_json import as_json
-from fabricc.review.diff.review_policy import Policy, violations
-from fabricc.review.diff.run import Context, review
+from fabricc.review.diff.review_policy import Policy, policy_violations
+from fabricc.review.diff.run import Context, compare_sides
 from fabricc.review.diff.sides import SpecSide
-from fabricc.review.diff.terminal import parts
+from fabricc.review.diff.terminal import review_lines
 from tests.tenanted import EXPRESSED, TENANTS, spec_text
 
 MOVED = TENANTS.replace("[rack001-host01, rack002-host01]", "[rack001-host01]").replace(
@@ -38,7 +38,7 @@ def side(nos: str, tenants: str, lock: str = "") -> SpecSide:
 def reviewed(nos: str, before: str, after: str) -> Review:
     """Review a change of tenants."""
     base = side(nos, before)
-    return review(base, side(nos, after, base.compiled.lock_text), Context(), jobs=1)
+    return compare_sides(base, side(nos, after, base.compiled.lock_text), Context(), jobs=1)
 
 
 @pytest.mark.parametrize("nos", EXPRESSED)
@@ -50,7 +50,7 @@ def test_a_move_touches_the_ports_of_one_host(nos: str) -> None:
     )
     assert found.drain_hosts == ("rack002-host01",)
     assert (found.sessions, found.changed, found.renumbering.total) == (0, 1, 0)
-    assert [line.text for line in parts(found)].count("tenants") == 1
+    assert [line.text for line in review_lines(found)].count("tenants") == 1
     assert as_json(found)["tenants"] == list(found.tenants)
 
 
@@ -67,12 +67,12 @@ def test_only_the_tors_of_a_moved_host_and_their_neighbors_are_compared() -> Non
 
 def test_the_policy_forbids_moves_and_not_new_hosts() -> None:
     policy = Policy(forbid_tenant_moves=True)
-    told = violations([policy], reviewed("frr", TENANTS, MOVED), frozenset(), "s")
+    told = policy_violations([policy], reviewed("frr", TENANTS, MOVED), frozenset(), "s")
     assert [(each.code, each.message) for each in told] == [
         ("FAB9048", "the policy forbids moves between tenants: rack002-host01 from acme to globex")
     ]
     grown = reviewed("frr", ADDED, TENANTS)
-    assert violations([policy], grown, frozenset(), "s") == ()
+    assert policy_violations([policy], grown, frozenset(), "s") == ()
     assert grown.tenants == (
         "tenant globex gains 8 GPUs: 8 ports on 1 ToR, no session of another tenant resets",
     )

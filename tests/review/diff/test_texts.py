@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from fabricc.review.diff.texts import differ, file_diffs
+from fabricc.review.diff.texts import differ_in_text, file_diffs
 
 TEXT = "".join(f"line {i}\n" for i in range(1, 200))
 
@@ -18,9 +18,9 @@ def test_comments_and_blank_lines_are_no_difference() -> None:
 def test_order_is_a_difference_in_a_diff_and_none_where_facts_agree() -> None:
     before, after = {"f": "a\nb\n"}, {"f": "b\na\n"}
     assert len(file_diffs(before, after)) == 1
-    assert not differ(before, after)
-    assert differ(before, {"f": "a\nc\n"})
-    assert differ(before, {"g": "a\nb\n"})
+    assert not differ_in_text(before, after)
+    assert differ_in_text(before, {"f": "a\nc\n"})
+    assert differ_in_text(before, {"g": "a\nb\n"})
 
 
 def test_new_and_gone_files_are_shown_whole() -> None:

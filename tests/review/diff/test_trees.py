@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.compiler.driver import build
+from fabricc.compiler.driver import build_tree
 from fabricc.proof.tree import TreeError
 from tests.outward import spec_text
 from tests.review.diff.conftest import compared
@@ -34,7 +34,7 @@ EDITS = [
 
 
 def built(spec: Path) -> Path:
-    result, _ = build(spec, spec.parent / "out", jobs=1)
+    result, _ = build_tree(spec, spec.parent / "out", jobs=1)
     assert result.tree is not None
     return result.tree
 

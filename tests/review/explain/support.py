@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from fabricc.cli.docs import pages
+from fabricc.cli.docs import list_pages
 from fabricc.compiler.compiled import compile_spec
 from fabricc.review.explain.origins import PlanSources
 
@@ -37,7 +37,7 @@ _OPERATIONS: dict[type, Callable[[Any, Any], Any]] = {
 def is_page(words: str) -> bool:
     """Whether `fabricc docs TOPIC` shows a page."""
     command, _, topic = words.partition(",")[0].rpartition(" ")
-    return command == "fabricc docs" and topic in pages()
+    return command == "fabricc docs" and topic in list_pages()
 
 
 def known_of_front(front: Compiled) -> PlanSources:

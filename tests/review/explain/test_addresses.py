@@ -13,7 +13,7 @@ from fabricc.review.explain.addresses import explain_address
 from fabricc.review.explain.asns import explain_asn
 from fabricc.review.explain.model import Source
 from fabricc.review.explain.origins import PlanSources
-from fabricc.review.explain.pools import pools
+from fabricc.review.explain.pools import list_pools
 from fabricc.review.explain.prefixes import explain_prefix
 from tests.effort import examples
 from tests.front.planning.support import document, planned, spec_of
@@ -128,7 +128,7 @@ def test_an_assigned_address_is_that_of_the_port_that_has_it(
 def test_nobody_has_an_address_that_was_not_assigned(text: dict[str, Any], data: st.DataObject) -> None:
     plan = known(text)
     everyone = owners(plan.fabric)
-    for found in pools(plan.fabric):
+    for found in list_pools(plan.fabric):
         for offset in data.draw(st.lists(st.integers(0, (1 << min(found.pool.bits, 40)) - 1), max_size=12)):
             address = found.pool.address(offset)
             assert ("device" in details(explain_address(plan, address))) == (address in everyone)
@@ -248,6 +248,6 @@ def test_links_of_a_30_are_explained_by_their_inner_two_addresses() -> None:
 
 
 def test_the_pools_partition_what_is_assigned() -> None:
-    networks = [ip_network(str(found.pool)) for found in pools(PLAN.fabric)]
+    networks = [ip_network(str(found.pool)) for found in list_pools(PLAN.fabric)]
     for address in owners(PLAN.fabric):
         assert sum(ip_network(address).subnet_of(network) for network in networks) == 1  # type: ignore[arg-type]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from fabricc.base.diagnostics.codes import TITLES
-from fabricc.review.explain.codes import about_code, causes, explain_code
+from fabricc.review.explain.codes import about_code, code_causes, explain_code
 from fabricc.review.explain.model import SubjectError
 from tests.review.explain.support import is_page
 
 
 def test_every_code_has_a_cause_and_a_remedy() -> None:
-    assert causes().keys() == TITLES.keys()
-    assert all(cause.endswith(".") and remedy.endswith(".") for cause, remedy in causes().values())
+    assert code_causes().keys() == TITLES.keys()
+    assert all(cause.endswith(".") and remedy.endswith(".") for cause, remedy in code_causes().values())
 
 
 def test_every_code_has_a_page() -> None:

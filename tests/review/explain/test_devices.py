@@ -8,8 +8,14 @@ import pytest
 
 from fabricc.fabric.model import Direction, Switch
 from fabricc.front.planning.strides import power_of_two
-from fabricc.review.explain.ask import explain, subject_of
-from fabricc.review.explain.devices import explain_device, explain_facts, explain_port, spines, uplinks
+from fabricc.review.explain.ask import explain_name, subject_of
+from fabricc.review.explain.devices import (
+    explain_device,
+    explain_facts,
+    explain_port,
+    explain_spines,
+    explain_uplinks,
+)
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.model import SubjectError
 from tests.front.planning.support import document
@@ -45,18 +51,18 @@ def test_a_device_is_explained_by_its_own_numbers(known: PlanSources) -> None:
 
 def test_a_tray_is_explained_with_its_rack_and_nvlink_domain() -> None:
     known = inventory("gb200-nvl72-su")
-    details = dict(explain(known, "a03-host07").details)
+    details = dict(explain_name(known, "a03-host07").details)
     assert (details["rack"], details["NVLink domain"]) == ("a03", "a03")
 
 
 def test_the_counts_are_those_of_the_plan(known: PlanSources) -> None:
     tor = known.fabric.switch(next(known.fabric.switch_ids()))
     up = [port for port in tor.ports if port.direction is Direction.UP]
-    assert uplinks(known).value == str(len(up))
-    assert_formulas_hold(uplinks(known))
+    assert explain_uplinks(known).value == str(len(up))
+    assert_formulas_hold(explain_uplinks(known))
     per_plane = len({port.peer.device for port in up if port.peer})
-    assert spines(known).value == str(per_plane)
-    steps = {row.label: row.value for row in uplinks(known).steps}
+    assert explain_spines(known).value == str(per_plane)
+    steps = {row.label: row.value for row in explain_uplinks(known).steps}
     assert steps.get("uplinks that it needs", steps.get("uplinks asked for", 0)) <= len(up)
 
 
@@ -64,7 +70,7 @@ def test_uplinks_are_explained_by_the_hosts_of_their_own_tor() -> None:
     known = known_of(document(gpus=uneven(4), spines={"count": 4}))
     assert known.fabric.tor_links == (1, 2)
     for group, own in enumerate(known.fabric.tor_links):
-        told = uplinks(known, group)
+        told = explain_uplinks(known, group)
         assert_formulas_hold(told)
         steps = {row.label: row.value for row in told.steps}
         assert told.value == str(4 * own) == str(steps["uplinks that it needs"])
@@ -97,11 +103,11 @@ KNOWN = known_of(document())
 
 
 def test_a_word_or_a_path_chooses_facts() -> None:
-    whole = explain(KNOWN, "su001-tor1a", ["bgp/hold_s"])
+    whole = explain_name(KNOWN, "su001-tor1a", ["bgp/hold_s"])
     assert [statement.name for statement in whole.statements] == ["bgp/hold_s"]
-    timers = explain(KNOWN, "su001-tor1a", ["HOLD"])
+    timers = explain_name(KNOWN, "su001-tor1a", ["HOLD"])
     assert "bgp/hold_s" in [statement.name for statement in timers.statements]
-    port = explain(KNOWN, "su001-tor1a", ["swp1", "mtu"])
+    port = explain_name(KNOWN, "su001-tor1a", ["swp1", "mtu"])
     assert port.subject == "su001-tor1a:swp1 mtu"
 
 
@@ -119,7 +125,7 @@ def test_what_a_system_does_not_express_is_explained_all_the_same() -> None:
 )
 def test_a_name_that_nothing_has_is_a_diagnostic(name: str) -> None:
     with pytest.raises(SubjectError) as refused:
-        explain(KNOWN, name)
+        explain_name(KNOWN, name)
     assert [diagnostic.code for diagnostic in refused.value.diagnostics] == ["FAB9270"]
     assert refused.value.diagnostics[0].help
 
@@ -135,4 +141,4 @@ def test_devices_of_every_shape_are_explained(name: str) -> None:
             assert_formulas_hold(statement)
         if isinstance(subject.device, Switch) and subject.device.tier == "tor":
             up = [port for port in subject.device.ports if port.direction is Direction.UP]
-            assert uplinks(known).value == str(len(up))
+            assert explain_uplinks(known).value == str(len(up))

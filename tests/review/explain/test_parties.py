@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.compiler.compiled import compile_spec
-from fabricc.review.explain.answer import known, of_any
-from fabricc.review.explain.ask import explain
+from fabricc.review.explain.answer import of_any, plan_sources
+from fabricc.review.explain.ask import explain_name
 from fabricc.review.explain.model import SubjectError
 from tests.outward import compiled
 
@@ -34,7 +34,7 @@ networks:
 
 
 def test_a_party_is_told_by_its_name() -> None:
-    told = explain(known(compiled("frr")), "dc-core")
+    told = explain_name(plan_sources(compiled("frr")), "dc-core")
     assert (told.kind, told.subject) == ("party", "dc-core")
     assert dict(told.details)["routed by"] == "BGP with AS64999"
     assert dict(told.details)["leads to it"] == "0.0.0.0/0, 203.0.113.0/24 le 28"
@@ -47,20 +47,20 @@ def test_a_party_is_told_by_its_name() -> None:
 
 
 def test_one_without_bgp_has_static_routes() -> None:
-    told = explain(known(compiled("frr")), "filer")
+    told = explain_name(plan_sources(compiled("frr")), "filer")
     assert dict(told.details)["routed by"] == "static routes"
     assert dict(told.details)["MTU"] == "9000 bytes (IP)"
 
 
 def test_an_as_number_of_a_party_is_not_unknown() -> None:
-    plan = known(compiled("frr"))
-    assert explain(plan, "AS64999").title == "ASN of dc-core, outside the fabric"
-    assert "not assigned" in explain(plan, "AS64998").title
+    plan = plan_sources(compiled("frr"))
+    assert explain_name(plan, "AS64999").title == "ASN of dc-core, outside the fabric"
+    assert "not assigned" in explain_name(plan, "AS64998").title
 
 
 def test_nobody_is_a_party_of_another_name() -> None:
     with pytest.raises(SubjectError, match="dc-cor"):
-        explain(known(compiled("frr")), "dc-cor")
+        explain_name(plan_sources(compiled("frr")), "dc-cor")
 
 
 def test_a_party_and_its_links_are_found_in_the_network_that_has_them(tmp_path: Path) -> None:

@@ -11,14 +11,14 @@ from fabricc.back.nos import BUILT_IN
 from fabricc.fabric.paths import compile_patterns
 from fabricc.front.planning.quality import list_worksheets
 from fabricc.front.planning.strides import power_of_two
-from fabricc.review.diff.impact import vocabulary
+from fabricc.review.diff.impact import vocabulary_of
 from fabricc.review.explain.closed_forms import FORMS
 from fabricc.review.explain.devices import explain_facts
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.model import Source
-from fabricc.review.explain.origins import description, path_of
+from fabricc.review.explain.origins import key_description, path_of
 from fabricc.review.explain.subject import LISTS, Subject
-from fabricc.review.explain.text import lines
+from fabricc.review.explain.text import explanation_lines
 from tests.back.nos.feature_table import BASE, FEATURES, MODELS
 from tests.front.planning.support import document
 from tests.review.explain.fabrics import INVENTORIES, inventory, subjects
@@ -43,14 +43,14 @@ def example(path: str) -> str:
 
 def reasons(nos: str) -> list[Reason]:
     """Every reason that rows, families and ports outside the fabric have."""
-    words = vocabulary(nos)
+    words = vocabulary_of(nos)
     rows = [words.row(path) for path in (*map(example, words.rows), *words.families)]
     return [words.outside, *(row.reason for row in rows if row.reason)]
 
 
 @pytest.mark.parametrize("nos", ["host", *BUILT_IN])
 def test_every_declared_fact_has_a_rule(nos: str) -> None:
-    words = vocabulary(nos)
+    words = vocabulary_of(nos)
     silent = {path for path in words.rows if words.row(example(path)).reason is None}
     assert silent - OF_REVIEWS == set()
 
@@ -138,7 +138,7 @@ def test_rows_name_what_there_is(nos: str) -> None:
         assert all(key in LISTS for key in rule.keys if key.startswith("@"))
         for key in rule.keys:
             if not key.startswith("@"):
-                assert description(
+                assert key_description(
                     path_of(
                         WORD.sub(
                             "x", key.replace("{user}", "0").replace("{pool}", "hosts").replace("{six}", "")
@@ -179,17 +179,17 @@ def test_a_value_that_the_system_holds_otherwise_shows_both() -> None:
     assert (statement.waist, statement.value) == ("dwrr 90", "dwrr 85")
     explanation = explain_facts(Explainer(known), tor, port, "scheduler")
     assert f"  computed  {statement.waist}; held as {statement.value}" in [
-        line.text for line in lines(explanation)
+        line.text for line in explanation_lines(explanation)
     ]
 
 
 def test_a_rail_without_link_local_addresses_is_told_so_by_its_operating_system() -> None:
-    reason = vocabulary("host").row("interface[rail0]/link_local").reason
+    reason = vocabulary_of("host").row("interface[rail0]/link_local").reason
     assert reason
     assert reason.keys == ("@os",)
 
 
 def test_buffers_left_to_the_platform_follow_from_no_step_of_the_worksheet() -> None:
-    reason = vocabulary("nxos").row("interface[Ethernet1/1]/headroom/default_to_m").reason
+    reason = vocabulary_of("nxos").row("interface[Ethernet1/1]/headroom/default_to_m").reason
     assert reason
     assert not reason.steps

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.review.report.page import html
+from fabricc.review.report.page import render_report
 from tests.browser import without_axe, without_browser
 from tests.review.report.conftest import ROOT
 from tests.review.report.specs import MIXED, front_of
@@ -60,7 +60,7 @@ def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     texts = {"mixed": MIXED, "largest": bench(131_072)}
     text = texts.get(request.param) or (ROOT / "inventories" / request.param / "cluster.yaml").read_text()
     written = folder / "report.html"
-    written.write_text(html(front_of(folder, text)), "utf-8")
+    written.write_text(render_report(front_of(folder, text)), "utf-8")
     return written
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
-from fabricc.review.report.capacity import capacity, evenly
+from fabricc.review.report.capacity import evenly_hashed, fabric_capacity
 from fabricc.review.report.failure import kept_text
-from fabricc.review.report.failures import failures, hardest_single
-from fabricc.review.report.kinds import kinds
-from fabricc.review.report.topology import topology
+from fabricc.review.report.failures import hardest_single, single_failures
+from fabricc.review.report.kinds import switch_kinds
+from fabricc.review.report.topology import topology_section
 from fabricc.review.report.values import Picture, Table
 from fabricc.review.report.wording import NONE
 from tests.review.report.flows import Graph, bisection
@@ -37,7 +37,7 @@ def fabric(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def of(fabric: Fabric, beginning: str) -> Failure | None:
-    found = [each for each in failures(fabric, hashed=True) if each.part.startswith(beginning)]
+    found = [each for each in single_failures(fabric, hashed=True) if each.part.startswith(beginning)]
     assert len(found) < 2
     return found[0] if found else None
 
@@ -92,7 +92,9 @@ def losses(fabric: Fabric, cables: list[CableRow]) -> dict[str, list[set[CableRo
 
 def exactly(fabric: Fabric, beginning: str) -> Failure | None:
     """The row of that part; `ToR` is not `ToR uplink`."""
-    found = [each for each in failures(fabric, hashed=True) if each.part.partition(":")[0] == beginning]
+    found = [
+        each for each in single_failures(fabric, hashed=True) if each.part.partition(":")[0] == beginning
+    ]
     return found[0] if found else of(fabric, beginning) if beginning not in ("ToR", "Spine", "Core") else None
 
 
@@ -131,7 +133,7 @@ def test_what_a_part_takes_from_hosts_is_what_its_cables_take(fabric: Fabric) ->
 def test_the_bisection_that_is_left_is_what_flows(fabric: Fabric) -> None:
     cables = list(fabric.cables())
     before = bisection(fabric, cables)
-    assert capacity(fabric).bisection_gbps == before
+    assert fabric_capacity(fabric).bisection_gbps == before
     for part, singles in losses(fabric, cables).items():
         if (row := exactly(fabric, part)) is None or not singles:
             continue
@@ -204,7 +206,7 @@ def test_tors_of_either_speed_lose_their_own_uplinks(speeds: Compiled) -> None:
     for model, tor, links in (("H100", "a1-tor1a", 4), ("B300", "b1-tor1a", 8)):
         rows = {
             each.part.partition(":")[0]: each
-            for each in failures(fabric, hashed=True)
+            for each in single_failures(fabric, hashed=True)
             if each.example == tor and model in each.part
         }
         own = [cable for cable in cables if cable.kind == "spine" and cable.a_device == tor]
@@ -231,14 +233,14 @@ def test_a_spine_below_which_tors_differ_takes_the_same_share_of_each(speeds: Co
     for cable in touching(cables, "spine01a"):
         in_cages.setdefault(cages(fabric, "spine01a")[cable.b_port], set()).add(cable.a_port)
     assert cage.number == len(in_cages) * fabric.shape.spines
-    whole = capacity(fabric)
+    whole = fabric_capacity(fabric)
     assert whole.hosts_gbps == whole.carried_gbps == 2 * 12_800 + 2 * 25_600
 
 
 def test_tiers_are_told_by_the_hosts_below_where_uplinks_differ(speeds: Compiled) -> None:
     assert speeds.fabric is not None
     assert speeds.spec is not None
-    section = topology(speeds.spec, speeds.fabric, kinds(speeds.fabric))
+    section = topology_section(speeds.spec, speeds.fabric, switch_kinds(speeds.fabric))
     tiers = next(part for part in section.parts if isinstance(part, Table) and part.key == "tiers")
     rows = {row[0]: (row[1], row[5], row[7]) for row in tiers.rows}
     assert rows == {
@@ -255,13 +257,13 @@ def test_tiers_are_told_by_the_hosts_below_where_uplinks_differ(speeds: Compiled
 
 
 def test_hashing_evenly_is_bound_by_the_narrowest_next_hop() -> None:
-    assert evenly([2, 2, 1]) == 3
-    assert evenly([2, 2, 0]) == 4
-    assert evenly([0, 0]) == 0
+    assert evenly_hashed([2, 2, 1]) == 3
+    assert evenly_hashed([2, 2, 0]) == 4
+    assert evenly_hashed([0, 0]) == 0
 
 
 def test_the_hardest_single_loss_is_of_one_device(fabric: Fabric) -> None:
-    found = failures(fabric, hashed=True)
+    found = single_failures(fabric, hashed=True)
     hardest = hardest_single(found)
     assert hardest is not None
     assert hardest.device

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.cli.entry import run
-from fabricc.review.report.page import html, is_report
+from fabricc.review.report.page import is_report, render_report
 from tests.effort import examples
 from tests.review.report.conftest import INVENTORIES, ROOT, told
 from tests.review.report.reading import Page, number
@@ -65,7 +65,7 @@ def test_what_users_name_is_text_and_nothing_else(tmp_path: Path) -> None:
     }
     found = tuple(replace(each, message=HOSTILE, help=HOSTILE) for each in front.diagnostics)
     named = replace(fabric, cluster=HOSTILE, units=units)
-    page = Page(html(replace(front, planned=named, diagnostics=found)))
+    page = Page(render_report(replace(front, planned=named, diagnostics=found)))
     assert page.blocks["h1"] == [HOSTILE]
     assert len(page.blocks["script"]) == 1
     assert page.handlers == []
@@ -76,7 +76,7 @@ def test_reasons_and_titles_of_the_users_own_are_escaped(tmp_path: Path) -> None
     reason = "<img src=x onerror=alert(1)> & \"quoted\" 'both'"
     text = SMALL["single links"].replace("a lab of namespaces", f'"{reason}"'.replace('\\"', ""), 1)
     text = text.replace(f'"{reason}"', "'" + reason.replace("'", "''") + "'")
-    page = Page(html(front_of(tmp_path, text)))
+    page = Page(render_report(front_of(tmp_path, text)))
     assert any(reason in row[4] for row in page.tables["found"].rows)
     assert not [value for name, value in page.loads if name == "src"]
 
@@ -108,8 +108,8 @@ def test_any_fabric_and_any_name_gives_a_page_and_the_same_one_twice(
     assert fabric is not None
     renamed = {at: replace(unit, name=f"{name}{at}") for at, unit in fabric.units.items()}
     front = replace(front, planned=replace(fabric, cluster=name, units=renamed))
-    first = html(front)
-    assert html(front) == first
+    first = render_report(front)
+    assert render_report(front) == first
     page = Page(first)
     assert "".join(page.blocks["h1"]) == name
     shown = sum(number(count) for count in page.tables["cabling"].column("cables"))
@@ -132,7 +132,7 @@ def rows_but_findings(page: str) -> int:
 
 
 def test_a_page_grows_with_kinds_and_not_with_devices(tmp_path: Path) -> None:
-    small, large = (html(front_of(tmp_path, bench(gpus))) for gpus in (24_576, 131_072))
+    small, large = (render_report(front_of(tmp_path, bench(gpus))) for gpus in (24_576, 131_072))
     assert len(large.encode()) < len(small.encode()) * 1.05 < 1_000_000
     assert rows_but_findings(large) == rows_but_findings(small)
 
@@ -144,7 +144,7 @@ def test_many_devices_with_cables_of_their_own_stay_readable(tmp_path: Path) -> 
         lab(40, 1, 1, 1).replace("linux-16x100, nos: frr", "7816r3, nos: eos").replace("lab-host", "dgx-h100")
     )
     front = front_of(tmp_path, f"{text}overrides:\n{changes}")
-    page = Page(html(front))
+    page = Page(render_report(front))
     sheets = [name for name in page.tables if name.startswith("worksheet")]
     assert len(sheets) == 24
     assert "more kinds are in build/lab/plan/worksheet.csv" in "".join(page.text)
@@ -158,7 +158,7 @@ def infiniband(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
 
 
 def test_an_infiniband_fabric_has_what_applies_to_it(infiniband: Compiled) -> None:
-    page = Page(html(infiniband))
+    page = Page(render_report(infiniband))
     assert {
         "tiers",
         "losses",

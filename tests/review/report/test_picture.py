@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import pytest
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.review.report.kinds import cables, kinds
-from fabricc.review.report.picture import WIDTH, picture
-from fabricc.review.report.wording import percent, rate, ratio, shortened, span
+from fabricc.review.report.kinds import count_cables, switch_kinds
+from fabricc.review.report.picture import WIDTH, draw_picture
+from fabricc.review.report.wording import format_percent, format_rate, format_ratio, format_span, shorten_text
 from tests.review.report.specs import MIXED, MIXED_SPEEDS, SMALL, front_of
 from tests.review.report.test_page import bench
 
@@ -31,7 +31,7 @@ def fabric(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def drawn(fabric: Fabric) -> ElementTree.Element:
-    return ElementTree.fromstring(picture(fabric, cables(kinds(fabric))).svg)
+    return ElementTree.fromstring(draw_picture(fabric, count_cables(switch_kinds(fabric))).svg)
 
 
 def test_a_small_fabric_has_a_square_for_every_switch_and_a_large_one_no_more_than_fit(
@@ -71,11 +71,11 @@ def test_nothing_leaves_the_frame(fabric: Fabric) -> None:
 
 
 def test_the_words_count_every_tier_and_every_kind_of_link(fabric: Fabric) -> None:
-    shown = picture(fabric, cables(kinds(fabric)))
+    shown = draw_picture(fabric, count_cables(switch_kinds(fabric)))
     text, counts = " ".join(shown.words), fabric.counts()
     for name, noun in (("hosts", "host"), ("tors", "ToR")):
         assert plural(counts[name], noun) in text
-    for cable, count in cables(kinds(fabric)).items():
+    for cable, count in count_cables(switch_kinds(fabric)).items():
         assert re.search(rf"{count:,} \S {cable.speed_gbps}G over {cable.medium}, {cable.length_m} m", text)
     root = ElementTree.fromstring(shown.svg)
     assert root.findtext("desc") == text
@@ -84,22 +84,26 @@ def test_the_words_count_every_tier_and_every_kind_of_link(fabric: Fabric) -> No
 
 
 def test_kinds_are_all_switches(fabric: Fabric) -> None:
-    assert sum(kind.count for kind in kinds(fabric)) == sum(1 for _ in fabric.switch_ids())
-    assert cables(kinds(fabric)).total() == sum(
+    assert sum(kind.count for kind in switch_kinds(fabric)) == sum(1 for _ in fabric.switch_ids())
+    assert count_cables(switch_kinds(fabric)).total() == sum(
         fabric.counts()[name] for name in ("host_cables", "spine_cables", "core_cables")
     )
 
 
 def test_numbers_read_well() -> None:
-    assert [rate(value) for value in (400, 12_800, 5_242_880)] == ["400 Gb/s", "12.8 Tb/s", "5.24 Pb/s"]
-    assert [percent(share) for share in (1, 0.9999999, 0.5, 1e-9, 0)] == [
+    assert [format_rate(value) for value in (400, 12_800, 5_242_880)] == [
+        "400 Gb/s",
+        "12.8 Tb/s",
+        "5.24 Pb/s",
+    ]
+    assert [format_percent(share) for share in (1, 0.9999999, 0.5, 1e-9, 0)] == [
         "100 %", "over 99.99 %", "50 %", "under 0.01 %", "0 %",
     ]  # fmt: skip
-    assert [ratio(value) for value in (1, 15, 16 / 15)] == ["1:1", "15:1", "1.07:1"]
+    assert [format_ratio(value) for value in (1, 15, 16 / 15)] == ["1:1", "15:1", "1.07:1"]
     assert [plural(1, "class"), plural(2, "class"), plural(2048, "switch")] == [
         "1 class",
         "2 classes",
         "2,048 switches",
     ]
-    assert shortened("a long name", 7) == "a long…"
-    assert span(["a", "b", "c", "d"]) == "a … d"
+    assert shorten_text("a long name", 7) == "a long…"
+    assert format_span(["a", "b", "c", "d"]) == "a … d"

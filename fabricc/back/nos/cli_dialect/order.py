@@ -39,14 +39,14 @@ def numbered_sessions(bgp: Bgp) -> list[Session]:
     """The sessions over addresses: IPv4 before IPv6, each ascending."""
     four = [s for s in bgp.sessions if s.remote is not None and ":" not in s.remote]
     six = [s for s in bgp.sessions if s.remote is not None and ":" in s.remote]
-    return [*sorted(four, key=_packed4), *sorted(six, key=_packed6)]
+    return [*sorted(four, key=_pack_ipv4), *sorted(six, key=_pack_ipv6)]
 
 
-def _packed4(session: Session) -> bytes:
+def _pack_ipv4(session: Session) -> bytes:
     return socket.inet_pton(socket.AF_INET, session.remote or "")
 
 
-def _packed6(session: Session) -> bytes:
+def _pack_ipv6(session: Session) -> bytes:
     return socket.inet_pton(socket.AF_INET6, session.remote or "")
 
 

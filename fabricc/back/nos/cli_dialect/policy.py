@@ -79,7 +79,7 @@ def state_lists(document: Document) -> None:
     """State the rules of prefix lists by their places."""
     for family in _FAMILIES:
         for name, rules in document.scope.each(f"{family} prefix-list").items():
-            document.put_places(f"prefix_list[{name}]", rules.ordered("rules"))
+            document.put_places(f"prefix_list[{name}]", rules.ordered_entries("rules"))
 
 
 def state_maps(document: Document, names: Mapping[object, str]) -> None:

@@ -76,13 +76,13 @@ def _community_lists(lists: Sequence[CommunityList], names: Mapping[str, str]) -
     ]
 
 
-def clauses(bgp: Bgp, names: Mapping[str, str]) -> list[ClauseView]:
+def clause_views(bgp: Bgp, names: Mapping[str, str]) -> list[ClauseView]:
     """The clauses of all route maps by name and sequence; `names` as of `community_lists`."""
-    return _clauses(bgp.route_maps, names)
+    return _views_of_maps(bgp.route_maps, names)
 
 
 @memoize_by_identity
-def _clauses(route_maps: Sequence[RouteMap], names: Mapping[str, str]) -> list[ClauseView]:
+def _views_of_maps(route_maps: Sequence[RouteMap], names: Mapping[str, str]) -> list[ClauseView]:
     return [
         clause_view(route_map.name, clause, names)
         for route_map in sorted(route_maps, key=lambda m: natural_key(m.name.lower()))

@@ -27,7 +27,7 @@ from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, gaps, rel
 from fabricc.back.nos.exec_commands import exec_lines, exec_pattern
 from fabricc.back.nos.frr import ASIDES
 from fabricc.back.reading import Document, Reader, Topic, Types
-from fabricc.back.reading.aside import aside as lines_aside
+from fabricc.back.reading.aside import recognized_lines as lines_aside
 from fabricc.base.patterns import pattern
 from fabricc.fabric.facts import Reading, Unplanned, switch_facts
 
@@ -57,11 +57,11 @@ def render(switch: Switch) -> str:
         "version": release.version,
     }
     content: Tree = {
-        "interface": interfaces.interfaces(switch, release),
+        "interface": interfaces.interface_tree(switch, release),
         "qos": qos.qos_tree(switch),
         "router": {**bgp.router(switch, release), **bgp.adaptive_routing(switch, release)},
         "vrf": bgp.vrf(switch, release),
-        **services.services(switch, release),
+        **services.service_trees(switch, release),
         **tenants.tunnels(switch, release),
     }
     return startup.write([{"header": header}, {"set": content}])
@@ -80,15 +80,15 @@ def reader(release: Release) -> Reader:
     """The reader of a release; it is made when there is something to read."""
     topics = [Topic((startup.HEADER,))]
     for topic in (services_rows, interfaces, bgp_rows):
-        finish = partial(_finish, topic.finish, release)
-        topics.append(Topic((startup.node("set", *topic.rows(release)),), finish))
-    topics.append(Topic((startup.node("set", *qos_rows.rows(release)),)))
+        finish = partial(_finish_reading, topic.finish, release)
+        topics.append(Topic((startup.node_part("set", *topic.rows(release)),), finish))
+    topics.append(Topic((startup.node_part("set", *qos_rows.rows(release)),)))
     types: Types = {**startup.TYPES, **interfaces.TYPES, **qos_rows.TYPES, **bgp_rows.TYPES}
-    last = (startup.completeness(topics, release), Topic((), consumers.finish))
-    return Reader((*topics, *last), types, startup.parsed, whole=True)
+    last = (startup.completeness_topic(topics, release), Topic((), consumers.finish))
+    return Reader((*topics, *last), types, startup.parse_startup, whole=True)
 
 
-def _finish(finish: Callable[[File], None], release: Release, found: Document) -> None:
+def _finish_reading(finish: Callable[[File], None], release: Release, found: Document) -> None:
     finish(startup.File(found, release))
 
 
@@ -96,11 +96,11 @@ def read(files: Mapping[str, str]) -> Reading:
     """Facts of a rendered `startup.yaml`, or of what a switch prints; without it those of the files below NVUE."""
     reading = Reading()
     if (text := files.get(words.FILE)) is not None:
-        reader(startup.release_in(startup.parsed(text))).read_file(words.FILE, text, reading)
-        second_reading.read(text, words.FILE, reading)
-        roce.expand(text, words.FILE, reading)
+        reader(startup.release_in(startup.parse_startup(text))).read_file(words.FILE, text, reading)
+        second_reading.read_again(text, words.FILE, reading)
+        roce.expand_roce(text, words.FILE, reading)
     else:
-        flat.read(files, reading)
+        flat.read_files(files, reading)
     return reading
 
 

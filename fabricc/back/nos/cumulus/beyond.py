@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import peering, policy, startup
-from fabricc.back.nos.cumulus.settings import ENABLE, place_of, put_settings, settings
+from fabricc.back.nos.cumulus.settings import ENABLE, place_of, put_settings, setting_rows
 from fabricc.back.nos.frr import igp
 from fabricc.back.reading import Each, Entry, Fact, Keep, Scope, Silent
 from fabricc.base.numbers import is_number
@@ -51,7 +51,7 @@ _INTERFACE: tuple[Row, ...] = (
     Keep("link (admin-state|admin-status) up", "enabled", "true"),
     Keep("link (admin-state|admin-status) down", "enabled", "false"),
     Silent("link (state|speed auto|duplex full|lanes auto)"),
-    *settings("link speed", "link lanes", "link duplex", "link breakout", "link protodown-delay",
+    *setting_rows("link speed", "link lanes", "link duplex", "link breakout", "link protodown-delay",
                "link link-training", "link flap-protection", "link loopback", "link force-down"),
     *(
         Entry(f"{family} address <prefix>", "addresses", "true")
@@ -62,7 +62,7 @@ _INTERFACE: tuple[Row, ...] = (
     Keep("[ip] vrf <word>", "vrf"),
     Entry("(ip|ipv4|ipv6) vrr address <prefix>", "gateways", "true"),
     Entry("ip vrrp virtual-router <word> address <address>", "gateways", "true"),
-    *settings("ip vrr mac-address", "ip vrr mac-id", "ip vrrp virtual-router", "ip ipv4 forward", "ip ipv6 forward",
+    *setting_rows("ip vrr mac-address", "ip vrr mac-id", "ip vrrp virtual-router", "ip ipv4 forward", "ip ipv6 forward",
                "ipv4 forward", "ipv6 forward", "ip arp", "ip neighbor-discovery", "neighbor-discovery", "ip igmp",
                "ip neighbor", "ipv4 vrr mac-address", "ipv6 vrr mac-address"),
     Silent(f"(ip|ipv4|ipv6) vrr {ENABLE} [<rest>]"),
@@ -73,17 +73,17 @@ _INTERFACE: tuple[Row, ...] = (
     Keep("bond mode static", "mode", "on"),
     Keep("bond mlag id <word>", "mlag"),
     Silent(f"bond mlag {ENABLE} [<rest>]"),
-    *settings("bond lacp-bypass", "bond lacp-rate", "bond down-delay", "bond up-delay", "bond min-links",
+    *setting_rows("bond lacp-bypass", "bond lacp-rate", "bond down-delay", "bond up-delay", "bond min-links",
                "bond mlag lacp-conflict"),
     Keep("evpn multihoming segment (local-id|identifier) <word>", "ethernet_segment"),
     Silent(f"evpn multihoming segment {ENABLE} [<rest>]"),
-    *settings("evpn multihoming segment mac-address", "evpn multihoming segment df-preference",
+    *setting_rows("evpn multihoming segment mac-address", "evpn multihoming segment df-preference",
                "evpn multihoming uplink"),
     Each("bridge domain <word>", "domain", (
         Keep("access <integer>", "access"),
         Keep("untagged <word>", "untagged"),
         Entry("vlan <word>", "vlans", "true"),
-        *settings("learning", "type", "ports-isolated"),
+        *setting_rows("learning", "type", "ports-isolated"),
         Entry("stp <rest>", "stp", "true"),
     )),
     Silent("bridge domain <word>"),
@@ -91,7 +91,7 @@ _INTERFACE: tuple[Row, ...] = (
     Keep("base-interface <word>", "setting[base-interface]"),
     Entry("acl <word> inbound [<rest>]", "inbound", lambda *_: "true"),
     Entry("acl <word> outbound [<rest>]", "outbound", lambda *_: "true"),
-    *settings("buffer", "egress-queue-mapping", "egress-scheduler", "egress-shaper", "mapping", "remark", "roce",
+    *setting_rows("buffer", "egress-queue-mapping", "egress-scheduler", "egress-shaper", "mapping", "remark", "roce",
                "storm-control", "link-pause", under="qos", before="qos "),
     Keep("qos congestion-control <rest>", "qos[congestion-control]"),
     Keep("qos pfc <rest>", "qos[pfc]"),
@@ -101,10 +101,10 @@ _INTERFACE: tuple[Row, ...] = (
     Keep("router ospf cost <integer>", "ospf_cost"),
     Keep("router ospf network-type <word>", "ospf_network"),
     Silent(f"router ospf {ENABLE} [<rest>]"),
-    *settings("authentication", "bfd", "mtu-ignore", "passive", "priority", "timers", under="ospf_setting",
+    *setting_rows("authentication", "bfd", "mtu-ignore", "passive", "priority", "timers", under="ospf_setting",
                before="router ospf "),
-    *settings("router adaptive-routing", "router pbr", "router pim"),
-    *settings("tunnel", "port-security", "acl"),
+    *setting_rows("router adaptive-routing", "router pbr", "router pim"),
+    *setting_rows("tunnel", "port-security", "acl"),
     *(
         Silent(f"{words} [<rest>]")
         for words in ("aggregate-ethernet", "dot1x", "lldp", "ptp", "sflow", "synce", "telemetry")
@@ -116,7 +116,7 @@ _OSPF: tuple[Row, ...] = (
     Silent(f"{ENABLE} [<rest>]"),
     Keep("area <area> network <prefix4>", lambda area, network: {f"network[{network}]": area}),
     Keep("area <word> type <rest>", lambda area, kind: {f"area[{area}]": kind}),
-    *settings("area", "default-originate", "distance", "log", "max-metric", "reference-bandwidth", "timers",
+    *setting_rows("area", "default-originate", "distance", "log", "max-metric", "reference-bandwidth", "timers",
                "default-route"),
     Keep("redistribute <word> <rest>", lambda kind, rest: {f"redistribute[{kind}]": rest}),
 )  # fmt: skip
@@ -129,13 +129,13 @@ _VRF: tuple[Row, ...] = (
         Entry("via <word> type <word>", "via", "true"),
         Entry("via <word> interface <word>", "via", lambda _, interface: interface),
         Entry("distance <integer> via <word> [<rest>]", "distant", lambda number, hop, _: f"{hop} distance {number}"),
-        *settings("via", "distance", "tag"),
+        *setting_rows("via", "distance", "tag"),
     )),
     Silent("router static <prefix>"),
     Keep("evpn vni <integer> [<rest>]", "vni", lambda vni, _: vni),
     Silent(f"evpn {ENABLE} [<rest>]"),
     Entry("loopback ip address <prefix>", "addresses", "true"),
-    *settings("evpn", "router nexthop-tracking", "router rib", "router pim", "router pbr", "table"),
+    *setting_rows("evpn", "router nexthop-tracking", "router rib", "router pim", "router pbr", "table"),
     *(Silent(f"{words} [<rest>]") for words in ("ptp", "ssh-server")),
 )  # fmt: skip
 _ASIDE = (
@@ -164,21 +164,21 @@ ROWS: tuple[Row, ...] = (
         Entry("vlan <word>", "vlans", "true"),
         Entry("vlan <integer> vni <integer>", "vnis", lambda _, vni: vni),
         Keep("stp mode <word>", "stp mode"),
-        *settings("vlan", "stp", "untagged", "type", "encap", "mac-address", "multicast", "ageing", "svi-force-up",
+        *setting_rows("vlan", "stp", "untagged", "type", "encap", "mac-address", "multicast", "ageing", "svi-force-up",
                    "vlan-vni-offset", "port-vni", "svi-vni-offset"),
     )),
     Fact("mlag mac-address <word>", "mlag/mac"),
     Fact("mlag peer-ip <word>", "mlag/peer"),
     Fact("mlag backup <word> [<rest>]", lambda address, _: {"mlag/backup": address}),
     Fact(f"mlag {ENABLE} <on|enabled>", "mlag/domain", "mlag"),
-    *settings("init-delay", "priority", "debug", "lacp-conflict", "anycast-ip", under="mlag", before="mlag "),
+    *setting_rows("init-delay", "priority", "debug", "lacp-conflict", "anycast-ip", under="mlag", before="mlag "),
     Fact("nve vxlan source address <address>", "vxlan/source"),
     Fact("nve vxlan mlag shared-address <address>", "vxlan/source_mlag"),
     Fact("nve vxlan port <integer>", "vxlan/port"),
     Entry("nve vxlan flooding head-end-replication <address>", "vteps", "true"),
-    *settings("arp-nd-suppress", "decapsulation", "encapsulation", "enable", "state", "flooding", "mac-learning",
+    *setting_rows("arp-nd-suppress", "decapsulation", "encapsulation", "enable", "state", "flooding", "mac-learning",
                "mtu", "source", "port", under="vxlan", before="nve vxlan "),
-    *settings("enable", "state", "dad", "evi", "multihoming", "route-advertise", "vni", "mlag", under="evpn",
+    *setting_rows("enable", "state", "dad", "evi", "multihoming", "route-advertise", "vni", "mlag", under="evpn",
                before="evpn "),
     Each("acl <word>", "acl", (
         Keep("type <word>", "type"),
@@ -186,19 +186,19 @@ ROWS: tuple[Row, ...] = (
             Silent("remark <rest>"),
             Entry("action <rest>", "actions", "true"),
             Entry("match <rest>", "matches", "true"),
-            *settings("hw-offload"),
+            *setting_rows("hw-offload"),
         )),
     )),
     *policy.ROWS,
     Each("router bgp", "global bgp", peering.PROCESS),
     Each("router ospf", "global ospf", _OSPF),
-    *settings("router adaptive-routing", "router vrr", "router vrrp", "router pbr", "router pim", "router igmp",
+    *setting_rows("router adaptive-routing", "router vrr", "router vrrp", "router pbr", "router pim", "router igmp",
                "router nexthop", "router nexthop-tracking", "router bfd", "router policy", "router vrf",
                "router graceful-restart", "router static", under="routing"),
-    *settings("advance-buffer-config", "buffer", "congestion-control", "egress-queue-mapping", "egress-scheduler",
+    *setting_rows("advance-buffer-config", "buffer", "congestion-control", "egress-queue-mapping", "egress-scheduler",
                "egress-shaper", "link-pause", "mapping", "pfc", "pfc-watchdog", "remark", "roce", "traffic-pool",
                "hash", under="qos", before="qos "),
-    *settings(*_SYSTEM, under="system", before="system "),
+    *setting_rows(*_SYSTEM, under="system", before="system "),
     Fact("system hostname <word>", "system/hostname"),
     *(Silent(f"{words} [<rest>]") for words in _ASIDE),
 )  # fmt: skip
@@ -295,7 +295,7 @@ def _finish_bridges(document: Document) -> None:
     for name, bridge in document.scope.each("bridge").items():
         document.put_kept("spanning_tree/mode", bridge.values, "stp mode")
         for key, (_, line) in bridge.table("vlans").items():
-            for each in startup.members(str(key)):
+            for each in startup.expand_members(str(key)):
                 document.put(f"vlan[{each}]/enabled", "true", line)
         for vlan, (vni, line) in bridge.table("vnis").items():
             document.put(f"vlan[{vlan}]/enabled", "true", line)

@@ -52,14 +52,14 @@ def router(switch: Switch, release: Release) -> Tree:
     bgp = switch.bgp
     tree: Tree = {
         "bgp": {"autonomous-system": bgp.asn, release.enable: release.on, "router-id": bgp.router_id},
-        "policy": _policy(bgp, dict.fromkeys(global_next_hops(switch), release.on)),
+        "policy": _policy_tree(bgp, dict.fromkeys(global_next_hops(switch), release.on)),
     }
     if release.bfd_profiles and bgp.sessions and bgp.bfd_interval_ms is not None:
         tree["bfd"] = {"profile": {BFD_PROFILE: _bfd_timers(bgp, bgp.bfd_interval_ms)}, "state": release.on}
     return tree
 
 
-def adapts(switch: Switch) -> bool:
+def has_adaptive_routing(switch: Switch) -> bool:
     """Whether every packet takes the less loaded path: NVUE's adaptive routing."""
     return switch.load_balancing.mode is Spreading.PACKET
 
@@ -70,7 +70,7 @@ def global_next_hops(switch: Switch) -> frozenset[str]:
     With adaptive routing several peerings to one router want it, whose link-local address is the same on each
     (NVIDIA, Equal Cost Multipath Load Sharing, IPv6 Next Hop Preference).
     """
-    if not adapts(switch):
+    if not has_adaptive_routing(switch):
         return frozenset()
     far = {port.name: port.peer.device for port in switch.ports if port.peer}
     peerings = Counter(
@@ -87,30 +87,30 @@ def prefers_global(clause: Clause) -> bool:
 
 def adaptive_routing(switch: Switch, release: Release) -> Tree:
     """The switch of adaptive routing below `router`, and below the `router` of each port to another switch."""
-    return {"adaptive-routing": {release.enable: release.on}} if adapts(switch) else {}
+    return {"adaptive-routing": {release.enable: release.on}} if has_adaptive_routing(switch) else {}
 
 
 def vrf(switch: Switch, release: Release) -> Tree:
     """Everything below `vrf`."""
     bgp = switch.bgp
-    static: Tree = {route.prefix: _static(route) for route in switch.static_routes}
+    static: Tree = {route.prefix: _static_route(route) for route in switch.static_routes}
     carried: Tree = tenants.evpn_family(None, release) if bgp.evpn_sessions else {}
-    families: Tree = {f"{family}-unicast": _family(bgp, family, release) for family in FAMILIES.values()}
-    process = _stated({
+    families: Tree = {f"{family}-unicast": _family_tree(bgp, family, release) for family in FAMILIES.values()}
+    process = _without_empty({
         "address-family": {**families, **carried},
         release.enable: release.on,
-        "neighbor": {(session.remote or session.port): _neighbor(session) for session in bgp.sessions},
-        **_switches(bgp, release),
-        "peer-group": {name: _group(bgp, group, kind, release) for name, group, kind in peer_groups(bgp)},
+        "neighbor": {(session.remote or session.port): _neighbor_tree(session) for session in bgp.sessions},
+        **_switch_words(bgp, release),
+        "peer-group": {name: _group_tree(bgp, group, kind, release) for name, group, kind in peer_groups(bgp)},
         "timers": {"hold": bgp.hold_s, "keepalive": bgp.keepalive_s},
     })  # fmt: skip
     return {
-        "default": {"router": _stated({"bgp": process, "static": static})},
+        "default": {"router": _without_empty({"bgp": process, "static": static})},
         **tenants.vrfs(switch, release),
     }
 
 
-def _switches(bgp: Bgp, release: Release) -> dict[str, Any]:
+def _switch_words(bgp: Bgp, release: Release) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     for name, (*above, key) in SWITCHES.items():
         place = tree
@@ -120,13 +120,13 @@ def _switches(bgp: Bgp, release: Release) -> dict[str, Any]:
     return tree
 
 
-def _static(route: StaticRoute) -> Tree:
+def _static_route(route: StaticRoute) -> Tree:
     family = "ipv6" if ":" in route.prefix else "ipv4"
     hops: Tree = {hop: {"type": f"{family}-address"} for hop in route.via}
     return {"address-family": f"{family}-unicast", "via": hops or {BLACKHOLE: {"type": BLACKHOLE}}}
 
 
-def _family(bgp: Bgp, family: str, release: Release) -> Tree:
+def _family_tree(bgp: Bgp, family: str, release: Release) -> Tree:
     if family not in bgp.families:
         return {release.enable: release.off}
     tree: Tree = {
@@ -144,7 +144,7 @@ def _family(bgp: Bgp, family: str, release: Release) -> Tree:
     return tree
 
 
-def _neighbor(session: Session) -> Tree:
+def _neighbor_tree(session: Session) -> Tree:
     kind = "unnumbered" if session.transport is Transport.UNNUMBERED else "numbered"
     return {
         "description": session.description,
@@ -159,13 +159,13 @@ def peer_groups(bgp: Bgp) -> Iterator[tuple[str, PeerGroup, Transport]]:
     return ((group.name + GROUP_SUFFIXES[kind], group, kind) for group, kind in bgp.groups_in_use)
 
 
-def activated(bgp: Bgp, kind: Transport) -> tuple[str, ...]:
+def active_families(bgp: Bgp, kind: Transport) -> tuple[str, ...]:
     """The address families that sessions over a transport carry."""
     return bgp.families if kind is Transport.UNNUMBERED else (kind.value,)
 
 
-def _group(bgp: Bgp, group: PeerGroup, kind: Transport, release: Release) -> Tree:
-    active = activated(bgp, kind)
+def _group_tree(bgp: Bgp, group: PeerGroup, kind: Transport, release: Release) -> Tree:
+    active = active_families(bgp, kind)
     on: Tree = {
         release.enable: release.on,
         "policy": {"inbound": {"route-map": group.import_map}, "outbound": {"route-map": group.export_map}},
@@ -197,8 +197,8 @@ def _bfd_timers(bgp: Bgp, interval_ms: int) -> Tree:
     }
 
 
-def _policy(bgp: Bgp, prefer_global: Mapping[str, str]) -> Tree:
-    return _stated({
+def _policy_tree(bgp: Bgp, prefer_global: Mapping[str, str]) -> Tree:
+    return _without_empty({
         "community-list": {
             rows.name: {"rule": {"10": {"action": "permit", "community": {rows.community: {}}}}}
             for rows in bgp.community_lists
@@ -212,7 +212,7 @@ def _policy(bgp: Bgp, prefer_global: Mapping[str, str]) -> Tree:
         },
         "route-map": {
             rows.name: {
-                "rule": {str(each.sequence): _clause(each, prefer_global.get(rows.name)) for each in rows.clauses}
+                "rule": {str(each.sequence): _clause_tree(each, prefer_global.get(rows.name)) for each in rows.clauses}
             }
             for rows in bgp.route_maps
         },
@@ -220,18 +220,18 @@ def _policy(bgp: Bgp, prefer_global: Mapping[str, str]) -> Tree:
 
 
 def _prefix_rule(rule: PrefixRule) -> Tree:
-    lengths = _stated({"min-prefix-len": rule.ge, "max-prefix-len": rule.le})
+    lengths = _without_empty({"min-prefix-len": rule.ge, "max-prefix-len": rule.le})
     return {"action": "permit", "match": {rule.prefix: lengths}}
 
 
-def _clause(clause: Clause, prefer_global: str | None) -> Tree:
+def _clause_tree(clause: Clause, prefer_global: str | None) -> Tree:
     kind = FAMILIES[clause.family or 4] if clause.prefix_list else None
-    return _stated({
+    return _without_empty({
         "action": {"permit" if clause.permit else "deny": {}},
-        "match": _stated({
+        "match": _without_empty({
             "community-list": clause.community_list, "ip-prefix-list": clause.prefix_list, "type": kind,
         }),
-        "set": _stated({
+        "set": _without_empty({
             "community": {clause.add_community: {}} if clause.add_community else {},
             "ipv6-nexthop-prefer-global": prefer_global if prefers_global(clause) else None,
             "local-preference": clause.local_preference,
@@ -239,7 +239,7 @@ def _clause(clause: Clause, prefer_global: str | None) -> Tree:
     })  # fmt: skip
 
 
-def _stated(parts: Mapping[str, Tree | str | int | None]) -> Tree:
+def _without_empty(parts: Mapping[str, Tree | str | int | None]) -> Tree:
     """Return the parts that are not empty."""
     return {key: part for key, part in parts.items() if part is not None and part not in ("", {})}
 
@@ -269,8 +269,8 @@ def state(facts: Facts, switch: Switch) -> None:
     for name, _, kind in peer_groups(bgp):
         facts[f"bgp/peer_group[{name}]/configured"] = "true"
         for family in FAMILIES.values():
-            facts[f"bgp/peer_group[{name}]/{family}"] = format_boolean(family in activated(bgp, kind))
-    if adapts(switch):
+            facts[f"bgp/peer_group[{name}]/{family}"] = format_boolean(family in active_families(bgp, kind))
+    if has_adaptive_routing(switch):
         facts["load_balancing/mode"] = switch.load_balancing.mode.value
         for port in switch.ports:
             if port.direction in FABRIC:

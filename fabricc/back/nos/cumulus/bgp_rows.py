@@ -8,16 +8,16 @@ from fabricc.back.nos.cumulus import tenants
 from fabricc.back.nos.cumulus.bgp import BLACKHOLE, CLAUSE, FAMILIES, SWITCHES, TTL_SECURITY_HOPS
 from fabricc.back.nos.cumulus.startup import (
     File,
-    at,
-    entries,
-    entry,
-    fixed,
+    entry_part,
+    fixed_text,
     is_on,
     line_of,
-    nearest,
-    node,
+    nearest_line,
+    node_part,
     on_off,
-    table,
+    scope_at,
+    table_entries_at,
+    table_part,
 )
 from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Scope
 from fabricc.fabric.facts import clause_text, format_boolean, static_text
@@ -38,15 +38,17 @@ _BFD = {
 }
 _TIMERS = tuple(Keep(f"{key} <integer>", key) for key in _BFD)
 _POLICY = (
-    table("prefix-list", "<word>",
+    table_part("prefix-list", "<word>",
         Keep("type <ipv4|ipv6>", "type"),
-        table("rule", "<integer>",
-            fixed("action: permit"),
-            table("match", "<word>", Keep("min-prefix-len <integer>", "ge"), Keep("max-prefix-len <integer>", "le")),
+        table_part("rule", "<integer>",
+            fixed_text("action: permit"),
+            table_part("match", "<word>", Keep("min-prefix-len <integer>", "ge"),
+                Keep("max-prefix-len <integer>", "le")),
         ),
     ),
-    table("community-list", "<word>",
-        table("rule", "<integer>", fixed("action: permit"), Entry("community <community>", "communities", "true")),
+    table_part("community-list", "<word>",
+        table_part("rule", "<integer>", fixed_text("action: permit"), Entry("community <community>",
+            "communities", "true")),
     ),
 )  # fmt: skip
 TYPES = {"community": lambda text: _WELL_KNOWN.get(text, text)}
@@ -54,20 +56,20 @@ TYPES = {"community": lambda text: _WELL_KNOWN.get(text, text)}
 
 def adaptive_rows(release: Release) -> Row:
     """Of a port, or of the router."""
-    return node("adaptive-routing", *on_off(release))
+    return node_part("adaptive-routing", *on_off(release))
 
 
 def rows(release: Release) -> Sequence[Row]:
     """What is below `router` and `vrf`."""
     on = on_off(release)
-    clause = table("rule", "<integer>",
+    clause = table_part("rule", "<integer>",
         Entry("action <permit|deny>", "actions", "true"),
-        node("match",
+        node_part("match",
             Keep("ip-prefix-list <word>", "prefix_list"),
             Keep("community-list <word>", "community_list"),
             Keep("type <ipv4|ipv6>", "type"),
         ),
-        node("set",
+        node_part("set",
             Entry("community <community>", "communities", "true"),
             Keep("local-preference <integer>", "local_preference"),
             Keep(f"ipv6-nexthop-prefer-global {release.on}", "global_next_hop", "true"),
@@ -75,38 +77,38 @@ def rows(release: Release) -> Sequence[Row]:
         ),
     )  # fmt: skip
     router = [
-        node(
+        node_part(
             "bgp", *on, Fact("autonomous-system <asn>", "bgp/asn"), Fact("router-id <word>", "bgp/router_id")
         ),
         adaptive_rows(release),
-        node("policy", *_POLICY, table("route-map", "<word>", clause)),
+        node_part("policy", *_POLICY, table_part("route-map", "<word>", clause)),
     ]
     bfd: tuple[Row, ...] = (*on, *_TIMERS)
     if release.bfd_profiles:
         bfd = (Keep("profile <word>", "profile"),)
-        router.append(node("bfd", *on, table("profile", "<word>", *_TIMERS)))
-    process = node("bgp",
+        router.append(node_part("bfd", *on, table_part("profile", "<word>", *_TIMERS)))
+    process = node_part("bgp",
         *on,
-        node("timers", Fact("keepalive <integer>", "bgp/keepalive_s"), Fact("hold <integer>", "bgp/hold_s")),
-        *(_switch(release, *path) for path in SWITCHES.values()),
-        node("address-family",
-            entry("<ipv4-unicast|ipv6-unicast>",
+        node_part("timers", Fact("keepalive <integer>", "bgp/keepalive_s"), Fact("hold <integer>", "bgp/hold_s")),
+        *(_switch_row(release, *path) for path in SWITCHES.values()),
+        node_part("address-family",
+            entry_part("<ipv4-unicast|ipv6-unicast>",
                 *on,
                 Keep("multipaths ebgp <integer>", "paths"),
-                node("redistribute",
-                    node("connected", *on, Keep("route-map <word>", "map")),
-                    node("static", *on, Keep("route-map <word>", "map")),
+                node_part("redistribute",
+                    node_part("connected", *on, Keep("route-map <word>", "map")),
+                    node_part("static", *on, Keep("route-map <word>", "map")),
                 ),
-                table("aggregate-route", "<word>",
+                table_part("aggregate-route", "<word>",
                     Keep(f"summary-only {release.on}", "on", "true"),
                     Keep(f"summary-only {release.off}", "on", "false"),
                 ),
             ),
             tenants.process_row(release),
         ),
-        table("peer-group", "<word>",
-            node("address-family",
-                entry("<ipv4-unicast|ipv6-unicast>",
+        table_part("peer-group", "<word>",
+            node_part("address-family",
+                entry_part("<ipv4-unicast|ipv6-unicast>",
                     *on,
                     Keep("policy inbound route-map <word>", "import"),
                     Keep("policy outbound route-map <word>", "export"),
@@ -115,11 +117,11 @@ def rows(release: Release) -> Sequence[Row]:
                 tenants.process_row(release),
             ),
             Keep("password <word>", "password"),
-            node("ttl-security", *on, Keep("hops <integer>", "hops")),
-            node("bfd", *bfd),
+            node_part("ttl-security", *on, Keep("hops <integer>", "hops")),
+            node_part("bfd", *bfd),
             here="bgp/peer_group[{0}]/configured",
         ),
-        table("neighbor", "<word>",
+        table_part("neighbor", "<word>",
             Fact("remote-as <asn>", "bgp/neighbor[{0}]/remote_asn"),
             Fact("description <word>", "bgp/neighbor[{0}]/description"),
             Keep("peer-group <word>", "group"),
@@ -127,25 +129,25 @@ def rows(release: Release) -> Sequence[Row]:
             here="bgp/neighbor[{0}]/configured",
         ),
     )  # fmt: skip
-    static = table("static", "<word>",
+    static = table_part("static", "<word>",
         Keep("address-family <word>", "family"),
-        table("via", "<word>", Keep("type <word>", "type")),
+        table_part("via", "<word>", Keep("type <word>", "type")),
     )  # fmt: skip
-    default = node("default", node("router", process, static))
+    default = node_part("default", node_part("router", process, static))
     return (
-        node("router", *router),
-        node("vrf", default, Block("<word>", "tenant", tenants.vrf_rows(release))),
+        node_part("router", *router),
+        node_part("vrf", default, Block("<word>", "tenant", tenants.vrf_rows(release))),
         *tenants.top_rows(release),
     )
 
 
-def _switch(release: Release, *path: str) -> Row:
+def _switch_row(release: Release, *path: str) -> Row:
     *above, innermost, key = path
-    row = node(
+    row = node_part(
         innermost, Keep(f"{key} {release.on}", key, "true"), Keep(f"{key} {release.off}", key, "false")
     )
     for word in reversed(above):
-        row = node(word, row)
+        row = node_part(word, row)
     return row
 
 
@@ -155,37 +157,37 @@ class _Bgp(File):
     def __init__(self, file: File, *, overlay: bool) -> None:
         super().__init__(file.document, file.release)
         self.overlay = overlay
-        self.policy = at(self.root, "router", "policy")
+        self.policy = scope_at(self.root, "router", "policy")
 
     def read(self) -> None:
         """State policy, process and neighbours."""
         root = self.root
-        own, process = at(root, "router", "bgp"), at(root, "vrf", "default", "router", "bgp")
+        own, process = scope_at(root, "router", "bgp"), scope_at(root, "vrf", "default", "router", "bgp")
         for one in (own, process) if own and process else ():
             if not is_on(one):
                 self.missing(line_of(one), "BGP is not on")
         if own and process:
-            self._process(process)
+            self._put_process(process)
         else:
-            self.missing(nearest(root, "vrf" if own else "router"), "BGP is missing")
-        if adaptive := at(root, "router", "adaptive-routing"):
+            self.missing(nearest_line(root, "vrf" if own else "router"), "BGP is missing")
+        if adaptive := scope_at(root, "router", "adaptive-routing"):
             mode = Spreading.PACKET if is_on(adaptive) else Spreading.HASH
             self.put("load_balancing/mode", mode.value, line_of(adaptive))
-        for prefix, route in entries(at(root, "vrf", "default", "router"), "static").items():
-            self._static(str(prefix), route)
-        self._lists()
-        for name, route_map in entries(self.policy, "route-map").items():
-            clauses = entries(route_map, "rule")
+        for prefix, route in table_entries_at(scope_at(root, "vrf", "default", "router"), "static").items():
+            self._put_static(str(prefix), route)
+        self._put_lists()
+        for name, route_map in table_entries_at(self.policy, "route-map").items():
+            clauses = table_entries_at(route_map, "rule")
             self.put(f"route_map[{name}]/rules", len(clauses), route_map.line)
             for sequence, clause in clauses.items():
-                self._clause(f"route_map[{name}]/{sequence}", clause)
+                self._put_clause(f"route_map[{name}]/{sequence}", clause)
         if self.release.bfd_profiles:
-            self.expect(("router", "bfd", "profile"), *_BFD.values())
+            self.note_expected(("router", "bfd", "profile"), *_BFD.values())
 
-    def _static(self, prefix: str, route: Scope) -> None:
+    def _put_static(self, prefix: str, route: Scope) -> None:
         hops = {
             str(hop): str(scope.values.get("type", ("", 0))[0])
-            for hop, scope in entries(route, "via").items()
+            for hop, scope in table_entries_at(route, "via").items()
         }
         kinds = {hop: hop if hop == BLACKHOLE else f"ipv{6 if ':' in hop else 4}-address" for hop in hops}
         if hops and hops == kinds and (BLACKHOLE not in hops or len(hops) == 1):
@@ -196,32 +198,35 @@ class _Bgp(File):
             self.missing(route.line, f"type of a next hop of {prefix} is missing")
         self.tell(f"static_route[{prefix}]/family", route, "family")
 
-    def _process(self, process: Scope) -> None:
+    def _put_process(self, process: Scope) -> None:
         for attribute, (*above, key) in SWITCHES.items():
-            scope = at(process, *above)
-            line = line_of(scope, key) if scope else nearest(process, *above)
+            scope = scope_at(process, *above)
+            line = line_of(scope, key) if scope else nearest_line(process, *above)
             self.put(f"bgp/{attribute}", format_boolean(is_on(scope, key)), line)
-        families = entries(process, "address-family")
+        families = table_entries_at(process, "address-family")
         for family in FAMILIES.values():
             if scope := families.get(f"{family}-unicast"):
-                self._family(family, scope)
+                self._put_family(family, scope)
             else:
                 self.missing(process.line, f"{family}-unicast is missing")
         carrying = {
             str(name): str(each.values.get("group", ("", 0))[0])
-            for name, each in entries(process, "neighbor").items()
+            for name, each in table_entries_at(process, "neighbor").items()
         }
         if self.overlay:
             tenants.finish_sessions(self, process, carrying)
-        groups = {str(name): self._group(str(name), s) for name, s in entries(process, "peer-group").items()}
-        for name, neighbor in entries(process, "neighbor").items():
-            self._neighbor(str(name), neighbor, groups, nearest(process, "peer-group"))
+        groups = {
+            str(name): self._group_values(str(name), s)
+            for name, s in table_entries_at(process, "peer-group").items()
+        }
+        for name, neighbor in table_entries_at(process, "neighbor").items():
+            self._put_neighbor(str(name), neighbor, groups, nearest_line(process, "peer-group"))
         checks = [group["ttl_security_hops"] for group in groups.values() if "ttl_security_hops" in group]
         for value, line in checks:
             checked = value == TTL_SECURITY_HOPS and len(checks) == len(groups)
             self.agree("bgp/ttl_security", format_boolean(checked), line)
 
-    def _family(self, family: str, scope: Scope) -> None:
+    def _put_family(self, family: str, scope: Scope) -> None:
         """One address family; what it states must be what the other states."""
         release = self.release
         said = scope.values.get("on", ("", 0))[0]
@@ -235,33 +240,33 @@ class _Bgp(File):
             self.agree("bgp/maximum_paths", *scope.values["paths"])
         else:
             self.missing(scope.line, "multipaths ebgp is missing")
-        connected = at(scope, "redistribute", "connected")
+        connected = scope_at(scope, "redistribute", "connected")
         route_map, line = connected.values.get("map", ("", 0)) if connected else ("", 0)
         if route_map:
-            self._refer("route-map", str(route_map))
+            self._note_missing("route-map", str(route_map))
         if route_map and is_on(connected):
             self.agree("bgp/redistribute_connected", route_map, line)
         else:
             place = line_of(connected) if connected else scope.line
             self.missing(place, "connected routes are not redistributed")
-        static = at(scope, "redistribute", "static")
+        static = scope_at(scope, "redistribute", "static")
         if static and is_on(static) and "map" in static.values:
-            self._refer("route-map", str(static.values["map"][0]))
+            self._note_missing("route-map", str(static.values["map"][0]))
             self.agree("bgp/redistribute_static", *static.values["map"])
         elif static:
             self.missing(
                 line_of(static), "the route map of static routes is missing, or they are not redistributed"
             )
-        for prefix, aggregate in entries(scope, "aggregate-route").items():
+        for prefix, aggregate in table_entries_at(scope, "aggregate-route").items():
             alone = is_on(aggregate)
             place = aggregate.line if alone else line_of(aggregate)
             self.put(f"bgp/aggregate[{prefix}]", "summary-only" if alone else "with specifics", place)
 
-    def _group(self, name: str, group: Scope) -> dict[str, tuple[Value, int]]:
+    def _group_values(self, name: str, group: Scope) -> dict[str, tuple[Value, int]]:
         """What a peer group gives its neighbours: fact below the neighbour -> value and line."""
         facts: dict[str, tuple[Value, int]] = {}
         active = []
-        parts = entries(group, "address-family")
+        parts = table_entries_at(group, "address-family")
         for family in FAMILIES.values():
             part = parts.get(f"{family}-unicast")
             said = part.values.get("on", ("", 0))[0] if part else ""
@@ -276,29 +281,29 @@ class _Bgp(File):
                     self.missing((part or group).line, f"{fact} is missing")
                     continue
                 if fact != "maximum_prefixes":
-                    self._refer("route-map", str(value))
+                    self._note_missing("route-map", str(value))
                 if facts.setdefault(fact, (value, line))[0] != value:
                     self.missing(line, f"{fact} differs between the address families")
-        facts["families"] = (",".join(active), nearest(group, "address-family"))
+        facts["families"] = (",".join(active), nearest_line(group, "address-family"))
         if "password" in group.values:
             facts["secret"] = group.values["password"]
-        if ttl := at(group, "ttl-security"):
+        if ttl := scope_at(group, "ttl-security"):
             hops = ttl.values.get("hops")
             facts["ttl_security_hops"] = hops if is_on(ttl) and hops else ("off", line_of(ttl))
-        bfd = at(group, "bfd")
+        bfd = scope_at(group, "bfd")
         facts["bfd"] = (
-            format_boolean(bfd is not None and self._bfd(bfd)),
+            format_boolean(bfd is not None and self._has_bfd(bfd)),
             line_of(bfd) if bfd else group.line,
         )
         return facts
 
-    def _bfd(self, bfd: Scope) -> bool:
+    def _has_bfd(self, bfd: Scope) -> bool:
         """Whether a peer group has BFD; its timers are facts of the switch."""
         timers, on, line = bfd, is_on(bfd), bfd.line
         if self.release.bfd_profiles:
-            above = at(self.root, "router", "bfd")
+            above = scope_at(self.root, "router", "bfd")
             name, line = bfd.values.get("profile", ("", bfd.line))
-            found = entries(above, "profile").get(name)
+            found = table_entries_at(above, "profile").get(name)
             on = is_on(above)
             if not on:
                 self.missing(line_of(above) if above else line, "BFD is not on")
@@ -310,7 +315,7 @@ class _Bgp(File):
                 self.missing(timers.line, f"{key} is missing")
         return on
 
-    def _neighbor(
+    def _put_neighbor(
         self, name: str, neighbor: Scope, groups: dict[str, dict[str, tuple[Value, int]]], above: int
     ) -> None:
         prefix, values = f"bgp/neighbor[{name}]/", neighbor.values
@@ -327,9 +332,9 @@ class _Bgp(File):
             self.reject(values["group"][1])
             self.missing(above, f"peer-group {values['group'][0]} is not defined")
 
-    def _lists(self) -> None:
-        for name, scope in entries(self.policy, "prefix-list").items():
-            rules = sorted(entries(scope, "rule").items())
+    def _put_lists(self) -> None:
+        for name, scope in table_entries_at(self.policy, "prefix-list").items():
+            rules = sorted(table_entries_at(scope, "rule").items())
             text = ""
             for place, (_, rule) in enumerate(rules):
                 text, line = self._prefix_rule(f"prefix_list[{name}]/{place}/", rule)
@@ -337,8 +342,8 @@ class _Bgp(File):
             self.put(f"prefix_list[{name}]/rules", len(rules), scope.line)
             if rules:
                 self.require(scope, "type", "ipv6" if ":" in text else "ipv4")
-        for name, scope in entries(self.policy, "community-list").items():
-            listed = entries(scope, "rule")
+        for name, scope in table_entries_at(self.policy, "community-list").items():
+            listed = table_entries_at(scope, "rule")
             self.put(f"community_list[{name}]/rules", len(listed), scope.line)
             for rule in listed.values():
                 communities = rule.table("communities")
@@ -348,7 +353,7 @@ class _Bgp(File):
     def _prefix_rule(self, path: str, rule: Scope) -> tuple[str, int]:
         """A rule as its fact's value, and the line of its prefix."""
         texts, line = [], rule.line
-        for prefix, match in entries(rule, "match").items():
+        for prefix, match in table_entries_at(rule, "match").items():
             text, line = str(prefix), match.line
             for key in ("ge", "le"):
                 self.tell(path + key, match, key)
@@ -356,25 +361,25 @@ class _Bgp(File):
             texts.append(text)
         return " or ".join(texts), line
 
-    def _refer(self, kind: str, name: str) -> None:
+    def _note_missing(self, kind: str, name: str) -> None:
         """Note that a list or a route map is used and not there."""
-        if name not in entries(self.policy, kind):
-            line = nearest(self.root, "router", "policy", kind)
+        if name not in table_entries_at(self.policy, kind):
+            line = nearest_line(self.root, "router", "policy", kind)
             self.missing(line, f"{kind} {name} is not defined")
 
-    def _clause(self, path: str, rule: Scope) -> None:
+    def _put_clause(self, path: str, rule: Scope) -> None:
         """State a rule of a route map; each part is a fact of its own too, to be named by its line."""
         actions = rule.table("actions")
         for word, (_, line) in actions.items():
             self.put(f"{path}/action", word, line)
-        match, change = at(rule, "match") or Scope(rule.line), at(rule, "set") or Scope(rule.line)
+        match, change = scope_at(rule, "match") or Scope(rule.line), scope_at(rule, "set") or Scope(rule.line)
         said = match.values | change.values
         for key in CLAUSE:
             self.tell(f"{path}/{key}", match if key.endswith("list") else change, key)
             if key.endswith("list") and key in said:
-                self._refer(key.replace("_", "-"), str(said[key][0]))
+                self._note_missing(key.replace("_", "-"), str(said[key][0]))
         if "prefix_list" in said:
-            lists = entries(self.policy, "prefix-list").get(said["prefix_list"][0])
+            lists = table_entries_at(self.policy, "prefix-list").get(said["prefix_list"][0])
             kind = lists.values.get("type", ("ipv4", 0))[0] if lists else "ipv4"
             self.require(match, "type", str(kind))
         elif "type" in match.values:
@@ -387,8 +392,8 @@ class _Bgp(File):
             Clause(
                 sequence=0,
                 permit=list(actions) == ["permit"],
-                prefix_list=_text(said, "prefix_list"),
-                community_list=_text(said, "community_list"),
+                prefix_list=_text_of(said, "prefix_list"),
+                community_list=_text_of(said, "community_list"),
                 local_preference=int(said["local_preference"][0]) if "local_preference" in said else None,
                 add_community=" ".join(sorted(map(str, communities))) or None,
             )
@@ -396,7 +401,7 @@ class _Bgp(File):
         self.put(path, text, rule.line)
 
 
-def _text(said: Mapping[str, tuple[Value, int]], key: str) -> str | None:
+def _text_of(said: Mapping[str, tuple[Value, int]], key: str) -> str | None:
     return str(said[key][0]) if key in said else None
 
 

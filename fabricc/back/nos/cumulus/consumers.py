@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus.startup import members, parsed
-from fabricc.back.reading.tree import find
+from fabricc.back.nos.cumulus.startup import expand_members, parse_startup
+from fabricc.back.reading.tree import find_node
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -64,18 +64,18 @@ NEEDS = (
 
 def finish(document: Document) -> None:
     """State what has no effect; no plan has such a fact."""
-    root = find(parsed(document.text).nodes, "set")
-    for path, line, why in unread(root) if root else ():
+    root = find_node(parse_startup(document.text).nodes, "set")
+    for path, line, why in report_unread(root) if root else ():
         document.put(f"unread[{path}]", why, line)
 
 
-def unread(root: Node) -> Iterator[tuple[str, int, str]]:
+def report_unread(root: Node) -> Iterator[tuple[str, int, str]]:
     """Path, its line, and why it has no effect, for everything below `set` that is switched on."""
     tree = _Tree(root)
     for need in NEEDS:
         for names, node in tree.found(need.top):
             if any(
-                child.key[0] in _SWITCHES and _OFF & _words(child)
+                child.key[0] in _SWITCHES and _OFF & _value_words(child)
                 for child in node.children or ()
                 if child.key
             ):
@@ -89,7 +89,7 @@ def unread(root: Node) -> Iterator[tuple[str, int, str]]:
                 yield path, node.line, need.otherwise
 
 
-def _words(node: Node) -> frozenset[str]:
+def _value_words(node: Node) -> frozenset[str]:
     """What a key has for its value, or below it."""
     return frozenset([*node.key[1:], *(child.key[0] for child in node.children or () if child.key)])
 
@@ -109,21 +109,21 @@ class _Tree:
             need.holds & words if need.holds else words
             for path in need.at
             for _, node in self.found(path, names)
-            for words in (_words(node),)
+            for words in (_value_words(node),)
         )
 
     def found(self, path: str, names: Keys = ()) -> Iterator[tuple[Keys, Node]]:
         """The nodes at a path and what its `*` stands for there: the name given, or any."""
         keys = tuple(path.split("/"))
         if ANY not in keys:
-            if (node := _below(self.root, keys)) is not None:
+            if (node := _node_below(self.root, keys)) is not None:
                 yield (), node
             return
         place = keys.index(ANY)
         known = self._by_name(keys[:place])
         for name in names or known:
             for child in known.get(name, ()):
-                if (node := _below(child, keys[place + 1 :])) is not None:
+                if (node := _node_below(child, keys[place + 1 :])) is not None:
                     yield (name,), node
 
     def _by_name(self, path: Keys) -> dict[str, list[Node]]:
@@ -131,14 +131,14 @@ class _Tree:
         known = self._named.get(path)
         if known is None:
             known = self._named[path] = {}
-            above = _below(self.root, path)
+            above = _node_below(self.root, path)
             for node in (above.children if above else None) or ():
-                for name in members(node.key[0]) if node.key else ():
+                for name in expand_members(node.key[0]) if node.key else ():
                     known.setdefault(name, []).append(node)
         return known
 
 
-def _below(node: Node, path: Keys) -> Node | None:
+def _node_below(node: Node, path: Keys) -> Node | None:
     """The node at a path below one."""
     for key in path:
         for child in node.children or ():

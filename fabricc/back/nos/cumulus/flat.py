@@ -11,7 +11,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus.startup import members
+from fabricc.back.nos.cumulus.startup import expand_members
 from fabricc.back.nos.frr import read_frr_conf
 from fabricc.back.reading import Block, Document, Entry, Keep, Reader, Row, Scope, Silent, Topic
 from fabricc.base.numbers import is_number
@@ -97,14 +97,14 @@ _ROWS: tuple[Row, ...] = (
 
 
 @cache
-def _reader() -> Reader:
-    return Reader((Topic(_ROWS, _finish),), {}, leave=())
+def _make_reader() -> Reader:
+    return Reader((Topic(_ROWS, _finish_interfaces),), {}, leave=())
 
 
-def _finish(document: Document) -> None:
+def _finish_interfaces(document: Document) -> None:
     """State interfaces, what bridges and bonds have of them, overlays and the pair."""
     scope = document.scope
-    automatic = {str(name) for key in scope.table("auto") for name in members(str(key))}
+    automatic = {str(name) for key in scope.table("auto") for name in expand_members(str(key))}
     interfaces = {str(name): each for name, each in scope.each("iface").items()}
     for name, each in interfaces.items():
         _finish_interface(document, name, each, name in automatic or name == "lo")
@@ -116,7 +116,7 @@ def _finish(document: Document) -> None:
             document.put(f"vxlan/vlan[{vlan_of[name][0]}]/vni", *each.values["vni"])
         for pair, (_, line) in each.table("vlan vnis").items():
             vlans, _, vnis = str(pair).partition("=")
-            for vlan, vni in zip(members(vlans), members(vnis), strict=False):
+            for vlan, vni in zip(expand_members(vlans), expand_members(vnis), strict=False):
                 if is_number(vni):
                     document.put(f"vxlan/vlan[{vlan}]/vni", int(vni), line)
         document.put_leaves("", each.values, ("mlag/peer", "mlag/backup", "mlag/mac", "vxlan/source_mlag"))
@@ -145,7 +145,9 @@ def _finish_interface(document: Document, name: str, each: Scope, automatic: boo
         for address in str(addresses).split(","):
             document.put(paths[f"gateway[{address}]"], address, line)
     for table in ("slaves", "ports"):
-        found = {member: said for key, said in each.table(table).items() for member in members(str(key))}
+        found = {
+            member: said for key, said in each.table(table).items() for member in expand_members(str(key))
+        }
         document.put_set(paths["members"], {key: said for key, said in found.items() if key != "glob"})
         for member, (_, line) in found.items() if table == "slaves" else ():
             document.put(port_paths(member)["bundle"], name, line)
@@ -210,7 +212,7 @@ class _Group:
         return self.said.get(key, ([], 0))[1]
 
 
-def _assignments(text: str) -> Iterator[tuple[int, str, list[str]]]:
+def _parse_assignments(text: str) -> Iterator[tuple[int, str, list[str]]]:
     """Line, key and words of each assignment."""
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.partition("#")[0].strip()
@@ -238,22 +240,24 @@ class _Quality:
 
     def read(self, text: str) -> None:
         """Take in each assignment; what is no such line is unknown."""
-        for number, key, words in _assignments(text):
-            if not self._taken(key.split("."), words, number):
+        for number, key, words in _parse_assignments(text):
+            if not self._take_assignment(key.split("."), words, number):
                 self.reading.unknown.append((self.file, number, text.split("\n")[number - 1].strip()))
 
-    def _taken(self, parts: list[str], words: list[str], line: int) -> bool:
+    def _take_assignment(self, parts: list[str], words: list[str], line: int) -> bool:
         match parts:
             case ["traffic", "packet_priority_source_set"]:
                 trust = "dscp" if "dscp" in words else "none" if words == ["port"] else ",".join(words)
                 for port in self.ports:
                     self.put(f"interface[{port}]/trust", trust, line)
                 self.put("qos/setting[trust]", ",".join(words), line)
-            case ["traffic", cos, "priority_source", "dscp"] if _number(cos) is not None:
+            case ["traffic", cos, "priority_source", "dscp"] if _parse_number(cos) is not None:
                 for dscp in words:
-                    self.put(f"qos/dscp[{dscp}]/traffic_class", _number(cos) or 0, line)
-            case ["cos_egr_queue", cos, "uc"] if _number(cos) is not None and is_number("".join(words[:1])):
-                self.put(f"qos/traffic_class[{_number(cos)}]/queue", int(words[0]), line)
+                    self.put(f"qos/dscp[{dscp}]/traffic_class", _parse_number(cos) or 0, line)
+            case ["cos_egr_queue", cos, "uc"] if _parse_number(cos) is not None and is_number(
+                "".join(words[:1])
+            ):
+                self.put(f"qos/traffic_class[{_parse_number(cos)}]/queue", int(words[0]), line)
             case [feature, "port_group_list"] if feature in _LISTED:
                 self.put(f"qos/setting[{feature}.port_group_list]", ",".join(words), line)
             case [feature, group, *rest] if feature in (*_FEATURES, "ecn_red_conf") and rest:
@@ -269,7 +273,7 @@ class _Quality:
                 return False
         return True
 
-    def _spelled(self, key: str) -> list[str]:
+    def _expand_ports(self, key: str) -> list[str]:
         """The ports of `swp1-swp4`, of those that there are; a single one by itself."""
         first, dash, last = key.partition("-")
         if not dash:
@@ -280,7 +284,7 @@ class _Quality:
         """State what groups of ports have; those of all ports first, as a port's own group goes before them."""
         own = sorted(self.groups.items(), key=lambda item: (bool(item[0][1]), natural_key(item[0][1])))
         for (feature, name), group in own:
-            listed = [port for key in group.words("port_set") for port in self._spelled(key)]
+            listed = [port for key in group.words("port_set") for port in self._expand_ports(key)]
             ports = self.ports if not name or "allports" in listed else listed
             state: Callable[[_Group], Iterator[tuple[str, Value, int]]] = _FEATURES[feature]
             for leaf, value, line in state(group):
@@ -292,40 +296,40 @@ class _Quality:
                     self.put(f"qos/setting[{text}]", ",".join(words) or "none", line)
 
 
-def _number(text: str) -> int | None:
+def _parse_number(text: str) -> int | None:
     """The number of `cos_3`."""
     digits = text.rpartition("_")[2]
     return int(digits) if is_number(digits) and len(digits) < 4 else None
 
 
-def _integer(group: _Group, key: str) -> int | None:
+def _integer_of(group: _Group, key: str) -> int | None:
     words = group.words(key)
     return int(words[0]) if len(words) == 1 and is_number(words[0]) else None
 
 
-def _pfc(group: _Group) -> Iterator[tuple[str, Value, int]]:
+def _pfc_facts(group: _Group) -> Iterator[tuple[str, Value, int]]:
     """State PFC in both directions; a single direction is stated as such."""
     off = [way for way in ("tx_enable", "rx_enable") if group.words(way) == ["false"]]
     if group.words("cos_list"):
         priorities = ",".join(sorted(group.words("cos_list")))
         yield "qos_setting[pfc one way]" if off else "pfc", priorities, group.line("cos_list")
     for key, leaf in _PFC.items():
-        if (value := _integer(group, key)) is not None:
+        if (value := _integer_of(group, key)) is not None:
             yield leaf, value, group.line(key)
-    size, pause, delta = (_integer(group, key) for key in ("port_buffer_bytes", "xoff_size", "xon_delta"))
+    size, pause, delta = (_integer_of(group, key) for key in ("port_buffer_bytes", "xoff_size", "xon_delta"))
     if size is not None and pause is not None:
         yield "headroom/xoff_bytes", size - pause, group.line("xoff_size")
     if pause is not None and delta is not None:
         yield "headroom/xon_bytes", pause - delta, group.line("xon_delta")
 
 
-def _marking(group: _Group) -> Iterator[tuple[str, Value, int]]:
+def _marking_facts(group: _Group) -> Iterator[tuple[str, Value, int]]:
     """Marking of queues, or dropping where it does not mark."""
     marks = group.words("ecn_enable") != ["false"]
     drops = group.words("red_enable") == ["true"]
     for queue in group.words("egress_queue_list"):
         for key, leaf in _MARKS.items():
-            if (value := _integer(group, key)) is not None and (marks or drops):
+            if (value := _integer_of(group, key)) is not None and (marks or drops):
                 yield (
                     f"queue[{queue}]/{leaf if marks else leaf.replace('ecn_', 'drop_')}",
                     value,
@@ -333,20 +337,20 @@ def _marking(group: _Group) -> Iterator[tuple[str, Value, int]]:
                 )
 
 
-def _watchdog(group: _Group) -> Iterator[tuple[str, Value, int]]:
+def _watchdog_facts(group: _Group) -> Iterator[tuple[str, Value, int]]:
     yield "watchdog", "true", group.line("port_set")
 
 
-def _scheduler(group: _Group) -> Iterator[tuple[str, Value, int]]:
+def _scheduler_facts(group: _Group) -> Iterator[tuple[str, Value, int]]:
     """Weights of queues; no weight is strict priority."""
     for key in group.said:
         queue, _, what = key.partition(".")
-        if what == "bw_percent" and (number := _number(queue)) is not None:
-            weight = _integer(group, key)
+        if what == "bw_percent" and (number := _parse_number(queue)) is not None:
+            weight = _integer_of(group, key)
             yield f"queue[{number}]/scheduler", f"dwrr {weight}" if weight else "strict", group.line(key)
 
 
-def _pause(group: _Group) -> Iterator[tuple[str, Value, int]]:
+def _pause_facts(group: _Group) -> Iterator[tuple[str, Value, int]]:
     """Pause of all traffic, IEEE 802.3x."""
     ways = [
         way for way, key in (("send", "tx_enable"), ("receive", "rx_enable")) if group.words(key) != ["false"]
@@ -355,7 +359,8 @@ def _pause(group: _Group) -> Iterator[tuple[str, Value, int]]:
 
 
 _FEATURES: Mapping[str, Callable[[_Group], Iterator[tuple[str, Value, int]]]] = {
-    "pfc": _pfc, "ecn_red": _marking, "pfc_watchdog": _watchdog, "egress_sched": _scheduler, "link_pause": _pause,
+    "pfc": _pfc_facts, "ecn_red": _marking_facts, "pfc_watchdog": _watchdog_facts,
+        "egress_sched": _scheduler_facts, "link_pause": _pause_facts,
 }  # fmt: skip
 _STATED: Mapping[str, frozenset[str]] = {
     "pfc": frozenset({"port_set", "cos_list", "tx_enable", "rx_enable", "xoff_size", "xon_delta", *_PFC}),
@@ -370,10 +375,10 @@ _STATED: Mapping[str, frozenset[str]] = {
 # --- all of them -----------------------------------------------------------------------------------------
 
 
-def read(files: Mapping[str, str], reading: Reading) -> None:
+def read_files(files: Mapping[str, str], reading: Reading) -> None:
     """Add the facts of the existing files; those of quality of service describe the ports in `interfaces`."""
     if INTERFACES in files:
-        _reader().read_file(INTERFACES, files[INTERFACES], reading)
+        _make_reader().read_file(INTERFACES, files[INTERFACES], reading)
     ports = sorted({found[1] for path in reading.facts if (found := _PORT.match(path))}, key=natural_key)
     if ROUTING in files:
         read_frr_conf(_with_defaults(files[ROUTING]), ROUTING, reading)

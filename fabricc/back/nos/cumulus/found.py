@@ -5,12 +5,22 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.answers import leaf, parsed
-from fabricc.back.nos.collected import Claim, Identity, Output, claim, in_full, itself, table, told, weight
+from fabricc.back.nos.answers import leaf_text, parse_json
+from fabricc.back.nos.collected import (
+    Claim,
+    Identity,
+    Output,
+    in_full,
+    make_claim,
+    match_patterns,
+    own_name,
+    parse_table,
+    weigh_signs,
+)
 from fabricc.back.nos.cumulus import flat
 from fabricc.back.nos.cumulus.words import FILE
 from fabricc.back.nos.frr import found as frr
-from fabricc.back.nos.lldpd import seen
+from fabricc.back.nos.lldpd import parse_lldpd
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,34 +62,38 @@ def takes(path: str, text: str) -> Claim | None:
     name = path.rpartition("/")[2]
     if name in (flat.FEATURES, flat.INFRA):
         return Claim(name, 99)
-    if frr.ifupdown(text):
+    if frr.is_ifupdown(text):
         return Claim(flat.INTERFACES, 99) if _OWN_INTERFACES.search(text) else None
     if (routing := frr.takes(path, text)) and routing.file == flat.ROUTING:
         return Claim(flat.ROUTING, -(-routing.weight // 2))
     if text.lstrip()[:1] in ("{", "["):
         return Claim(FILE, 9) if '"nvue-api-version"' in text else None
-    return claim(FILE, weight(text, _SIGNS), 4)
+    return make_claim(FILE, weigh_signs(text, _SIGNS), 4)
 
 
 def identity(files: Mapping[str, str]) -> Identity:
     """Return the identity in the header of a start-up file."""
-    found = told(files.get(FILE, "")[:4096], _HEADER)
+    found = match_patterns(files.get(FILE, "")[:4096], _HEADER)
     box = found.get("box", "")
-    return Identity("", box, found.get("release", ""), itself(box))
+    return Identity("", box, found.get("release", ""), own_name(box))
 
 
 def output(text: str) -> Output | None:
     """Read `nv show system`, `nv show platform`, os-release, and LLDP as NVUE and lldpd print it."""
-    answer = parsed(text)
-    if isinstance(answer, dict) and (box := leaf(answer, "product-name", "platform-name")):
-        return Output(Identity(leaf(answer, "hostname"), box, leaf(answer, "product-release"), (box,)))
-    neighbours = seen(text) or tuple(row for row in table(text, _TABLE, _ROW) if row.port.strip("-"))
-    found = told(text, _VERSION)
+    answer = parse_json(text)
+    if isinstance(answer, dict) and (box := leaf_text(answer, "product-name", "platform-name")):
+        return Output(
+            Identity(leaf_text(answer, "hostname"), box, leaf_text(answer, "product-release"), (box,))
+        )
+    neighbours = parse_lldpd(text) or tuple(
+        row for row in parse_table(text, _TABLE, _ROW) if row.port.strip("-")
+    )
+    found = match_patterns(text, _VERSION)
     if not neighbours and not found.keys() & {"release", "box"}:
         return None
     box = found.get("box", "")
-    return Output(Identity(found.get("name", ""), box, found.get("release", ""), itself(box)), neighbours)
+    return Output(Identity(found.get("name", ""), box, found.get("release", ""), own_name(box)), neighbours)
 
 
 port = in_full
-products = itself
+products = own_name

@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import bgp, bgp_rows, qos, qos_rows, tenants
 from fabricc.back.nos.cumulus.limits import TRIMMING, has
-from fabricc.back.nos.cumulus.startup import File, at, fixed, is_on, line_of, nearest, node
+from fabricc.back.nos.cumulus.startup import (
+    File,
+    fixed_text,
+    is_on,
+    line_of,
+    nearest_line,
+    node_part,
+    scope_at,
+)
 from fabricc.back.nos.cumulus.words import FABRIC, LOOPBACK, MANAGEMENT, MANAGEMENT_VRF, cage_name
 from fabricc.back.nos.isolation import state_isolation
-from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Scope, Silent, listed
+from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Scope, Silent, block_rows
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
 
@@ -29,22 +37,22 @@ DEPARTURES: tuple[Departure, ...] = ()
 # --- what NVUE makes of the Fabric's statements ----------------------------------------------------------
 
 
-def fec(port: Port) -> str:
+def port_fec(port: Port) -> str:
     """Reed-Solomon from 25 Gb/s a lane up (IEEE 802.3 clauses 91, 119, 134, 161, 172), none below."""
     return "rs" if port.speed_gbps >= 25 * port.lanes else "off"
 
 
-def interfaces(switch: Switch, release: Release) -> Tree:
+def interface_tree(switch: Switch, release: Release) -> Tree:
     """Everything below `interface`."""
     management = switch.management
     rows: Tree = {
         MANAGEMENT: {
             "type": "eth",
-            **_addresses(release, (management.address,), management.gateway, MANAGEMENT_VRF),
+            **_address_tree(release, (management.address,), management.gateway, MANAGEMENT_VRF),
         },
         LOOPBACK: {
             "type": "loopback",
-            **_addresses(
+            **_address_tree(
                 release,
                 (
                     switch.loopback4 and f"{switch.loopback4}/32",
@@ -55,7 +63,7 @@ def interfaces(switch: Switch, release: Release) -> Tree:
     }
     profiles = qos.port_qos(switch)
     adaptive = bgp.adaptive_routing(switch, release)
-    trimmed = qos.trimming(switch)
+    trimmed = qos.active_trimming(switch)
     eligible: Tree = {str(queue): {} for queue in trimmed.queues} if trimmed else {}
     for port in switch.ports:
         if port.children > 1:
@@ -63,7 +71,7 @@ def interfaces(switch: Switch, release: Release) -> Tree:
                 "link": {"breakout": {f"{port.children}x": {"lanes-per-port": str(port.lanes)}}},
                 "type": "swp",
             }
-        rows[port.name] = row = _port(port, release)
+        rows[port.name] = row = _port_tree(port, release)
         if port.profile in profiles:
             row["qos"] = profiles[port.profile]
         if not port.trusted:
@@ -75,11 +83,11 @@ def interfaces(switch: Switch, release: Release) -> Tree:
     return rows
 
 
-def _port(port: Port, release: Release) -> Tree:
+def _port_tree(port: Port, release: Release) -> Tree:
     row: Tree = {
         "description": port.description,
         "link": {
-            "fec": fec(port),
+            "fec": port_fec(port),
             "mtu": port.mtu,
             "speed": f"{port.speed_gbps}G",
             "state": {"up" if port.enabled else "down": {}},
@@ -87,11 +95,13 @@ def _port(port: Port, release: Release) -> Tree:
         "type": "swp",
     }
     if port.direction is not Direction.UNUSED:
-        row.update(_addresses(release, (port.ipv4, port.ipv6), vrf=port.vrf))
+        row.update(_address_tree(release, (port.ipv4, port.ipv6), vrf=port.vrf))
     return row
 
 
-def _addresses(release: Release, addresses: tuple[str | None, ...], gateway: str = "", vrf: str = "") -> Tree:
+def _address_tree(
+    release: Release, addresses: tuple[str | None, ...], gateway: str = "", vrf: str = ""
+) -> Tree:
     """An interface's addresses, gateway and VRF, where the release has them."""
     present = [address for address in addresses if address]
     if not release.family_addresses:
@@ -120,7 +130,7 @@ def state(facts: Facts, switch: Switch) -> None:
     for port in switch.ports:
         facts[f"interface[{port.name}]/configured"] = "true"
         paths = port_paths(port.name)
-        facts[paths["fec"]] = fec(port)
+        facts[paths["fec"]] = port_fec(port)
         facts[paths["mtu"]] = port.mtu
         if port.children > 1:
             cage = f"breakout[{cage_name(switch.model, port.cage)}]"
@@ -138,15 +148,15 @@ _FAMILIES = ("ipv4", "ipv6")
 _STATED = ("description", "fec", "mtu", "speed_gbps")
 
 
-def _gbps(text: str) -> Value:
+def _parse_gbps(text: str) -> Value:
     found = _SPEED.fullmatch(text)
     return int(found[1]) if found else text
 
 
-TYPES = {"speed": _gbps}
+TYPES = {"speed": _parse_gbps}
 
 
-def _families(release: Release) -> tuple[str, ...]:
+def _family_keys(release: Release) -> tuple[str, ...]:
     """The keys below which addresses stand."""
     return _FAMILIES if release.family_addresses else ("ip",)
 
@@ -156,19 +166,22 @@ def rows(release: Release) -> Sequence[Row]:
     vrf = Keep("vrf <word>", "vrf")
     inside = [] if release.family_addresses else [vrf]
     addresses = [
-        Block(family, "", (Entry("address <prefix>", family), *inside)) for family in _families(release)
+        Block(family, "", (Entry("address <prefix>", family), *inside)) for family in _family_keys(release)
     ]
     management = [
-        node(family, Entry("address <prefix>", family), Fact("gateway <word>", "management/gateway"), *inside)
-        for family in _families(release)
+        node_part(
+            family, Entry("address <prefix>", family), Fact("gateway <word>", "management/gateway"), *inside
+        )
+        for family in _family_keys(release)
     ]
     return (
-        node(
+        node_part(
             "interface",
-            node(MANAGEMENT, fixed("type: eth"), *management, *([] if inside else [vrf])),
-            node(LOOPBACK, fixed("type: loopback"), *(node(b.pattern, listed(b.rows)[0]) for b in addresses)),
+            node_part(MANAGEMENT, fixed_text("type: eth"), *management, *([] if inside else [vrf])),
+            node_part(LOOPBACK, fixed_text("type: loopback"), *(node_part(b.pattern,
+                block_rows(b.rows)[0]) for b in addresses)),
             Block("<keys>", "port", (
-                fixed("type: swp"),
+                fixed_text("type: swp"),
                 Keep("description <word>", "description"),
                 Block("link", "", (
                     Keep("fec <word>", "fec"),
@@ -176,7 +189,7 @@ def rows(release: Release) -> Sequence[Row]:
                     Keep("speed <speed>", "speed_gbps"),
                     Silent("state"),
                     Entry("state <up|down>", "states"),
-                    node("breakout", Block("<word>", "mode", (Keep("lanes-per-port <integer>", "lanes"),))),
+                    node_part("breakout", Block("<word>", "mode", (Keep("lanes-per-port <integer>", "lanes"),))),
                 )),
                 *addresses,
                 *([] if inside else [vrf]),
@@ -191,21 +204,21 @@ def rows(release: Release) -> Sequence[Row]:
 def finish(file: File) -> None:
     """State every interface, with the policy to which it is bound."""
     root, release = file.root, file.release
-    interface = at(root, "interface")
+    interface = scope_at(root, "interface")
     for name in (MANAGEMENT, LOOPBACK):
-        if at(interface, name) is None:
-            file.missing(nearest(root, "interface"), f"interface {name} is missing")
-    if management := at(interface, MANAGEMENT):
+        if scope_at(interface, name) is None:
+            file.missing(nearest_line(root, "interface"), f"interface {name} is missing")
+    if management := scope_at(interface, MANAGEMENT):
         _finish_management(file, management, release)
-    if loopback := at(interface, LOOPBACK):
-        file.expect(("interface", LOOPBACK, "ip"), "loopback/ipv4", "loopback/ipv6")
-        for family in _families(release):
-            _finish_addresses(file, at(loopback, family), family, "loopback")
+    if loopback := scope_at(interface, LOOPBACK):
+        file.note_expected(("interface", LOOPBACK, "ip"), "loopback/ipv4", "loopback/ipv6")
+        for family in _family_keys(release):
+            _finish_addresses(file, scope_at(loopback, family), family, "loopback")
     policy = qos_rows.Policy(file)
     split: set[str] = set()
     for key, port in interface.each("port").items() if interface else ():
         name = str(key)
-        if breakout := at(port, "breakout"):
+        if breakout := scope_at(port, "breakout"):
             _finish_breakout(file, name, port, breakout)
             continue
         _finish_port(file, name, port, release)
@@ -214,17 +227,17 @@ def finish(file: File) -> None:
             split.add(found[1])
     for cage in sorted(split):
         if f"breakout[{cage}]" not in file.facts:
-            file.missing(nearest(root, "interface"), f"breakout of {cage} is missing")
+            file.missing(nearest_line(root, "interface"), f"breakout of {cage} is missing")
     qos_rows.finish(policy)
 
 
 def _finish_management(file: File, management: Scope, release: Release) -> None:
     """Addresses, and that the port is in a VRF of its own, into which nothing imports routes of another."""
-    families = _families(release)
-    file.expect(("interface", MANAGEMENT, families[0]), "management/address", "management/gateway")
+    families = _family_keys(release)
+    file.note_expected(("interface", MANAGEMENT, families[0]), "management/address", "management/gateway")
     for family in families:
-        _finish_addresses(file, at(management, family), family, "management/address", whole=True)
-    above = management if release.family_addresses else at(management, families[0]) or management
+        _finish_addresses(file, scope_at(management, family), family, "management/address", whole=True)
+    above = management if release.family_addresses else scope_at(management, families[0]) or management
     word, line = above.values.get("vrf", ("", above.line))
     if not word:
         file.missing(line, f"vrf: {MANAGEMENT_VRF} is missing")
@@ -277,14 +290,14 @@ def _finish_port(file: File, name: str, port: Scope, release: Release) -> None:
     else:  # a configured port is up unless it is set down
         word, line = next(iter(states.values()), ("up", port.line))
         file.put(paths["enabled"], "true" if word == "up" else "false", line)
-    for family in _families(release):
+    for family in _family_keys(release):
         _finish_addresses(file, port, family, f"interface[{name}]")
-    above = [port, *(part for family in _families(release) if (part := at(port, family)))]
+    above = [port, *(part for family in _family_keys(release) if (part := scope_at(port, family)))]
     for word, line in (each.values["vrf"] for each in above if "vrf" in each.values):
         if word in (tenants.tenant_vrfs(file) or ()):
             file.put(paths["vrf"], word, line)
         else:
             file.reject(line)
-    if adaptive := at(port, "adaptive-routing"):
+    if adaptive := scope_at(port, "adaptive-routing"):
         taking_part = "true" if is_on(adaptive) else "false"
         file.put(paths["adaptive_routing"], taking_part, line_of(adaptive))

@@ -103,20 +103,20 @@ def release_of(name: str) -> Release:
     return RELEASES.get(name, RELEASES[DEFAULT_RELEASE])
 
 
-def _descriptions(switch: Switch) -> list[str]:
+def _invalid_description(switch: Switch) -> list[str]:
     """The first text that is no description, of ports and of BGP's neighbours."""
-    of_ports = [port.description for port in switch.ports if not _fits(port.description)]
-    of_peers = [session.peer for session in switch.bgp.sessions if not _fits(session.peer)]
+    of_ports = [port.description for port in switch.ports if not _is_description(port.description)]
+    of_peers = [session.peer for session in switch.bgp.sessions if not _is_description(session.peer)]
     return [text[:40] for text in of_ports[:1] + of_peers[:1]]
 
 
-def _fits(text: str) -> bool:
+def _is_description(text: str) -> bool:
     return 1 <= len(text) <= _DESCRIPTION_LENGTH and text.isascii() and text.isprintable()
 
 
-def _profiles(switch: Switch) -> Iterator[dict[str, Any]]:
+def _profile_figures(switch: Switch) -> Iterator[dict[str, Any]]:
     """Headroom and marking of the profiles that ports have."""
-    marks = {mark["profile"]: mark for mark in limits.marks(switch)}
+    marks = {mark["profile"]: mark for mark in limits.marking_figures(switch)}
     unmarked = dict.fromkeys(("min_bytes", "ramp_bytes", "max_percent"))
     for profile in words.used_profiles(switch):
         if (headroom := profile.headroom) is None:
@@ -130,7 +130,7 @@ def _profiles(switch: Switch) -> Iterator[dict[str, Any]]:
         }
 
 
-def _alphas(switch: Switch) -> Iterator[tuple[str, str]]:
+def _changed_alphas(switch: Switch) -> Iterator[tuple[str, str]]:
     """Yield the requested thresholds with the written one, if they differ."""
     profiles = words.used_profiles(switch)
     alpha = words.shared_alpha(profiles)
@@ -139,10 +139,10 @@ def _alphas(switch: Switch) -> Iterator[tuple[str, str]]:
         yield ", ".join(f"2^{exponent}" for exponent in asked), words.ALPHAS[alpha]
 
 
-def _watchdog(switch: Switch) -> Iterator[dict[str, Any]]:
+def _watchdog_timers(switch: Switch) -> Iterator[dict[str, Any]]:
     """Yield timers of the watchdog as requested and as NVUE stores them."""
-    for asked in limits.watchdogs(switch):
-        held = words.timers(asked)
+    for asked in limits.list_watchdogs(switch):
+        held = words.watchdog_timers(asked)
         same = (asked.poll_ms, asked.detect_ms) == (held.polling_ms, held.detect_ms)
         exact = same or held.robustness not in Range(*words.ROBUSTNESS_RANGE)
         yield {"asked": asked, "held": held, "polls": held.robustness, "exact": exact}
@@ -158,7 +158,7 @@ def _replaced_communities(switch: Switch) -> list[str]:
     return [", ".join(sorted(added))] if added and named - added else []
 
 
-def _keys(switch: Switch) -> Iterator[tuple[str, str, str]]:
+def _unsupported_keys(switch: Switch) -> Iterator[tuple[str, str, str]]:
     """Accounts, the kind of their keys and those that there are, where a key is of no such kind."""
     types = release_of(switch.release).key_types
     for account in switch.management.users:
@@ -183,12 +183,12 @@ def _beside_adaptive_routing(switch: Switch) -> list[str]:
     return [f"ports of {beside[0]} Gb/s"]
 
 
-def _trims(switch: Switch) -> bool:
+def _has_trimming(switch: Switch) -> bool:
     return switch.model.asic_family in _TRIMMING_ASICS
 
 
 def _odd_sizes(switch: Switch) -> list[int]:
-    sizes = [switch.qos.trimming.size_bytes] if switch.qos.trimming and _trims(switch) else []
+    sizes = [switch.qos.trimming.size_bytes] if switch.qos.trimming and _has_trimming(switch) else []
     return [size for size in sizes if size not in _TRIMMED_BYTES or size % _TRIMMED_STEP]
 
 
@@ -203,12 +203,12 @@ TRIMMING = Limit("FAB5723", setting="trimming/",
     since="5.14",
 )  # fmt: skip
 LIMITS = (
-    limits.segments("fabricc does not write it for Cumulus yet", on_tors=True),
+    limits.segments_limit("fabricc does not write it for Cumulus yet", on_tors=True),
     Limit("FAB5726", feature="{it} VRFs of tenants",
         asked=lambda switch: [len(switch.tenants.tenants)] if switch.tenants else [],
         allowed={"it": Range(0, words.MOST_VRFS)}, reason=f"a switch has {words.MOST_VRFS} VRFs at most",
         remedy="spread the tenants over more ToRs"),
-    Limit("FAB5702", feature="ports of {it} Gb/s", asked=limits.speeds, allowed={"it": words.SPEEDS},
+    Limit("FAB5702", feature="ports of {it} Gb/s", asked=limits.port_speeds, allowed={"it": words.SPEEDS},
         reason="`link speed` has no word for it (NVUE object model)",
         remedy="use one of " + ", ".join(f"{speed}G" for speed in words.SPEEDS)),
     Limit("FAB5703", feature="IP MTU {it}", asked=lambda switch: sorted({port.mtu for port in switch.ports}),
@@ -225,7 +225,7 @@ LIMITS = (
         ),
         reason="`link breakout` has 1x, 2x, 4x and 8x, of 1, 2, 4 or 8 lanes each",
         remedy="use such a breakout"),
-    Limit("FAB5714", feature="description {it!r}", asked=_descriptions,
+    Limit("FAB5714", feature="description {it!r}", asked=_invalid_description,
         reason=f"a description has 1 to {_DESCRIPTION_LENGTH} printable ASCII characters",
         remedy="use shorter names, of ASCII characters"),
     Limit("FAB5714", feature="host name {it}",
@@ -247,32 +247,32 @@ LIMITS = (
         remedy="lower the weights"),
     Limit("FAB5706",
         feature="headroom of {profile}: {headroom.size_bytes} bytes, {headroom.xoff_bytes} of them behind the pause",
-        asked=_profiles,
+        asked=_profile_figures,
         allowed={"pause_bytes": Range(2), "offset_bytes": (0,), "cable_m": Range(1, 100_000)},
         reason="`qos pfc` takes a port buffer of which less than all is behind `xoff-threshold`: the model of Spectrum "
         "ASICs",
         remedy="leave out `buffers.headroom_oversubscription`, which NVUE does not take, or correct the row of the "
         "model's table"),
-    limits.marking("FAB5708",
+    limits.marking_limit("FAB5708",
         "`congestion-control` takes thresholds from 1 byte, ascending, and a probability up to 100 %",
-        _profiles, least_percent=0),
-    Reservation("FAB5707", feature="alpha {it[0]} for lossless priority groups", asked=_alphas,
+        _profile_figures, least_percent=0),
+    Reservation("FAB5707", feature="alpha {it[0]} for lossless priority groups", asked=_changed_alphas,
         reason=f"NVUE has one alpha for all of them, from {words.ALPHAS[min(words.ALPHAS)]} to "
         f"{words.ALPHAS[max(words.ALPHAS)]}; "
         "written is {it[1]}",
         remedy="give every cable class the same dynamic threshold, within the range"),
     Limit("FAB5709", feature="PFC watchdog detection {asked.detect_ms} ms with polls of {held.polling_ms} ms",
-        asked=_watchdog, allowed={"polls": Range(*words.ROBUSTNESS_RANGE)},
+        asked=_watchdog_timers, allowed={"polls": Range(*words.ROBUSTNESS_RANGE)},
         reason=f"`robustness` is {words.ROBUSTNESS_RANGE[1]} polls at most",
         remedy="shorten the detection time or lengthen the polls"),
     Reservation("FAB5710",
         feature="PFC watchdog detection {asked.detect_ms} ms with polls of {asked.poll_ms} ms",
-        asked=_watchdog, allowed={"exact": (True,)},
+        asked=_watchdog_timers, allowed={"exact": (True,)},
         reason=f"NVUE polls every {Range(*words.POLLING_RANGE_MS)} ms and detects after a whole number of polls; "
         "written are {held.detect_ms} and {held.polling_ms} ms",
         remedy="none needed, or ask for the figures that are written"),
     limits.watchdog_action("FAB5711", "Cumulus Linux drops what a storm holds up and does nothing else"),
-    limits.paths("FAB5712", _most_paths,
+    limits.paths_limit("FAB5712", _most_paths,
         "Cumulus Linux {release} takes {most} on {model} (`multipaths ebgp`)",
         "at most {most} uplinks per switch"),
     Limit("FAB5713",
@@ -290,9 +290,9 @@ LIMITS = (
     Reservation("FAB5717", feature="adding the community {it} to those of a route",
         asked=_replaced_communities, reason="`set community` of a route map puts it in place of all others",
         remedy="none for the fabric's own graceful shutdown; else match the community before it is replaced"),
-    Limit("FAB5715", feature="account {it[0]} with a key of type {it[1]}", asked=_keys,
+    Limit("FAB5715", feature="account {it[0]} with a key of type {it[1]}", asked=_unsupported_keys,
         reason="an authorized key is one of {it[2]}", remedy="give the account such a key"),
-    limits.accounts("FAB5716",
+    limits.accounts_limit("FAB5716",
         f"the account `{words.OWN_ACCOUNT}` is kept without a usable password, so nobody could log in",
         f"name at least one user with a key under `management`, be it `{words.OWN_ACCOUNT}`"),
     GNMI_SERVER,
@@ -315,7 +315,7 @@ LIMITS = (
         "write `trust_dscp: true` if they mean the same there"),
     TRIMMING,
     Limit("FAB5723", setting="trimming/",
-        asked=lambda switch: [switch.model.asic] if switch.qos.trimming and not _trims(switch) else [],
+        asked=lambda switch: [switch.model.asic] if switch.qos.trimming and not _has_trimming(switch) else [],
         reason="it is for Spectrum-4 and Spectrum-5, this is {it}", remedy="leave it out", where=TRIMMING),
     Limit("FAB5723", setting="trimming/", asked=_odd_sizes,
         reason=f"`size` is {_TRIMMED_BYTES} bytes in steps of {_TRIMMED_STEP}, and not {{it}}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus.settings import ENABLE, gathered, settings
+from fabricc.back.nos.cumulus.settings import ENABLE, gather_settings, setting_rows
 from fabricc.back.nos.frr import bgp, sessions
 from fabricc.back.reading import Each, Entry, Keep, Scope, Silent
 
@@ -35,7 +35,7 @@ _SESSION: tuple[Row, ...] = (
     Keep("bfd profile <word>", "bfd_profile"),
     Silent("bfd enable off"),
     Keep("ttl-security hops <integer>", "ttl_security_hops"),
-    *settings("bfd detect-multiplier", "bfd min-rx-interval", "bfd min-tx-interval", "timers connection-retry",
+    *setting_rows("bfd detect-multiplier", "bfd min-rx-interval", "bfd min-tx-interval", "timers connection-retry",
                "timers route-advertisement", "nexthop-connected-check", "passive-mode", "enforce-first-as",
                "graceful-restart mode", "graceful-shutdown", "local-as prepend", "local-as replace",
                "capabilities source-address", "ttl-security", "v6only"),
@@ -57,7 +57,7 @@ _SESSION: tuple[Row, ...] = (
         Keep("nexthop-setting self [<rest>]", "next_hop_self", lambda _: "true"),
         Keep("default-route-origination (enable|state) <on|enabled>", "originated", "true"),
         Keep("default-route-origination policy <word>", "default_originate"),
-        *settings("add-path-tx", "aspath", "attribute-mod", "community-advertise", "conditional-advertise",
+        *setting_rows("add-path-tx", "aspath", "attribute-mod", "community-advertise", "conditional-advertise",
                    "default-route-origination", "nexthop-setting", "policy outbound unsuppress-map",
                    "prefix-limits", "route-reflector-client", "route-server-client", "soft-reconfiguration", "weight",
                    "soo"),
@@ -75,7 +75,7 @@ PROCESS: tuple[Row, ...] = (
     Keep("confederation member-as <rest>", "confederation peers"),
     Keep("route-reflection cluster-id <word>", "cluster_id"),
     Entry("dynamic-neighbor listen-range <prefix> peer-group <word>", "listen", lambda _, group: group),
-    *settings("confederation", "convergence-wait", "dynamic-neighbor", "graceful-restart", "graceful-shutdown",
+    *setting_rows("confederation", "convergence-wait", "dynamic-neighbor", "graceful-restart", "graceful-shutdown",
                "maintenance-mode", "path-selection", "rd", "route-export", "route-import", "route-reflection",
                "soft-reconfiguration", "timers", "dynamic-peer", "nexthop-tracking", "wait-for-install",
                "wait-for-install-time", "default-as-set", "l2vpn-evpn"),
@@ -90,7 +90,7 @@ PROCESS: tuple[Row, ...] = (
         Keep("redistribute <word> route-map <word>", lambda kind, name: {f"map[{kind}]": name}),
         Keep("multipaths ebgp <integer>", "paths"),
         Keep("multipaths ibgp <integer>", "ibgp paths"),
-        *settings("add-path-rx", "admin-distance", "convergence", "label", "multipaths", "nexthop-tracking",
+        *setting_rows("add-path-rx", "admin-distance", "convergence", "label", "multipaths", "nexthop-tracking",
                    "redistribute", "rib-filter", "route-export", "route-import", "soft-reconfiguration", "advertise",
                    "advertise-default-gw", "advertise-svi-ip"),
     )),
@@ -105,7 +105,7 @@ PROCESS: tuple[Row, ...] = (
 def finish(document: Document, process: Scope, prefix: str) -> None:
     """State a process and its sessions as those of FRR, which is what runs."""
     frr = Scope(process.line)
-    frr.values = {**process.values, **gathered(process)}
+    frr.values = {**process.values, **gather_settings(process)}
     frr.tables = {"listen": process.tables.get("listen", {})}
     for family, scope in process.each("family").items():
         name = str(family)
@@ -122,19 +122,19 @@ def finish(document: Document, process: Scope, prefix: str) -> None:
                 own = kind in ("connected", "static")
                 value, at = scope.values.get(f"map[{kind}]", ("unfiltered" if own else "all", line))
                 frr.values[f"{name} {kind}" if own else f"{name} {key}"] = (value, at)
-        frr.values |= {f"{name} {key}": said for key, said in gathered(scope).items()}
+        frr.values |= {f"{name} {key}": said for key, said in gather_settings(scope).items()}
     speakers = frr.scopes.setdefault("neighbor", {})
     for kind in ("neighbor", "peer group"):
         for speaker, session in process.each(kind).items():
-            speakers[speaker] = _session(session, group=kind == "peer group")
+            speakers[speaker] = _session_scope(session, group=kind == "peer group")
     bgp.finish_process(document, frr, MULTIPATH_LIMIT, prefix)
     sessions.finish(document, frr, prefix)
 
 
-def _session(session: Scope, *, group: bool) -> Scope:
+def _session_scope(session: Scope, *, group: bool) -> Scope:
     """A neighbour or a group under the names that FRR's own lines are kept under."""
     found = Scope(session.line)
-    found.values = {**session.values, **gathered(session)}
+    found.values = {**session.values, **gather_settings(session)}
     if group:
         found.values["is a group"] = ("true", session.line)
     for family, scope in session.each("family").items():
@@ -143,5 +143,7 @@ def _session(session: Scope, *, group: bool) -> Scope:
             said.setdefault("default_originate", ("all", said.pop("originated")[1]))
         if "allowed" in said:
             said.setdefault("allow_as_in", (sessions.ALLOWED_AS, said.pop("allowed")[1]))
-        found.values |= {f"{family} {leaf}": value for leaf, value in {**said, **gathered(scope)}.items()}
+        found.values |= {
+            f"{family} {leaf}": value for leaf, value in {**said, **gather_settings(scope)}.items()
+        }
     return found

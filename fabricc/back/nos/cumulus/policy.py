@@ -53,12 +53,12 @@ def finish(document: Document, unknown: frozenset[int]) -> None:
         for sequence, clause in route_map.each("clause").items():
             action, _ = clause.values.get("action", ("permit", 0))
             document.put(
-                f"route_map[{name}]/{sequence}", _clause(str(action), clause), place_of(clause, unknown)
+                f"route_map[{name}]/{sequence}", _clause_text(str(action), clause), place_of(clause, unknown)
             )
     for kind in _LISTS:
         for name, each in scope.each(kind).items():
             rules = [
-                _rule(kind, str(each.values.get("type", ("ipv4", 0))[0]), rule, unknown)
+                _rule_text(kind, str(each.values.get("type", ("ipv4", 0))[0]), rule, unknown)
                 for _, rule in sorted(each.each("rule").items(), key=lambda item: natural_key(str(item[0])))
             ]
             texts = [(text, line) for text, line in rules if text]
@@ -71,7 +71,7 @@ def finish(document: Document, unknown: frozenset[int]) -> None:
                 )
 
 
-def _clause(action: str, clause: Scope) -> str:
+def _clause_text(action: str, clause: Scope) -> str:
     """A clause as its fact's value; lines that a plan has none of stand as they are."""
     said: dict[str, str] = {}
     communities: list[str] = []
@@ -98,7 +98,7 @@ def _clause(action: str, clause: Scope) -> str:
     return " ".join([clause_text(planned), *further])
 
 
-def _rule(kind: str, family: str, rule: Scope, unknown: frozenset[int]) -> tuple[str, int]:
+def _rule_text(kind: str, family: str, rule: Scope, unknown: frozenset[int]) -> tuple[str, int]:
     """A rule of a list as its fact's value; prefixes of one rule are one after the other."""
     action = str(rule.values.get("action", ("permit", 0))[0])
     matches = {str(text): line for text, (_, line) in rule.table("matches").items()}

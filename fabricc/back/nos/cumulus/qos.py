@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus.limits import TRIMMING, has
-from fabricc.back.nos.cumulus.words import ALPHAS, GLOBAL, pause_bytes, shared_alpha, timers, used_profiles
+from fabricc.back.nos.cumulus.words import (
+    ALPHAS,
+    GLOBAL,
+    pause_bytes,
+    shared_alpha,
+    used_profiles,
+    watchdog_timers,
+)
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.fabric.facts import congestion_facts
 from fabricc.fabric.model import Direction
@@ -72,7 +79,7 @@ def resume_distance_bytes(headroom: Headroom) -> int:
     return pause_bytes(headroom) // 2
 
 
-def marked(qos: SwitchQos, profile: PortProfile) -> tuple[int, ...]:
+def marked_classes(qos: SwitchQos, profile: PortProfile) -> tuple[int, ...]:
     """The traffic classes that the profile's ports mark."""
     return tuple(c.priority for c in qos.classes if c.ecn) if profile.ecn else ()
 
@@ -89,7 +96,7 @@ def port_qos(switch: Switch) -> dict[str, Tree]:
     for profile in used_profiles(switch):
         name = profile_name(profile)
         row: Tree = {"pfc": {"profile": name}} if profile.headroom else {}
-        if marked(qos, profile):
+        if marked_classes(qos, profile):
             row["congestion-control"] = {"profile": name}
         if qos.watchdog:
             row["pfc-watchdog"] = {"state": "enable"}
@@ -103,7 +110,7 @@ def qos_tree(switch: Switch) -> Tree:
     lowest: Tree = {"port-default-sp": qos.default.priority, "trust": "port"}
     untrusted: Tree = {} if all(port.trusted for port in switch.ports) else {UNTRUSTED: lowest}
     tree: Tree = {
-        "congestion-control": _marking(qos, profiles),
+        "congestion-control": _marking_tree(qos, profiles),
         "egress-queue-mapping": {
             GLOBAL: {"switch-priority": {str(c.priority): {"traffic-class": c.priority} for c in qos.classes}}
         },
@@ -132,24 +139,26 @@ def qos_tree(switch: Switch) -> Tree:
             GLOBAL: {**EGRESS_BUFFER, "ingress-lossless-buffer": {"shared-alpha": ALPHAS[alpha]}}
         }
         tree["pfc"] = {
-            profile_name(profile): _pfc(qos, profile.headroom) for profile in profiles if profile.headroom
+            profile_name(profile): _pfc_tree(qos, profile.headroom)
+            for profile in profiles
+            if profile.headroom
         }
     if qos.lossless:
-        tree["traffic-pool"] = _pools(qos)
+        tree["traffic-pool"] = _pool_tree(qos)
     if qos.watchdog:
-        held = timers(qos.watchdog)
+        held = watchdog_timers(qos.watchdog)
         tree["pfc-watchdog"] = {"polling-interval": held.polling_ms, "robustness": held.robustness}
     return tree
 
 
-def trimming(switch: Switch) -> Trimming | None:
+def active_trimming(switch: Switch) -> Trimming | None:
     """What trims packets, where the release has it."""
     return switch.qos.trimming if has(switch, TRIMMING) else None
 
 
 def packet_trim(switch: Switch) -> Tree:
     """Return the trimming of the whole switch, below `system forwarding`; each port states its trimmed queues."""
-    cut = trimming(switch)
+    cut = active_trimming(switch)
     if cut is None:
         return {}
     return {
@@ -162,11 +171,11 @@ def packet_trim(switch: Switch) -> Tree:
     }
 
 
-def _marking(qos: SwitchQos, profiles: Iterable[PortProfile]) -> Tree:
+def _marking_tree(qos: SwitchQos, profiles: Iterable[PortProfile]) -> Tree:
     """Marking profiles; the global one marks in queue 0 out of the box, which is taken back."""
     tree: Tree = {GLOBAL: {"traffic-class": {"0": {"ecn": "disable"}}}}
     for profile in profiles:
-        if profile.ecn and marked(qos, profile):
+        if profile.ecn and marked_classes(qos, profile):
             thresholds: Tree = {
                 "ecn": "enable",
                 "max-threshold": profile.ecn.max_bytes,
@@ -175,12 +184,12 @@ def _marking(qos: SwitchQos, profiles: Iterable[PortProfile]) -> Tree:
                 "red": "disable",
             }
             tree[profile_name(profile)] = {
-                "traffic-class": {str(priority): thresholds for priority in marked(qos, profile)}
+                "traffic-class": {str(priority): thresholds for priority in marked_classes(qos, profile)}
             }
     return tree
 
 
-def _pfc(qos: SwitchQos, headroom: Headroom) -> Tree:
+def _pfc_tree(qos: SwitchQos, headroom: Headroom) -> Tree:
     return {
         "cable-length": headroom.cable_m,
         "port-buffer": headroom.size_bytes,
@@ -191,7 +200,7 @@ def _pfc(qos: SwitchQos, headroom: Headroom) -> Tree:
     }
 
 
-def _pools(qos: SwitchQos) -> Tree:
+def _pool_tree(qos: SwitchQos) -> Tree:
     lossless = {c.priority for c in qos.lossless}
     return {
         LOSSLESS_POOL: {
@@ -230,7 +239,7 @@ def state(facts: Facts, switch: Switch) -> None:
     facts["qos/queue[0]/ecn"] = "disable"
     facts[f"qos/marking[{GLOBAL}]/queue[0]"] = "stated"
     for profile in profiles:
-        for queue in marked(qos, profile):
+        for queue in marked_classes(qos, profile):
             facts[f"qos/marking[{profile_name(profile)}]/queue[{queue}]"] = "stated"
     for c in qos.classes:
         facts[f"qos/mapped[{GLOBAL}]/priority[{c.priority}]"] = "true"
@@ -241,11 +250,11 @@ def state(facts: Facts, switch: Switch) -> None:
         for path in [path for path in facts if any(part in path for part in _WITHOUT_PAUSE)]:
             del facts[path]
     if qos.watchdog:
-        held = timers(qos.watchdog)
+        held = watchdog_timers(qos.watchdog)
         facts["watchdog/poll_ms"] = held.polling_ms
         facts["watchdog/detect_ms"] = held.detect_ms
         facts["watchdog/action"] = "drop"
-    cut = trimming(switch)
+    cut = active_trimming(switch)
     for port in switch.ports:
         paths = port_paths(port.name)
         if port.direction is Direction.UNUSED:  # classification and scheduling are the same on every port

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus.limits import TRIMMING, has
 from fabricc.back.nos.cumulus.qos import BOTH_WAYS, EGRESS_BUFFER, LOSSLESS_POOL, LOSSY_POOL
-from fabricc.back.nos.cumulus.startup import File, at, constant, entries, entry, fixed, nearest, node, table
+from fabricc.back.nos.cumulus.startup import (
+    File,
+    constant_rows,
+    entry_part,
+    fixed_text,
+    nearest_line,
+    node_part,
+    scope_at,
+    table_entries_at,
+    table_part,
+)
 from fabricc.back.nos.cumulus.words import ALPHAS, GLOBAL
 from fabricc.back.reading import Captured, Entry, Fact, Keep, Row, Said, Scope
 from fabricc.fabric.paths import port_paths
@@ -41,55 +51,55 @@ PORT: Sequence[Row] = (
 TRIMMED = Entry("packet-trim egress-eligibility traffic-class <numbers>", "trimmed", "true")
 """Of a port, where the release trims."""
 
-_QOS = node("qos",
-    node("mapping",
-        node(GLOBAL,
+_QOS = node_part("qos",
+    node_part("mapping",
+        node_part(GLOBAL,
             Entry("dscp <numbers> switch-priority <integer>", "dscp"),
             Fact("port-default-sp <integer>", "qos/untagged/traffic_class"),
             Keep("trust <word>", "trust"),
         ),
-        entry("<word>", Keep("port-default-sp <integer>", "class"), Keep("trust <word>", "trust")),
+        entry_part("<word>", Keep("port-default-sp <integer>", "class"), Keep("trust <word>", "trust")),
     ),
-    node("egress-queue-mapping", node(GLOBAL,
-        table("switch-priority", "<numbers>",
+    node_part("egress-queue-mapping", node_part(GLOBAL,
+        table_part("switch-priority", "<numbers>",
             Keep("traffic-class <integer>", "queue"),
             here=f"qos/mapped[{GLOBAL}]/priority[{{0}}]",
         ),
     )),
-    node("egress-scheduler", node(GLOBAL,
-        table("traffic-class", "<numbers>",
+    node_part("egress-scheduler", node_part(GLOBAL,
+        table_part("traffic-class", "<numbers>",
             Keep("mode <strict|dwrr>", "mode"),
             Keep("bw-percent <integer>", "percent"),
             here=f"qos/scheduled[{GLOBAL}]/queue[{{0}}]",
         ),
     )),
-    node("congestion-control",
-        node(GLOBAL, table("traffic-class", "<numbers>", Keep("ecn <word>", "ecn"))),
-        entry("<word>", table("traffic-class", "<numbers>",
+    node_part("congestion-control",
+        node_part(GLOBAL, table_part("traffic-class", "<numbers>", Keep("ecn <word>", "ecn"))),
+        entry_part("<word>", table_part("traffic-class", "<numbers>",
             Keep("ecn <word>", "ecn"),
-            fixed("red: disable"),
+            fixed_text("red: disable"),
             Keep("min-threshold <integer>", "ecn_min_bytes"),
             Keep("max-threshold <integer>", "ecn_max_bytes"),
             Keep("probability <integer>", "ecn_max_percent"),
         )),
     ),
-    table("traffic-pool", "<pool>",
+    table_part("traffic-pool", "<pool>",
         Keep("memory-percent <integer>", "percent"),
-        node("switch-priority", Entry("<numbers>", "priorities", "true")),
+        node_part("switch-priority", Entry("<numbers>", "priorities", "true")),
     ),
-    node("advance-buffer-config", node(GLOBAL,
-        *constant(EGRESS_BUFFER),
-        node("ingress-lossless-buffer", Keep("shared-alpha <alpha>", "alpha")),
+    node_part("advance-buffer-config", node_part(GLOBAL,
+        *constant_rows(EGRESS_BUFFER),
+        node_part("ingress-lossless-buffer", Keep("shared-alpha <alpha>", "alpha")),
     )),
-    table("pfc", "<word>",
-        *constant(BOTH_WAYS),
+    table_part("pfc", "<word>",
+        *constant_rows(BOTH_WAYS),
         Entry("switch-priority <numbers>", "priorities", "true"),
         Keep("cable-length <integer>", "headroom/cable_m"),
         Keep("port-buffer <integer>", "headroom/size_bytes"),
         Keep("xon-threshold <integer>", "headroom/resume_distance_bytes"),
         Keep("xoff-threshold <integer>", "pause"),
     ),
-    node("pfc-watchdog", Keep("polling-interval <integer>", "poll_ms"), Keep("robustness <integer>", "polls")),
+    node_part("pfc-watchdog", Keep("polling-interval <integer>", "poll_ms"), Keep("robustness <integer>", "polls")),
     needed=True,
 )  # fmt: skip
 
@@ -98,10 +108,10 @@ def rows(release: Release) -> Sequence[Row]:
     """The policy below `qos`, and trimming."""
     if not has(release.name, TRIMMING):
         return (_QOS,)
-    trim = node("packet-trim", fixed("state: enabled"), Fact("size <integer>", "trimming/size_bytes"),
+    trim = node_part("packet-trim", fixed_text("state: enabled"), Fact("size <integer>", "trimming/size_bytes"),
         Fact("remark dscp <integer>", "trimming/dscp"), Keep("switch-priority <integer>", "priority"),
     )  # fmt: skip
-    return _QOS, node("system", node("forwarding", trim))
+    return _QOS, node_part("system", node_part("forwarding", trim))
 
 
 class Policy(File):
@@ -109,12 +119,12 @@ class Policy(File):
 
     def __init__(self, file: File) -> None:
         super().__init__(file.document, file.release)
-        self.qos = at(self.root, "qos")
-        self.pfc = entries(self.qos, "pfc")
-        self.marking = dict(entries(self.qos, "congestion-control"))
-        if marking := at(self.qos, "congestion-control", GLOBAL):
+        self.qos = scope_at(self.root, "qos")
+        self.pfc = table_entries_at(self.qos, "pfc")
+        self.marking = dict(table_entries_at(self.qos, "congestion-control"))
+        if marking := scope_at(self.qos, "congestion-control", GLOBAL):
             self.marking[GLOBAL] = marking
-        self.queues = entries(self.qos, "egress-scheduler", GLOBAL, "traffic-class")
+        self.queues = table_entries_at(self.qos, "egress-scheduler", GLOBAL, "traffic-class")
         self.bound: set[str] = set()
         self._stated: dict[tuple[Value, Value], list[Stated]] = {}
 
@@ -124,16 +134,19 @@ class Policy(File):
         for queue, (_, line) in port.table("trimmed").items():
             self.put(paths[f"trimmed/queue[{queue}]"], "true", line)
         if trimmed := port.table("trimmed"):
-            self.agree("trimming/queues", _joined(trimmed), _first_line(trimmed, port))
+            self.agree("trimming/queues", _join_table(trimmed), _first_line(trimmed, port))
         if self.qos is None:
             return
-        pfc, marking = self._bound(port, "pfc", self.pfc), self._bound(port, "marking", self.marking)
+        pfc, marking = (
+            self._bound_profile(port, "pfc", self.pfc),
+            self._bound_profile(port, "marking", self.marking),
+        )
         stated = self._stated.get((pfc, marking))
         if stated is None:
             stated = self._stated[pfc, marking] = [
-                *self._all(),
-                *self._headroom(pfc),
-                *self._marking(marking),
+                *self._common_statements(),
+                *self._headroom_statements(pfc),
+                *self._marking_statements(marking),
             ]
         facts, lines, file = self.facts, self.lines, self.document.file
         for leaf, value, line in stated:
@@ -141,7 +154,7 @@ class Policy(File):
                 facts[paths[leaf]] = value
             lines[paths[leaf]] = (file, line)
         if "mapping profile" in port.values:
-            self._mapped(name, port)
+            self._state_mapping(name, port)
         if pfc:
             line = port.values["pfc profile"][1]
             self.put(paths["watchdog"], *port.values.get("watchdog", ("false", line)))
@@ -151,13 +164,16 @@ class Policy(File):
             for leaf in _THRESHOLDS:
                 lines[paths[f"queue[{number}]/{leaf}"]] = (file, port.line)
 
-    def _mapped(self, name: str, port: Scope) -> None:
+    def _state_mapping(self, name: str, port: Scope) -> None:
         """A port with a mapping of its own: what it trusts is nothing, where all goes to the default class."""
         word, line = port.values["mapping profile"]
-        mapping, usual = entries(self.qos, "mapping").get(word), at(self.qos, "mapping", GLOBAL)
+        mapping, usual = (
+            table_entries_at(self.qos, "mapping").get(word),
+            scope_at(self.qos, "mapping", GLOBAL),
+        )
         if mapping is None:
             self.reject(line)
-            self.missing(nearest(self.root, "qos", "mapping"), f"mapping {word} is missing")
+            self.missing(nearest_line(self.root, "qos", "mapping"), f"mapping {word} is missing")
             return
         classes = Counter(value for value, _ in usual.table("dscp").values()) if usual else Counter()
         default = classes.most_common(1)[0][0] if classes else None
@@ -165,7 +181,7 @@ class Policy(File):
         trust = "none" if values == {"trust": "port", "class": default} else "something"
         self.put(port_paths(name)["trust"], trust, line)
 
-    def _bound(self, port: Scope, kind: str, profiles: Mapping[Captured, Scope]) -> str:
+    def _bound_profile(self, port: Scope, kind: str, profiles: Mapping[Captured, Scope]) -> str:
         """The profile that a port names, if it is defined."""
         name, line = port.values.get(f"{kind} profile", ("", 0))
         if not line or name in profiles:
@@ -173,13 +189,13 @@ class Policy(File):
             return str(name)
         feature = "pfc" if kind == "pfc" else "congestion-control"
         self.reject(line)
-        self.missing(nearest(self.root, "qos", feature), f"{feature} profile {name} is missing")
+        self.missing(nearest_line(self.root, "qos", feature), f"{feature} profile {name} is missing")
         return ""
 
-    def _all(self) -> list[Stated]:
+    def _common_statements(self) -> list[Stated]:
         """What every port has."""
-        line = nearest(self.root, "qos", "mapping", GLOBAL)
-        word, line = (at(self.qos, "mapping", GLOBAL) or Scope(line)).values.get("trust", (None, line))
+        line = nearest_line(self.root, "qos", "mapping", GLOBAL)
+        word, line = (scope_at(self.qos, "mapping", GLOBAL) or Scope(line)).values.get("trust", (None, line))
         stated: list[Stated] = [("trust", _TRUST.get(str(word), word), line)]
         for queue, scope in self.queues.items():
             mode, line = scope.values.get("mode", (None, scope.line))
@@ -189,26 +205,26 @@ class Policy(File):
             stated.append((f"queue[{queue}]/scheduler", mode, line))
         return stated
 
-    def _headroom(self, name: str) -> list[Stated]:
+    def _headroom_statements(self, name: str) -> list[Stated]:
         profile = self.pfc.get(name) if name else None
         if profile is None:
             return []
         none, values = (None, profile.line), profile.values
         stated: list[Stated] = [(leaf, *values.get(leaf, none)) for leaf in _HEADROOM]
         priorities = profile.table("priorities")
-        stated.append(("pfc", _joined(priorities) or None, _first_line(priorities, profile)))
+        stated.append(("pfc", _join_table(priorities) or None, _first_line(priorities, profile)))
         (size, _), (pause, line) = values.get("headroom/size_bytes", none), values.get("pause", none)
         xoff = None if size is None or pause is None else int(size) - int(pause)
         stated.append(("headroom/xoff_bytes", xoff, line))
         place = ("advance-buffer-config", GLOBAL, "ingress-lossless-buffer")
-        buffers = at(self.qos, *place) or Scope(nearest(self.root, "qos", *place))
+        buffers = scope_at(self.qos, *place) or Scope(nearest_line(self.root, "qos", *place))
         return [*stated, ("headroom/dynamic_th", *buffers.values.get("alpha", (None, buffers.line)))]
 
-    def _marking(self, name: str) -> list[Stated]:
+    def _marking_statements(self, name: str) -> list[Stated]:
         """Return the thresholds of the queues that a profile marks; those of other queues have no effect."""
         profile = self.marking.get(name) if name else None
         stated: list[Stated] = []
-        for queue, scope in entries(profile, "traffic-class").items():
+        for queue, scope in table_entries_at(profile, "traffic-class").items():
             ecn, line = scope.values.get("ecn", (None, scope.line))
             for leaf in _THRESHOLDS:
                 value = scope.values.get(leaf, (None, scope.line)) if ecn == "enable" else (None, line)
@@ -216,7 +232,7 @@ class Policy(File):
         return stated
 
 
-def _joined(table: Mapping[Value, Said]) -> str:
+def _join_table(table: Mapping[Value, Said]) -> str:
     return ",".join(map(str, sorted(table)))
 
 
@@ -229,16 +245,16 @@ def finish(policy: Policy) -> None:
     root, qos = policy.root, policy.qos
     if qos is None:
         return
-    mapping = at(qos, "mapping", GLOBAL)
+    mapping = scope_at(qos, "mapping", GLOBAL)
     for dscp, said in mapping.table("dscp").items() if mapping else ():
         policy.put(f"qos/dscp[{dscp}]/traffic_class", *said)
-    for priority, scope in entries(qos, "egress-queue-mapping", GLOBAL, "switch-priority").items():
+    for priority, scope in table_entries_at(qos, "egress-queue-mapping", GLOBAL, "switch-priority").items():
         policy.tell(f"qos/traffic_class[{priority}]/queue", scope, "queue")
     _finish_trimming(policy, root)
     _finish_pools(policy, qos)
     _finish_pfc(policy)
     _finish_marking(policy)
-    if watchdog := at(qos, "pfc-watchdog"):
+    if watchdog := scope_at(qos, "pfc-watchdog"):
         poll_ms, at_poll = watchdog.values.get("poll_ms", (0, 0))
         polls, at_polls = watchdog.values.get("polls", (0, 0))
         if at_poll and at_polls:
@@ -250,7 +266,7 @@ def finish(policy: Policy) -> None:
 
 
 def _finish_trimming(file: File, root: Scope) -> None:
-    trim = at(root, "system", "forwarding", "packet-trim")
+    trim = scope_at(root, "system", "forwarding", "packet-trim")
     if trim and "priority" in trim.values:
         priority, line = trim.values["priority"]
         queue = file.facts.get(f"qos/traffic_class[{priority}]/queue", priority)
@@ -258,14 +274,14 @@ def _finish_trimming(file: File, root: Scope) -> None:
 
 
 def _finish_pools(file: File, qos: Scope) -> None:
-    for kind, pool in entries(qos, "traffic-pool").items():
+    for kind, pool in table_entries_at(qos, "traffic-pool").items():
         file.tell(f"pool/{kind}_percent", pool, "percent")
-        inside = at(pool, "switch-priority")
+        inside = scope_at(pool, "switch-priority")
         priorities = inside.table("priorities") if inside else {}
         for priority, (_, line) in priorities.items():
             file.put(f"pool[{kind}]/priority[{priority}]", "true", line)
         if priorities:
-            file.put(f"pool/{kind}_priorities", _joined(priorities), _first_line(priorities, pool))
+            file.put(f"pool/{kind}_priorities", _join_table(priorities), _first_line(priorities, pool))
 
 
 def _finish_pfc(policy: Policy) -> None:
@@ -289,7 +305,7 @@ def _finish_marking(policy: Policy) -> None:
             policy.reject(profile.line)
             continue
         policy.near(profile.line, f"qos/marking[{name}]/queue")
-        for queue, scope in entries(profile, "traffic-class").items():
+        for queue, scope in table_entries_at(profile, "traffic-class").items():
             policy.put(f"qos/marking[{name}]/queue[{queue}]", "stated", scope.line)
             if name == GLOBAL:
                 policy.tell(f"qos/queue[{queue}]/ecn", scope, "ecn")

@@ -11,8 +11,8 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import startup
-from fabricc.back.nos.cumulus.second_reading import statements
-from fabricc.back.reading.tree import find
+from fabricc.back.nos.cumulus.second_reading import list_statements
+from fabricc.back.reading.tree import find_node
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 
@@ -67,12 +67,12 @@ class _Switch:
         return "" if off else self.words.get("mode", LOSSLESS)
 
 
-def expand(text: str, file: str, reading: Reading) -> None:
+def expand_roce(text: str, file: str, reading: Reading) -> None:
     """Add what the RoCE profile of a configuration sets, at its line."""
-    profile = find(startup.parsed(text).nodes, "set", "qos", "roce")
+    profile = find_node(startup.parse_startup(text).nodes, "set", "qos", "roce")
     if profile is None:
         return
-    switch, line = _switch(text), profile.line
+    switch, line = _read_switch(text), profile.line
     if switch.mode not in (LOSSY, LOSSLESS, ONE_POOL):
         return
 
@@ -84,10 +84,10 @@ def expand(text: str, file: str, reading: Reading) -> None:
         put(f"qos/dscp[{dscp}]/traffic_class", dscp // 8)
     for priority in range(8):
         put(f"qos/traffic_class[{priority}]/queue", priority if priority in (ROCE, CNP) else 0)
-    stated = list(_marking(switch, line))
+    stated = list(_marking_facts(switch, line))
     if switch.mode != LOSSY:
         priorities = switch.priorities or {str(ROCE): line}
-        stated += _pfc(switch, priorities, line)
+        stated += _pfc_facts(switch, priorities, line)
         for name, at in priorities.items():
             queue = reading.facts.get(f"qos/traffic_class[{name}]/queue", ROCE)
             put(f"qos/pfc_priority[{name}]/queue", queue, at)
@@ -109,9 +109,9 @@ def expand(text: str, file: str, reading: Reading) -> None:
             reading.facts[trust] = "dscp"
 
 
-def _switch(text: str) -> _Switch:
+def _read_switch(text: str) -> _Switch:
     switch, split = _Switch(), dict[str, int]()
-    for node in statements(text):
+    for node in list_statements(text):
         match node.key:
             case ("qos", "roce", word, value):
                 switch.words[word] = value
@@ -122,11 +122,13 @@ def _switch(text: str) -> _Switch:
                 if len(rest) > 2 and rest[0] == "qos" and rest[2] == "profile":
                     own.add(rest[1])
             case ("qos", "pfc", "default-global", "switch-priority", key, *_):
-                switch.priorities |= {each: node.line for each in startup.members(key) if is_number(each)}
+                switch.priorities |= {
+                    each: node.line for each in startup.expand_members(key) if is_number(each)
+                }
             case ("qos", "pfc", "default-global", word, value):
                 switch.pfc[word] = value, node.line
             case ("qos", "congestion-control", "default-global", "traffic-class", key, word, value):
-                switch.marking |= {(each, word): (value, node.line) for each in startup.members(key)}
+                switch.marking |= {(each, word): (value, node.line) for each in startup.expand_members(key)}
     for port, parts in split.items():  # a split port is no port, and its parts may be named nowhere else
         own = switch.ports.pop(port, set())
         for part in range(parts):
@@ -134,23 +136,23 @@ def _switch(text: str) -> _Switch:
     return switch
 
 
-def _marking(switch: _Switch, line: int) -> Iterator[tuple[str, Value, int]]:
+def _marking_facts(switch: _Switch, line: int) -> Iterator[tuple[str, Value, int]]:
     """Leaf, value and line of how the class of RoCE is marked on every port."""
     said = {word: at for (queue, word), at in switch.marking.items() if queue == str(ROCE)}
     if said.get("ecn", ("", 0))[0] == "disable":
         return
     for word, (leaf, value) in MARKING.items():
-        yield f"queue[{ROCE}]/{leaf}", *_number(said.get(word), (value, line))
+        yield f"queue[{ROCE}]/{leaf}", *_number_or_default(said.get(word), (value, line))
 
 
-def _pfc(switch: _Switch, priorities: dict[str, int], line: int) -> Iterator[tuple[str, Value, int]]:
+def _pfc_facts(switch: _Switch, priorities: dict[str, int], line: int) -> Iterator[tuple[str, Value, int]]:
     """Yield leaf, value and line of PFC on every port; a single direction is stated as such."""
     one_way = any(switch.pfc.get(way, ("", 0))[0] == "disable" for way in ("rx", "tx"))
     leaf = "qos_setting[pfc one way]" if one_way else "pfc"
     yield leaf, ",".join(sorted(priorities)), min(priorities.values())
-    yield "headroom/cable_m", *_number(switch.pfc.get("cable-length"), (CABLE_M, line))
+    yield "headroom/cable_m", *_number_or_default(switch.pfc.get("cable-length"), (CABLE_M, line))
 
 
-def _number(said: _Said | None, usual: tuple[int, int]) -> tuple[int, int]:
+def _number_or_default(said: _Said | None, usual: tuple[int, int]) -> tuple[int, int]:
     """Return a number and its line from a file, else the defaults."""
     return (int(said[0]), said[1]) if said and is_number(said[0]) else usual

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 @cache
 def reader() -> Reader:
     """The reader of statements; it is made when there is something to read."""
-    return Reader((Topic(beyond.ROWS),), beyond.TYPES, lambda text: Tree(tuple(statements(text))))
+    return Reader((Topic(beyond.ROWS),), beyond.TYPES, lambda text: Tree(tuple(list_statements(text))))
 
 
-def read(text: str, file: str, reading: Reading) -> None:
+def read_again(text: str, file: str, reading: Reading) -> None:
     """Add what the rows of `beyond` know of lines that a reading left unknown.
 
     A line that they know, with all that is below it, is no longer plainly unknown; of one that they know in part, what
@@ -35,7 +35,11 @@ def read(text: str, file: str, reading: Reading) -> None:
     found = Reading()
     heads = {line for _, line, _ in told}
     commands = startup.is_commands(text)
-    below = {line: [line] for line in heads} if commands else _below(startup.parsed(text).nodes, heads)
+    below = (
+        {line: [line] for line in heads}
+        if commands
+        else _lines_below(startup.parse_startup(text).nodes, heads)
+    )
     unknown = frozenset(line for lines in below.values() for line in lines)
     beyond.finish(reader().read_file(file, text, found), unknown)
     left: dict[int, list[tuple[str, int, str]]] = {}
@@ -76,30 +80,30 @@ _WHOLE = ("route_map[", "prefix_list[", "community_list[", _ROUTES, "bgp/")
 """Beginnings of paths whose values are made of several lines, of which some were unknown."""
 
 
-def statements(text: str) -> Iterator[Node]:
+def list_statements(text: str) -> Iterator[Node]:
     """Each end of the tree with the words on the way there, for each of the interfaces or neighbours of a range."""
     stack: list[tuple[Node, tuple[str, ...]]] = [
-        (node, ()) for node in reversed(startup.parsed(text).nodes) if node.key == ("set",)
+        (node, ()) for node in reversed(startup.parse_startup(text).nodes) if node.key == ("set",)
     ]
     while stack:
         node, above = stack.pop()
-        for words in _spelled(above, node.key) if above else (node.key,):
+        for words in _expand_ranges(above, node.key) if above else (node.key,):
             if node.children is None:
                 yield Node(words[1:], node.line)
             else:
                 stack += [(child, words) for child in reversed(node.children)]
 
 
-def _spelled(above: tuple[str, ...], key: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _expand_ranges(above: tuple[str, ...], key: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """The words on the way to a node, ranges spelled out where names of interfaces stand."""
     if above[-1] in ("interface", "neighbor", "member") and key:
-        for name in startup.members(key[0]):
+        for name in startup.expand_members(key[0]):
             yield (*above, name, *key[1:])
     else:
         yield (*above, *key)
 
 
-def _below(nodes: Sequence[Node], heads: set[int]) -> dict[int, list[int]]:
+def _lines_below(nodes: Sequence[Node], heads: set[int]) -> dict[int, list[int]]:
     """Lines of each of the nodes that stand on some lines, and of all below it."""
     found: dict[int, list[int]] = {}
     stack = [(node, 0) for node in nodes]

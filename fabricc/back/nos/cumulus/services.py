@@ -83,10 +83,10 @@ def server_settings(release: Release) -> dict[str, tuple[str, Tree]]:
     }
 
 
-def services(switch: Switch, release: Release) -> Tree:
+def service_trees(switch: Switch, release: Release) -> Tree:
     """What the services are below `service`, `system` and `acl`; and the rest of `system`."""
     management = switch.management
-    places: dict[str, Tree] = {"service": {}, "system": system(switch, release)}
+    places: dict[str, Tree] = {"service": {}, "system": system_tree(switch, release)}
     for kind, (place, settings) in server_settings(release).items():
         servers: Tree = dict.fromkeys(getattr(management, kind), settings)
         if not servers:
@@ -98,7 +98,7 @@ def services(switch: Switch, release: Release) -> Tree:
     timers: Tree = {"tx-interval": management.lldp_interval_s}
     places[release.lldp]["lldp"] = {**lldp_settings(release), **timers}
     if management.snmp:
-        places[release.snmp]["snmp-server"] = _snmp(management, management.snmp, release)
+        places[release.snmp]["snmp-server"] = _snmp_tree(management, management.snmp, release)
     if (port := gnmi_port(management, release)) is not None:
         places["system"]["gnmi-server"] = {
             "listening-address": {host_address(management): {}},
@@ -109,17 +109,17 @@ def services(switch: Switch, release: Release) -> Tree:
     return {key: part for key, part in tree.items() if part}
 
 
-def system(switch: Switch, release: Release) -> Tree:
+def system_tree(switch: Switch, release: Release) -> Tree:
     """What stands below `system` on every switch: what it has from the factory, its name, accounts and hash."""
-    tree = factory(release)
+    tree = factory_tree(release)
     aaa = tree["aaa"]
     if isinstance(aaa, dict):
-        aaa.update(login(switch.management, release))
-        aaa["user"] = _users(switch.management.users)
+        aaa.update(tacacs_tree(switch.management, release))
+        aaa["user"] = _user_tree(switch.management.users)
     lists = (*CONTROL_PLANE_LISTS, *access_rules(switch.management, release))
     tree["control-plane"] = {"acl": {name: {"inbound": {}} for name in lists}}
     tree["forwarding"] = {
-        **hashing(release),
+        **hashing_tree(release),
         "hash-seed": hash_seed(switch.tier_index),
         **qos.packet_trim(switch),
     }
@@ -127,7 +127,7 @@ def system(switch: Switch, release: Release) -> Tree:
     return {**tree, **reserved_vlans(switch)}
 
 
-def hashing(release: Release) -> Tree:
+def hashing_tree(release: Release) -> Tree:
     """What ECMP hashes, below `system forwarding`."""
     return {"ecmp-hash": dict.fromkeys(HASH_FIELDS, release.on)}
 
@@ -137,7 +137,7 @@ def hash_seed(tier_index: int) -> int:
     return 10 * (tier_index + 1)
 
 
-def factory(release: Release) -> Tree:
+def factory_tree(release: Release) -> Tree:
     """Return the factory settings below `system` except accounts; `nv config replace` would drop absent ones.
 
     Roles and their commands, the filters of the control plane, SSH, the API and drop monitoring; and, other than on a
@@ -172,7 +172,7 @@ def factory(release: Release) -> Tree:
     return tree
 
 
-def _users(accounts: tuple[Account, ...]) -> Tree:
+def _user_tree(accounts: tuple[Account, ...]) -> Tree:
     users: dict[str, Tree] = {
         OWN_ACCOUNT: {"full-name": "cumulus,,,", "hashed-password": UNUSABLE_PASSWORD, "role": ADMINISTRATOR}
     }
@@ -204,7 +204,7 @@ def snmp_sources(management: Management) -> tuple[str, ...]:
     return management.access or ("any",)
 
 
-def _snmp(management: Management, snmp: Snmp, release: Release) -> Tree:
+def _snmp_tree(management: Management, snmp: Snmp, release: Release) -> Tree:
     key, word = release.snmp_switch
     tree: Tree = {
         key: word,
@@ -219,7 +219,7 @@ def _snmp(management: Management, snmp: Snmp, release: Release) -> Tree:
     return tree
 
 
-def login(management: Management, release: Release) -> Tree:
+def tacacs_tree(management: Management, release: Release) -> Tree:
     """What TACACS+ adds below `system aaa`: the servers, accounting, and local accounts when none answers."""
     if management.tacacs is None:
         return {}
@@ -257,15 +257,15 @@ def access_rules(management: Management, release: Release) -> dict[str, tuple[Ru
     if management.access:
         services_by_protocol = {"tcp": tcp} | ({"udp": (SNMP,)} if management.snmp else {})
         return {
-            ACCESS: tuple(_guard((ITSELF["ipv4"], *management.access), services_by_protocol)),
-            ACCESS_V6: tuple(_guard((ITSELF["ipv6"],), services_by_protocol)),
+            ACCESS: tuple(_guard_rules((ITSELF["ipv4"], *management.access), services_by_protocol)),
+            ACCESS_V6: tuple(_guard_rules((ITSELF["ipv6"],), services_by_protocol)),
         }
     if port is not None and port != GNMI:
         return {OPEN: (Rule(True, "tcp", (port,), None),)}
     return {}
 
 
-def _guard(sources: tuple[str, ...], ports: dict[str, tuple[int, ...]]) -> Iterator[Rule]:
+def _guard_rules(sources: tuple[str, ...], ports: dict[str, tuple[int, ...]]) -> Iterator[Rule]:
     for source in sources:
         for protocol, numbers in ports.items():
             yield Rule(True, protocol, numbers, source)
@@ -273,7 +273,7 @@ def _guard(sources: tuple[str, ...], ports: dict[str, tuple[int, ...]]) -> Itera
         yield Rule(False, protocol, numbers, None)
 
 
-def numbered(rules: tuple[Rule, ...]) -> Iterator[tuple[str, Rule]]:
+def number_rules(rules: tuple[Rule, ...]) -> Iterator[tuple[str, Rule]]:
     """Rules with their numbers, from 10 in steps of 10."""
     return ((str(10 * at), rule) for at, rule in enumerate(rules, 1))
 
@@ -281,12 +281,15 @@ def numbered(rules: tuple[Rule, ...]) -> Iterator[tuple[str, Rule]]:
 def access_lists(management: Management, release: Release) -> Tree:
     """Everything below `acl`."""
     return {
-        name: {"rule": {number: _rule(rule) for number, rule in numbered(rules)}, "type": LIST_TYPES[name]}
+        name: {
+            "rule": {number: _rule_tree(rule) for number, rule in number_rules(rules)},
+            "type": LIST_TYPES[name],
+        }
         for name, rules in access_rules(management, release).items()
     }
 
 
-def _rule(rule: Rule) -> Tree:
+def _rule_tree(rule: Rule) -> Tree:
     match: Tree = {
         "protocol": rule.protocol,
         rule.protocol: {"dest-port": {str(port): {} for port in rule.ports}},
@@ -338,7 +341,7 @@ def state(facts: Facts, switch: Switch) -> None:
         facts[f"acl[{name}]/bound"] = "inbound"
         facts[f"acl[{name}]/rules"] = len(rules)
         facts[f"acl[{name}]/type"] = LIST_TYPES[name]
-        for number, rule in numbered(rules):
+        for number, rule in number_rules(rules):
             prefix = f"acl[{name}]/rule[{number}]/"
             facts[prefix + "configured"] = "true"
             facts[prefix + "action"] = "permit" if rule.permit else "deny"

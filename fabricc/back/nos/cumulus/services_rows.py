@@ -11,13 +11,22 @@ from fabricc.back.nos.cumulus.services import (
     ITSELF,
     LOGIN_METHODS,
     TACACS_PORT,
-    factory,
-    hashing,
+    factory_tree,
+    hashing_tree,
     lldp_settings,
     login_switches,
     server_settings,
 )
-from fabricc.back.nos.cumulus.startup import File, at, constant, entries, fixed, nearest, node, table
+from fabricc.back.nos.cumulus.startup import (
+    File,
+    constant_rows,
+    fixed_text,
+    nearest_line,
+    node_part,
+    scope_at,
+    table_entries_at,
+    table_part,
+)
 from fabricc.back.nos.cumulus.words import MANAGEMENT_VRF, OWN_ACCOUNT
 from fabricc.back.reading import Entry, Fact, Keep, Row, Scope, Silent
 
@@ -32,65 +41,67 @@ def rows(release: Release) -> Sequence[Row]:
     placed: list[tuple[str, Row]] = []
     for kind, (place, settings) in server_settings(release).items():
         here = f"management/{kind}[{{0}}]"
-        below: tuple[Row, ...] = (table("server", "<word>", *constant(settings), here=here, value="asked"),)
+        below: tuple[Row, ...] = (
+            table_part("server", "<word>", *constant_rows(settings), here=here, value="asked"),
+        )
         if place == "service":
-            below = (node(MANAGEMENT_VRF, *below),)
+            below = (node_part(MANAGEMENT_VRF, *below),)
         elif kind == "ntp":
-            below = (*below, fixed(f"vrf: {MANAGEMENT_VRF}"))
-        placed.append((place, node(kind, *below)))
-    lldp = node(
+            below = (*below, fixed_text(f"vrf: {MANAGEMENT_VRF}"))
+        placed.append((place, node_part(kind, *below)))
+    lldp = node_part(
         "lldp",
-        *constant(lldp_settings(release)),
+        *constant_rows(lldp_settings(release)),
         Fact("tx-interval <integer>", "lldp/interval_s"),
         needed=True,
     )
-    snmp = node(
+    snmp = node_part(
         "snmp-server",
-        fixed(": ".join(release.snmp_switch)),
-        _listening("snmp", Fact("vrf <word>", "snmp/listening[{0}]/vrf")),
-        table("readonly-community", "<word>", Fact("access <word>", "snmp/answered[{1}]", "true")),
+        fixed_text(": ".join(release.snmp_switch)),
+        _listening_row("snmp", Fact("vrf <word>", "snmp/listening[{0}]/vrf")),
+        table_part("readonly-community", "<word>", Fact("access <word>", "snmp/answered[{1}]", "true")),
         Fact("system-contact <word>", "management/snmp/contact"),
         Fact("system-location <word>", "management/snmp/location"),
     )
     placed += [(release.lldp, lldp), (release.snmp, snmp)]
     own: list[Row] = [
-        *constant(factory(release)),
+        *constant_rows(factory_tree(release)),
         Fact("hostname <word>", "system/hostname"),
-        node(
+        node_part(
             "forwarding",
             Fact("hash-seed <integer>", "system/hash_seed"),
-            *constant(hashing(release)),
+            *constant_rows(hashing_tree(release)),
             needed=True,
         ),
-        node("control-plane", table("acl", "<word>", Keep("inbound", "inbound"))),
-        node("aaa", _USER, *_login_rows(release)),
+        node_part("control-plane", table_part("acl", "<word>", Keep("inbound", "inbound"))),
+        node_part("aaa", _USER, *_login_rows(release)),
         tenants.SYSTEM_ROW,
     ]
     if has(release.name, GNMI_SERVER):
         port = Fact("port <integer>", "management/gnmi_port")
-        own.append(node("gnmi-server", fixed("state: enabled"), port, _listening("gnmi")))
+        own.append(node_part("gnmi-server", fixed_text("state: enabled"), port, _listening_row("gnmi")))
     system, service = ([row for place, row in placed if place == name] for name in ("system", "service"))
-    more = [node("service", *service, needed=True)] if service else []
-    return node("system", *own, *system, needed=True), *more, _ACL
+    more = [node_part("service", *service, needed=True)] if service else []
+    return node_part("system", *own, *system, needed=True), *more, _ACL
 
 
-def _listening(kind: str, *rows: Row) -> Row:
-    return table("listening-address", "<word>", *rows, here=f"{kind}/listening[{{0}}]")
+def _listening_row(kind: str, *rows: Row) -> Row:
+    return table_part("listening-address", "<word>", *rows, here=f"{kind}/listening[{{0}}]")
 
 
-_USER = table("user", "<word>",
+_USER = table_part("user", "<word>",
     Fact("role <word>", "user[{0}]/role"),
     Fact("hashed-password <word>", "user[{0}]/password", lambda word: "stated" if word else "none"),
     Silent("full-name <word>"),
-    node("ssh", table("authorized-key", "<word>", Keep("key <word>", "key"), Keep("type <word>", "type"))),
+    node_part("ssh", table_part("authorized-key", "<word>", Keep("key <word>", "key"), Keep("type <word>", "type"))),
     here="user[{0}]/configured",
 )  # fmt: skip
 _RULE = "acl[{0}]/rule[{1}]/"
-_ACL = table("acl", "<word>",
+_ACL = table_part("acl", "<word>",
     Fact("type <word>", "acl[{0}]/type"),
-    table("rule", "<integer>",
+    table_part("rule", "<integer>",
         Fact("action <permit|deny>", _RULE + "action"),
-        node("match", node("ip",
+        node_part("match", node_part("ip",
             Fact("protocol <word>", _RULE + "protocol"),
             Fact("source-ip <word>", _RULE + "source"),
             Fact("<tcp|udp> dest-port <word>", _RULE + "{2}[{3}]", "true"),
@@ -102,18 +113,20 @@ _ACL = table("acl", "<word>",
 
 def _login_rows(release: Release) -> tuple[Row, ...]:
     server: tuple[Row, ...] = (
-        fixed(f"port: {TACACS_PORT}"),
+        fixed_text(f"port: {TACACS_PORT}"),
         Keep("secret <word>", "secret"),
         Keep("prefer-ip-version 6", "version"),
     )
     if release.tacacs_by_address:
-        servers = table("server", "<word>", Keep("priority <integer>", "priority"), *server)
+        servers = table_part("server", "<word>", Keep("priority <integer>", "priority"), *server)
     else:
-        servers = table("server", "<integer>", Keep("host <word>", "host"), *server)
-    order = table("authentication-order", "<integer>", Keep("<word>", "method"))
+        servers = table_part("server", "<integer>", Keep("host <word>", "host"), *server)
+    order = table_part("authentication-order", "<integer>", Keep("<word>", "method"))
     if release.login_list:
-        order = node("authentication", Entry("order <word>", "methods"))
-    return node("tacacs", *constant(login_switches(release)), fixed(f"vrf: {MANAGEMENT_VRF}"), servers), order
+        order = node_part("authentication", Entry("order <word>", "methods"))
+    return node_part(
+        "tacacs", *constant_rows(login_switches(release)), fixed_text(f"vrf: {MANAGEMENT_VRF}"), servers
+    ), order
 
 
 def finish(file: File) -> None:
@@ -123,24 +136,24 @@ def finish(file: File) -> None:
     _finish_users(file, root)
     for kind, (place, _) in server_settings(release).items():
         above = (place, kind, *((MANAGEMENT_VRF,) if place == "service" else ()))
-        servers = entries(root, *above, "server")
+        servers = table_entries_at(root, *above, "server")
         if servers:
             line = next(iter(servers.values())).line
             file.put(f"management/{kind}", ",".join(sorted(map(str, servers))), line)
     _finish_tacacs(file, root, release)
     _finish_snmp(file, root, release)
-    if gnmi := at(root, "system", "gnmi-server"):
+    if gnmi := scope_at(root, "system", "gnmi-server"):
         _need_address(file, gnmi)
     _finish_access(file, root)
 
 
 def _finish_users(file: File, root: Scope) -> None:
-    users = entries(root, "system", "aaa", "user")
-    if at(root, "system") and OWN_ACCOUNT not in users:
-        file.missing(nearest(root, "system", "aaa"), f"user {OWN_ACCOUNT} is missing")
+    users = table_entries_at(root, "system", "aaa", "user")
+    if scope_at(root, "system") and OWN_ACCOUNT not in users:
+        file.missing(nearest_line(root, "system", "aaa"), f"user {OWN_ACCOUNT} is missing")
     for name, user in users.items():
         prefix = f"user[{name}]/"
-        for given in entries(user, "ssh", "authorized-key").values():
+        for given in table_entries_at(user, "ssh", "authorized-key").values():
             if {"key", "type"} <= given.values.keys() and prefix + "ssh_key" not in file.facts:
                 material, line = given.values["key"]
                 file.put(prefix + "ssh_key", f"{given.values['type'][0]} {material}", line)
@@ -150,17 +163,17 @@ def _finish_users(file: File, root: Scope) -> None:
 
 
 def _finish_tacacs(file: File, root: Scope, release: Release) -> None:
-    aaa = at(root, "system", "aaa")
-    file.expect(("system", "aaa", "tacacs", "server"), "management/tacacs/servers")
-    tacacs = at(aaa, "tacacs")
+    aaa = scope_at(root, "system", "aaa")
+    file.note_expected(("system", "aaa", "tacacs", "server"), "management/tacacs/servers")
+    tacacs = scope_at(aaa, "tacacs")
     place = "authentication" if release.login_list else "authentication-order"
-    order = at(aaa, place)
+    order = scope_at(aaa, place)
     if aaa is None or tacacs is None:
         if order:
             file.reject(order.line)
         return
     ranked: list[tuple[int, str, int]] = []
-    for key, server in entries(tacacs, "server").items():
+    for key, server in table_entries_at(tacacs, "server").items():
         own = (key, server.line)
         by_address = release.tacacs_by_address
         rank, line = server.values.get("priority", (0, 0)) if by_address else own
@@ -190,7 +203,7 @@ def _finish_login(file: File, aaa: Scope, order: Scope | None, release: Release)
         file.missing(aaa.line, f"{words} is missing")
         return
     given = {place: (said, said[1]) for place, said in enumerate(order.table("methods").values(), 1)}
-    for place, scope in entries(order).items():
+    for place, scope in table_entries_at(order).items():
         given[int(str(place))] = (scope.values.get("method", ("", scope.line)), scope.line)
     for place, method in enumerate(LOGIN_METHODS, 1):
         (said, line), _ = given.pop(place, (("", order.line), 0))
@@ -204,34 +217,34 @@ def _finish_login(file: File, aaa: Scope, order: Scope | None, release: Release)
 
 def _finish_snmp(file: File, root: Scope, release: Release) -> None:
     place = (release.snmp, "snmp-server")
-    file.expect((*place, "readonly-community"), "management/snmp/secret")
-    snmp = at(root, *place)
+    file.note_expected((*place, "readonly-community"), "management/snmp/secret")
+    snmp = scope_at(root, *place)
     if snmp is None:
         return
     _need_address(file, snmp)
-    for community, scope in entries(snmp, "readonly-community").items():
+    for community, scope in table_entries_at(snmp, "readonly-community").items():
         file.agree("management/snmp/secret", str(community), scope.line)
 
 
 def _need_address(file: File, service: Scope) -> None:
     """Note that a service listens nowhere, or on addresses that are not named."""
-    if not entries(service, "listening-address"):
-        file.missing(nearest(service, "listening-address"), "an address to listen on is missing")
+    if not table_entries_at(service, "listening-address"):
+        file.missing(nearest_line(service, "listening-address"), "an address to listen on is missing")
 
 
 def _finish_access(file: File, root: Scope) -> None:
     """State the rules of every access list, and the sources that the one of the control plane accepts."""
-    bound = entries(root, "system", "control-plane", "acl")
-    lists = entries(root, "acl")
+    bound = table_entries_at(root, "system", "control-plane", "acl")
+    lists = table_entries_at(root, "acl")
     facts, lines = file.facts, file.lines
     for name, access_list in lists.items():
-        file.expect(("system", "control-plane", "acl"), f"acl[{name}]/bound")
-        rules = entries(access_list, "rule")
+        file.note_expected(("system", "control-plane", "acl"), f"acl[{name}]/bound")
+        rules = table_entries_at(access_list, "rule")
         file.put(f"acl[{name}]/rules", len(rules), access_list.line)
         networks: dict[str, int] = {}
         closed = False
         for number, rule in sorted(rules.items()):
-            if at(rule, "match", "ip") is None:
+            if scope_at(rule, "match", "ip") is None:
                 file.missing(rule.line, "match ip is missing")
             path = _RULE.format(name, number)
             permits, source = facts.get(path + "action") == "permit", str(facts.get(path + "source", ""))
@@ -245,4 +258,4 @@ def _finish_access(file: File, root: Scope) -> None:
     for name, scope in bound.items():
         file.put(f"acl[{name}]/bound", "inbound" if "inbound" in scope.values else "false", scope.line)
         if name not in lists:
-            file.missing(nearest(root, "acl"), f"acl {name} is not defined")
+            file.missing(nearest_line(root, "acl"), f"acl {name} is not defined")

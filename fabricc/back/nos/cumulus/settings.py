@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 ENABLE = "(enable|state)"
 
 
-def settings(*beginnings: str, under: str = "setting", before: str = "") -> tuple[Row, ...]:
+def setting_rows(*beginnings: str, under: str = "setting", before: str = "") -> tuple[Row, ...]:
     """Statements that begin with these words: what follows is an entry of the table `setting[words]`."""
     return tuple(
         Entry(f"{before}{words} [<rest>]", f"{under}[{words}]", lambda _: "true")
@@ -25,7 +25,7 @@ def place_of(scope: Scope, unknown: frozenset[int]) -> int:
     return min((line for _, line in scope.said() if line in unknown), default=scope.line)
 
 
-def gathered(scope: Scope, under: str = "setting") -> dict[str, tuple[str, int]]:
+def gather_settings(scope: Scope, under: str = "setting") -> dict[str, tuple[str, int]]:
     """Settings of a scope: what follows their words, joined."""
     found = {
         name: (str(value), line)
@@ -43,5 +43,5 @@ def put_settings(
     document: Document, prefix: str, scope: Scope, under: str = "setting", leaf: str = "setting"
 ) -> None:
     """State the settings of a scope that are kept `under` a word, below `leaf` of a prefix."""
-    for name, said in gathered(scope, under).items():
+    for name, said in gather_settings(scope, under).items():
         document.put(f"{prefix}{leaf}{name[len(under) :]}", *said)

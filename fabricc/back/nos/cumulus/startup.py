@@ -20,7 +20,7 @@ from fabricc.back.reading import (
     Scope,
     Silent,
     Topic,
-    listed,
+    block_rows,
 )
 from fabricc.back.reading import tree as trees
 from fabricc.back.reading.yaml_lines import yaml_tree
@@ -53,34 +53,34 @@ def write(sections: Sequence[Mapping[str, Tree]]) -> str:
     for section in sections:
         lead = "- "
         for key, tree in section.items():
-            lines.append(f"{lead}{scalar(key)}:" + ("" if tree else " {}"))
-            _write(tree, "    ", lines)
+            lines.append(f"{lead}{format_scalar(key)}:" + ("" if tree else " {}"))
+            _write_tree(tree, "    ", lines)
             lead = "  "
     return "\n".join(lines) + "\n"
 
 
-def _write(tree: Tree, indent: str, lines: list[str]) -> None:
+def _write_tree(tree: Tree, indent: str, lines: list[str]) -> None:
     for key in sorted(tree, key=natural_key) if len(tree) > 1 else tree:
         value = tree[key]
         if isinstance(value, tuple):
-            lines.append(f"{indent}{scalar(key)}:")
-            lines += [f"{indent}- {scalar(item)}" for item in value]
+            lines.append(f"{indent}{format_scalar(key)}:")
+            lines += [f"{indent}- {format_scalar(item)}" for item in value]
         elif not isinstance(value, dict):
-            lines.append(f"{indent}{scalar(key)}: {scalar(value)}")
+            lines.append(f"{indent}{format_scalar(key)}: {format_scalar(value)}")
         elif value:
-            lines.append(f"{indent}{scalar(key)}:")
-            _write(value, indent + "  ", lines)
+            lines.append(f"{indent}{format_scalar(key)}:")
+            _write_tree(value, indent + "  ", lines)
         else:
-            lines.append(f"{indent}{scalar(key)}: {{}}")
+            lines.append(f"{indent}{format_scalar(key)}: {{}}")
 
 
-def scalar(value: str | float) -> str:
+def format_scalar(value: str | float) -> str:
     """A key or value: numbers bare, text plain where a YAML 1.1 or 1.2 loader reads the same text back, else quoted."""
-    return _text(value) if isinstance(value, str) else repr(value)
+    return _format_text(value) if isinstance(value, str) else repr(value)
 
 
 @lru_cache(maxsize=16384)
-def _text(text: str) -> str:
+def _format_text(text: str) -> str:
     if _PLAIN.fullmatch(text) and not _OTHER_THAN_TEXT.fullmatch(text) and not _BREAKS_PLAIN.search(text):
         return text
     if text.isascii() and text.isprintable():
@@ -96,11 +96,11 @@ _VERSION = re.compile(r"Cumulus Linux ([0-9]{1,4}\.[0-9]{1,4})(\..*)?")
 
 
 @lru_cache(maxsize=2)
-def parsed(text: str) -> trees.Tree:
+def parse_startup(text: str) -> trees.Tree:
     """`header` and `set` of a start-up file, of a bare tree as the API gives it, or of `nv set` commands."""
     if is_commands(text):
         found = trees.commands(_COMMAND.sub("set ", _QUOTED.sub(r'"\1"', text)))
-        found = trees.Tree(_nested(found.nodes), found.faults)
+        found = trees.Tree(_nest_words(found.nodes), found.faults)
     else:
         found = yaml_tree(text)
     nodes = [one for node in found.nodes for one in ((node,) if node.key else node.children or ())]
@@ -116,7 +116,7 @@ def is_commands(text: str) -> bool:
     return _COMMAND.match(text.lstrip()) is not None
 
 
-def _nested(nodes: Sequence[Node]) -> Sequence[Node]:
+def _nest_words(nodes: Sequence[Node]) -> Sequence[Node]:
     """Paths of words as a tree, a word a node."""
     made: dict[tuple[str, ...], Node] = {(): Node((), 0)}
     for node in nodes:
@@ -129,22 +129,24 @@ def _nested(nodes: Sequence[Node]) -> Sequence[Node]:
 
 def release_in(tree: trees.Tree) -> Release:
     """The release in whose words a file is: the header's, else the newest that has things where the tree has them."""
-    if (version := trees.find(tree.nodes, "header", "version")) and (named := _release(version.key[-1])):
+    if (version := trees.find_node(tree.nodes, "header", "version")) and (
+        named := _parse_release(version.key[-1])
+    ):
         wanted = [int(part) for part in named.split(".")]
         older = [known for known in RELEASES if [int(part) for part in known.split(".")] <= wanted]
         return RELEASES[older[-1]] if older else next(iter(RELEASES.values()))
-    if trees.find(tree.nodes, "set", "router", "bgp", "state"):
+    if trees.find_node(tree.nodes, "set", "router", "bgp", "state"):
         return release_of("5.15")
-    if trees.find(tree.nodes, "set", "service", "dns"):
+    if trees.find_node(tree.nodes, "set", "service", "dns"):
         return release_of("5.10")
-    if trees.find(tree.nodes, "set", "service", "syslog"):
+    if trees.find_node(tree.nodes, "set", "service", "syslog"):
         return release_of(
-            "5.11" if trees.find(tree.nodes, "set", "system", "aaa", "tacacs", "enable") else "5.12"
+            "5.11" if trees.find_node(tree.nodes, "set", "system", "aaa", "tacacs", "enable") else "5.12"
         )
     return release_of("")
 
 
-def _release(version: str) -> str | None:
+def _parse_release(version: str) -> str | None:
     """The release that a header names."""
     found = _VERSION.fullmatch(version)
     return found[1] if found else None
@@ -156,14 +158,14 @@ _BOUNDS = re.compile(r"(?<![0-9])([0-9]{1,9})-([0-9]{1,9})(?![0-9])")
 
 
 @lru_cache(maxsize=8192)
-def members(key: str) -> tuple[str, ...]:
+def expand_members(key: str) -> tuple[str, ...]:
     """What a key with ranges stands for: `swp1-2,lo` is `swp1`, `swp2` and `lo`; `0-2,5` is `0`, `1`, `2`, `5`."""
     if "-" not in key and "," not in key:
         return (key,)
     names: list[str] = []
     lead = ""
     for part in key.split(","):
-        parts = list(islice(_expanded(part), _MAX_MEMBERS + 1))
+        parts = list(islice(_expand_part(part), _MAX_MEMBERS + 1))
         stem = _RANGE.match(part)
         if stem and not stem[1] and lead:
             parts = [lead + name for name in parts]
@@ -175,7 +177,7 @@ def members(key: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _expanded(part: str) -> Iterator[str]:
+def _expand_part(part: str) -> Iterator[str]:
     """The names of one part, its first range varied last."""
     found = _BOUNDS.search(part)
     if found is None or int(found[2]) - int(found[1]) not in range(_MAX_MEMBERS):
@@ -183,16 +185,16 @@ def _expanded(part: str) -> Iterator[str]:
         return
     for index in range(int(found[1]), int(found[2]) + 1):
         lead, rest = part[: found.start()] + str(index), part[found.end() :]
-        yield from (lead + tail for tail in (_expanded(rest) if rest else ("",)))
+        yield from (lead + tail for tail in (_expand_part(rest) if rest else ("",)))
 
 
-def _members(key: str) -> str | tuple[str, ...]:
+def _capture_members(key: str) -> str | tuple[str, ...]:
     """What a key with ranges stands for, as a capture."""
-    names = members(key)
+    names = expand_members(key)
     return names if len(names) > 1 else names[0]
 
 
-TYPES = {"keys": _members, "version": _release, "lower": str.lower}
+TYPES = {"keys": _capture_members, "version": _parse_release, "lower": str.lower}
 
 HEADER = Block("header", "", (
     Fact("model <lower>", "system/model"),
@@ -221,40 +223,40 @@ class Part(Block):
     here: tuple[str, str] | None = None
 
 
-def fixed(text: str) -> Fixed:
+def fixed_text(text: str) -> Fixed:
     """A key, or `key: value`, that is to be there as it is."""
     key, colon, _ = text.partition(": ")
     return Fixed(f"{key} <word>" if colon else key, text, None if colon else text)
 
 
-def node(word: str, *rows: Row, needed: bool = False) -> Part:
+def node_part(word: str, *rows: Row, needed: bool = False) -> Part:
     """A key with keys below it; its scope has its name."""
     part = Part(word, word, rows)
     part.needed = needed
     return part
 
 
-def entry(capture: str, *rows: Row, here: str = "", value: str = "true") -> Part:
+def entry_part(capture: str, *rows: Row, here: str = "", value: str = "true") -> Part:
     """An entry of a table, with a scope among its `entries`; it may state a fact by being there."""
     part = Part(capture, _EACH, rows)
     part.here = (here, value) if here else None
     return part
 
 
-def table(word: str, capture: str, *rows: Row, here: str = "", value: str = "true") -> Part:
+def table_part(word: str, capture: str, *rows: Row, here: str = "", value: str = "true") -> Part:
     """A key with entries below it and nothing else."""
-    return node(word, entry(capture, *rows, here=here, value=value))
+    return node_part(word, entry_part(capture, *rows, here=here, value=value))
 
 
 _EACH = "each"
 
 
-def constant(tree: Tree) -> tuple[Row, ...]:
+def constant_rows(tree: Tree) -> tuple[Row, ...]:
     """Return the rows of statements that are the same on every switch; all are required."""
     return tuple(
-        node(key, *constant(value), needed=True)
+        node_part(key, *constant_rows(value), needed=True)
         if value and isinstance(value, dict)
-        else fixed(key if isinstance(value, dict) else f"{key}: {value}")
+        else fixed_text(key if isinstance(value, dict) else f"{key}: {value}")
         for key, value in tree.items()
     )
 
@@ -279,7 +281,7 @@ class _Shape(NamedTuple):
     parts: tuple[tuple[str, _Shape], ...]
 
 
-def _shape(rows: Sequence[Row], part: Part | None = None, captures: int = 0) -> _Shape:
+def _rows_shape(rows: Sequence[Row], part: Part | None = None, captures: int = 0) -> _Shape:
     """The shape of rows that stand below so many captures."""
     lines, facts, parts = list[str](), list[str](), list[tuple[str, _Shape]]()
     for row in rows:
@@ -291,7 +293,7 @@ def _shape(rows: Sequence[Row], part: Part | None = None, captures: int = 0) -> 
             block = row if isinstance(row, Part) else None
             if block and block.here:
                 facts.append(block.here[0].rpartition("[")[0])
-            inner = _shape(listed(row.rows), block, captures + row.pattern.count("<"))
+            inner = _rows_shape(block_rows(row.rows), block, captures + row.pattern.count("<"))
             if not row.scope:
                 lines += inner.lines
                 facts += inner.facts
@@ -301,13 +303,15 @@ def _shape(rows: Sequence[Row], part: Part | None = None, captures: int = 0) -> 
     return _Shape(part, tuple(lines), tuple(facts), tuple(parts))
 
 
-def completeness(topics: Sequence[Topic], release: Release) -> Topic:
+def completeness_topic(topics: Sequence[Topic], release: Release) -> Topic:
     """State existing statements and report missing ones by the rows of all topics; it comes last."""
-    shape = _shape([row for topic in topics for row in topic.rows])
-    return Topic((), lambda document: _complete(File(document, release), shape, document.scope, 1, ()))
+    shape = _rows_shape([row for topic in topics for row in topic.rows])
+    return Topic((), lambda document: _check_complete(File(document, release), shape, document.scope, 1, ()))
 
 
-def _complete(file: File, shape: _Shape, scope: Scope | None, line: int, keys: tuple[Value, ...]) -> None:
+def _check_complete(
+    file: File, shape: _Shape, scope: Scope | None, line: int, keys: tuple[Value, ...]
+) -> None:
     """State that a block exists, report missing statements and their places: else at the nearest block."""
     line = scope.line or line if scope else line
     if scope and shape.part and shape.part.here:
@@ -327,33 +331,33 @@ def _complete(file: File, shape: _Shape, scope: Scope | None, line: int, keys: t
         found = scope.scopes.get(name) if scope else None
         for key, one in found.items() if found else ():
             for each in key if isinstance(key, tuple) else (key,):
-                _complete(file, inner, one, line, (*keys, each) if each != "" else keys)  # type: ignore[arg-type]
+                _check_complete(file, inner, one, line, (*keys, each) if each != "" else keys)  # type: ignore[arg-type]
         if not found:
             if scope and inner.part and inner.part.needed:
                 file.missing(line, f"{name} is missing")
-            _complete(file, inner, None, line, keys)
+            _check_complete(file, inner, None, line, keys)
 
 
 # --- reading: what relates scopes ------------------------------------------------------------------------
 
 
-def at(scope: Scope | None, *words: str) -> Scope | None:
+def scope_at(scope: Scope | None, *words: str) -> Scope | None:
     """The scope at a path of keys."""
     for word in words:
         scope = scope.scopes.get(word, {}).get("") if scope else None
     return scope
 
 
-def nearest(scope: Scope, *words: str) -> int:
+def nearest_line(scope: Scope, *words: str) -> int:
     """The line of the deepest scope that there is on the way along a path."""
     for word in words:
-        scope = at(scope, word) or scope
+        scope = scope_at(scope, word) or scope
     return scope.line
 
 
-def entries(scope: Scope | None, *words: str) -> Mapping[Captured, Scope]:
+def table_entries_at(scope: Scope | None, *words: str) -> Mapping[Captured, Scope]:
     """The entries of a table at a path."""
-    found = at(scope, *words)
+    found = scope_at(scope, *words)
     return found.each(_EACH) if found else {}
 
 
@@ -379,7 +383,7 @@ class File:
     def __init__(self, document: Document, release: Release) -> None:
         self.document = document
         self.release = release
-        self.root = at(document.scope, "set") or Scope(1)
+        self.root = scope_at(document.scope, "set") or Scope(1)
         self.facts, self.lines = document.reading.facts, document.reading.lines
         self.put, self.reject = document.put, document.reject
 
@@ -394,9 +398,9 @@ class File:
         for path in paths:
             self.lines.setdefault(path, (self.document.file, line))
 
-    def expect(self, words: Sequence[str], *paths: str) -> None:
+    def note_expected(self, words: Sequence[str], *paths: str) -> None:
         """Remember the deepest scope there is on the way to what would state facts."""
-        self.near(nearest(self.root, *words), *paths)
+        self.near(nearest_line(self.root, *words), *paths)
 
     def tell(self, path: str, scope: Scope, name: str) -> None:
         """State what a scope keeps under a name; without it, remember where it would stand."""

@@ -11,7 +11,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus.startup import at, entries, entry, is_on, line_of, node, on_off, table
+from fabricc.back.nos.cumulus.startup import (
+    entry_part,
+    is_on,
+    line_of,
+    node_part,
+    on_off,
+    scope_at,
+    table_entries_at,
+    table_part,
+)
 from fabricc.back.reading import Keep
 from fabricc.fabric.facts import evpn_facts, neighbor_key
 
@@ -129,17 +138,21 @@ def state(facts: Facts, switch: Switch) -> None:
 def top_rows(release: Release) -> Sequence[Row]:
     """Return the rows of the keys next to `router` and `vrf`."""
     on = on_off(release)
-    action = node("dscp", Keep("action <word>", "action"))
-    source = node("source", Keep("address <address4>", "address"))
-    vxlan = node("vxlan", *on, node("encapsulation", action), node("decapsulation", action), source)
-    return node("evpn", *on), node("nve", vxlan)
+    action = node_part("dscp", Keep("action <word>", "action"))
+    source = node_part("source", Keep("address <address4>", "address"))
+    vxlan = node_part(
+        "vxlan", *on, node_part("encapsulation", action), node_part("decapsulation", action), source
+    )
+    return node_part("evpn", *on), node_part("nve", vxlan)
 
 
-SYSTEM_ROW = node(
+SYSTEM_ROW = node_part(
     "global",
-    node(
+    node_part(
         "reserved",
-        node("vlan", node("l3-vni-vlan", Keep("begin <integer>", "begin"), Keep("end <integer>", "end"))),
+        node_part(
+            "vlan", node_part("l3-vni-vlan", Keep("begin <integer>", "begin"), Keep("end <integer>", "end"))
+        ),
     ),
 )
 """Below `system`."""
@@ -147,7 +160,7 @@ SYSTEM_ROW = node(
 
 def process_row(release: Release) -> Part:
     """Return the row of EVPN's address family in the process, or in a peer group."""
-    return entry(
+    return entry_part(
         EVPN,
         *on_off(release),
         Keep("policy inbound route-map <word>", "import"),
@@ -158,73 +171,79 @@ def process_row(release: Release) -> Part:
 def vrf_rows(release: Release) -> Sequence[Row]:
     """Return the rows of a VRF of a tenant."""
     on = on_off(release)
-    target = table("route-target", "<word>")
-    family = table("address-family", "<ipv4-unicast|ipv6-unicast>",
-        *on, node("redistribute", node("connected", *on)), node("route-export", node("to-evpn", *on)),
+    target = table_part("route-target", "<word>")
+    family = table_part("address-family", "<ipv4-unicast|ipv6-unicast>",
+        *on, node_part("redistribute", node_part("connected", *on)), node_part("route-export",
+            node_part("to-evpn", *on)),
     )  # fmt: skip
-    process = node("bgp",
+    process = node_part("bgp",
         *on, Keep("autonomous-system <asn>", "asn"), Keep("router-id <word>", "router_id"), Keep("rd <word>", "rd"),
-        node("route-export", node("to-evpn", target)), node("route-import", node("from-evpn", target)), family,
+        node_part("route-export", node_part("to-evpn", target)), node_part("route-import", node_part("from-evpn",
+            target)), family,
     )  # fmt: skip
-    return node("evpn", *on, table("vni", "<integer>")), node("router", process)
+    return node_part("evpn", *on, table_part("vni", "<integer>")), node_part("router", process)
 
 
 def tenant_vrfs(file: File) -> Mapping[Value, Scope] | None:
     """Return the VRFs of a file whose overlay is one that fabricc writes; None where it is another's."""
-    top, found = at(file.root, "evpn"), at(file.root, "vrf")
+    top, found = scope_at(file.root, "evpn"), scope_at(file.root, "vrf")
     scopes = found.each("tenant") if found else {}
-    process = at(file.root, "vrf", "default", "router", "bgp")
+    process = scope_at(file.root, "vrf", "default", "router", "bgp")
     families = [
-        entries(group, "address-family").get(_ALONE) for group in entries(process, "peer-group").values()
+        table_entries_at(group, "address-family").get(_ALONE)
+        for group in table_entries_at(process, "peer-group").values()
     ]
-    vxlan = at(file.root, "nve", "vxlan")
+    vxlan = scope_at(file.root, "nve", "vxlan")
     if top is None or not is_on(top):
         plain = vxlan is None and not any(families) and not any(scope.scopes for scope in scopes.values())
         return scopes if plain else None  # type: ignore[return-value]
-    carried = is_on(entries(process, "address-family").get(_ALONE))
+    carried = is_on(table_entries_at(process, "address-family").get(_ALONE))
     filtered = carried and all(
         part is None or {"import", "export"} <= part.values.keys() for part in families
     )
-    actions = [at(vxlan, way, "dscp") for way, _, _ in _STATED.values()]
+    actions = [scope_at(vxlan, way, "dscp") for way, _, _ in _STATED.values()]
     if not filtered or (vxlan is not None and None in actions):
         return None
-    whole = all(at(scope, "evpn") and at(scope, "router", "bgp") for scope in scopes.values())
+    whole = all(scope_at(scope, "evpn") and scope_at(scope, "router", "bgp") for scope in scopes.values())
     return scopes if whole else None  # type: ignore[return-value]
 
 
 def reject_overlay(file: File) -> None:
     """List what is known of an overlay that fabricc does not write as unknown, for the rows of foreign designs."""
-    process = at(file.root, "vrf", "default", "router", "bgp")
-    found = at(file.root, "vrf")
-    groups = [entries(group, "address-family") for group in entries(process, "peer-group").values()]
-    parts = [families.get(_ALONE) for families in (entries(process, "address-family"), *groups)]
+    process = scope_at(file.root, "vrf", "default", "router", "bgp")
+    found = scope_at(file.root, "vrf")
+    groups = [
+        table_entries_at(group, "address-family")
+        for group in table_entries_at(process, "peer-group").values()
+    ]
+    parts = [families.get(_ALONE) for families in (table_entries_at(process, "address-family"), *groups)]
     tenants = found.each("tenant").values() if found else ()
-    for scope in (at(file.root, "evpn"), at(file.root, "nve"), *parts, *tenants):
+    for scope in (scope_at(file.root, "evpn"), scope_at(file.root, "nve"), *parts, *tenants):
         if scope is not None:
             file.document.reject_all(scope)
     for scope in tenants:
         for words in _KEYED:
-            for each in entries(scope, *words).values():
+            for each in table_entries_at(scope, *words).values():
                 file.reject(each.line)
 
 
 def finish_tunnels(file: File) -> None:
     """State how tunnels treat code points and marks, and where they begin."""
-    vxlan = at(file.root, "nve", "vxlan")
+    vxlan = scope_at(file.root, "nve", "vxlan")
     if vxlan is None or not is_on(vxlan):
         return
     for path, (way, wanted, word) in _STATED.items():
-        if (scope := at(vxlan, way, "dscp")) and "action" in scope.values:
+        if (scope := scope_at(vxlan, way, "dscp")) and "action" in scope.values:
             value, line = scope.values["action"]
             file.put(path, word if value == wanted else str(value), line)
     file.put("evpn/ecn", "carried", vxlan.line)
-    if (source := at(vxlan, "source")) and "address" in source.values:
+    if (source := scope_at(vxlan, "source")) and "address" in source.values:
         file.put("evpn/source", *source.values["address"])
 
 
 def finish_system(file: File) -> None:
     """State the VLANs that NVUE takes for VNIs of VRFs."""
-    vlans = at(file.root, "system", "global", "reserved", "vlan", "l3-vni-vlan")
+    vlans = scope_at(file.root, "system", "global", "reserved", "vlan", "l3-vni-vlan")
     if vlans and {"begin", "end"} <= vlans.values.keys():
         begin, line = vlans.values["begin"]
         file.put("evpn/reserved_vlans", f"{begin}-{vlans.values['end'][0]}", line)
@@ -244,12 +263,12 @@ def finish_overlay(file: File) -> bool:
 def finish_vrfs(file: File, tenants: Mapping[Value, Scope]) -> None:
     """State the VRFs of tenants."""
     for name, scope in tenants.items():
-        evpn, process = at(scope, "evpn"), at(scope, "router", "bgp")
+        evpn, process = scope_at(scope, "evpn"), scope_at(scope, "router", "bgp")
         if evpn is None and process is None:
             file.put(f"tenant[{name}]", "isolated", scope.line)
             continue
         prefix = f"evpn/vrf[{name}]/"
-        for vni, at_vni in entries(evpn, "vni").items():
+        for vni, at_vni in table_entries_at(evpn, "vni").items():
             if is_on(evpn):
                 file.put(prefix + "vni", vni, at_vni.line)  # type: ignore[arg-type]
         if process is None or not is_on(process):
@@ -260,10 +279,12 @@ def finish_vrfs(file: File, tenants: Mapping[Value, Scope]) -> None:
         _put_targets(file, prefix, process)
         families = [
             (family.removesuffix("-unicast"), line_of(part))
-            for family, part in ((str(key), part) for key, part in entries(process, "address-family").items())
+            for family, part in (
+                (str(key), part) for key, part in table_entries_at(process, "address-family").items()
+            )
             if is_on(part)
-            and is_on(at(part, "redistribute", "connected"))
-            and is_on(at(part, "route-export", "to-evpn"))
+            and is_on(scope_at(part, "redistribute", "connected"))
+            and is_on(scope_at(part, "route-export", "to-evpn"))
         ]
         if families:
             file.put(prefix + "prefixes", ",".join(sorted(name for name, _ in families)), families[0][1])
@@ -271,7 +292,7 @@ def finish_vrfs(file: File, tenants: Mapping[Value, Scope]) -> None:
 
 def _put_targets(file: File, prefix: str, process: Scope) -> None:
     tables = [
-        entries(process, *words, "route-target")
+        table_entries_at(process, *words, "route-target")
         for words in (("route-import", "from-evpn"), ("route-export", "to-evpn"))
     ]
     imports, exports = (",".join(sorted(map(str, each))) for each in tables)
@@ -283,11 +304,13 @@ def _put_targets(file: File, prefix: str, process: Scope) -> None:
 
 def finish_sessions(file: File, process: Scope, neighbors: Mapping[str, str]) -> None:
     """State which sessions carry EVPN routes, by `neighbors`: neighbor -> its peer group."""
-    if not is_on(entries(process, "address-family").get(_ALONE)) or not is_on(at(file.root, "evpn")):
+    if not is_on(table_entries_at(process, "address-family").get(_ALONE)) or not is_on(
+        scope_at(file.root, "evpn")
+    ):
         return
     parts = {
-        str(name): entries(group, "address-family").get(_ALONE)
-        for name, group in entries(process, "peer-group").items()
+        str(name): table_entries_at(group, "address-family").get(_ALONE)
+        for name, group in table_entries_at(process, "peer-group").items()
     }
     for neighbor, group in neighbors.items():
         part = parts.get(group)

@@ -59,7 +59,7 @@ class Timers:
         return self.polling_ms * self.robustness
 
 
-def timers(watchdog: Watchdog) -> Timers:
+def watchdog_timers(watchdog: Watchdog) -> Timers:
     """Return the poll closest to the requested one, and enough polls to last the detection time."""
     low, high = POLLING_RANGE_MS
     polling = min(max(watchdog.poll_ms, low), high)

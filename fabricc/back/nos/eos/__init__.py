@@ -19,7 +19,7 @@ from fabricc.back.nos.eos import (
     switching,
 )
 from fabricc.back.nos.eos.limits import DEFAULT_RELEASE, RELEASES, gaps
-from fabricc.back.nos.eos.texts import blanked
+from fabricc.back.nos.eos.texts import blank_texts
 from fabricc.back.nos.eos.words import port_name
 from fabricc.back.nos.single_file import SingleFileNos
 from fabricc.back.reading import Reader
@@ -72,11 +72,11 @@ EOS = SingleFileNos(
     reader=Reader(
         (services.TOPIC, qos_rows.TOPIC, interfaces.TOPIC, evpn.TOPIC, bgp.TOPIC, policy.TOPIC, *OTHERS),
         {**qos_rows.TYPES, **interfaces.TYPES, **bgp.TYPES, **routing.TYPES},
-        ragged=("exit",), blanked=blanked,
+        ragged=("exit",), blanked=blank_texts,
     ),
     express=qos.express,
     states=(interfaces.state, qos.state, bgp.state, services.state, evpn.state),
-    asides=Reader((aside.TOPIC,), {}, blanked=blanked),
+    asides=Reader((aside.TOPIC,), {}, blanked=blank_texts),
     commands=aside.COMMANDS,
     find_exec_lines=aside.EXEC_LINES,
     sets_headroom_pool=True,

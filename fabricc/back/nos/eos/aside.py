@@ -18,9 +18,9 @@ _DEPTH = 4
 """Blocks within blocks below such a line."""
 
 
-def _whole(beginnings: Iterable[str]) -> list[Row]:
+def _whole_blocks(beginnings: Iterable[str]) -> list[Row]:
     """Lines that begin so, with all that is below them."""
-    below = _below(_DEPTH)
+    below = _any_below(_DEPTH)
     return [
         Block(f"{word}{beginning}{end}", "", below)
         for beginning in beginnings
@@ -29,8 +29,8 @@ def _whole(beginnings: Iterable[str]) -> list[Row]:
     ]
 
 
-def _below(depth: int) -> tuple[Row, ...]:
-    return (Block("<rest>", "", _below(depth - 1)),) if depth else ()
+def _any_below(depth: int) -> tuple[Row, ...]:
+    return (Block("<rest>", "", _any_below(depth - 1)),) if depth else ()
 
 
 _SYSTEM = (
@@ -54,7 +54,7 @@ _PORT = (
     "switchport tap", "switchport tool", "poe", "logging", "snmp", "phy",
 )  # fmt: skip
 
-TOPIC = Topic([*_whole(_SYSTEM), Block("interface <word>", "", _whole(_PORT))])
+TOPIC = Topic([*_whole_blocks(_SYSTEM), Block("interface <word>", "", _whole_blocks(_PORT))])
 _TYPED = exec_pattern(
     "rel~oad wr~ite cop~y sh~ow conf~igure del~ete er~ase cle~ar roll~back abo~rt logo~ut bash do who pwd cd dir"
     " pin~g tracer~oute rena~me mkd~ir rmd~ir undel~ete insta~ll tcpd~ump pyth~on-shell more watch commit",

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect import policy_view
 from fabricc.back.nos.cli_dialect.order import in_address_order, numbered_sessions, unnumbered_sessions
-from fabricc.back.nos.cli_dialect.policy_view import clauses, community_lists, prefix_lists
+from fabricc.back.nos.cli_dialect.policy_view import clause_views, community_lists, prefix_lists
 from fabricc.back.nos.cli_dialect.static import state_static, static_lines, static_rows
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.eos import evpn, peering
 from fabricc.back.nos.eos.igp import SECRET
-from fabricc.back.nos.eos.settings import settings
-from fabricc.back.nos.eos.words import COMMUNITY_NAMES, COMMUNITY_OF, reference
+from fabricc.back.nos.eos.settings import setting_rows
+from fabricc.back.nos.eos.words import COMMUNITY_NAMES, COMMUNITY_OF, secret_reference
 from fabricc.back.reading import Block, Each, Fact, Keep, Silent, Topic
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
@@ -86,7 +86,7 @@ def bgp_view(switch: Switch) -> BgpView:
     """Return the view of one BGP process, its policy, and the static routes."""
     bgp = switch.bgp
     timers = (bgp.keepalive_s, bgp.hold_s)
-    groups = [_group(bgp, group, transport) for group, transport in policy_view.groups_in_use(bgp)]
+    groups = [_group_view(bgp, group, transport) for group, transport in policy_view.groups_in_use(bgp)]
     return BgpView(
         process=bgp,
         timers=None if timers == DEFAULT_TIMERS_S else timers,
@@ -98,12 +98,12 @@ def bgp_view(switch: Switch) -> BgpView:
         interfaces=list(map(policy_view.neighbor_view, unnumbered_sessions(bgp))),
         prefix_lists=prefix_lists(bgp),
         community_lists=community_lists(bgp, COMMUNITY_NAMES),
-        clauses=clauses(bgp, COMMUNITY_NAMES),
+        clauses=clause_views(bgp, COMMUNITY_NAMES),
         evpn=any(group.evpn for group in groups),
     )
 
 
-def _group(bgp: Bgp, group: PeerGroup, transport: Transport) -> GroupView:
+def _group_view(bgp: Bgp, group: PeerGroup, transport: Transport) -> GroupView:
     unnumbered = transport is Transport.UNNUMBERED
     carried = None if transport is Transport.IPV6 else group.evpn
     return GroupView(
@@ -157,18 +157,18 @@ def _is_peer(name: str) -> bool:
 TYPES = {"community": lambda text: COMMUNITY_OF.get(text, text)}
 
 
-def _bfd(interval_ms: int, receive_ms: int, multiplier: int) -> dict[str, Value | None] | None:
+def _bfd_interval(interval_ms: int, receive_ms: int, multiplier: int) -> dict[str, Value | None] | None:
     """One interval for both directions; two are of no known meaning."""
     if interval_ms != receive_ms:
         return None
     return {"bfd/interval_ms": interval_ms, "bfd/multiplier": multiplier}
 
 
-def _paths(paths: int, ecmp: int) -> Value:
+def _path_limit(paths: int, ecmp: int) -> Value:
     return paths if paths == ecmp else f"{paths} ecmp {ecmp}"
 
 
-def _linked(group: str, asn: int) -> dict[str, Value | None]:
+def _linked_group(group: str, asn: int) -> dict[str, Value | None]:
     return {"group": group, "remote_asn": asn}
 
 
@@ -179,8 +179,8 @@ _NEIGHBOR = (
     Keep("description <rest>", "description"),
     Keep("bfd", "bfd"),
     Keep("send-community", "send_community"),
-    Keep("password <0|7|8a> <word>", "secret", lambda _kind, password: reference(password)),
-    Keep("password <word>", "secret", reference),
+    Keep("password <0|7|8a> <word>", "secret", lambda _kind, password: secret_reference(password)),
+    Keep("password <word>", "secret", secret_reference),
     Keep("password shared-secret profile <rest>", "secret", lambda _profile: SECRET),
     Keep("ttl maximum-hops <0-254>", "maximum_hops"),
     Keep("route-map <word> in", "import"),
@@ -188,7 +188,7 @@ _NEIGHBOR = (
     Keep("maximum-routes <integer>", "maximum_prefixes"),
 )
 _LINKED = (
-    Keep("(peer group|peer-group) <word> remote-as <asn>", _linked),
+    Keep("(peer group|peer-group) <word> remote-as <asn>", _linked_group),
     Keep("(peer group|peer-group) <word>", "group"),
     Keep("(peer group|peer-group) <word> peer-filter <word>", lambda group, _peers: {"group": group}),
 )
@@ -206,7 +206,7 @@ _IPV6 = (
 )
 
 
-def _family(name: str, rows: Sequence[Row], at: str, outer: int) -> Row:
+def _family_row(name: str, rows: Sequence[Row], at: str, outer: int) -> Row:
     """An address family of a process behind so many captures; IPv4's values are those of the neighbour."""
     return Block(f"address-family {name}", "", partial(_of_family, name, rows, at, outer))
 
@@ -219,25 +219,25 @@ def _of_family(name: str, rows: Sequence[Row], at: str, outer: int) -> Sequence[
         Each("neighbor interface <ports>", "interface", said),
         Each("no neighbor <word>", "neighbor", (Keep("activate", name, "false"), *off)),
         Each("default neighbor <word>", "neighbor", (Keep("activate", name, peering.UNSET), *off)),
-        *peering.process(at, outer),
+        *peering.process_rows(at, outer),
         Fact("redistribute connected route-map <word>", f"{at}bgp/redistribute_connected"),
         Fact("redistribute static route-map <word>", f"{at}bgp/redistribute_static"),
         Fact("aggregate-address <prefix> summary-only", f"{at}bgp/aggregate[{{{outer}}}]", "summary-only"),
     )
 
 
-def _process(at: str, outer: int) -> tuple[Row, ...]:
+def _process_rows(at: str, outer: int) -> tuple[Row, ...]:
     """Lines of a process of any routing instance."""
     return (
         Fact("aggregate-address <prefix> summary-only", f"{at}bgp/aggregate[{{{outer}}}]", "summary-only"),
         Fact("redistribute connected route-map <word>", f"{at}bgp/redistribute_connected"),
         Fact("redistribute static route-map <word>", f"{at}bgp/redistribute_static"),
-        Each("neighbor <word>", "neighbor", (*_NEIGHBOR, *peering.neighbor(outer + 1))),
+        Each("neighbor <word>", "neighbor", (*_NEIGHBOR, *peering.neighbor_rows(outer + 1))),
         *(Each(f"{word} neighbor <word>", "neighbor", peering.no_neighbor()) for word in ("no", "default")),
         Each("neighbor interface <ports>", "interface", _LINKED),
-        _family("ipv4", _IPV4, at, outer),
-        _family("ipv6", _IPV6, at, outer),
-        *peering.process(at, outer),
+        _family_row("ipv4", _IPV4, at, outer),
+        _family_row("ipv6", _IPV6, at, outer),
+        *peering.process_rows(at, outer),
         *peering.other_families(at, outer),
     )
 
@@ -251,24 +251,24 @@ def _of_instance() -> Sequence[Row]:
             "timers bgp <integer> <integer>",
             {"vrf[{1}]/bgp/keepalive_s": "{2}", "vrf[{1}]/bgp/hold_s": "{3}"},
         ),
-        Fact("maximum-paths <integer> ecmp <integer>", "vrf[{1}]/bgp/maximum_paths", _paths),
-        *_process("vrf[{1}]/", 2),
+        Fact("maximum-paths <integer> ecmp <integer>", "vrf[{1}]/bgp/maximum_paths", _path_limit),
+        *_process_rows("vrf[{1}]/", 2),
     )
 
 
 ROWS: Sequence[Row] = (
     *static_rows(DISCARD),
     Block("router bfd", "", (
-        Fact("interval <integer> min-rx <integer> multiplier <integer> default", _bfd),
-        *settings("bfd/setting", 0, (
+        Fact("interval <integer> min-rx <integer> multiplier <integer> default", _bfd_interval),
+        *setting_rows("bfd/setting", 0, (
             "interval <rest>", "multihop <rest>", "session ...", "local-address <rest>", "slow-timer <rest>",
             "sbfd ...", "hardware ...", "vrf ...",
         )),
-        Block("sbfd", "", settings("bfd/setting", 0, ("local-interface <rest>", "reflector <rest>"))),
+        Block("sbfd", "", setting_rows("bfd/setting", 0, ("local-interface <rest>", "reflector <rest>"))),
     )),
-    Fact("bfd interval <integer> (min-rx|min_rx) <integer> multiplier <integer> default", _bfd),
-    *settings("bfd/setting", 0, ("bfd interval <rest>", "bfd multihop <rest>", "bfd slow-timer <rest>")),
-    Block("peer-filter <word>", "", settings("bgp/setting", 1, ("<integer> match <rest>",))),
+    Fact("bfd interval <integer> (min-rx|min_rx) <integer> multiplier <integer> default", _bfd_interval),
+    *setting_rows("bfd/setting", 0, ("bfd interval <rest>", "bfd multihop <rest>", "bfd slow-timer <rest>")),
+    Block("peer-filter <word>", "", setting_rows("bgp/setting", 1, ("<integer> match <rest>",))),
     Fact("router bgp <asn>", "bgp/asn"),
     Block("router bgp <asn>", "bgp", (
         Silent("bgp asn notation (asplain|asdot)"),
@@ -280,10 +280,10 @@ ROWS: Sequence[Row] = (
         Keep("no bgp default ipv4-unicast", "default_ipv4", "false"),
         Keep("timers bgp <integer> <integer>", {"keepalive_s": "{1}", "hold_s": "{2}"}),
         Keep("timers bgp <integer> <integer> <rest>", {"keepalive_s": "{1}", "hold_s": "{2}"}),
-        Fact("maximum-paths <integer> ecmp <integer>", "bgp/maximum_paths", _paths),
+        Fact("maximum-paths <integer> ecmp <integer>", "bgp/maximum_paths", _path_limit),
         Keep("bgp bestpath as-path multipath-relax", "multipath_relax", "true"),
         Keep("no bgp bestpath as-path multipath-relax", "multipath_relax", "false"),
-        *_process("", 1),
+        *_process_rows("", 1),
         Block("vrf <word>", "vrf", _of_instance),
         *evpn.BGP_ROWS,
     )),
@@ -303,30 +303,30 @@ def finish(document: Document) -> None:
         neighbors = bgp.each("neighbor")
         peers = [each.values for name, each in neighbors.items() if _is_peer(str(name))]
         peers += [each.values for each in bgp.each("interface").values()]
-        hops = [_inherited(neighbors, peer).get("maximum_hops", ("", 0)) for peer in peers]
+        hops = [_inherit_group(neighbors, peer).get("maximum_hops", ("", 0)) for peer in peers]
         if hops and all(isinstance(number, int) for number, _ in hops):
             document.put("bgp/ttl_security", "true", max(at for _, at in hops))
-        _sessions(document, bgp, bgp, neighbors, "")
+        _put_sessions(document, bgp, bgp, neighbors, "")
         for name, vrf in bgp.each("vrf").items():
-            _sessions(document, bgp, vrf, neighbors, f"vrf[{name}]/")
+            _put_sessions(document, bgp, vrf, neighbors, f"vrf[{name}]/")
 
 
-def _sessions(
+def _put_sessions(
     document: Document, bgp: Scope, process: Scope, groups: Mapping[Captured, Scope], at: str
 ) -> None:
     """State the sessions of a routing instance, which take from groups of the whole process."""
     for name, neighbor in process.each("neighbor").items():
         if _is_peer(str(name)):
-            _session(document, bgp, groups, at, str(name), neighbor.values)
+            _put_session(document, bgp, groups, at, str(name), neighbor.values)
         elif name not in groups or "is a group" not in groups[name].values:
             document.reject_all(neighbor)
     for prefix, (listening, line) in process.table("listen").items():
-        _listen(document, groups, f"{at}bgp/listen[{prefix}]", str(listening).split(), line)
+        _put_listen(document, groups, f"{at}bgp/listen[{prefix}]", str(listening).split(), line)
     for name, neighbor in process.each("interface").items():
-        _session(document, bgp, groups, at, str(name), neighbor.values, linked=True)
+        _put_session(document, bgp, groups, at, str(name), neighbor.values, linked=True)
 
 
-def _listen(
+def _put_listen(
     document: Document, groups: Mapping[Captured, Scope], path: str, listening: Sequence[str], line: int
 ) -> None:
     """State a range of neighbors, with the values of its group, and the AS numbers that they may have."""
@@ -342,7 +342,7 @@ def _listen(
 _VALUE = itemgetter(0)
 
 
-def _inherited(groups: Mapping[Captured, Scope], own: dict[str, Said]) -> dict[str, Said]:
+def _inherit_group(groups: Mapping[Captured, Scope], own: dict[str, Said]) -> dict[str, Said]:
     """Return the values of a neighbor, completed from its group."""
     group = groups.get(own["group"][0]) if "group" in own else None
     said = group.values | own if group is not None else own
@@ -351,7 +351,7 @@ def _inherited(groups: Mapping[Captured, Scope], own: dict[str, Said]) -> dict[s
     return said
 
 
-def _session(
+def _put_session(
     document: Document,
     bgp: Scope,
     groups: Mapping[Captured, Scope],
@@ -362,7 +362,7 @@ def _session(
     linked: bool = False,
 ) -> None:
     """State a session over an address, or `linked` over the link-local ones of an interface."""
-    said = _inherited(groups, own)
+    said = _inherit_group(groups, own)
     prefix = f"{at}bgp/neighbor[{name}]/"
     default = {"ipv4": bgp.values.get("default_ipv4", ("true", 0))}
     active = {f: said.get(f) or default.get(f, ("false", 0)) for f in _FAMILIES}
@@ -371,7 +371,7 @@ def _session(
         families = [f for f in families if f != "ipv4"]
     line = max((said[f][1] for f in families if f in said), default=bgp.line)
     ours = said.keys() <= _OURS
-    further = _further(said) if not ours or "evpn active" in said else ()
+    further = _further_families(said) if not ours or "evpn active" in said else ()
     document.put(prefix + "families", ",".join((*families, *further)), line)
     document.put(prefix + "bfd", *said.get("bfd", ("false", bgp.line)))
     for key in _STATED:
@@ -382,12 +382,12 @@ def _session(
     if "next_hop" in said and not linked:
         document.put(prefix + "extended_next_hop", *said["next_hop"])
     if not ours:
-        _beyond(document, prefix, said)
+        _put_beyond(document, prefix, said)
     if not at:
         evpn.finish_session(document, name, said)
 
 
-def _further(said: Mapping[str, Said]) -> list[str]:
+def _further_families(said: Mapping[str, Said]) -> list[str]:
     """Address families of a session that no fabric of ours has, or has only with filters of its own."""
     found = ["evpn"] if "evpn active" in said and "evpn import" not in said else []
     return found + [
@@ -397,7 +397,7 @@ def _further(said: Mapping[str, Said]) -> list[str]:
     ]
 
 
-def _beyond(document: Document, prefix: str, said: Mapping[str, Said]) -> None:
+def _put_beyond(document: Document, prefix: str, said: Mapping[str, Said]) -> None:
     """State values that sessions of our own fabrics never have."""
     for key, (value, line) in said.items():
         if key in peering.STATED or key.startswith("setting["):

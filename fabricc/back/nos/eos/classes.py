@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.eos.settings import defaults, kept, settings
+from fabricc.back.nos.eos.settings import default_rows, kept_rows, setting_rows
 from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Silent
 
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ def of_queue(number: object, name: str) -> str:
     )
 
 
-def _cos(points: tuple[int, ...], traffic_class: int) -> dict[str, Value]:
+def _classes_of_cos(points: tuple[int, ...], traffic_class: int) -> dict[str, Value]:
     """Traffic classes of 802.1p priorities."""
     return {f"qos/priority[{cos}]/traffic_class": traffic_class for cos in points}
 
 
-def _bounds(low: int, low_unit: int, high: int, high_unit: int) -> dict[str, Value]:
+def _byte_thresholds(low: int, low_unit: int, high: int, high_unit: int) -> dict[str, Value]:
     """Return thresholds in bytes, if no line states the marking probability at the upper one."""
     return {"ecn_min_bytes": low * low_unit, "ecn_max_bytes": high * high_unit}
 
@@ -49,29 +49,29 @@ def _delays(low: int, unit: str, rest: str) -> dict[str, Value] | None:
 
 
 QUEUE: Sequence[Row] = (
-    Keep(_MARKS, _bounds),
+    Keep(_MARKS, _byte_thresholds),
     Keep("random-detect ecn minimum-threshold <integer> <word> maximum-threshold <rest>", _delays),
     Silent("no (random-detect|shape|bandwidth|priority) <rest>"),
-    *kept("qos_setting", 2, _OF_QUEUE),
+    *kept_rows("qos_setting", 2, _OF_QUEUE),
 )
 """Of a queue of a profile."""
 _COMMON: Sequence[Row] = (
     Keep("qos trust cos", "trust", "cos"),
     Keep("priority-flow-control mode on", "pfc"),
     Entry("priority-flow-control priority <0-7> drop", "drop"),
-    *kept("qos_setting", 1, (
+    *kept_rows("qos_setting", 1, (
         "qos cos <rest>", "qos dscp <rest>", "shape rate <rest>", "dcbx mode <rest>", "dcbx <word> <rest>",
         "priority-flow-control pause watchdog ...", "qos random-detect <rest>", "qos rewrite <rest>",
     )),
-    *defaults((
+    *default_rows((
         "priority-flow-control", "priority-flow-control on", "priority-flow-control pause watchdog",
         "priority-flow-control pause watchdog <rest>", "dcbx mode", "shape rate", "qos cos", "qos dscp",
         "priority-flow-control mode", "flowcontrol <rest>",
     )),
     Silent("default qos trust"),
     Block("mc-tx-queue <integer>", "", (
-        *kept("qos_setting", 2, (*_OF_QUEUE, "priority <rest>", "no priority"), "mc-tx-queue {1}"),
-        *defaults(("random-detect <rest>", "shape <rest>", "bandwidth <rest>")),
+        *kept_rows("qos_setting", 2, (*_OF_QUEUE, "priority <rest>", "no priority"), "mc-tx-queue {1}"),
+        *default_rows(("random-detect <rest>", "shape <rest>", "bandwidth <rest>")),
     )),
 )  # fmt: skip
 PROFILE: Sequence[Row] = (*_COMMON, Keep("service-policy type qos input <word>", "service_policy[qos input]"))
@@ -97,34 +97,34 @@ _ACTIONS = (
 _MATCHES = ("match <rest>", "description <rest>", "<integer> match <rest>")
 
 
-def _policy(label: str, outer: int) -> tuple[Row, ...]:
+def _policy_rows(label: str, outer: int) -> tuple[Row, ...]:
     """Classes of a policy map, behind so many captures."""
     about = f"policy-map {label} class {{{outer}}}"
-    rows = settings("qos/setting", outer + 1, _ACTIONS, about)
+    rows = setting_rows("qos/setting", outer + 1, _ACTIONS, about)
     return (
         Block("class <word>", "", rows),
         Block("class built-in <word>", "", rows),
-        Block("<integer> class <word>", "", settings(
+        Block("<integer> class <word>", "", setting_rows(
             "qos/setting", outer + 2, _ACTIONS, f"policy-map {label} class {{{outer + 1}}}"
         )),
-        *settings("qos/setting", outer, ("counters <rest>", "<integer> match <rest>"), f"policy-map {label}"),
+        *setting_rows("qos/setting", outer, ("counters <rest>", "<integer> match <rest>"), f"policy-map {label}"),
     )  # fmt: skip
 
 
-DEFAULT: Sequence[Row] = settings("qos/setting", 1, _ACTIONS, "policy-map {0} class class-default")
+DEFAULT: Sequence[Row] = setting_rows("qos/setting", 1, _ACTIONS, "policy-map {0} class class-default")
 """Of the class of all other packets."""
-POLICY: Sequence[Row] = _policy("{0}", 1)
+POLICY: Sequence[Row] = _policy_rows("{0}", 1)
 """Of a policy map that classifies."""
-BUFFERS: Sequence[Row] = kept("qos_setting", 1, (
+BUFFERS: Sequence[Row] = kept_rows("qos_setting", 1, (
     "egress <word> <word> <word> <rest>", "ingress <word> <rest>", "ingress priority-group <word> <rest>",
 ))  # fmt: skip
 """Of a buffer profile."""
 
 
 ROWS: Sequence[Row] = (
-    Fact("qos map cos <numbers> to traffic-class <0-7>", _cos),
-    Fact("qos map cos <integer>... to traffic-class <0-7>", _cos),
-    *settings("qos/setting", 0, (
+    Fact("qos map cos <numbers> to traffic-class <0-7>", _classes_of_cos),
+    Fact("qos map cos <integer>... to traffic-class <0-7>", _classes_of_cos),
+    *setting_rows("qos/setting", 0, (
         "qos map exp <word> to <rest>", "qos map traffic-class <word> to <cos|dscp|exp|mc-tx-queue> <rest>",
         "qos map <word> <word> to <rest>", "qos rewrite <rest>", "qos random-detect <rest>", "qos trust <rest>",
         "qos ecn <rest>", "qos <tx-queue|uc-tx-queue|mc-tx-queue> <rest>", "priority-flow-control <rest>",
@@ -132,16 +132,17 @@ ROWS: Sequence[Row] = (
         "priority-flow-control pause watchdog default <rest>", "qos map traffic-class <word> <rest>",
         "qos buffer <rest>",
     )),
-    Block("qos scheduling", "", settings("qos/setting", 0, ("<rest>",), "qos scheduling")),
-    Block("class-map (type qos|type quality-of-service) match-any <word>", "", settings(
+    Block("qos scheduling", "", setting_rows("qos/setting", 0, ("<rest>",), "qos scheduling")),
+    Block("class-map (type qos|type quality-of-service) match-any <word>", "", setting_rows(
         "qos/setting", 1, _MATCHES, "class-map {0}"
     )),
-    Block("class-map type <word> match-any <word>", "", settings("qos/setting", 2, _MATCHES, "class-map {1}")),
-    Block("class-map type <word> match-all <word>", "", settings("qos/setting", 2, _MATCHES, "class-map {1}")),
-    Block("class-map match-any <word>", "", settings("qos/setting", 1, _MATCHES, "class-map {0}")),
+    Block("class-map type <word> match-any <word>", "", setting_rows("qos/setting", 2, _MATCHES, "class-map {1}")),
+    Block("class-map type <word> match-all <word>", "", setting_rows("qos/setting", 2, _MATCHES, "class-map {1}")),
+    Block("class-map match-any <word>", "", setting_rows("qos/setting", 1, _MATCHES, "class-map {0}")),
     Block("policy-map type qos <word>", "", POLICY),
-    Block("policy-map type <word> <word>", "", _policy("{1}", 2)),
-    Block("policy-map type <word> shared <word>", "", _policy("{1}", 2)),
-    Block("policy-map <word>", "", _policy("{0}", 1)),
-    *defaults(("qos rewrite <rest>", "priority-flow-control all <rest>", "qos random-detect <rest>", "qos map <rest>")),
+    Block("policy-map type <word> <word>", "", _policy_rows("{1}", 2)),
+    Block("policy-map type <word> shared <word>", "", _policy_rows("{1}", 2)),
+    Block("policy-map <word>", "", _policy_rows("{0}", 1)),
+    *default_rows(("qos rewrite <rest>", "priority-flow-control all <rest>", "qos random-detect <rest>",
+        "qos map <rest>")),
 )  # fmt: skip

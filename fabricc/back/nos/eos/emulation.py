@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 _MAPPING = "EosIntfMapping.json"
 
 
-def _mapping(switch: Switch, ports: PortMap) -> str:
+def _port_mapping(switch: Switch, ports: PortMap) -> str:
     mapping = {"ManagementIntf": {"eth0": management_interface(switch)}, "EthernetIntf": ports}
     return json.dumps(mapping, indent=2) + "\n"
 
 
 EMULATION = Emulation(kind="arista_ceos", image="ceos:{release}", device="eos", endpoint=by_place(1),
     first_ifindex=1, startup=FILE, binds={_MAPPING: f"/mnt/flash/{_MAPPING}:ro"},
-    port_map=(_MAPPING, _mapping),
+    port_map=(_MAPPING, _port_mapping),
     unverified=("cEOS has no ASIC: it may refuse or ignore lines of queues, buffers and PFC",),
 )  # fmt: skip

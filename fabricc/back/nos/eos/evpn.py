@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.departures import ROUNDED, Departure
 from fabricc.back.nos.eos import peering, switching
-from fabricc.back.nos.eos.settings import defaults, kept, settings
+from fabricc.back.nos.eos.settings import default_rows, kept_rows, setting_rows
 from fabricc.back.nos.eos.tenants import TUNNEL_ROWS, UDP_PORT, put_isolated, put_prefixes, state_tenants
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Topic
 from fabricc.base.patterns import pattern
@@ -128,7 +128,7 @@ def state(facts: Facts, switch: Switch) -> None:
 # --- and back -----------------------------------------------------------------------------------------
 
 
-def _ranges(vlans: tuple[int, ...], vnis: tuple[int, ...]) -> dict[str, int | None] | None:
+def _vnis_of_range(vlans: tuple[int, ...], vnis: tuple[int, ...]) -> dict[str, int | None] | None:
     """VNIs of a range of VLANs, each by its VLAN."""
     return (
         {f"vni {vlan}": vni for vlan, vni in zip(vlans, vnis, strict=True)}
@@ -143,7 +143,7 @@ _TARGETS = (
     Entry("route-target export [evpn] <word>", "export"),
     Keep("rd <word>", "distinguisher"),
 )
-_ELSEWHERE = kept("setting", 2, (
+_ELSEWHERE = kept_rows("setting", 2, (
     "rd evpn domain <rest>", "route-target import evpn domain <rest>", "route-target export evpn domain <rest>",
     "route-target import export evpn domain <rest>", "route-target <word> <vpn-ipv4|vpn-ipv6> <rest>",
     "route-target <word> evpn route-map <rest>", "route-target <word> auto <rest>", "no redistribute <rest>",
@@ -156,19 +156,19 @@ BGP_ROWS: Sequence[Row] = (
     Block("vlan <integer>", "vlan", _BRIDGED),
     Block("vlan-aware-bundle <word>", "bundle", (*_BRIDGED, Entry("vlan [add] <numbers>", "vlans"))),
     Block("vpws <word>", "", (
-        *settings("bgp/setting", 2, ("rd <rest>", "route-target <word> <rest>", "mtu <rest>", "control-word")),
-        Block("pseudowire <word>", "", settings("bgp/setting", 3, ("evpn vpws id <rest>", "<rest>"))),
+        *setting_rows("bgp/setting", 2, ("rd <rest>", "route-target <word> <rest>", "mtu <rest>", "control-word")),
+        Block("pseudowire <word>", "", setting_rows("bgp/setting", 3, ("evpn vpws id <rest>", "<rest>"))),
     )),
     Block("vrf <word>", "vrf", (
         *_TARGETS,
         *(Entry(f"route-target {way} (vpn-ipv4|vpn-ipv6) <word>", f"vpn {way}") for way in ("import", "export")),
-        *kept("setting", 2, (
+        *kept_rows("setting", 2, (
             "route-target <word> evpn route-map <rest>", "route-target <word> <vpn-ipv4|vpn-ipv6> route-map <rest>",
             "route-target <word> <word> <word> <rest>", "rd evpn domain <rest>",
         )),
         Block("evpn multicast", "", (
-            *kept("setting", 2, ("gateway dr election algorithm <rest>", "transit", "address-family <rest>")),
-            Block("address-family <word>", "", kept("setting", 3, ("transit",))),
+            *kept_rows("setting", 2, ("gateway dr election algorithm <rest>", "transit", "address-family <rest>")),
+            Block("address-family <word>", "", kept_rows("setting", 3, ("transit",))),
         )),
         Keep("router-id <address4>", "router_id"),
         Keep("redistribute connected", "redistribute_connected"),
@@ -193,7 +193,7 @@ BGP_ROWS: Sequence[Row] = (
             ))
             for word in ("no", "default")
         ),
-        *peering.process("", 1),
+        *peering.process_rows("", 1),
     )),
 )  # fmt: skip
 """Lines of the BGP process."""
@@ -207,7 +207,7 @@ ROWS: Sequence[Row] = (
         Keep("vxlan source-interface <word>", "source"),
         Fact("vxlan udp-port <integer>", "evpn/udp_port"),
         Entry("vxlan vlan <integer> vni <integer>", "vlans", "{1}"),
-        Keep("vxlan vlan <numbers> vni <numbers>", _ranges),
+        Keep("vxlan vlan <numbers> vni <numbers>", _vnis_of_range),
         Entry("vxlan vrf <word> vni <integer>", "vrfs", "{1}"),
         Fact("vxlan mlag source-interface <word>", "vxlan/source_mlag"),
         *TUNNEL_ROWS,
@@ -215,7 +215,7 @@ ROWS: Sequence[Row] = (
         Entry("vxlan flood vtep add <address>...", "peers"),
         Entry("vxlan vlan <integer> multicast group <word>", "groups", "{1}"),
         Entry("vxlan vlan <integer> flood vtep <rest>", "floods", "{1}"),
-        *settings("vxlan/setting", 0, (
+        *setting_rows("vxlan/setting", 0, (
             "description <rest>", "vxlan virtual-router encapsulation <rest>", "vxlan vrf <word> multicast <rest>",
             "vxlan qos <rest>", "vxlan learn-restrict <rest>", "vxlan bridging <rest>", "vxlan decapsulation <rest>",
             "vxlan encapsulation <rest>", "vxlan arp <rest>", "vxlan controller-client <rest>",
@@ -224,7 +224,7 @@ ROWS: Sequence[Row] = (
             "vxlan rewrite <rest>", "vxlan virtual-vtep <rest>", "bfd vtep evpn <rest>", "vxlan bfd <rest>",
             "vxlan vlan <word> <rest>", "mtu <rest>", "vxlan udp-port <rest>", "arp <rest>", "vxlan security <rest>",
         )),
-        *defaults(("shutdown", "vxlan <rest>", "description")),
+        *default_rows(("shutdown", "vxlan <rest>", "description")),
     )),
     Fact("ip virtual-router mac-address <word>", "evpn/anycast_mac"),
     Entry("vrf (instance|definition) <word>", "defined", "true"),
@@ -253,7 +253,7 @@ class Segments(NamedTuple):
     """VLANs that BGP speaks of."""
 
 
-def segments(document: Document) -> Segments:
+def find_segments(document: Document) -> Segments:
     """Return the statements of Vxlan1 and the process about VLANs and VRFs."""
     vlans: dict[Value, Said] = {}
     vrfs: dict[Value, Said] = {}
@@ -311,7 +311,7 @@ def finish_process(document: Document, bgp: Scope) -> None:
             _put_routes(document, f"evpn/segment[{vlan}]/", scope)
             _put_settings(document, f"vlan[{vlan}]/", scope)
             document.put(f"vlan[{vlan}]/setting[vlan-aware-bundle]", str(name), line)
-    routed = segments(document).vrfs
+    routed = find_segments(document).vrfs
     for name, scope in bgp.each("vrf").items():
         at = f"vrf[{name}]/"
         if name in routed or _only_ours(scope):
@@ -367,20 +367,20 @@ def _put_targets(document: Document, prefix: str, scope: Scope) -> None:
 
 def finish(document: Document) -> None:
     """State VLANs and VXLAN; the source is the loopback, whose address has been read before."""
-    scope, found = document.scope, segments(document)
+    scope, found = document.scope, find_segments(document)
     for vlan, block in scope.each("vlan").items():
-        _vlan(document, vlan, block, segment=vlan in found.signalled)
+        _put_vlan(document, vlan, block, segment=vlan in found.signalled)
     for block in scope.each("vxlan").values():
-        _vxlan(document, block, found)
+        _put_vxlan(document, block, found)
     for vlan, said in found.vlans.items():
         signalled = vlan in found.signalled
         document.put(f"evpn/segment[{vlan}]/vni" if signalled else f"vxlan/vlan[{vlan}]/vni", *said)
     for vrf, said in found.vrfs.items():
         document.put(f"evpn/vrf[{vrf}]/vni", *said)
-    _vrfs(document, found)
+    _put_vrfs(document, found)
 
 
-def _vlan(document: Document, vlan: Captured, block: Scope, *, segment: bool) -> None:
+def _put_vlan(document: Document, vlan: Captured, block: Scope, *, segment: bool) -> None:
     values = block.values
     if "name" in values:
         document.put(f"evpn/segment[{vlan}]/name" if segment else f"vlan[{vlan}]/name", *values["name"])
@@ -389,7 +389,7 @@ def _vlan(document: Document, vlan: Captured, block: Scope, *, segment: bool) ->
     _put_settings(document, f"vlan[{vlan}]/", block)
 
 
-def _vxlan(document: Document, block: Scope, found: Segments) -> None:
+def _put_vxlan(document: Document, block: Scope, found: Segments) -> None:
     if "source" in block.values:
         source, line = block.values["source"]
         address = document.reading.facts.get("loopback/ipv4")
@@ -405,7 +405,7 @@ def _vxlan(document: Document, block: Scope, found: Segments) -> None:
             document.put(f"vxlan/{name}/replication", *said)
 
 
-def _vrfs(document: Document, found: Segments) -> None:
+def _put_vrfs(document: Document, found: Segments) -> None:
     scope = document.scope
     told = {
         name for bgp in scope.each("bgp").values() for name, vrf in bgp.each("vrf").items() if _only_ours(vrf)

@@ -5,8 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.answers import leaf, neighbours, parsed, under
-from fabricc.back.nos.collected import Identity, Output, by_signs, details, expanded, table, told
+from fabricc.back.nos.answers import find_neighbors, leaf_text, parse_json, values_under
+from fabricc.back.nos.collected import (
+    Identity,
+    Output,
+    by_signs,
+    expand_port,
+    match_patterns,
+    parse_details,
+    parse_table,
+)
 from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
@@ -64,17 +72,17 @@ takes = by_signs(FILE, _SIGNS)
 
 def identity(files: Mapping[str, str]) -> Identity:
     """Return the identity in the first comments: of EOS itself, and of collectors that put `show version` there."""
-    found = told("".join(files.values())[:8192], _HEADER)
+    found = match_patterns("".join(files.values())[:8192], _HEADER)
     release = found.get("release") or found.get("image") or found.get("boot", "")
     return Identity(found.get("name", ""), found.get("box", ""), release, products(found.get("box", "")))
 
 
 def output(text: str) -> Output | None:
     """`show version` and `show lldp neighbors [detail]`, each as text or JSON."""
-    if answer := parsed(text):
+    if answer := parse_json(text):
         return _of_json(text, answer)
-    seen = details(text, _DETAIL) if " LLDP neighbors" in text else table(text, _TABLE, _ROW)
-    found = told(text, _VERSION)
+    seen = parse_details(text, _DETAIL) if " LLDP neighbors" in text else parse_table(text, _TABLE, _ROW)
+    found = match_patterns(text, _VERSION)
     if not seen and "release" not in found:
         return Output() if _TABLE.search(text) or " LLDP neighbors" in text else None
     box = found.get("box", "")
@@ -84,28 +92,34 @@ def output(text: str) -> Output | None:
 
 def _of_json(text: str, answer: object) -> Output | None:
     box = next(
-        (leaf(each, "modelName") for each in (answer, *under(answer, "result")) if leaf(each, "modelName")),
+        (
+            leaf_text(each, "modelName")
+            for each in (answer, *values_under(answer, "result"))
+            if leaf_text(each, "modelName")
+        ),
         "",
     )
-    release = next((str(each) for each in under(answer, "version")), "") if box else ""
+    release = next((str(each) for each in values_under(answer, "version")), "") if box else ""
     rows: list[tuple[str, str, str]] = []
-    for each in under(answer, "lldpNeighbors"):
+    for each in values_under(answer, "lldpNeighbors"):
         if isinstance(each, dict) and "neighborDevice" in each:
-            rows.append((leaf(each, "port"), leaf(each, "neighborDevice"), leaf(each, "neighborPort")))
+            rows.append(
+                (leaf_text(each, "port"), leaf_text(each, "neighborDevice"), leaf_text(each, "neighborPort"))
+            )
             continue
         for name, of_port in each.items() if isinstance(each, dict) else ():
-            for far in under(of_port, "lldpNeighborInfo"):
+            for far in values_under(of_port, "lldpNeighborInfo"):
                 end = far.get("neighborInterfaceInfo", {}) if isinstance(far, dict) else {}
-                who = leaf(far, "systemName", "chassisId")
-                rows.append((name, who, leaf(end, "interfaceId_v2", "interfaceId")))
+                who = leaf_text(far, "systemName", "chassisId")
+                rows.append((name, who, leaf_text(end, "interfaceId_v2", "interfaceId")))
     if not box and '"lldpNeighbors"' not in text:
         return None
-    return Output(Identity("", box, release, products(box)), neighbours(text, rows))
+    return Output(Identity("", box, release, products(box)), find_neighbors(text, rows))
 
 
 def port(spelling: str) -> str:
     """`Ethernet1/1` of `Et1/1`."""
-    return expanded(spelling, _KINDS)
+    return expand_port(spelling, _KINDS)
 
 
 def products(box: str) -> tuple[str, ...]:

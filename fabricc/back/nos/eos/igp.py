@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.eos.settings import defaults, kept, settings
+from fabricc.back.nos.eos.settings import default_rows, kept_rows, setting_rows
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Silent, Topic
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ PORT_ROWS: Sequence[Row] = (
     Keep("ip ospf cost <integer>", "ospf_cost"),
     Keep("ip ospf network <word>", "ospf_network"),
     Keep("ip ospf (message-digest-key|authentication-key) <rest>", "ospf_setting[key]", SECRET),
-    *kept("ospf_setting", 1, (
+    *kept_rows("ospf_setting", 1, (
         "ip ospf authentication", "ip ospf authentication <rest>", "ip ospf hello-interval <rest>",
         "ip ospf dead-interval <rest>", "ip ospf priority <rest>", "ip ospf retransmit-interval <rest>",
         "ip ospf transmit-delay <rest>", "ip ospf neighbor bfd", "ip ospf bfd", "ip ospf mtu-ignore",
@@ -32,7 +32,7 @@ PORT_ROWS: Sequence[Row] = (
     Keep("isis metric <integer>", "isis_metric"),
     Keep("isis ipv4 metric <integer>", "isis_metric"),
     Keep("isis authentication (key|key-id) <rest>", "isis_setting[key]", SECRET),
-    *kept("isis_setting", 1, (
+    *kept_rows("isis_setting", 1, (
         "isis passive", "isis passive-interface", "isis passive-interface default", "isis bfd", "isis ipv4 bfd",
         "isis network <rest>", "isis circuit-type <rest>", "isis hello padding", "isis hello-interval <rest>",
         "isis hello-multiplier <rest>", "isis hello <word> <rest>", "isis lsp <rest>", "isis priority <rest>",
@@ -55,7 +55,7 @@ _OSPF_SETTINGS = (
 )  # fmt: skip
 
 
-def _ospf(at: str, outer: int) -> tuple[Row, ...]:
+def _ospf_rows(at: str, outer: int) -> tuple[Row, ...]:
     """Lines of a process, whose facts begin with `at`, behind so many captures."""
     first, second = f"{{{outer}}}", f"{{{outer + 1}}}"
     return (
@@ -78,8 +78,8 @@ def _ospf(at: str, outer: int) -> tuple[Row, ...]:
         Silent("no log-adjacency-changes [detail]"),
         Silent("address-family (ipv4|ipv6)"),
         Block("address-family <word>", "", ()),
-        *settings(f"{at}setting", outer, _OSPF_SETTINGS),
-        *defaults(
+        *setting_rows(f"{at}setting", outer, _OSPF_SETTINGS),
+        *default_rows(
             ("shutdown", "max-metric ...", "graceful-restart", "default-information originate", "bfd default")
         ),
     )
@@ -97,11 +97,11 @@ _ISIS_SETTINGS = (
 )  # fmt: skip
 
 
-def _isis(at: str, outer: int) -> tuple[Row, ...]:
+def _isis_rows(at: str, outer: int) -> tuple[Row, ...]:
     """Lines of a process, whose facts begin with `at`, behind so many captures."""
     first, second = f"{{{outer}}}", f"{{{outer + 1}}}"
     family = (
-        *settings(f"{at}setting", outer + 1, (
+        *setting_rows(f"{at}setting", outer + 1, (
             "maximum-paths <rest>", "bfd all-interfaces", "bfd", "fast-reroute <rest>",
             "tunnel source-protocol <rest>", "multi-topology", "redistribute <rest>", "no bfd all-interfaces",
             "bfd <rest>", "default-information <rest>",
@@ -116,34 +116,34 @@ def _isis(at: str, outer: int) -> tuple[Row, ...]:
         Fact("address-family <ipv4|ipv6> [unicast]", f"{at}family[{first}]", "true"),
         Block("address-family <ipv4|ipv6> unicast", "", family),
         Block("address-family <ipv4|ipv6>", "", family),
-        Block("segment-routing <word>", "", settings(f"{at}setting", outer + 1, (
+        Block("segment-routing <word>", "", setting_rows(f"{at}setting", outer + 1, (
             "router-id <rest>", "shutdown", "no shutdown", "prefix-segment <rest>", "proxy-node-segment <rest>",
             "adjacency-segment <rest>", "base <rest>", "locator <rest>",
         ))),
-        Block("traffic-engineering", "", settings(f"{at}setting", outer, (
+        Block("traffic-engineering", "", setting_rows(f"{at}setting", outer, (
             "router-id <word> <rest>", "is-type <rest>", "router-id <address4>", "no shutdown",
         ))),
-        Block("area proxy", "", settings(f"{at}setting", outer, (
+        Block("area proxy", "", setting_rows(f"{at}setting", outer, (
             "net <rest>", "is-hostname <rest>", "prefix-segment <rest>", "no shutdown",
         ))),
         Fact("segment-routing <word>", f"{at}setting[segment-routing {first}]", "true"),
         Fact("authentication (key|key-id) <rest>", f"{at}setting[key]", SECRET),
         Silent("log-adjacency-changes"),
         Silent("no log-adjacency-changes"),
-        *settings(f"{at}setting", outer, _ISIS_SETTINGS),
-        *defaults(("shutdown", "set-overload-bit", "passive-interface <rest>")),
+        *setting_rows(f"{at}setting", outer, _ISIS_SETTINGS),
+        *default_rows(("shutdown", "set-overload-bit", "passive-interface <rest>")),
     )  # fmt: skip
 
 
 ROWS: Sequence[Row] = (
-    Block("router ospf <word>", "ospf", _ospf("ospf[{0}]/", 1)),
-    Block("router ospf <word> vrf <word>", "ospf vrf", _ospf("vrf[{1}]/ospf[{0}]/", 2)),
-    Block("router ospfv3", "ospf", _ospf("ospf[v3]/", 0)),
-    Block("router ospfv3 vrf <word>", "ospf vrf", _ospf("vrf[{0}]/ospf[v3]/", 1)),
-    Block("ipv6 router ospf <word>", "ospf", _ospf("ospf[v3 {0}]/", 1)),
-    Block("ipv6 router ospf <word> vrf <word>", "ospf vrf", _ospf("vrf[{1}]/ospf[v3 {0}]/", 2)),
-    Block("router isis <word>", "", _isis("isis[{0}]/", 1)),
-    Block("router isis <word> vrf <word>", "", _isis("vrf[{1}]/isis[{0}]/", 2)),
+    Block("router ospf <word>", "ospf", _ospf_rows("ospf[{0}]/", 1)),
+    Block("router ospf <word> vrf <word>", "ospf vrf", _ospf_rows("vrf[{1}]/ospf[{0}]/", 2)),
+    Block("router ospfv3", "ospf", _ospf_rows("ospf[v3]/", 0)),
+    Block("router ospfv3 vrf <word>", "ospf vrf", _ospf_rows("vrf[{0}]/ospf[v3]/", 1)),
+    Block("ipv6 router ospf <word>", "ospf", _ospf_rows("ospf[v3 {0}]/", 1)),
+    Block("ipv6 router ospf <word> vrf <word>", "ospf vrf", _ospf_rows("vrf[{1}]/ospf[v3 {0}]/", 2)),
+    Block("router isis <word>", "", _isis_rows("isis[{0}]/", 1)),
+    Block("router isis <word> vrf <word>", "", _isis_rows("vrf[{1}]/isis[{0}]/", 2)),
 )
 
 

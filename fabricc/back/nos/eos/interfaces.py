@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.eos import classes, evpn, others, qos, qos_rows, routing
-from fabricc.back.nos.eos.words import MANAGEMENT_VRF, SPEEDS, management_interface, ports, service_ports
+from fabricc.back.nos.eos.words import (
+    MANAGEMENT_VRF,
+    SPEEDS,
+    expand_ports,
+    management_interface,
+    service_ports,
+)
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Silent, Topic
 from fabricc.base.patterns import pattern
@@ -72,7 +78,7 @@ class InterfacesView:
 def interfaces_view(switch: Switch, view: qos.QosView) -> InterfacesView:
     """What EOS makes of a switch's ports."""
     return InterfacesView(
-        runs=_runs(switch, buffers=bool(view.mmu_profiles)),
+        runs=_port_runs(switch, buffers=bool(view.mmu_profiles)),
         service=service_ports(switch.model),
         service_description=SERVICE_DESCRIPTION,
         ra_max_ms=1000 * RA_MAX_S,
@@ -83,28 +89,28 @@ def interfaces_view(switch: Switch, view: qos.QosView) -> InterfacesView:
     )
 
 
-def _runs(switch: Switch, buffers: bool) -> list[tuple[PortKind, list[Port]]]:
+def _port_runs(switch: Switch, buffers: bool) -> list[tuple[PortKind, list[Port]]]:
     runs: list[tuple[PortKind, list[Port]]] = []
-    delays = {profile: qos.delay_words(us) for profile, us in qos.delays(switch).items()}
+    delays = {profile: qos.delay_words(us) for profile, us in qos.delays_by_profile(switch).items()}
     counted = qos.counted_on_ports(switch)
     before = None
     for port in switch.ports:
         of = (port.direction is UNUSED, port.mtu, port.speed_gbps, port.lanes, port.profile, port.trusted)
         if of != before:
-            runs.append((_kind(port, delays, buffers, counted), []))
+            runs.append((_port_kind(port, delays, buffers, counted), []))
             before = of
         runs[-1][1].append(port)
     return runs
 
 
-def _kind(
+def _port_kind(
     port: Port, delays: Mapping[str, str], buffers: bool, counted: Mapping[str, tuple[int, ...]]
 ) -> PortKind:
     used = port.direction is not UNUSED
     return PortKind(
         port.mtu if used and port.mtu != DEFAULT_MTU else None,
         _speed_word(port),
-        _fec(port) is not None,
+        _port_fec(port) is not None,
         qos.profile_name(port.profile, port.trusted) if used else None,
         None if port.trusted else qos.UNTRUSTED_PROFILE,
         delays.get(port.profile or "") if used else None,
@@ -124,7 +130,7 @@ def _is_quiet(port: Port) -> bool:
     return port.direction is Direction.HOST and port.ipv6 is not None
 
 
-def _fec(port: Port) -> str | None:
+def _port_fec(port: Port) -> str | None:
     """`rs` where a used port's lanes run at 25 Gb/s or more (IEEE 802.3 clauses 91, 119, 134 and 161), else None."""
     return "rs" if port.direction is not UNUSED and port.speed_gbps >= 25 * port.lanes else None
 
@@ -134,13 +140,13 @@ def _fec(port: Port) -> str | None:
 
 def state(facts: Facts, switch: Switch) -> None:
     """Add further facts of EOS about ports: lanes, FEC, routing, and marking by delay."""
-    delays = qos.delays(switch)
-    waiting = [c.priority for c in switch.qos.classes if qos.waits(strict=c.strict, stopped=c.lossless)]
+    delays = qos.delays_by_profile(switch)
+    waiting = [c.priority for c in switch.qos.classes if qos.can_wait(strict=c.strict, stopped=c.lossless)]
     for port in switch.ports:
         paths = port_paths(port.name)
         facts[paths["lanes"]] = port.lanes
         facts[paths["routed"]] = "true"
-        if encoding := _fec(port):
+        if encoding := _port_fec(port):
             facts[paths["fec"]] = encoding
         if port.unnumbered:
             facts[paths["ra_max_s"]] = RA_MAX_S
@@ -164,7 +170,7 @@ def state(facts: Facts, switch: Switch) -> None:
 
 _LOOPBACK = "Loopback0"
 _LEAK = pattern(r"^\s*leak routes\b|\begress-vrf\b")
-TYPES = {**others.TYPES, "ports": ports}
+TYPES = {**others.TYPES, "ports": expand_ports}
 
 
 def _said_interval(milliseconds: int) -> dict[str, Value]:
@@ -239,21 +245,21 @@ def finish(document: Document) -> None:
     """State the facts of all interfaces; those of a profile carry the profile's lines."""
     facts, lines, file = document.reading.facts, document.reading.lines, document.file
     used: dict[tuple[object, object], _Copied] = {}
-    signalled = evpn.segments(document).signalled
+    signalled = evpn.find_segments(document).signalled
     for name, block in document.scope.each("interface").items():
         port, values = str(name), block.values
         if "ipv6" in block.tables:
-            _several(block)
+            _split_addresses(block)
         if port == _LOOPBACK:
             for leaf in _LOOPBACK_SAYS:
                 if leaf in values:
                     document.put(f"loopback/{leaf}", *values[leaf])
-            block = _without(block, _LOOPBACK_SAYS)
+            block = _without_leaves(block, _LOOPBACK_SAYS)
             values = block.values
             if values.keys() <= {"description", "enabled"} and not block.tables:
                 continue
         elif port.startswith("Management"):
-            if _management(document, port, block):
+            if _put_management(document, port, block):
                 continue
         elif (vlan := evpn.vlan_of(port)) and int(vlan) in signalled:
             rest = evpn.finish_interface(document, vlan, block)
@@ -266,29 +272,29 @@ def finish(document: Document) -> None:
         lines[paths["enabled"]] = (file, block.line)
         facts[paths["enabled"]] = "true"
         if "access" in values:
-            _access(document, port, values, signalled)
+            _put_access(document, port, values, signalled)
         for leaf, (value, line) in values.items():
             if leaf not in _KEPT:
                 path = paths[leaf]
                 facts[path] = value
                 lines[path] = (file, line)
         if "mtu" not in values or "link_local" in values:
-            _addressed(document, port, paths, block)
+            _put_addressed(document, port, paths, block)
         profiles = (values.get("qos_profile", _NONE)[0], values.get("mmu_profile", _NONE)[0])
         copied = used.get(profiles)
         if copied is None:
-            copied = used[profiles] = _copied(document, *profiles)
+            copied = used[profiles] = _copy_profiles(document, *profiles)
         facts.update(copied.facts[port])
         lines.update(copied.lines[port])
         if "policy" in values:
-            _policy(document, paths, values["policy"])
+            _put_policy(document, paths, values["policy"])
         if "ecn_delay_us" in values or "ecn_count" in values:
-            _delay(document, paths, block, copied.waiting)
+            _put_delay(document, paths, block, copied.waiting)
         if block.tables or block.scopes or not values.keys() <= _OURS:
-            _beyond(document, port, paths, block)
+            _put_beyond(document, port, paths, block)
 
 
-def _several(block: Scope) -> None:
+def _split_addresses(block: Scope) -> None:
     """The first IPv6 address of an interface as its own, others as further ones."""
     table = block.tables.pop("ipv6")
     first, *further = table.items()
@@ -297,14 +303,16 @@ def _several(block: Scope) -> None:
         block.tables.setdefault("secondary", {}).update(further)
 
 
-def _without(block: Scope, leaves: Sequence[str]) -> Scope:
+def _without_leaves(block: Scope, leaves: Sequence[str]) -> Scope:
     rest = Scope(block.line)
     rest.values = {leaf: said for leaf, said in block.values.items() if leaf not in leaves}
     rest.tables, rest.scopes = block.tables, block.scopes
     return rest
 
 
-def _access(document: Document, port: str, values: Mapping[str, Said], signalled: frozenset[Value]) -> None:
+def _put_access(
+    document: Document, port: str, values: Mapping[str, Said], signalled: frozenset[Value]
+) -> None:
     vlan, line = values["access"]
     if "routed" in values:
         document.reject(line)
@@ -316,15 +324,15 @@ def _access(document: Document, port: str, values: Mapping[str, Said], signalled
         document.put(f"interface[{port}]/switchport", "access", line)
 
 
-def _policy(document: Document, paths: Mapping[str, str], policy: Said) -> None:
+def _put_policy(document: Document, paths: Mapping[str, str], policy: Said) -> None:
     """What a policy map makes of all that arrives, or its name where it does other than that."""
-    if said := qos_rows.marked(document, policy):
+    if said := qos_rows.marked_code_point(document, policy):
         document.put(paths["set_dscp"], *said)
     else:
         document.put(paths["service_policy[qos input]"], *policy)
 
 
-def _beyond(document: Document, port: str, paths: Mapping[str, str], block: Scope) -> None:
+def _put_beyond(document: Document, port: str, paths: Mapping[str, str], block: Scope) -> None:
     """State values that ports of our own fabrics never have."""
     values = block.values
     if "vrf" in values:
@@ -347,7 +355,7 @@ def _beyond(document: Document, port: str, paths: Mapping[str, str], block: Scop
         document.put(paths[leaf], value, line)
 
 
-def _addressed(document: Document, port: str, paths: Mapping[str, str], block: Scope) -> None:
+def _put_addressed(document: Document, port: str, paths: Mapping[str, str], block: Scope) -> None:
     """What follows from an address: that the interface has the default MTU, or only its link-local address."""
     values = block.values
     if "link_local" in values and "ipv6" not in values and "ipv4" not in values:
@@ -356,7 +364,7 @@ def _addressed(document: Document, port: str, paths: Mapping[str, str], block: S
         document.put(paths["mtu"], *document.scope.values.get("default mtu", (DEFAULT_MTU, block.line)))
 
 
-def _management(document: Document, name: str, block: Scope) -> bool:
+def _put_management(document: Document, name: str, block: Scope) -> bool:
     """State the management address; False for a further one, and for an interface without."""
     values = block.values
     address = values.get("ipv4") or values.get("ipv6")
@@ -370,13 +378,13 @@ def _management(document: Document, name: str, block: Scope) -> bool:
         document.put(f"interface[{name}]/vrf", *values["vrf"])
     instance = str(values.get("vrf", ("", 0))[0])
     apart = instance in document.scope.table("defined") or (managed and "platform/management_vrf" in facts)
-    joined = routing.joined(document, instance)
+    joined = routing.first_leak(document, instance)
     place = document.file, joined or address[1]
     state_isolation(document.reading, apart and not joined, place, _LEAK, instance)
     return True
 
 
-def _copied(document: Document, qos_profile: Value | None, mmu_profile: Value | None) -> _Copied:
+def _copy_profiles(document: Document, qos_profile: Value | None, mmu_profile: Value | None) -> _Copied:
     profiles = qos_rows.profiles_of(document, qos_profile, mmu_profile)
     leaves = tuple([leaf for leaf, _, _ in profiles.stated])
     values = tuple([value for _, value, _ in profiles.stated])
@@ -384,7 +392,7 @@ def _copied(document: Document, qos_profile: Value | None, mmu_profile: Value | 
     return _Copied(shared_facts(leaves, values), shared_facts(leaves, places), profiles.waiting)
 
 
-def _delay(document: Document, paths: Mapping[str, str], block: Scope, waiting: tuple[int, ...]) -> None:
+def _put_delay(document: Document, paths: Mapping[str, str], block: Scope, waiting: tuple[int, ...]) -> None:
     """What marking by delay states of the port's queues, in bytes at its speed, and whether its marks are counted."""
     values = block.values
     for queue in waiting:

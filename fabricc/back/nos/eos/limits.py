@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos import limits
 from fabricc.back.nos.eos import words
-from fabricc.back.nos.eos.qos import delay_us, delay_words, thresholds, watchdog_timers
+from fabricc.back.nos.eos.qos import delay_thresholds, delay_us, delay_words, watchdog_timers
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.fabric.routing import Spreading, Transport
 
@@ -26,36 +26,36 @@ _MANUAL = "EOS user manual 4.35.2F, IPv4"
 _TRY = "type the line on one switch before you load the configuration, which it may fail"
 
 
-def _classes(switch: Switch) -> Iterator[dict[str, Any]]:
-    for c in limits.classes(switch):
+def _class_figures(switch: Switch) -> Iterator[dict[str, Any]]:
+    for c in limits.class_figures(switch):
         yield {**c, "control": c["priority"] == words.MAXIMUM_PRIORITY}
 
 
-def _buffered(switch: Switch) -> bool:
+def _has_buffers(switch: Switch) -> bool:
     return bool(switch.qos.lossless) and words.is_trident(switch)
 
 
-def _delays(switch: Switch) -> list[tuple[PortProfile, int]]:
+def _marking_delays(switch: Switch) -> list[tuple[PortProfile, int]]:
     """Where EOS marks by delay: the profiles that mark, and their one threshold in microseconds."""
     return [(p, us) for p in switch.qos.profiles if (us := delay_us(switch, p)) is not None]
 
 
-def _ramps(switch: Switch) -> list[str]:
-    said = ", ".join(f"{profile.name} {delay_words(us)}" for profile, us in _delays(switch))
+def _ramp_names(switch: Switch) -> list[str]:
+    said = ", ".join(f"{profile.name} {delay_words(us)}" for profile, us in _marking_delays(switch))
     return [said] if said else []
 
 
 def _late_marks(switch: Switch) -> Iterator[tuple[PortProfile, str, int]]:
     """Yield profiles that mark later than requested, with their delay in words and in bytes."""
-    for profile, us in _delays(switch):
-        late_bytes = thresholds(us, profile.speed_gbps).min_bytes
+    for profile, us in _marking_delays(switch):
+        late_bytes = delay_thresholds(us, profile.speed_gbps).min_bytes
         if profile.ecn and late_bytes > profile.ecn.max_bytes:
             yield profile, delay_words(us), late_bytes
 
 
-def _timers(switch: Switch) -> Iterator[dict[str, int]]:
+def _watchdog_timers(switch: Switch) -> Iterator[dict[str, int]]:
     """Yield timers of the watchdog as requested and as EOS stores them."""
-    for asked in limits.watchdogs(switch):
+    for asked in limits.list_watchdogs(switch):
         timeout_ms, recovery_ms, polling_ms = _held_timers(asked)
         wanted = {"detect_ms": asked.detect_ms, "restore_ms": asked.restore_ms}
         yield {**wanted, "timeout_ms": timeout_ms, "recovery_ms": recovery_ms, "polling_ms": polling_ms}
@@ -106,16 +106,16 @@ LIMITS = (
         allowed={"it": words.SPEEDS},
         reason="EOS has no `speed` word for this rate and number of lanes (Arista AVD 6.4, ethernet_interfaces.speed)",
         remedy="use one of " + ", ".join(words.SPEEDS.values())),
-    limits.mtu("FAB5102", words.MAXIMUM_MTU,
+    limits.mtu_limit("FAB5102", words.MAXIMUM_MTU,
         f"the largest that EOS takes on a routed port is {words.MAXIMUM_MTU}"),
-    limits.priorities("FAB5103", "EOS has traffic classes, priorities and transmit queues 0 to 7",
-        "choose a priority from 0 to 6", _classes),
-    Reservation("FAB5104", feature="class {name} on priority 7", asked=_classes,
+    limits.priorities_limit("FAB5103", "EOS has traffic classes, priorities and transmit queues 0 to 7",
+        "choose a priority from 0 to 6", _class_figures),
+    Reservation("FAB5104", feature="class {name} on priority 7", asked=_class_figures,
         allowed={"control": (False,)},
         reason="EOS keeps traffic class 7 for its own control traffic, which would share the queue",
         remedy="choose a priority from 0 to 6"),
-    limits.shares("FAB5105", "`bandwidth percent` takes 1 to 100", _classes),
-    limits.marking("FAB5106",
+    limits.shares_limit("FAB5105", "`bandwidth percent` takes 1 to 100", _class_figures),
+    limits.marking_limit("FAB5106",
         "EOS takes thresholds from 1 byte, ascending, and a probability from 1 to 100 %"),
     Reservation("FAB5107", feature="headroom and thresholds of lossless priority groups",
         asked=lambda switch: bool(switch.qos.lossless),
@@ -123,23 +123,23 @@ LIMITS = (
         remedy="check the cable lengths against Arista's figures for the line card", since=_TRIDENT,
         words="platform trident mmu queue profile", source=_AVD),
     Reservation("FAB5108", feature="alpha 2^{it} for lossless priority groups",
-        asked=lambda s: sorted({headroom.dynamic_th for _, headroom in s.qos.headrooms}) if _buffered(s) else [],
+        asked=lambda s: sorted({headroom.dynamic_th for _, headroom in s.qos.headrooms}) if _has_buffers(s) else [],
         allowed={"it": words.ALPHAS},
         reason=f"EOS has thresholds from {words.ALPHAS[min(words.ALPHAS)]} to "
         f"{words.ALPHAS[max(words.ALPHAS)]}; the nearest of them is written",
         remedy=f"choose a dynamic threshold from {min(words.ALPHAS)} to {max(words.ALPHAS)}"),
     Reservation("FAB5673", feature="a headroom pool of {it.headroom_bytes} bytes",
-        asked=lambda switch: [switch.qos.pools] if _buffered(switch) and switch.qos.pools else [],
+        asked=lambda switch: [switch.qos.pools] if _has_buffers(switch) and switch.qos.pools else [],
         allowed={"headroom_bytes": Range(0, words.HEADROOM_POOL_BYTES)},
         reason=f"EOS's help has `headroom-pool limit` up to {words.HEADROOM_POOL_BYTES} bytes, and no document "
         "has the range of this switch (aristanetworks/avd issue 4921)",
         remedy=_TRY),
-    Reservation("FAB5674", feature="a ramp between two thresholds for one class", asked=_ramps,
+    Reservation("FAB5674", feature="a ramp between two thresholds for one class", asked=_ramp_names,
         reason="this line card marks by delay, all packets above one threshold, in every queue that can wait: {it}, "
         "the time in which the port sends Kmax",
         remedy="none needed; `congestion: {{profile: dctcp}}` plans with one threshold"),
     Reservation("FAB5675", feature="a delay in microseconds",
-        asked=lambda switch: any(us % 1000 for _, us in _delays(switch)),
+        asked=lambda switch: any(us % 1000 for _, us in _marking_delays(switch)),
         reason="the one public text of `random-detect ecn delay threshold` has milliseconds; microseconds are a unit "
         "of other ECN thresholds of this family (AVD 6.4, qos_profiles.tx_queues)",
         remedy="type the line on one switch first; where it is refused, give its model `ecn_delay: {{step_us: 1000}}`"),
@@ -148,13 +148,13 @@ LIMITS = (
         reason="the shortest delay that is written is {it[1]}, {it[2]} bytes at {it[0].speed_gbps}G",
         remedy="where the switch takes microseconds, give its model `ecn_delay: {{step_us: 1}}`"),
     Limit("FAB5109", feature="PFC watchdog detection {detect_ms} ms and restoration {restore_ms} ms",
-        asked=_timers, allowed=dict.fromkeys(("timeout_ms", "recovery_ms"), Range(*words.WATCHDOG_RANGE_MS)),
+        asked=_watchdog_timers, allowed=dict.fromkeys(("timeout_ms", "recovery_ms"), Range(*words.WATCHDOG_RANGE_MS)),
         reason="EOS takes 0.01 to 60 seconds for both", remedy="set both from {allowed[timeout_ms]} ms"),
-    Limit("FAB5110", feature="PFC watchdog polling every {polling_ms} ms", asked=_timers,
+    Limit("FAB5110", feature="PFC watchdog polling every {polling_ms} ms", asked=_watchdog_timers,
         allowed={"polling_ms": Range(*words.POLLING_RANGE_MS)},
         reason="EOS polls every 0.005 to 30 seconds, at most half of the shorter timer",
         remedy="set the poll interval from {allowed[polling_ms]} ms and the timers to at least twice that"),
-    limits.watchdog_timers("FAB5111", _held_timers,
+    limits.watchdog_limit("FAB5111", _held_timers,
         "EOS has steps of 10 ms and polls at most at half of the shorter timer"),
     limits.watchdog_action("FAB5112",
         "EOS drops, disables the port or only notifies; `notify-only` is written"),
@@ -162,8 +162,8 @@ LIMITS = (
         asked=lambda s: [c for c in s.qos.lossless if c.strict] if s.qos.watchdog else [],
         reason="EOS watches queues with guaranteed bandwidth only, and a strict queue has none",
         remedy="give the lossless class a weight"),
-    limits.paths("FAB5114", lambda _: words.MAXIMUM_PATHS, "`maximum-paths` takes 1 to {most}"),
-    limits.bfd("FAB5116", "EOS", words.BFD_INTERVAL_RANGE_MS, words.BFD_MULTIPLIER_RANGE),
+    limits.paths_limit("FAB5114", lambda _: words.MAXIMUM_PATHS, "`maximum-paths` takes 1 to {most}"),
+    limits.bfd_limit("FAB5116", "EOS", words.BFD_INTERVAL_RANGE_MS, words.BFD_MULTIPLIER_RANGE),
     FLOWLETS,
     PACKETS,
     PAUSE,
@@ -178,7 +178,7 @@ LIMITS = (
         "policy; its commands are in no public document"),
     Limit("FAB5120", setting="link_retry", remedy="leave it out",
         source="no public document of EOS has it, nor has Arista AVD 6.4"),
-    Limit("FAB5677", feature="marking by delay", asked=lambda switch: bool(_delays(switch)),
+    Limit("FAB5677", feature="marking by delay", asked=lambda switch: bool(_marking_delays(switch)),
         remedy="use release 4.33 or later, or leave `ecn_delay` out of the catalog entry",
         since={words.TRIDENT: None, words.SAND: "4.33"},
         words="random-detect ecn delay threshold … / random-detect ecn count",
@@ -205,11 +205,11 @@ LIMITS = (
     limits.access_over_ipv6("FAB5122",
         "they are IPv4 networks and {it.address} is not: the lists would guard nothing",
         "give switches an IPv4 management address, or leave `access` out"),
-    limits.accounts("FAB5115",
+    limits.accounts_limit("FAB5115",
         "a full replace leaves only EOS's own `admin`, which without a password logs in at the console only"),
-    limits.login("FAB5672", "eAPI"),
+    limits.login_limit("FAB5672", "eAPI"),
     HASH_SEED,
-    *limits.had(
+    *limits.always_supported(
         _ALL,
         ("BGP over unnumbered links", "neighbor interface … / next-hop address-family ipv6 originate", _AVD),
         ("bgp/ttl_security", "neighbor … ttl maximum-hops", _AVD),
@@ -224,6 +224,6 @@ LIMITS = (
 _SYSTEM = System("EOS", RELEASES, DEFAULT_RELEASE, LIMITS,
     later=("begins with EOS {since} ({source})", "{remedy}"),
     never=("no EOS release is known to have it on {family} ({source})", "{remedy}"),
-    family=words.family,
+    family=words.asic_family,
 )  # fmt: skip
 has, gaps = _SYSTEM.has, _SYSTEM.gaps

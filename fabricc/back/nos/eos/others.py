@@ -6,7 +6,7 @@ from ipaddress import IPv4Interface
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos import classes, igp, switching
-from fabricc.back.nos.eos.settings import defaults, kept
+from fabricc.back.nos.eos.settings import default_rows, kept_rows
 from fabricc.back.nos.eos.words import SPEED_OF
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Silent, Types
 from fabricc.base.patterns import pattern
@@ -21,7 +21,7 @@ _MEGABITS = pattern(r"(\d{1,3})000(?:full|half)?")
 _SPANS = pattern(r"\d{1,4}(?:-\d{1,4})?(?:,\d{1,4}(?:-\d{1,4})?)*")
 
 
-def _speed(text: str) -> tuple[int, ...] | None:
+def _parse_speed(text: str) -> tuple[int, ...] | None:
     """Return gigabits per second, and lanes if the text states them."""
     if text in SPEED_OF:
         return SPEED_OF[text]
@@ -29,12 +29,12 @@ def _speed(text: str) -> tuple[int, ...] | None:
     return (int(found[1]),) if found and text.isascii() else None
 
 
-def _spans(text: str) -> str | None:
+def _parse_spans(text: str) -> str | None:
     """Numbers and ranges of them, as they stand."""
     return text if _SPANS.fullmatch(text) and text.isascii() else None
 
 
-TYPES: Types = {"speed": _speed, "spans": _spans}
+TYPES: Types = {"speed": _parse_speed, "spans": _parse_spans}
 
 
 def said_speed(speed: tuple[int, ...]) -> dict[str, Value]:
@@ -42,7 +42,7 @@ def said_speed(speed: tuple[int, ...]) -> dict[str, Value]:
     return dict(zip(("speed_gbps", "lanes"), speed, strict=False))
 
 
-def _masked(address: str, mask: str) -> str | None:
+def _apply_mask(address: str, mask: str) -> str | None:
     """An address with the length of its mask."""
     try:
         return str(IPv4Interface(f"{address}/{mask}"))
@@ -107,7 +107,7 @@ ROWS: Sequence[Row] = (
     Entry("ip address virtual <prefix4> secondary", "gateway"),
     Entry("(ip|ipv6) virtual-router address <address>", "gateway"),
     Entry("vrrp <integer> (ip|ipv4|ipv6) <address>", "vrrp", "{2}"),
-    Keep("ip address <address4> <address4>", "ipv4", _masked),
+    Keep("ip address <address4> <address4>", "ipv4", _apply_mask),
     Keep("ip address dhcp", "dhcp"),
     Keep("ip address unnumbered <word>", "address_from"),
     Entry("(ip|ipv6) helper-address <address> [vrf <word>] [source-interface <word>]", "dhcp_relay", "relay"),
@@ -119,15 +119,15 @@ ROWS: Sequence[Row] = (
     Entry("(ip|ipv6|mac) access-group <word> out", "access_list_out", "true"),
     Keep("encapsulation dot1q vlan <integer>", "vlan_tag"),
     Keep("vlan id <integer>", "vlan_tag"),
-    Block("encapsulation vlan", "", kept("setting", 1, ("client ...",))),
+    Block("encapsulation vlan", "", kept_rows("setting", 1, ("client ...",))),
     Keep("traffic-policy input <word>", "service_policy[traffic-policy input]"),
     Keep("traffic-policy output <word>", "service_policy[traffic-policy output]"),
     Keep("service-policy type pbr input <word>", "service_policy[pbr input]"),
     Keep("service-policy type qos output <word>", "service_policy[qos output]"),
     Keep("service-policy <input|output> <word>", "service_policy[{1}]", "{2}"),
-    *kept("setting", 1, (*_ALONE, *_VALUED)), *defaults(_OFF),
+    *kept_rows("setting", 1, (*_ALONE, *_VALUED)), *default_rows(_OFF),
     Silent("lldp (transmit|receive)"),
-    *defaults(("lldp med <rest>", "lldp tlv <rest>", "link-debounce")),
+    *default_rows(("lldp med <rest>", "lldp tlv <rest>", "link-debounce")),
     Silent("autostate"),
     Silent("default autostate"),
     *switching.PORT_ROWS, *igp.PORT_ROWS, *classes.PORT_ROWS,

@@ -6,7 +6,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos.igp import ALL
-from fabricc.back.nos.eos.settings import defaults, kept, settings
+from fabricc.back.nos.eos.settings import default_rows, kept_rows, setting_rows
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Row, Silent
 
 if TYPE_CHECKING:
@@ -62,17 +62,17 @@ _NEIGHBOR_SILENT = (
 )  # fmt: skip
 
 
-def _limit(count: int, _percent: str) -> dict[str, Value]:
+def _prefix_limit(count: int, _percent: str) -> dict[str, Value]:
     return {"maximum_prefixes": count, "setting[maximum-routes]": f"{count} {_percent}"}
 
 
-def _communities(kinds: str) -> dict[str, Value | None]:
+def _sent_communities(kinds: str) -> dict[str, Value | None]:
     """Standard communities are sent where the words name them, or add to what is sent."""
     standard = "standard" in kinds.split() or kinds.split()[0] == "add" or kinds == "all"
     return {"send_community": "true" if standard else None, "setting[send-community]": kinds}
 
 
-def neighbor(outer: int) -> tuple[Row, ...]:
+def neighbor_rows(outer: int) -> tuple[Row, ...]:
     """Lines about a neighbour or a group, behind so many captures."""
     return (
         Keep("update-source <word>", "update_source"),
@@ -95,16 +95,16 @@ def neighbor(outer: int) -> tuple[Row, ...]:
         ),
         Keep("shutdown", "enabled", "false"),
         Keep("passive", "setting[passive]", "true"),
-        Keep("send-community <rest>", _communities),
+        Keep("send-community <rest>", _sent_communities),
         Keep("fall-over bfd", "bfd", "true"),
         Keep("maximum-routes <integer> warning-only", "setting[maximum-routes]", f"{{{outer}}} warning-only"),
-        Keep("maximum-routes <integer> warning-limit <rest>", _limit),
-        *policy(""),
-        *(row for row in kept("setting", outer, _NEIGHBOR_VALUED) if row.pattern != "passive"),
+        Keep("maximum-routes <integer> warning-limit <rest>", _prefix_limit),
+        *policy_rows(""),
+        *(row for row in kept_rows("setting", outer, _NEIGHBOR_VALUED) if row.pattern != "passive"),
     )
 
 
-def policy(family: str) -> tuple[Row, ...]:
+def policy_rows(family: str) -> tuple[Row, ...]:
     """Lines that filter what a neighbour sends and gets in an address family, or in all."""
     return (
         *(Keep(f"prefix-list <word> {way}", f"{family}prefix_list_{way}") for way in ("in", "out")),
@@ -130,8 +130,8 @@ def no_neighbor(family: str = "") -> tuple[Row, ...]:
 def of_family(family: str, outer: int) -> tuple[Row, ...]:
     """Lines about a neighbour in an address family whose values go by `family` and their name."""
     return (
-        *policy(family),
-        *kept("setting", outer, (
+        *policy_rows(family),
+        *kept_rows("setting", outer, (
             "additional-paths ...", "next-hop ...", "next-hop-unchanged", "weight <rest>", "rcf ...",
             "graceful-restart", "encapsulation ...", "layer-2 ...", "domain ...", "default-route ...",
             "default-route", "missing-policy ...", "next-hop-self ...", "next-hop-self", "rib-in ...", "aigp-session",
@@ -179,13 +179,13 @@ _OTHER_FAMILIES = (
 )  # fmt: skip
 
 
-def _listening(_range: str, group: str, peers: int | str = "") -> str:
+def _listening_group(_range: str, group: str, peers: int | str = "") -> str:
     """The group of a range, and the AS number or the filter of AS numbers of its neighbours."""
     return f"{group} {peers}"
 
 
 @cache
-def process(at: str, outer: int) -> tuple[Row, ...]:
+def process_rows(at: str, outer: int) -> tuple[Row, ...]:
     """Return rows of a process or an address family, whose facts begin with `at`, behind so many captures.
 
     Cached, because a process and its two dozen families use it: importing all of EOS takes 34 ms of CPU instead of 40.
@@ -206,14 +206,14 @@ def process(at: str, outer: int) -> tuple[Row, ...]:
         Fact("bgp cluster-id <word>", f"{at}bgp/cluster_id"),
         Fact("bgp confederation identifier <word>", f"{at}bgp/confederation"),
         *(
-            Entry(f"bgp listen range <prefix> (peer-group|peer group) <word>{end}", "listen", _listening)
+            Entry(f"bgp listen range <prefix> (peer-group|peer group) <word>{end}", "listen", _listening_group)
             for end in ("", " remote-as <asn>", " peer-filter <word>")
         ),
         Fact("maximum-paths <integer>", f"{at}bgp/maximum_paths"),
         Fact("maximum-paths ibgp <integer>", f"{at}bgp/multipath_ibgp"),
         Silent("bgp client-to-client reflection"),
-        *settings(f"{at}bgp/setting", outer, _PROCESS),
-        *defaults(_PROCESS_OFF),
+        *setting_rows(f"{at}bgp/setting", outer, _PROCESS),
+        *default_rows(_PROCESS_OFF),
     )  # fmt: skip
 
 
@@ -243,6 +243,6 @@ def _other_family(name: str, at: str, outer: int) -> tuple[Row, ...]:
         *(Each(f"{word} neighbor <word>", "neighbor", (
             Keep("activate", f"family {family}", UNSET), *no_neighbor(f"{family} "),
         )) for word in ("no", "default")),
-        *process(at, outer),
+        *process_rows(at, outer),
         Fact("neighbor interface <rest>", f"{at}bgp/setting[{name} neighbor interface]"),
     )  # fmt: skip

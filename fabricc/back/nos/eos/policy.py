@@ -73,38 +73,38 @@ def finish(document: Document) -> None:
                     f"prefix_list[{name}]/{place}", str(rule) if action == "permit" else f"deny {rule}", line
                 )
     for name, communities in scope.each("community-list").items():
-        _communities(document, str(name), communities)
+        _put_communities(document, str(name), communities)
     for name, paths in scope.each("as-path").items():
         for place, (path, (action, line)) in enumerate(paths.table("entries").items()):
             document.put(f"as_path_list[{name}]/{place}", f"{action} {path}", line)
     for kind in ("access list", "rules"):
         for name, rules in scope.each(kind).items():
             if not rules.used:
-                _filter(document, str(name), rules)
+                _put_filter(document, str(name), rules)
 
 
-def _communities(document: Document, name: str, listed: Scope) -> None:
+def _put_communities(document: Document, name: str, listed: Scope) -> None:
     """A list of one entry is what it permits; of several each is stated by its place."""
     entries = [(f"{action} {said}", line) for said, (action, line) in listed.table("entries").items()]
-    entries += [(str(said), line) for said, line in listed.ordered("numbered")]
+    entries += [(str(said), line) for said, line in listed.ordered_entries("numbered")]
     if len(entries) == 1 and entries[0][0].startswith("permit "):
         said, line = entries[0]
-        document.put(f"community_list[{name}]", _values(said.removeprefix("permit ")), line)
+        document.put(f"community_list[{name}]", _community_numbers(said.removeprefix("permit ")), line)
         return
     for place, (said, line) in enumerate(entries):
-        document.put(f"community_list[{name}]/{place}", _values(said), line)
+        document.put(f"community_list[{name}]/{place}", _community_numbers(said), line)
 
 
-def _values(communities: str) -> str:
+def _community_numbers(communities: str) -> str:
     """Communities with those that have names as numbers."""
     return " ".join(COMMUNITY_OF.get(each, each) for each in communities.split())
 
 
-def _filter(document: Document, name: str, rules: Scope) -> None:
+def _put_filter(document: Document, name: str, rules: Scope) -> None:
     """State the entries of a list that filters packets."""
     numbered = rules.table("entries") | rules.table("rules")
     said = [each for _, each in sorted(numbered.items())]
-    said += [(f"permit {network}", line) for network, line in rules.ordered("networks")]
+    said += [(f"permit {network}", line) for network, line in rules.ordered_entries("networks")]
     said += [(f"{action} {entry}", line) for entry, (action, line) in rules.table("unnumbered").items()]
     if "nobody" in rules.values:
         said.append(("deny any", rules.values["nobody"][1]))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.eos import words
-from fabricc.back.nos.eos.words import family
+from fabricc.back.nos.eos.words import asic_family
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass, memoize_by_identity
 from fabricc.fabric.facts import format_boolean
@@ -155,7 +155,7 @@ def qos_view(switch: Switch) -> QosView:
     by_bytes = step_us(switch) is None
     in_profiles = words.counts_in_profiles(switch)
     return _qos_view(
-        switch.qos, family(switch), by_bytes, untrusted, False in lossy, True in lossy, in_profiles
+        switch.qos, asic_family(switch), by_bytes, untrusted, False in lossy, True in lossy, in_profiles
     )
 
 
@@ -171,23 +171,23 @@ def _qos_view(
 ) -> QosView:
     """That of all switches with this policy, whose ports are some of them untrusted, or without a profile."""
     trident = family == words.TRIDENT
-    default = _roomiest(qos) if trident else None
+    default = _largest_headroom(qos) if trident else None
     return QosView(
         queue=words.QUEUE_KEYWORD[family],
         traffic_classes=sorted((dscp, c.priority) for c in qos.classes for dscp in c.dscps),
         queues=[c.priority for c in qos.classes],
-        profiles=_profiles(qos, by_bytes, [False] * lossy_untrusted + [True] * lossy),
+        profiles=_profile_views(qos, by_bytes, [False] * lossy_untrusted + [True] * lossy),
         mmu_profiles=_mmu_profiles(qos) if trident else [],
         mmu_default=mmu_name(default[0].name) if default else None,
         headroom_pool_bytes=_headroom_pool(qos, trident),
-        watchdog=_watchdog(qos.watchdog),
+        watchdog=_watchdog_view(qos.watchdog),
         untrusted=(UNTRUSTED_PROFILE, qos.default.data_dscp, qos.default.priority) if untrusted else None,
         counts_in_profiles=counts_in_profiles,
-        needs_ecn_counters=not trident and _marks(qos),
+        needs_ecn_counters=not trident and _has_marking(qos),
     )
 
 
-def _marks(qos: SwitchQos) -> bool:
+def _has_marking(qos: SwitchQos) -> bool:
     """Whether some port marks packets of some class."""
     return any(profile.ecn for profile in qos.profiles) and any(c.ecn for c in qos.classes)
 
@@ -205,7 +205,7 @@ def mmu_name(profile: str) -> str:
     return f"MMU-{profile.upper()}"
 
 
-def _profiles(qos: SwitchQos, by_bytes: bool, lossy: Sequence[bool]) -> list[QosProfileView]:
+def _profile_views(qos: SwitchQos, by_bytes: bool, lossy: Sequence[bool]) -> list[QosProfileView]:
     """Those of ports with a port profile, and of the others that are used, `lossy`: whether they are trusted."""
     watchdog = qos.watchdog is not None
     profiles = [
@@ -213,18 +213,18 @@ def _profiles(qos: SwitchQos, by_bytes: bool, lossy: Sequence[bool]) -> list[Qos
             name=profile_name(profile.name),
             no_drop=[c.priority for c in qos.lossless],
             watchdog=watchdog,
-            queues=[_queue(c, profile, watchdog, by_bytes) for c in qos.classes],
+            queues=[_queue_view(c, profile, watchdog, by_bytes) for c in qos.classes],
         )
         for profile in qos.profiles
     ]
-    queues = [_queue(c, None, watchdog, by_bytes) for c in qos.classes]
+    queues = [_queue_view(c, None, watchdog, by_bytes) for c in qos.classes]
     for trusted in lossy:
         name = profile_name(None, trusted)
         profiles.append(QosProfileView(name, [], watchdog=False, queues=queues, trusted=trusted))
     return sorted(profiles, key=lambda profile: natural_key(profile.name.lower()))
 
 
-def _queue(
+def _queue_view(
     traffic_class: TrafficClass, profile: PortProfile | None, watchdog: bool, by_bytes: bool
 ) -> QueueView:
     return QueueView(
@@ -252,7 +252,7 @@ def _mmu_profile(profile: str, headroom: Headroom, priorities: list[int]) -> Mmu
     )
 
 
-def _roomiest(qos: SwitchQos) -> tuple[PortProfile, Headroom] | None:
+def _largest_headroom(qos: SwitchQos) -> tuple[PortProfile, Headroom] | None:
     """Return the port profile with the most headroom: safe for any cable; None without a lossless class."""
     return max(qos.headrooms, key=lambda each: each[1].xoff_bytes, default=None)
 
@@ -271,7 +271,7 @@ def watchdog_timers(watchdog: Watchdog) -> Timers:
     return Timers(timeout, recovery, min(watchdog.poll_ms, min(timeout, recovery) // 2))
 
 
-def _watchdog(watchdog: Watchdog | None) -> WatchdogView | None:
+def _watchdog_view(watchdog: Watchdog | None) -> WatchdogView | None:
     if watchdog is None:
         return None
     timers = watchdog_timers(watchdog)
@@ -297,7 +297,7 @@ UNITS_US = {"milliseconds": 1000, "microseconds": 1}
 
 def step_us(switch: Switch) -> int | None:
     """Step of the threshold in microseconds; None where EOS marks by the bytes of a queue."""
-    by_delay = words.settings(switch).get("ecn_delay")
+    by_delay = words.catalog_settings(switch).get("ecn_delay")
     return int(by_delay["step_us"]) if by_delay else None
 
 
@@ -312,7 +312,7 @@ def delay_us(switch: Switch, profile: PortProfile | None) -> int | None:
     return max(step, whole_us // step * step)
 
 
-def delays(switch: Switch) -> dict[str, int]:
+def delays_by_profile(switch: Switch) -> dict[str, int]:
     """Port profile -> threshold of its ports in microseconds, of those that have one."""
     return {p.name: us for p in switch.qos.profiles if (us := delay_us(switch, p)) is not None}
 
@@ -325,7 +325,7 @@ def counted_on_ports(switch: Switch) -> dict[str, tuple[int, ...]]:
     return {profile.name: queues for profile in switch.qos.profiles if profile.ecn}
 
 
-def thresholds(threshold_us: int, speed_gbps: int) -> Ecn:
+def delay_thresholds(threshold_us: int, speed_gbps: int) -> Ecn:
     """What the delay is in bytes of a queue that has the port to itself: none are marked up to it, all above.
 
     A queue that shares the port is shorter when its packets have waited so long: it is marked earlier.
@@ -334,7 +334,7 @@ def thresholds(threshold_us: int, speed_gbps: int) -> Ecn:
     return Ecn(waited, waited + 1, 100)
 
 
-def waits(*, strict: bool, stopped: bool) -> bool:
+def can_wait(*, strict: bool, stopped: bool) -> bool:
     """Whether packets of a queue can wait that long: all but those that are sent before all others and never paused."""
     return stopped or not strict
 
@@ -347,7 +347,7 @@ def delay_words(threshold_us: int) -> str:
 
 def queue_facts(threshold_us: int, speed_gbps: int) -> dict[str, Value]:
     """What the delay states of each queue of a port that can wait."""
-    held = thresholds(threshold_us, speed_gbps)
+    held = delay_thresholds(threshold_us, speed_gbps)
     return {
         "ecn_min_bytes": held.min_bytes,
         "ecn_max_bytes": held.max_bytes,
@@ -396,14 +396,14 @@ def state(facts: Facts, switch: Switch) -> None:
     for traffic_class in switch.qos.lossless:
         del facts[f"qos/traffic_class[{traffic_class.priority}]/priority_group"]
         del facts[f"qos/pfc_priority[{traffic_class.priority}]/queue"]
-    if not words.is_trident(switch) and _marks(switch.qos):
+    if not words.is_trident(switch) and _has_marking(switch.qos):
         facts["platform/ecn_counters"] = "true"
     if pool_bytes := _headroom_pool(switch.qos, words.is_trident(switch)):
         facts["pool/headroom_bytes"] = pool_bytes
-    default = _roomiest(switch.qos)
+    default = _largest_headroom(switch.qos)
     if default and words.is_trident(switch):
         facts["platform/default_headroom_bytes"] = default[1].xoff_bytes
-    if (watchdog := _watchdog(switch.qos.watchdog)) is not None:
+    if (watchdog := _watchdog_view(switch.qos.watchdog)) is not None:
         facts["watchdog/detect_ms"] = watchdog.timers.timeout_ms
         facts["watchdog/restore_ms"] = watchdog.timers.recovery_ms
         facts["watchdog/poll_ms"] = watchdog.timers.polling_ms

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.eos import classes
-from fabricc.back.nos.eos.qos import ALL_GROUPS, UNITS_US, waits
+from fabricc.back.nos.eos.qos import ALL_GROUPS, UNITS_US, can_wait
 from fabricc.back.nos.eos.words import (
     ALPHA_OF,
 )
@@ -28,16 +28,16 @@ _AMOUNT = pattern(r"[1-9][0-9]{0,8}")
 _WATCHDOG = "priority-flow-control pause watchdog"
 
 
-def _milliseconds(seconds: str) -> int | None:
+def _to_milliseconds(seconds: str) -> int | None:
     return int(Decimal(seconds) * 1000) if _SECONDS.fullmatch(seconds) and seconds.isascii() else None
 
 
-def microseconds(amount: str, unit: str) -> int | None:
+def to_microseconds(amount: str, unit: str) -> int | None:
     """The threshold in microseconds; None where it is not one."""
     return int(amount) * UNITS_US[unit] if unit in UNITS_US and _AMOUNT.fullmatch(amount) else None
 
 
-def _marking(low: int, low_unit: int, high: int, high_unit: int, percent: int) -> Mapping[str, Value]:
+def _marking_values(low: int, low_unit: int, high: int, high_unit: int, percent: int) -> Mapping[str, Value]:
     return {"ecn_min_bytes": low * low_unit, "ecn_max_bytes": high * high_unit, "ecn_max_percent": percent}
 
 
@@ -48,7 +48,7 @@ TYPES: Mapping[str, Mapping[str, int] | Mapping[str, str]] = {
 }
 
 DELAY_ROWS = (
-    Keep("random-detect ecn delay threshold <word> <delay unit>", "ecn_delay_us", microseconds),
+    Keep("random-detect ecn delay threshold <word> <delay unit>", "ecn_delay_us", to_microseconds),
     Keep("random-detect ecn count", "ecn_count"),
 )
 """Of an interface: what marks all its queues, and what counts that."""
@@ -61,7 +61,7 @@ QUEUE = (
     Keep("bandwidth guaranteed <integer>", "guaranteed", "{2} kbps"),
     Keep("bandwidth guaranteed <integer> <kbps|mbps|gbps>", "guaranteed", "{2} {3}"),
     Keep("random-detect ecn minimum-threshold <integer> <bytes> maximum-threshold <integer> <bytes>"
-         " max-mark-probability <integer> [weight 0]", _marking),
+         " max-mark-probability <integer> [weight 0]", _marking_values),
     Keep("random-detect ecn count", "ecn_count"),
     Silent("no (bandwidth percent|bandwidth guaranteed|shape rate)"),
     Silent("no random-detect (drop|ecn count|ecn minimum-threshold)"),
@@ -98,9 +98,9 @@ ROWS: Sequence[Row] = (
         lambda _dscp, traffic_class, _precedence: traffic_class),
     Entry("qos map traffic-class <0-7>... to (tx-queue|uc-tx-queue) <0-7>", "queues"),
     Entry("qos map traffic-class <0-7>... to (priority-group|priority) <0-7>", "groups"),
-    Fact(f"{_WATCHDOG} default timeout <word>", "watchdog/detect_ms", _milliseconds),
-    Fact(f"{_WATCHDOG} default recovery-time <word>", "watchdog/restore_ms", _milliseconds),
-    Fact(f"{_WATCHDOG} default polling-interval <word>", "watchdog/poll_ms", _milliseconds),
+    Fact(f"{_WATCHDOG} default timeout <word>", "watchdog/detect_ms", _to_milliseconds),
+    Fact(f"{_WATCHDOG} default recovery-time <word>", "watchdog/restore_ms", _to_milliseconds),
+    Fact(f"{_WATCHDOG} default polling-interval <word>", "watchdog/poll_ms", _to_milliseconds),
     Fact(f"{_WATCHDOG} action <drop|errdisable|notify-only>", "watchdog/action"),
     Fact("hardware counter feature ecn out", "platform/ecn_counters", "true"),
     *classes.ROWS,
@@ -133,14 +133,14 @@ def profiles_of(document: Document, qos: Value | None, mmu: Value | None) -> Pro
             [
                 number
                 for number, queue in profile.each("queue").items()
-                if isinstance(number, int) and waits(strict=_strict(queue), stopped=number in stopped)
+                if isinstance(number, int) and can_wait(strict=_is_strict(queue), stopped=number in stopped)
             ]
         )
     buffers = document.scope.each("mmu profile").get(mmu)
     return Profiles((*stated, *(_of_buffers(buffers) if buffers is not None else ())), waiting)
 
 
-def marked(document: Document, policy: Said) -> Said | None:
+def marked_code_point(document: Document, policy: Said) -> Said | None:
     """The code point that a policy map gives all that arrives; None where it does not put it into the default class."""
     found = document.scope.each("policy map").get(policy[0])
     values = found.values if found is not None else {}
@@ -172,7 +172,7 @@ def default_mmu(document: Document) -> str | None:
     return str(said[0]) if said else None
 
 
-def _strict(queue: Scope) -> bool:
+def _is_strict(queue: Scope) -> bool:
     """Whether a queue is strict, which is EOS's default."""
     return queue.values.get("strict", ("true", 0))[0] == "true"
 
@@ -198,7 +198,7 @@ def _of_queue(number: object, queue: Scope, *, told: bool = False) -> Iterator[S
     said = [queue.values[name][1] for name in ("strict", "percent") if name in queue.values]
     weight = queue.values.get("percent", (0, 0))[0]
     if not told or "percent" in queue.values or queue.values.get("strict", ("", 0))[0] == "true":
-        scheduler = "strict" if _strict(queue) else f"dwrr {weight}"
+        scheduler = "strict" if _is_strict(queue) else f"dwrr {weight}"
         yield f"queue[{number}]/scheduler", scheduler, max(said, default=queue.line)
     for name, (value, line) in queue.values.items():
         if name not in ("strict", "percent"):
@@ -209,7 +209,7 @@ def _of_buffers(profile: Scope) -> list[Stated]:
     stated: list[Stated] = [
         (name, value, line) for name, (value, line) in profile.values.items() if name != "threshold"
     ]
-    groups = _thresholds(profile)
+    groups = _ingress_thresholds(profile)
     if groups:
         first, *_ = groups.values()
         stated.append(("headroom/dynamic_th", *first))
@@ -218,7 +218,7 @@ def _of_buffers(profile: Scope) -> list[Stated]:
     return stated
 
 
-def _thresholds(profile: Scope) -> Mapping[Value, Said]:
+def _ingress_thresholds(profile: Scope) -> Mapping[Value, Said]:
     """Ingress thresholds by priority group, in the order of their lines."""
     groups = dict(profile.table("thresholds"))
     if "threshold" in profile.values:
@@ -245,7 +245,7 @@ def finish(document: Document) -> None:
         if group != traffic_class:
             document.put(f"qos/traffic_class[{traffic_class}]/priority_group", group, line)
     for profile in document.scope.each("mmu profile").values():
-        groups = list(_thresholds(profile).values())
+        groups = list(_ingress_thresholds(profile).values())
         for value, line in groups[1:]:
             if value != groups[0][0]:
                 document.reject(line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.eos.settings import defaults, settings
+from fabricc.back.nos.eos.settings import default_rows, setting_rows
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic
 from fabricc.base.patterns import pattern
 from fabricc.fabric.facts import static_text
@@ -21,15 +21,15 @@ _FAMILIES = (("ip", 4), ("ipv6", 6))
 _INTERFACE = pattern(r"[A-Z][A-Za-z-]*\d[\d/.]*")
 
 
-def _interface(text: str) -> str | None:
+def _interface_name(text: str) -> str | None:
     """An interface by its whole name."""
     return text if _INTERFACE.fullmatch(text) and not text.startswith("Null") else None
 
 
-TYPES = {"interface": _interface}
+TYPES = {"interface": _interface_name}
 
 
-def _static(family: int) -> tuple[Row, ...]:
+def _static_rows(family: int) -> tuple[Row, ...]:
     """Return rows of a static route after its prefix, other than a lone address or nothing."""
     return (
         Entry(f"<address{family}> <rest>", "via", lambda _via, options: options),
@@ -44,24 +44,24 @@ def _static(family: int) -> tuple[Row, ...]:
     )
 
 
-def _masked(address: str, mask: str, via: str, options: str | None = None) -> dict[str, Value] | None:
+def _masked_route(address: str, mask: str, via: str, options: str | None = None) -> dict[str, Value] | None:
     try:
         return {f"static {IPv4Network(f'{address}/{mask}', strict=False)}": f"{via} {options or ''}"}
     except ValueError:
         return None
 
 
-def _section(pattern: str) -> tuple[Row, ...]:
+def _verbatim_section(pattern: str) -> tuple[Row, ...]:
     """Return rows of a section that is reported verbatim and not interpreted."""
     outer = pattern.count("<")
     words = " ".join(word for word in pattern.split() if word[0] != "<")
     key = f"routing/setting[{words}" + "".join(f" {{{place}}}" for place in range(outer))
-    return Fact(pattern, f"{key}]", "true"), Block(pattern, "", _within(key, outer, _DEPTH))
+    return Fact(pattern, f"{key}]", "true"), Block(pattern, "", _rows_within(key, outer, _DEPTH))
 
 
-def _within(key: str, outer: int, depth: int) -> tuple[Row, ...]:
+def _rows_within(key: str, outer: int, depth: int) -> tuple[Row, ...]:
     key += f" {{{outer}}}"
-    below = (Block("<rest>", "", _within(key, outer + 1, depth - 1)),) if depth else ()
+    below = (Block("<rest>", "", _rows_within(key, outer + 1, depth - 1)),) if depth else ()
     return Fact("<rest>", f"{key}]", "true"), *below
 
 
@@ -105,9 +105,10 @@ _SYSTEM = (
 _GENERAL = (
     Block("vrf <word>", "", (
         Keep("leak routes <rest>", {"leak {0} {1}": "{1}"}),
-        *settings("vrf[{0}]/setting", 1, ("route <rest>", "leak <rest>", "address-family <rest>", "router-id <rest>")),
+        *setting_rows("vrf[{0}]/setting", 1, ("route <rest>", "leak <rest>", "address-family <rest>",
+            "router-id <rest>")),
     )),
-    *settings("routing/setting", 0, (
+    *setting_rows("routing/setting", 0, (
         "router-id <word> <rest>", "route <rest>", "hardware <rest>", "software-forwarding <rest>",
         "next-hops <rest>", "control-functions", "rib <rest>", "<rest>",
     ), "router general"),
@@ -118,24 +119,24 @@ ROWS: Sequence[Row] = (
     Keep("no ip routing", "routed", "false"),
     Fact("no ipv6 unicast-routing", "routing/enabled[ipv6]", "false"),
     Silent("no ip routing ipv6 interfaces"),
-    *(Each(f"{word} route <prefix{family}>", "static route", _static(family)) for word, family in _FAMILIES),
+    *(Each(f"{word} route <prefix{family}>", "static route", _static_rows(family)) for word, family in _FAMILIES),
     *(
         Each(f"{word} route vrf <word>", "static vrf", (
             Each(f"<prefix{family}>", "static route", (
-                Entry(f"<address{family}>", "via"), Keep("Null0", "discard"), *_static(family),
+                Entry(f"<address{family}>", "via"), Keep("Null0", "discard"), *_static_rows(family),
             )),
         ))
         for word, family in _FAMILIES
     ),
-    Keep("ip route <address4> <address4> <word>", _masked),
-    Keep("ip route <address4> <address4> <word> <rest>", _masked),
+    Keep("ip route <address4> <address4> <word>", _masked_route),
+    Keep("ip route <address4> <address4> <word> <rest>", _masked_route),
     Block("router general", "", _GENERAL),
-    *(row for pattern in _SECTIONS for row in _section(pattern)),
-    *settings("routing/setting", 0, _LINES),
-    *settings("platform/setting", 0, _SYSTEM),
-    Block("system l1", "", settings("platform/setting", 0, ("unsupported <word> <rest>",), "l1")),
+    *(row for pattern in _SECTIONS for row in _verbatim_section(pattern)),
+    *setting_rows("routing/setting", 0, _LINES),
+    *setting_rows("platform/setting", 0, _SYSTEM),
+    Block("system l1", "", setting_rows("platform/setting", 0, ("unsupported <word> <rest>",), "l1")),
     Silent("default ip igmp snooping <rest>"),
-    *defaults((
+    *default_rows((
         "router-id <rest>", "mac access-list <rest>", "monitoring <rest>", "ip dhcp <rest>", "arp <rest>",
         "ip icmp <rest>", "ip virtual-router <rest>", "mpls <rest>", "poe <rest>",
     )),
@@ -145,7 +146,7 @@ ROWS: Sequence[Row] = (
 _LEAK = "leak "
 
 
-def joined(document: Document, instance: str) -> int | None:
+def first_leak(document: Document, instance: str) -> int | None:
     """Return the first line by which routes of a routing instance serve another one, or the reverse; None without one.
 
     Args:
@@ -168,7 +169,7 @@ def joined(document: Document, instance: str) -> int | None:
 def finish(document: Document) -> None:
     """State static routes of routing instances, options of next hops, and what leads from one instance to another."""
     scope = document.scope
-    _options(document, "", scope)
+    _put_options(document, "", scope)
     for name, vrf in scope.each("static vrf").items():
         at = "" if name == "default" else f"vrf[{name}]/"
         for prefix, route in vrf.each("static route").items():
@@ -177,7 +178,7 @@ def finish(document: Document) -> None:
                 *(str(value) for value, _ in route.table("elsewhere").values()),
             ]
             document.put(f"{at}static_route[{prefix}]", static_text(via), route.line)
-        _options(document, at, vrf)
+        _put_options(document, at, vrf)
     for name, (value, line) in scope.values.items():
         if name.startswith("static "):
             hop, _, said = str(value).partition(" ")
@@ -192,7 +193,7 @@ def finish(document: Document) -> None:
         document.put("routing/enabled[ipv4]", *scope.values["routed"])
 
 
-def _options(document: Document, at: str, scope: Scope) -> None:
+def _put_options(document: Document, at: str, scope: Scope) -> None:
     """State distance, tag and the like of next hops."""
     for prefix, route in scope.each("static route").items():
         for hop, (options, line) in route.table("via").items():

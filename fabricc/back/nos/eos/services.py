@@ -254,7 +254,7 @@ _GUARDED = ("http", "snmp", "gnmi", "ssh", "ssh/default", "ssh/ipv6")
 _NETWORKS = (Entry("<integer> permit <word>", "networks"), Keep("10 deny any", "nobody", NOBODY))
 
 
-def _key(_server: str, kind: str, key: str) -> str:
+def _key_value(_server: str, kind: str, key: str) -> str:
     """A key of type 0 is as the administrator knows it."""
     return key if kind == "0" else f"{kind} {key}"
 
@@ -356,7 +356,7 @@ ROWS: Sequence[Row] = (
     *(Fact(f"aaa {statement} <rest>", f"management/aaa[{statement}]") for statement in AAA),
     Fact("aaa group server tacacs+ <word>", "management/tacacs/group"),
     Block("aaa group server tacacs+ <word>", "", (Entry(f"server <word> {_VRF}", "tacacs servers"),)),
-    Entry(f"tacacs-server host <word> {_VRF} key <word> <word>", "tacacs keys", _key),
+    Entry(f"tacacs-server host <word> {_VRF} key <word> <word>", "tacacs keys", _key_value),
     Fact(f"ip tacacs {_VRF} source-interface <word>", "management/tacacs/source"),
 )  # fmt: skip
 
@@ -382,13 +382,13 @@ def _finish_access(document: Document) -> None:
         path = "management/access" if service == "ssh" else f"management/access[{service}]"
         listed = lists[name] if name in lists else Scope(line)
         listed.used = True
-        networks = [*listed.ordered("networks"), *filter(None, [listed.values.get("nobody")])]
+        networks = [*listed.ordered_entries("networks"), *filter(None, [listed.values.get("nobody")])]
         last = max((at for _, at in networks), default=line)
         document.put(path, ",".join(sorted(str(network) for network, _ in networks)), last)
     applied = scope.each("rules").get(values["control plane"][0]) if "control plane" in values else None
     if applied is not None:
         applied.used = True
-    for place, (rule, line) in enumerate(applied.ordered("rules") if applied else ()):
+    for place, (rule, line) in enumerate(applied.ordered_entries("rules") if applied else ()):
         document.put(f"management/control_plane/{place}", rule, line)
     if "gnmi vrf" in values:
         name, line = values["gnmi vrf"]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-def settings(path: str, outer: int, patterns: Iterable[str], about: str = "") -> tuple[Row, ...]:
+def setting_rows(path: str, outer: int, patterns: Iterable[str], about: str = "") -> tuple[Row, ...]:
     """Each pattern as a fact `path[words]` with its `<rest>` as the value, or `true`.
 
     Args:
@@ -20,28 +20,28 @@ def settings(path: str, outer: int, patterns: Iterable[str], about: str = "") ->
             lines that there may be several of.
         about: words in front of those of the line, such as the block that it is in; captures may be in them.
     """
-    return tuple(Fact(*_named(path, outer, pattern, about)) for pattern in patterns)
+    return tuple(Fact(*_name_row(path, outer, pattern, about)) for pattern in patterns)
 
 
-def kept(name: str, outer: int, patterns: Iterable[str], about: str = "") -> tuple[Row, ...]:
+def kept_rows(name: str, outer: int, patterns: Iterable[str], about: str = "") -> tuple[Row, ...]:
     """As `settings`, of values that wait in the scope of their block under `name[words]`."""
-    return tuple(Keep(*_named(name, outer, pattern, about)) for pattern in patterns)
+    return tuple(Keep(*_name_row(name, outer, pattern, about)) for pattern in patterns)
 
 
-def defaults(patterns: Iterable[str]) -> tuple[Row, ...]:
+def default_rows(patterns: Iterable[str]) -> tuple[Row, ...]:
     """Return rows of explicit defaults: each pattern after `no` and after `default`."""
     return tuple(Silent(f"(no|default) {pattern}") for pattern in patterns)
 
 
-def _named(path: str, outer: int, pattern: str, about: str) -> tuple[str, str, str | None]:
+def _name_row(path: str, outer: int, pattern: str, about: str) -> tuple[str, str, str | None]:
     """The pattern, the path or name, and the value of a row."""
     several = pattern.endswith("...")
     pattern = pattern.removesuffix("...") + "<rest>" * several
-    words = " ".join([*about.split(), *_key(pattern.split(), outer, several=several)])
+    words = " ".join([*about.split(), *_key_words(pattern.split(), outer, several=several)])
     return pattern, f"{path}[{words}]", None if pattern.endswith("<rest>") and not several else "true"
 
 
-def _key(words: Iterable[str], outer: int, *, several: bool) -> Iterator[str]:
+def _key_words(words: Iterable[str], outer: int, *, several: bool) -> Iterator[str]:
     for word in words:
         if word == "<rest>" and not several:
             return

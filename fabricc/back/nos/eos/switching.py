@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.eos.settings import defaults, kept, settings
+from fabricc.back.nos.eos.settings import default_rows, kept_rows, setting_rows
 from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Said, Scope, Silent, Topic
 
 if TYPE_CHECKING:
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 VLAN_ROWS: Sequence[Row] = (
     Keep("state active", "enabled", "true"),
     Keep("state suspend", "enabled", "false"),
-    *kept("setting", 1, (
+    *kept_rows("setting", 1, (
         "trunk group <word>", "private-vlan <rest>", "mac address learning <rest>", "mac address forwarding <rest>",
     )),
-    *defaults(("mac address learning", "private-vlan", "trunk group", "name", "state")),
+    *default_rows(("mac address learning", "private-vlan", "trunk group", "name", "state")),
 )  # fmt: skip
 """Rows of a VLAN other than its name."""
 
 _MODES = {"access": "access", "trunk": "trunk", "dot1q-tunnel": "tunnel", "tap": None, "tool": None}
 
 
-def _mode(mode: str) -> Mapping[str, Value | None] | None:
+def _port_mode(mode: str) -> Mapping[str, Value | None] | None:
     found = _MODES.get(mode)
     return {"switchport": found} if found else {"setting[switchport mode]": mode}
 
 
 PORT_ROWS: Sequence[Row] = (
     Silent("switchport"),
-    Keep("switchport mode <word>", _mode),
+    Keep("switchport mode <word>", _port_mode),
     Keep("switchport mode trunk phone", {"switchport": "trunk", "setting[switchport mode trunk phone]": "true"}),
     Keep("switchport trunk native vlan <integer>", "native_vlan"),
     Entry("switchport trunk allowed vlan <all|none>", "vlans", "set"),
@@ -43,14 +43,14 @@ PORT_ROWS: Sequence[Row] = (
     Keep("mlag <word>", "mlag"),
     Block("evpn ethernet-segment", "", (
         Keep("identifier <word>", "ethernet_segment"),
-        *kept("setting", 1, (
+        *kept_rows("setting", 1, (
             "route-target import <rest>", "designated-forwarder ...", "redundancy <rest>", "mpls <rest>",
         )),
-        *defaults((
+        *default_rows((
             "identifier", "redundancy", "designated-forwarder <rest>", "route-target import", "mpls <rest>",
         )),
     )),
-    *kept("setting", 1, (
+    *kept_rows("setting", 1, (
         "switchport trunk group <word>", "switchport trunk native vlan tag", "switchport trunk private-vlan <rest>",
         "switchport phone ...", "switchport vlan translation ...", "switchport vlan forwarding <rest>",
         "switchport dot1q ...", "switchport source-interface <rest>", "switchport pvlan mapping ...",
@@ -62,7 +62,7 @@ PORT_ROWS: Sequence[Row] = (
         "l2-protocol encapsulation <rest>", "storm-control <word> <rest>", "mac access-list <rest>",
         "switchport mac ...", "switchport recirculation ...", "link tracking group <rest>", "traffic-loopback <rest>",
     )),
-    *defaults((
+    *default_rows((
         "switchport port-security <rest>", "switchport port-security", "switchport dot1q <rest>", "switchport <rest>",
         "spanning-tree <rest>", "storm-control <rest>", "channel-group", "channel-group <rest>", "mlag",
         "mlag <rest>", "lacp <rest>", "port-channel <rest>", "l2-protocol <rest>", "l2 <rest>", "traffic-loopback",
@@ -78,13 +78,13 @@ _MLAG: Sequence[Row] = (
     Fact("peer-address heartbeat <rest>", "mlag/backup"),
     Fact("peer-link <word>", "mlag/peer_link"),
     Fact("system-id <word>", "mlag/mac"),
-    *settings("mlag/setting", 0, (
+    *setting_rows("mlag/setting", 0, (
         "reload-delay <word>", "reload-delay mlag <rest>", "reload-delay non-mlag <rest>", "reload-delay mode <rest>",
         "reload-delay lacp <rest>", "dual-primary <word> <rest>", "heartbeat-interval <rest>",
         "heartbeat-timeout <rest>", "primary-priority <rest>", "lacp standby", "shutdown", "hello <rest>",
         "heartbeat <rest>", "ethernet-segment <rest>",
     )),
-    *defaults((
+    *default_rows((
         "shutdown", "domain-id", "local-interface", "peer-address", "peer-address heartbeat", "peer-link",
         "reload-delay <rest>", "dual-primary <rest>", "heartbeat-interval", "primary-priority", "lacp standby",
     )),
@@ -95,7 +95,7 @@ ROWS: Sequence[Row] = (
     Block("mlag", "", _MLAG),
     Keep("switchport default mode <access|routed>", "default mode"),
     Fact("spanning-tree mode <word>", "spanning_tree/mode"),
-    *settings("spanning_tree/setting", 0, (
+    *setting_rows("spanning_tree/setting", 0, (
         "spanning-tree mst <word> <rest>", "spanning-tree vlan-id <word> <rest>", "spanning-tree vlan <word> <rest>",
         "spanning-tree root <rest>", "spanning-tree priority <rest>", "spanning-tree edge-port <rest>",
         "spanning-tree portchannel <rest>", "spanning-tree portfast <rest>", "spanning-tree bpduguard <rest>",
@@ -105,17 +105,17 @@ ROWS: Sequence[Row] = (
         "spanning-tree mst pvst border", "no spanning-tree vlan-id <word>", "no spanning-tree vlan <word>",
         "spanning-tree counters <rest>",
     )),
-    Block("spanning-tree mst configuration", "", settings("spanning_tree/setting", 0, (
+    Block("spanning-tree mst configuration", "", setting_rows("spanning_tree/setting", 0, (
         "name <rest>", "revision <rest>", "instance <word> vlan <rest>",
     ))),
-    *settings("platform/setting", 0, (
+    *setting_rows("platform/setting", 0, (
         "vlan internal order <rest>", "vlan internal allocation policy <rest>", "port-channel load-balance ...",
         "port-channel lacp <rest>", "port-channel min-links <rest>", "lacp system-priority <rest>",
         "mac address-table aging-time <rest>", "mac address-table <word> ...", "switchport backup-link <rest>",
         "vlan tag native <rest>", "errdisable <word> ...", "link tracking group <rest>",
     )),
-    Block("link tracking group <word>", "", settings("platform/setting", 1, ("links <rest>", "recovery <rest>"))),
-    *defaults(("spanning-tree <rest>", "mac address-table <rest>", "lacp <rest>", "errdisable <rest>")),
+    Block("link tracking group <word>", "", setting_rows("platform/setting", 1, ("links <rest>", "recovery <rest>"))),
+    *default_rows(("spanning-tree <rest>", "mac address-table <rest>", "lacp <rest>", "errdisable <rest>")),
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ _COMMENT = "comment"
 BEGINS = pattern(r"\s*(?:banner (?:motd|login|exec)|comment|action bash|code(?: unit \S+)?)\s*")
 
 
-def blanked(text: str) -> str:
+def blank_texts(text: str) -> str:
     """The text with such lines as comments, up to the word that ends them; their numbers stay."""
     if END not in text:
         return text

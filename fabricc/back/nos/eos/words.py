@@ -72,16 +72,16 @@ COMMUNITY_NAMES = {
 COMMUNITY_OF = {name: value for value, name in COMMUNITY_NAMES.items()}
 
 
-def ports(text: str) -> Captured:
+def expand_ports(text: str) -> Captured:
     """A port, or several, as EOS prints them also where somebody typed a beginning."""
     found = _TYPED.match(text)
     if found is None or found[1] in KINDS:
-        return types.ports(text)
+        return types.parse_ports(text)
     kinds = [kind for kind in KINDS if kind.lower().startswith(found[1].lower())]
-    return types.ports(f"{kinds[0]}{text[found.end(1) :]}" if len(kinds) == 1 else text)
+    return types.parse_ports(f"{kinds[0]}{text[found.end(1) :]}" if len(kinds) == 1 else text)
 
 
-def reference(secret: str) -> str:
+def secret_reference(secret: str) -> str:
     """A reference to a secret as it stands; of any other secret only that there is one."""
     return secret if secret.startswith(SECRET_PREFIX) else "set"
 
@@ -91,19 +91,19 @@ def alpha_exponent(dynamic_th: int) -> int:
     return max(min(ALPHAS), min(max(ALPHAS), dynamic_th))
 
 
-def settings(switch: Switch) -> Mapping[str, Any]:
+def catalog_settings(switch: Switch) -> Mapping[str, Any]:
     """The catalog's EOS settings of the switch's model."""
     return switch.model.nos["eos"]
 
 
-def family(switch: Switch) -> str:
+def asic_family(switch: Switch) -> str:
     """`trident` or `sand`, by which EOS spells what concerns the ASIC."""
-    return str(settings(switch)["family"])
+    return str(catalog_settings(switch)["family"])
 
 
 def management_interface(switch: Switch) -> str:
     """The interface that carries the management address."""
-    return str(settings(switch).get("management_interface", MANAGEMENT_INTERFACE))
+    return str(catalog_settings(switch).get("management_interface", MANAGEMENT_INTERFACE))
 
 
 def control_plane(management: Management) -> list[str]:
@@ -114,7 +114,7 @@ def control_plane(management: Management) -> list[str]:
 
 def is_trident(switch: Switch) -> bool:
     """Whether the ASIC is of the family whose buffers EOS lets one set (Trident and Tomahawk)."""
-    return family(switch) == TRIDENT
+    return asic_family(switch) == TRIDENT
 
 
 def counts_in_profiles(switch: Switch) -> bool:

@@ -14,9 +14,9 @@ from fabricc.back.nos.frr import aside, bgp, daemons, evpn, found, interfaces, q
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.frr.words import BFD_PROFILE, MULTIPATH_LIMIT, port_name
-from fabricc.back.nos.templating import environment
+from fabricc.back.nos.templating import template_environment
 from fabricc.back.reading import Reader
-from fabricc.back.reading.aside import aside as lines_aside
+from fabricc.back.reading.aside import recognized_lines as lines_aside
 from fabricc.back.reading.tree import assignments
 from fabricc.fabric.facts import Reading, setting_facts, switch_facts
 from fabricc.fabric.paths import compile_patterns
@@ -91,7 +91,7 @@ def render_frr_conf(
         **bgp.bgp_view(switch.bgp, multipath_limit, bfd_profile),
         **evpn.routes_view(switch),
     }
-    return environment("frr").get_template("frr.conf.j2").render(view)
+    return template_environment("frr").get_template("frr.conf.j2").render(view)
 
 
 def routing_facts(switch: Switch, head: Sequence[str], bfd_profile: str | None = BFD_PROFILE) -> Facts:
@@ -109,11 +109,13 @@ def routing_facts(switch: Switch, head: Sequence[str], bfd_profile: str | None =
 @cache
 def _router_reader(multipath_limit: int) -> Reader:
     """The reader of frr.conf; it is made when there is something to read."""
-    return Reader((services.ROUTER, interfaces.ROUTER, bgp.topic(multipath_limit)), bgp.TYPES, leave=_LEAVE)
+    return Reader(
+        (services.ROUTER, interfaces.ROUTER, bgp.bgp_topic(multipath_limit)), bgp.TYPES, leave=_LEAVE
+    )
 
 
 @cache
-def _readers() -> Mapping[str, Reader]:
+def _file_readers() -> Mapping[str, Reader]:
     """The readers of the files by name."""
     lines = {"interfaces": interfaces.TOPIC, **services.LINES}
     found = {name: Reader((topic,), services.TYPES, leave=()) for name, topic in lines.items()}
@@ -169,8 +171,8 @@ class FrrLinux:
     def render(self, switch: Switch) -> dict[str, str]:
         """`frr.conf` and the box's own files by name; those of services without a server are left out."""
         view = services.services_view(switch) | interfaces.ports_view(switch)
-        optional, templates = services.optional_files(switch), environment("frr")
-        names = [name for name in _readers() if name != FILE and optional.get(name, True)]
+        optional, templates = services.optional_files(switch), template_environment("frr")
+        names = [name for name in _file_readers() if name != FILE and optional.get(name, True)]
         return {
             FILE: render_frr_conf(switch, extra_head=services.next_hop_lines(switch)),
             **{name: templates.get_template(f"{name}.j2").render(view) for name in names},
@@ -178,7 +180,7 @@ class FrrLinux:
 
     def read(self, files: Mapping[str, str]) -> Reading:
         """Facts of the box's files; a file of another name is unknown as a whole."""
-        reading, readers = Reading(), _readers()
+        reading, readers = Reading(), _file_readers()
         for name, reader in readers.items():
             if name in files:
                 reader.read_file(name, files[name], reading)

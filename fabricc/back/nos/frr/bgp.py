@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect.policy_view import clause_view
 from fabricc.back.nos.frr import evpn, igp, policy, routing, sessions
-from fabricc.back.nos.frr.sessions import FAMILIES, joint
-from fabricc.back.nos.frr.settings import put_settings, settings, settings_in
+from fabricc.back.nos.frr.sessions import FAMILIES, join_families
+from fabricc.back.nos.frr.settings import put_settings, setting_rows, settings_in
 from fabricc.back.nos.frr.tenants import take_prefixes
 from fabricc.back.nos.frr.words import (
     ANY,
@@ -65,7 +65,7 @@ class GroupView(NamedTuple):
 
 def bgp_view(bgp: Bgp, multipath_limit: int, profile: str | None) -> dict[str, object]:
     """What `frr.conf.j2` prints of one BGP process and the policy it uses; None for what FRR leaves out."""
-    groups = _groups(bgp)
+    groups = _group_views(bgp)
     timers = {
         "profile": profile,
         "multiplier": bgp.bfd_multiplier if bgp.bfd_multiplier != BFD_MULTIPLIER else None,
@@ -79,7 +79,7 @@ def bgp_view(bgp: Bgp, multipath_limit: int, profile: str | None) -> dict[str, o
         "groups": groups,
         "neighbors": [
             {
-                "name": _neighbor(session),
+                "name": _neighbor_name(session),
                 "unnumbered": session.transport is Transport.UNNUMBERED,
                 "group": session.group + _GROUP_SUFFIX[session.transport],
                 "remote_asn": session.remote_asn,
@@ -100,7 +100,7 @@ def bgp_view(bgp: Bgp, multipath_limit: int, profile: str | None) -> dict[str, o
             {
                 "family": f"ip{'v6' if each.family == 6 else ''}",
                 "name": each.name,
-                "rules": [*map(_printed, each.rules)],
+                "rules": [*map(_print_rule, each.rules)],
             }
             for each in bgp.prefix_lists
         ],
@@ -116,7 +116,7 @@ def bgp_view(bgp: Bgp, multipath_limit: int, profile: str | None) -> dict[str, o
     }
 
 
-def _groups(bgp: Bgp) -> list[GroupView]:
+def _group_views(bgp: Bgp) -> list[GroupView]:
     return [
         GroupView(
             group.name + _GROUP_SUFFIX[transport],
@@ -131,11 +131,11 @@ def _groups(bgp: Bgp) -> list[GroupView]:
     ]
 
 
-def _neighbor(session: Session) -> str:
+def _neighbor_name(session: Session) -> str:
     return neighbor_key(session.transport, session.remote, session.port)
 
 
-def _printed(rule: PrefixRule) -> str:
+def _print_rule(rule: PrefixRule) -> str:
     text = rule.prefix
     text += f" ge {rule.ge}" if rule.ge is not None else ""
     text += f" le {rule.le}" if rule.le is not None else ""
@@ -152,7 +152,7 @@ def state(facts: Facts, switch: Switch, profile: str | None = BFD_PROFILE) -> No
         return
     if profile:
         facts[f"structure/bfd_profile[{profile}]"] = "true"
-    for group in _groups(switch.bgp):
+    for group in _group_views(switch.bgp):
         facts[f"structure/bgp_group[{group.name}]/bfd_on"] = "true"
         if profile:
             facts[f"structure/bgp_group[{group.name}]/bfd_profile"] = profile
@@ -161,7 +161,7 @@ def state(facts: Facts, switch: Switch, profile: str | None = BFD_PROFILE) -> No
 def ttl_security_facts(switch: Switch) -> Facts:
     """The TTL check of each session."""
     sessions = switch.bgp.sessions if switch.bgp.ttl_security else ()
-    return {f"bgp/neighbor[{_neighbor(s)}]/ttl_security_hops": TTL_SECURITY_HOPS for s in sessions}
+    return {f"bgp/neighbor[{_neighbor_name(s)}]/ttl_security_hops": TTL_SECURITY_HOPS for s in sessions}
 
 
 # --- and back -----------------------------------------------------------------------------------------
@@ -171,11 +171,11 @@ _KIND = "<babel|eigrp|isis|kernel|local|nhrp|openfabric|ospf|ospf6|rip|ripng|sha
 TYPES: Types = {**policy.TYPES, **sessions.TYPES, **igp.TYPES}
 
 
-def _taken(family: str) -> tuple[Row, ...]:
+def _redistribution_rows(family: str) -> tuple[Row, ...]:
     """Lines by which routes of others enter an address family."""
     further = "[metric <integer>] [route-map <word>]"
 
-    def kept(kind: str, metric: int | None, name: str | None) -> dict[str, Value | None]:
+    def route_values(kind: str, metric: int | None, name: str | None) -> dict[str, Value | None]:
         own = kind in _TAKEN
         return {
             f"{family} {kind}" if own else f"{family} redistribute[{kind}]": name
@@ -184,9 +184,10 @@ def _taken(family: str) -> tuple[Row, ...]:
         }
 
     return (
-        *(Keep(f"redistribute {kind} {further}", partial(kept, kind)) for kind in _TAKEN),
-        Keep(f"redistribute {_KIND} {further}", kept),
-        Keep(f"redistribute <ospf|table|table-direct> <integer> {further}", lambda kind, number, metric, name: kept(
+        *(Keep(f"redistribute {kind} {further}", partial(route_values, kind)) for kind in _TAKEN),
+        Keep(f"redistribute {_KIND} {further}", route_values),
+        Keep(f"redistribute <ospf|table|table-direct> <integer> {further}", lambda kind, number, metric,
+            name: route_values(
             f"{kind} {number}", metric, name)),
     )  # fmt: skip
 
@@ -198,11 +199,11 @@ def _of_unicast(family: str) -> tuple[Row, ...]:
             f"aggregate-address <prefix{family[-1]}> [<rest>]", "aggregates",
             lambda _, rest: rest or "with its more specifics",
         ),
-        *_taken(family),
-        Entry(f"network <prefix{family[-1]}> [<rest>]", "networks", _announced),
+        *_redistribution_rows(family),
+        Entry(f"network <prefix{family[-1]}> [<rest>]", "networks", _announced_map),
         Keep("maximum-paths <integer>", f"{family} paths"),
         Keep("maximum-paths ibgp <integer> [equal-cluster-length]", f"{family} ibgp paths"),
-        *settings(
+        *setting_rows(
             "bgp dampening", "bgp nexthop resolve-via-default", "distance bgp", "distance", "export vpn", "import vpn",
             "import vrf route-map", "label vpn export", "nexthop vpn export", "rd vpn export", "route-map vpn export",
             "route-map vpn import", "rt vpn both", "rt vpn export", "rt vpn import", "sid export", "sid vpn export",
@@ -213,7 +214,7 @@ def _of_unicast(family: str) -> tuple[Row, ...]:
     )  # fmt: skip
 
 
-def _announced(_: str, rest: str | None) -> str:
+def _announced_map(_: str, rest: str | None) -> str:
     """The route map of a prefix that is announced, or `all`."""
     words = (rest or "").split()
     return words[words.index("route-map") + 1] if "route-map" in words[:-1] else "all"
@@ -224,7 +225,7 @@ def _address_family(family: str) -> tuple[Row, ...]:
     return Keep(opened, family), Block(opened, "", _of_unicast(family))
 
 
-def _further(family: str) -> Row:
+def _further_row(family: str) -> Row:
     return Block(f"address-family {family}", "", sessions.of_family(family))
 
 
@@ -240,7 +241,7 @@ _PROCESS: tuple[Row, ...] = (
     Keep("bgp confederation identifier <asn>", "confederation", str),
     Keep("bgp confederation peers <asn>...", "confederation peers", lambda members: " ".join(map(str, members))),
     Keep("distance bgp <integer> <integer> <integer>", "distance", "{0} {1} {2}".format),
-    *settings(
+    *setting_rows(
         "allow-martian-nexthop", "always-compare-med", "bestpath aigp", "bestpath as-path confed",
         "bestpath as-path ignore", "bestpath bandwidth", "bestpath compare-routerid", "bestpath med",
         "bestpath peer-type multipath-relax", "client-to-client reflection", "cluster-id", "coalesce-time",
@@ -257,7 +258,7 @@ _PROCESS: tuple[Row, ...] = (
         "suppress-duplicates", "suppress-fib-pending", "tcp-keepalive", "update-delay",
         before="bgp ",
     ),
-    *settings(
+    *setting_rows(
         "coalesce-time", "read-quanta", "segment-routing srv6", "locator", "sid vpn per-vrf export",
         "srv6-only", "timers bgp", "update-delay", "write-quanta",
     ),
@@ -266,7 +267,7 @@ _PROCESS: tuple[Row, ...] = (
     Each("no neighbor <word>", "neighbor", sessions.NEGATED),
     *_of_unicast("ipv4"),
     *(row for family in FAMILIES for row in _address_family(family)),
-    *map(_further, sessions.FURTHER),
+    *map(_further_row, sessions.FURTHER),
     Silent("exit-address-family"),
 )  # fmt: skip
 """Lines of a process, in whatever routing instance."""
@@ -293,7 +294,7 @@ ROWS: Sequence[Row] = (
         Keep("bgp router-id <address4>", "router_id"),
         Keep("bgp ebgp-requires-policy", "requires_policy"),
         Keep("no bgp ebgp-requires-policy", "requires_policy", "false"),
-        *settings(
+        *setting_rows(
             "graceful-restart", "graceful-restart preserve-fw-state", "graceful-restart restart-time",
             "graceful-restart select-defer-time", before="bgp ",
         ),
@@ -303,7 +304,7 @@ ROWS: Sequence[Row] = (
 )  # fmt: skip
 
 
-def topic(multipath_limit: int) -> Topic:
+def bgp_topic(multipath_limit: int) -> Topic:
     """The rows, and what makes facts of them, for a build of FRR that holds so many next hops."""
     return Topic(ROWS, partial(_finish, multipath_limit))
 
@@ -330,7 +331,7 @@ def _finish(multipath_limit: int, document: Document) -> None:
         families, line = take_prefixes(tenant)
         if families:
             tenant.values["prefixes"] = (",".join(families), line)
-        if _routes(tenant):
+        if _does_route(tenant):
             prefix = f"vrf[{name}]/"
             document.put(f"{prefix}bgp/asn", *tenant.values["asn"])
             document.put_leaves(f"{prefix}bgp/", tenant.values, ("router_id", "requires_policy"))
@@ -339,7 +340,7 @@ def _finish(multipath_limit: int, document: Document) -> None:
     evpn.finish_tenants(document)
 
 
-def _routes(tenant: Scope) -> bool:
+def _does_route(tenant: Scope) -> bool:
     """Whether a process of a routing instance does more than name what EVPN makes of it."""
     return not tenant.values.keys() <= {"asn", "router_id", "distinguisher", "prefixes"} or bool(
         tenant.scopes or tenant.tables.keys() - {"imports", "exports"}
@@ -363,15 +364,19 @@ def finish_process(document: Document, bgp: Scope, multipath_limit: int, prefix:
             document.put(f"{prefix}bgp/{leaf}[{key}]", *said)
     opened = [f for f in FAMILIES if f in values or any(name.startswith(f"{f} ") for name in values)]
     paths = {family: values.get(f"{family} paths", (multipath_limit, line)) for family in opened}
-    stated = joint("maximum_paths", paths)
-    stated |= joint("multipath_ibgp", {family: values.get(f"{family} ibgp paths") for family in opened})
+    stated = join_families("maximum_paths", paths)
+    stated |= join_families(
+        "multipath_ibgp", {family: values.get(f"{family} ibgp paths") for family in opened}
+    )
     for kind in _TAKEN:
-        stated |= joint(f"redistribute_{kind}", {family: values.get(f"{family} {kind}") for family in opened})
+        stated |= join_families(
+            f"redistribute_{kind}", {family: values.get(f"{family} {kind}") for family in opened}
+        )
     others = dict.fromkeys(
         name.partition(" ")[2] for f in opened for name, _ in settings_in(values, f"{f} redistribute")
     )
     for name in others:
-        stated |= joint(name, {family: values.get(f"{family} {name}") for family in opened})
+        stated |= join_families(name, {family: values.get(f"{family} {name}") for family in opened})
     for leaf, said in stated.items():
         document.put(f"{prefix}bgp/{leaf}", *said)
     put_settings(document, f"{prefix}bgp/", values)

@@ -93,10 +93,12 @@ def read_startup(text: str) -> Startup:
     if not _FILES.fullmatch(files):
         raise DaemonsError(at, f"MAX_FDS is no number from 10 to 999999: {files!r}")
     started = [name for name in _STARTED if name in _ALWAYS or values.get(name, (0, "no"))[1] == "yes"]
-    return Startup(int(files), {name: _options(*values.get(f"{name}_options", (0, ""))) for name in started})
+    return Startup(
+        int(files), {name: _split_options(*values.get(f"{name}_options", (0, ""))) for name in started}
+    )
 
 
-def _options(line: int, text: str) -> tuple[str, ...]:
+def _split_options(line: int, text: str) -> tuple[str, ...]:
     words = tuple(text.split())
     waiting = False
     for word in words:

@@ -11,7 +11,7 @@ from ipaddress import IPv4Address
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.sessions import of_family
-from fabricc.back.nos.frr.settings import put_settings, settings
+from fabricc.back.nos.frr.settings import put_settings, setting_rows
 from fabricc.back.nos.frr.tenants import (
     local_vtep,
     put_isolated,
@@ -45,7 +45,7 @@ def router_mac(source: str) -> str:
     return "02:00:" + IPv4Address(source).packed.hex(":")
 
 
-def sysctls(switch: Switch) -> dict[str, int]:
+def segment_sysctls(switch: Switch) -> dict[str, int]:
     """Kernel settings that segments need."""
     return KERNEL if switch.vtep else {}
 
@@ -62,7 +62,7 @@ def segments_view(switch: Switch) -> dict[str, object]:
         **tenants_view(switch),
         "vtep": {
             "bridge": BRIDGE, "mtu": vtep.mtu, "source": vtep.source, "ports": bridge_ports(switch, vtep),
-            "vlans": vlans(vtep), "vnis": _devices(vtep), "segments": vtep.segments, "vrfs": vtep.vrfs,
+            "vlans": bridge_vlans(vtep), "vnis": _vtep_devices(vtep), "segments": vtep.segments, "vrfs": vtep.vrfs,
             "anycast_mac": vtep.anycast_mac, "router_mac": router_mac(vtep.source),
             "first_table": FIRST_TABLE,
         },
@@ -72,15 +72,15 @@ def segments_view(switch: Switch) -> dict[str, object]:
 def bridge_ports(switch: Switch, vtep: Vtep) -> list[str]:
     """The ports of the bridge: access ports, then VXLAN devices."""
     access = [port.name for port in switch.ports if port.segment is not None]
-    return [*access, *(f"vni{each.vni}" for each, _ in _devices(vtep))]
+    return [*access, *(f"vni{each.vni}" for each, _ in _vtep_devices(vtep))]
 
 
-def vlans(vtep: Vtep) -> list[int]:
+def bridge_vlans(vtep: Vtep) -> list[int]:
     """The VLANs of the bridge."""
-    return [each.vlan for each, _ in _devices(vtep)]
+    return [each.vlan for each, _ in _vtep_devices(vtep)]
 
 
-def _devices(vtep: Vtep) -> list[tuple[Segment | Vrf, bool]]:
+def _vtep_devices(vtep: Vtep) -> list[tuple[Segment | Vrf, bool]]:
     """Segments, then VRFs, and whether requests for addresses end at the VTEP."""
     return [*((each, True) for each in vtep.segments), *((each, False) for each in vtep.vrfs)]
 
@@ -127,7 +127,7 @@ def state_devices(facts: Facts, switch: Switch) -> None:
     if vtep is None:
         return
     facts["structure/bridge/ports"] = ",".join(sorted(bridge_ports(switch, vtep)))
-    facts["structure/bridge/vlans"] = ",".join(map(str, sorted(vlans(vtep))))
+    facts["structure/bridge/vlans"] = ",".join(map(str, sorted(bridge_vlans(vtep))))
     facts["structure/bridge/vlan_aware"] = "yes"
     facts["structure/bridge/spanning_tree"] = "off"
     facts["structure/bridge/mtu"] = vtep.mtu
@@ -255,7 +255,7 @@ _TARGETS: tuple[Row, ...] = (
     Entry("route-target both <word>...", "both"),
     Silent("autort rfc8365-compatible"),
 )
-_SETTINGS = settings(
+_SETTINGS = setting_rows(
     "advertise-default-gw", "advertise-pip", "advertise-svi-ip", "advertise ipv4 unicast", "advertise ipv6 unicast",
     "default-originate", "disable-ead-evi-rx", "disable-ead-evi-tx", "dup-addr-detection",
     "dup-addr-detection freeze", "dup-addr-detection max-moves", "ead-es-frag", "ead-es-route-target", "flooding",

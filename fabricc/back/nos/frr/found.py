@@ -5,8 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.collected import Claim, Identity, Output, claim, in_full, told, weight
-from fabricc.back.nos.lldpd import seen
+from fabricc.back.nos.collected import (
+    Claim,
+    Identity,
+    Output,
+    in_full,
+    make_claim,
+    match_patterns,
+    weigh_signs,
+)
+from fabricc.back.nos.lldpd import parse_lldpd
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,27 +61,27 @@ def takes(path: str, text: str) -> Claim | None:
     name = path.rpartition("/")[2]
     if name in _BY_NAME:
         return Claim(name, 1)
-    if ifupdown(text):
+    if is_ifupdown(text):
         return Claim(_INTERFACES, 3)
     if _OTHER_CLI.search(text):
         return None
-    return claim(FILE, weight(text, _SIGNS) + (3 if name == FILE else 0))
+    return make_claim(FILE, weigh_signs(text, _SIGNS) + (3 if name == FILE else 0))
 
 
-def ifupdown(text: str) -> bool:
+def is_ifupdown(text: str) -> bool:
     """Whether a text is one of ifupdown's, which others than this system have as well."""
-    return weight(text, {"auto": 1, "iface": 3, "source": 1, "allow-hotplug": 1}) > 3
+    return weigh_signs(text, {"auto": 1, "iface": 3, "source": 1, "allow-hotplug": 1}) > 3
 
 
 def identity(files: Mapping[str, str]) -> Identity:
     """Return the release in the first line of `frr.conf`; no file names the box."""
-    found = told(files.get(FILE, "")[:65536], _HEADER)
+    found = match_patterns(files.get(FILE, "")[:65536], _HEADER)
     return Identity(release=found.get("release", ""))
 
 
 def output(text: str) -> Output | None:
     """Read `vtysh -c "show version"` and the output of lldpd."""
-    found, neighbours = told(text, _VERSION), seen(text)
+    found, neighbours = match_patterns(text, _VERSION), parse_lldpd(text)
     if not found and not neighbours:
         return None
     return Output(Identity(found.get("name", ""), "", found.get("release", "")), neighbours)

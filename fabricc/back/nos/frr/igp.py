@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.frr.settings import put_settings, secrets, settings, several
+from fabricc.back.nos.frr.settings import put_settings, repeated_rows, secret_rows, setting_rows
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Silent
 from fabricc.base.numbers import is_number
 
@@ -20,7 +20,7 @@ V3 = "v3"
 """What facts call an OSPF process without a number, and that of OSPFv3."""
 
 
-def _area(text: str) -> str | None:
+def _parse_area(text: str) -> str | None:
     """An area, a number written as an address: `0` is `0.0.0.0`."""
     if is_number(text) and len(text) <= 10 and (number := int(text)) < 1 << 32:
         return ".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0))
@@ -29,7 +29,7 @@ def _area(text: str) -> str | None:
     return text if whole else None
 
 
-TYPES = {"area": _area}
+TYPES = {"area": _parse_area}
 
 _TAKEN = "redistribute <word> [<integer>] [metric <integer>] [metric-type <integer>] [route-map <word>]"
 _LOG = Silent("log-adjacency-changes [detail]")
@@ -55,7 +55,7 @@ _OSPF: tuple[Row, ...] = (
         )
     ),
     Entry("interface <word> area <area>", "interfaces"),
-    *settings(
+    *setting_rows(
         "aggregation timer", "auto-cost reference-bandwidth", "bfd", "capability opaque", "compatible rfc1583",
         "default-information originate", "default-metric", "distance", "fast-reroute",
         "flood-reduction", "graceful-restart", "max-metric", "mpls ldp-sync", "mpls-te",
@@ -65,7 +65,7 @@ _OSPF: tuple[Row, ...] = (
         "stub-router", "timers lsa", "timers lsa min-arrival", "timers throttle lsa",
         "timers throttle spf", "write-multiplier",
     ),
-    *several("distribute-list", "neighbor", "summary-address"),
+    *repeated_rows("distribute-list", "neighbor", "summary-address"),
     Keep("segment-routing prefix <prefix4> <rest>",
         lambda prefix, rest: {f"setting[segment-routing prefix {prefix}]": rest}),
 )  # fmt: skip
@@ -75,7 +75,7 @@ _ISIS: tuple[Row, ...] = (
     Keep("is-type <level-1|level-1-2|level-2-only>", "level"),
     Keep("redistribute <ipv4|ipv6> <word> [<rest>]",
         lambda family, protocol, rest: {f"redistribute[{family} {protocol}]": _map_in(rest)}),
-    *settings(
+    *setting_rows(
         "advertise-high-metrics", "advertise-passive-only", "attached-bit", "default-information originate",
         "distance", "dynamic-hostname", "fast-reroute", "flex-algo", "hello padding", "hostname", "lsp-gen-interval",
         "lsp-mtu", "lsp-refresh-interval", "lsp-timers", "max-lsp-lifetime", "metric-style", "mpls ldp-sync", "mpls-te",
@@ -83,7 +83,7 @@ _ISIS: tuple[Row, ...] = (
         "segment-routing global-block", "segment-routing node-msd", "set-attached-bit", "set-overload-bit",
         "spf-delay-ietf", "spf-interval", "spf prefix-priority", "topology",
     ),
-    *secrets("area-password", "domain-password"),
+    *secret_rows("area-password", "domain-password"),
     Keep("segment-routing prefix <word> <rest>",
         lambda prefix, rest: {f"setting[segment-routing prefix {prefix}]": rest}),
 )  # fmt: skip
@@ -95,17 +95,17 @@ def _map_in(rest: str | None) -> str:
     return name.split()[0] if name.split() else "all"
 
 
-def _process(pattern: str, scope: str, rows: Sequence[Row]) -> Iterator[Row]:
+def _process_rows(pattern: str, scope: str, rows: Sequence[Row]) -> Iterator[Row]:
     """A process, in a routing instance or in none."""
     yield Block(pattern, scope, rows)
     yield Block(f"{pattern} vrf <word>", f"{scope} vrf", rows)
 
 
 ROWS: tuple[Row, ...] = (
-    *_process("router ospf", "ospf", _OSPF),
-    *_process("router ospf <integer>", "ospf", _OSPF),
-    *_process("router ospf6", "ospf6", _OSPF),
-    *_process("router isis <word>", "isis", _ISIS),
+    *_process_rows("router ospf", "ospf", _OSPF),
+    *_process_rows("router ospf <integer>", "ospf", _OSPF),
+    *_process_rows("router ospf6", "ospf6", _OSPF),
+    *_process_rows("router isis <word>", "isis", _ISIS),
 )
 """Rows other than those of interfaces."""
 
@@ -139,7 +139,7 @@ INTERFACE: tuple[Row, ...] = (
         for family in ("ip", "ipv6")
     ),
     Keep("isis metric [level-1|level-2] <integer>", "isis_metric"),
-    *settings(
+    *setting_rows(
         "bfd", "circuit-type", "csnp-interval", "fast-reroute", "hello padding",
         "hello-interval", "hello-multiplier", "mpls ldp-sync", "network", "passive",
         "priority", "psnp-interval", "three-way-handshake", "threeway-handshake", "topology",
@@ -155,16 +155,16 @@ def finish(document: Document) -> None:
     scope = document.scope
     for kind in ("ospf", "ospf6"):
         for number, process in scope.each(kind).items():
-            _finish_ospf(document, process, f"ospf[{_name(kind, number)}]/")
+            _finish_ospf(document, process, f"ospf[{_process_name(kind, number)}]/")
         for vrf, process in scope.each(f"{kind} vrf").items():
-            _finish_ospf(document, process, f"vrf[{vrf}]/ospf[{_name(kind, '')}]/")
+            _finish_ospf(document, process, f"vrf[{vrf}]/ospf[{_process_name(kind, '')}]/")
     for name, process in scope.each("isis").items():
         _finish_isis(document, process, f"isis[{name}]/")
     for vrf, process in scope.each("isis vrf").items():
         _finish_isis(document, process, f"vrf[{vrf}]/isis[{DEFAULT}]/")
 
 
-def _name(kind: str, number: object) -> object:
+def _process_name(kind: str, number: object) -> object:
     return V3 if kind == "ospf6" else number or DEFAULT
 
 

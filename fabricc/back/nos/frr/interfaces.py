@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.frr import igp
 from fabricc.back.nos.frr.evpn import DEVICE_ROWS, finish_devices, is_device, segments_view, state_devices
-from fabricc.back.nos.frr.settings import settings, several
+from fabricc.back.nos.frr.settings import repeated_rows, setting_rows
 from fabricc.back.nos.frr.tenants import read_command
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE, RA_INTERVAL_S
 from fabricc.back.nos.isolation import state_isolation
@@ -115,7 +115,7 @@ _RUNS = re.compile(r"(?:pre-|post-)?(?:up|down)|source(?:-directory)?|mapping|sc
 _RULE = re.compile(r"\bip (-[46] )?(rule|route) (add|del|replace)\b")
 
 
-def _command(text: str) -> dict[str, str] | None:
+def _interpret_command(text: str) -> dict[str, str] | None:
     """What a command that comes with the management port does, of those that fabricc writes."""
     if found := re.fullmatch(_VIA, text):
         return {"management/gateway": found[1]}
@@ -136,10 +136,10 @@ def command_lines(text: str) -> Iterator[tuple[str, int]]:
 
 def _is_known(command: str) -> bool:
     """Return whether fabricc writes a command."""
-    return _command(command) is not None or read_command(command) is not None
+    return _interpret_command(command) is not None or read_command(command) is not None
 
 
-_LINK = settings(
+_LINK = setting_rows(
     "admin-grp", "affinity", "affinity-mode", "ava-bw", "delay", "delay-variation", "enable", "max-bw", "max-rsv-bw",
     "metric", "neighbor", "packet-loss", "res-bw", "unrsv-bw", "use-bw", "srlg",
 )  # fmt: skip
@@ -164,7 +164,7 @@ _ROUTER_PORT: tuple[Row, ...] = (
     Silent("link-detect"),
     Keep("evpn mh es-id <word>", "ethernet_segment"),
     Each("vrrp <integer>", "", (Entry("ip <address4>", "gateways"), Entry("ipv6 <address6>", "gateways"))),
-    *settings(
+    *setting_rows(
         "bandwidth", "evpn mh es-df-pref", "evpn mh es-sys-mac", "evpn mh uplink", "ip igmp", "ip mroute",
         "ip pim", "ip pim passive", "ip pim sm", "ipv6 mld", "ipv6 nd managed-config-flag", "ipv6 nd mtu",
         "ipv6 nd other-config-flag", "ipv6 nd ra-interval", "ipv6 nd ra-lifetime", "ipv6 nd ra-fast-retrans",
@@ -174,7 +174,7 @@ _ROUTER_PORT: tuple[Row, ...] = (
     ),
     Keep("vrrp <integer> <word> [<rest>]",
         lambda router, word, rest: {f"setting[vrrp {router} {word}]": rest or "true"}),
-    *several("ipv6 nd dnssl", "ipv6 nd prefix", "ipv6 nd rdnss"),
+    *repeated_rows("ipv6 nd dnssl", "ipv6 nd prefix", "ipv6 nd rdnss"),
     Block("link-params", "", _LINK),
     Silent("exit-link-params"),
     Keep("no link-detect", "setting[link-detect]", "false"),
@@ -191,7 +191,7 @@ ROWS: Sequence[Row] = (
     Block(f"iface {MANAGEMENT_INTERFACE}", "management", (
         Entry("address <word>", "addresses"),
         *(Fact(f"{word}-forward <on|off>", path) for word, path in FORWARDING.items()),
-        Fact("up <rest>", _command),
+        Fact("up <rest>", _interpret_command),
     )),
     Block("iface <word>", "port", (
         Keep("mtu <integer>", "mtu"),
@@ -273,14 +273,14 @@ def _finish_isolation(reading: Reading) -> None:
         return
     rules = {path: str(rule) for path, rule in facts.items() if path.startswith("management/rule")}
     wanted = f"to {network} unreachable"
-    kept = [path for path, rule in rules.items() if rule == wanted and _preference(path) < MAIN_RULE]
+    kept = [path for path, rule in rules.items() if rule == wanted and _parse_preference(path) < MAIN_RULE]
     open_to_all = [path for path, rule in rules.items() if " lookup " in f" {rule}" and "iif lo " not in rule]
     wrong = [*open_to_all, *(path for path in FORWARDING.values() if facts.get(path) != "off")]
     place = next((reading.lines[path] for path in (*wrong, *kept) if path in reading.lines), None)
     state_isolation(reading, bool(kept) and not wrong, place or reading.lines["management/address"], _RULE)
 
 
-def _preference(path: str) -> int:
+def _parse_preference(path: str) -> int:
     """The preference that the path of a rule's fact names."""
     _, bracket, number = path.partition("[")
     return int(number.removesuffix("]")) if bracket else MANAGEMENT_RULE

@@ -23,7 +23,7 @@ _COMMUNITIES = {"community": "", "large-community": "large ", "extcommunity": "e
 TYPES = {"community": lambda text: COMMUNITY_OF.get(text, text)}
 
 
-def _rule(keyword: str, action: str, text: str) -> str | None:
+def _prefix_rule(keyword: str, action: str, text: str) -> str | None:
     """A rule of a prefix list as its fact's value; None of one of the other family."""
     found = _RULE.fullmatch(" ".join(text.split()))
     if found is None:
@@ -37,21 +37,21 @@ def _rule(keyword: str, action: str, text: str) -> str | None:
     return rule if action == "permit" else f"deny {rule}"
 
 
-def _communities(action: str, text: str) -> str:
+def _community_entry(action: str, text: str) -> str:
     numbers = " ".join([COMMUNITY_OF.get(name, name) for name in text.split()])
     return numbers if action == "permit" else f"deny {numbers}"
 
 
-def _entry(action: str, text: str) -> str:
+def _list_entry(action: str, text: str) -> str:
     return f"{action} {text}"
 
 
-def _further(words: str, rest: str) -> dict[str, str]:
+def _further_line(words: str, rest: str) -> dict[str, str]:
     """Return a line of a clause that its fact quotes verbatim."""
     return {f"{words} {rest}": f"{words} {rest}"}
 
 
-def _list(pattern: str, scope: str, value: Callable[[str, str], str | None]) -> Row:
+def _list_rows(pattern: str, scope: str, value: Callable[[str, str], str | None]) -> Row:
     """Entries of a list, with a number or without."""
     return Each(f"{pattern} <word>", scope, (
         Entry("seq <integer> <permit|deny> <rest>", "numbered", lambda _, action, rest: value(action, rest)),
@@ -78,13 +78,14 @@ _FURTHER = (
 _FLAGS = ("continue", "on-match next", "set atomic-aggregate")
 
 ROWS: Sequence[Row] = (
-    *(_list(f"{keyword} prefix-list", f"{keyword} prefix-list", partial(_rule, keyword)) for keyword in ANY),
+    *(_list_rows(f"{keyword} prefix-list", f"{keyword} prefix-list", partial(_prefix_rule,
+        keyword)) for keyword in ANY),
     *(
-        _list(f"(bgp|ip) {kind}-list [standard|expanded]", f"{kind}-list", _communities)
+        _list_rows(f"(bgp|ip) {kind}-list [standard|expanded]", f"{kind}-list", _community_entry)
         for kind in _COMMUNITIES
     ),
-    _list("(bgp|ip) as-path access-list", "as-path", _entry),
-    *(_list(words, words, _entry) for words in _ACCESS),
+    _list_rows("(bgp|ip) as-path access-list", "as-path", _list_entry),
+    *(_list_rows(words, words, _list_entry) for words in _ACCESS),
     Each("route-map <word>", "route-map", (
         Silent("optimization"),
         Keep("<permit|deny> <integer>", "action", "{1}"),
@@ -94,7 +95,7 @@ ROWS: Sequence[Row] = (
             Keep("set local-preference <integer>", "local_preference"),
             Keep("set community <community>... additive", "add_community", " ".join),
             Keep("set src <address>", "source"),
-            *(Keep(f"{words} <rest>", partial(_further, words)) for words in _FURTHER),
+            *(Keep(f"{words} <rest>", partial(_further_line, words)) for words in _FURTHER),
             *(Keep(words, words, words) for words in _FLAGS),
             Silent("description <rest>"),
         )),

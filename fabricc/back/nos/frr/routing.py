@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from fabricc.back.nos.frr.settings import put_settings, settings, settings_in, several
+from fabricc.back.nos.frr.settings import put_settings, repeated_rows, setting_rows, settings_in
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent
-from fabricc.back.reading.types import address
+from fabricc.back.reading.types import parse_address
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import static_text
 
@@ -17,10 +17,10 @@ _OPTIONS = ("tag", "vrf", "nexthop-vrf", "table", "label", "weight", "color", "s
 
 
 def _is_hop(word: str) -> bool:
-    return address(word) is not None or _INTERFACE.fullmatch(word) is not None
+    return parse_address(word) is not None or _INTERFACE.fullmatch(word) is not None
 
 
-def _hop(text: str) -> str | None:
+def _next_hop(text: str) -> str | None:
     """A next hop as facts have it, with the routing instance of the route before it; None where it is none.
 
     `10.0.0.1 vrf RED` is `RED 10.0.0.1`.
@@ -42,7 +42,7 @@ def _hop(text: str) -> str | None:
             said.append(word)
         elif at == 0 and word in DISCARDS:
             said.append("discard")
-        elif _INTERFACE.fullmatch(word) if at == 1 and address(words[0]) else at == 0 and _is_hop(word):
+        elif _INTERFACE.fullmatch(word) if at == 1 and parse_address(words[0]) else at == 0 and _is_hop(word):
             said.append(word)
         else:
             return None
@@ -51,21 +51,21 @@ def _hop(text: str) -> str | None:
 
 
 _STATIC: tuple[Row, ...] = tuple(
-    Each(f"{keyword} route <prefix{family}>", "static route", (Entry("<rest>", "via", _hop),))
+    Each(f"{keyword} route <prefix{family}>", "static route", (Entry("<rest>", "via", _next_hop),))
     for keyword, family in (("ip", 4), ("ipv6", 6))
 )
 _LOCATOR: tuple[Row, ...] = (
     Keep("prefix <prefix6> [<rest>]", lambda prefix, rest: {"prefix": prefix, "setting[lengths]": rest}),
-    *settings("behavior", "format"),
+    *setting_rows("behavior", "format"),
 )
-_FORMAT = settings(
+_FORMAT = setting_rows(
     "compressed", "uncompressed", "local-id-block", "block-len", "node-function-length", "node-len"
 )
 _BFD: tuple[Row, ...] = (
     Keep("detect-multiplier <integer>", "multiplier"),
     Keep("transmit-interval <integer>", "transmit"),
     Keep("receive-interval <integer>", "receive"),
-    *settings(
+    *setting_rows(
         "echo transmit-interval", "echo receive-interval", "echo-interval", "echo-mode", "log-session-changes",
         "minimum-ttl", "passive-mode", "shutdown",
     ),
@@ -82,7 +82,7 @@ ROWS: tuple[Row, ...] = (
         Keep("vni <integer>", "vni"),
         Keep("vni <integer> prefix-routes-only", lambda vni: {"vni": vni, "setting[prefix-routes-only]": "true"}),
         *_STATIC,
-        *settings("ip router-id", "ipv6 router-id", "ip protocol", "ipv6 protocol", "netns"),
+        *setting_rows("ip router-id", "ipv6 router-id", "ip protocol", "ipv6 protocol", "netns"),
         Silent("exit-vrf"),
     )),
     Silent("exit-vrf"),
@@ -111,18 +111,18 @@ ROWS: tuple[Row, ...] = (
         )
     ),
     Block("mpls ldp", "mpls ldp", (
-        *settings(
+        *setting_rows(
             "address-family", "discovery", "discovery transport-address", "label local",
             "ordered-control", "router-id",
         ),
-        *several("interface", "neighbor"),
+        *repeated_rows("interface", "neighbor"),
         Silent("exit-address-family"),
     )),
-    *settings(
+    *setting_rows(
         "evpn mh startup-delay",
         "evpn mh mac-holdtime", "evpn mh neigh-holdtime", "evpn mh redirect-off", "ip multicast-routing", "nhrp",
     ),
-    *several(
+    *repeated_rows(
         "ip igmp", "ip import-table", "ip mroute", "ip msdp", "ip pim", "ip protocol", "ip ssmpingd",
         "ipv6 import-table", "ipv6 pim", "ipv6 protocol", "mpls label",
     ),

@@ -54,20 +54,20 @@ def next_hop_lines(switch: Switch) -> tuple[str, ...]:
     return () if has(switch, RECOVERING_GROUPS) else ("no zebra nexthop kernel enable",)
 
 
-def daemons(switch: Switch) -> dict[str, str]:
+def list_daemons(switch: Switch) -> dict[str, str]:
     """The FRR daemons the switch starts besides zebra and staticd, which always run."""
     bfd = switch.bgp.bfd_interval_ms is not None
     return {"bgpd": "yes", "bfdd": "yes" if bfd else "no"}
 
 
-def options(switch: Switch) -> dict[str, str]:
+def daemon_options(switch: Switch) -> dict[str, str]:
     """The options of each daemon."""
-    texts = dict.fromkeys(("zebra", *daemons(switch), "staticd"), f"-A {VTY_ADDRESS}")
+    texts = dict.fromkeys(("zebra", *list_daemons(switch), "staticd"), f"-A {VTY_ADDRESS}")
     texts["zebra"] += f" -s {NETLINK_BYTES}"
     return texts
 
 
-def sysctls(switch: Switch) -> dict[str, int]:
+def router_sysctls(switch: Switch) -> dict[str, int]:
     """Kernel settings of a router of many equal paths.
 
     The neighbour tables hold two entries per port and family at rest; the hard limit is sixteen times as many and
@@ -89,7 +89,7 @@ def sysctls(switch: Switch) -> dict[str, int]:
         "net.ipv6.conf.all.keep_addr_on_down": 1,
         "net.ipv6.conf.default.keep_addr_on_down": 1,
     }
-    settings |= evpn.sysctls(switch)
+    settings |= evpn.segment_sysctls(switch)
     hard = max(8192, 32 * len(switch.ports))
     for family in ("ipv4", "ipv6"):
         settings[f"net.{family}.neigh.default.gc_thresh1"] = hard // 4
@@ -115,10 +115,10 @@ def services_view(switch: Switch) -> dict[str, object]:
     return {
         "switch": switch,
         "management": management,
-        "daemons": daemons(switch),
-        "options": options(switch),
+        "daemons": list_daemons(switch),
+        "options": daemon_options(switch),
         "open_files": OPEN_FILES,
-        "sysctls": sysctls(switch),
+        "sysctls": router_sysctls(switch),
         "lldp_hold": LLDP_HOLD,
         "ssh_port": SSH_PORT,
         "collectors": [f"[{server}]" if ":" in server else server for server in management.syslog],
@@ -130,9 +130,9 @@ def services_view(switch: Switch) -> dict[str, object]:
 
 def state(facts: Facts, switch: Switch) -> None:
     """Add the daemons that run, the kernel's settings, and what happens to others who log in."""
-    facts |= {f"daemon[{name}]": state for name, state in daemons(switch).items()}
-    facts |= {f"daemon[{name}]/vty_address": VTY_ADDRESS for name in options(switch)}
-    facts |= {f"kernel[{name}]": value for name, value in sysctls(switch).items()}
+    facts |= {f"daemon[{name}]": state for name, state in list_daemons(switch).items()}
+    facts |= {f"daemon[{name}]/vty_address": VTY_ADDRESS for name in daemon_options(switch)}
+    facts |= {f"kernel[{name}]": value for name, value in router_sysctls(switch).items()}
     facts["daemon[vtysh]"] = "yes"
     facts["daemon/open_files"] = OPEN_FILES
     facts["daemon[zebra]/netlink_bytes"] = NETLINK_BYTES
@@ -167,7 +167,7 @@ _LOGIN_FRAME = (
 )  # fmt: skip
 
 
-def _daemon(text: str) -> str | None:
+def _daemon_name(text: str) -> str | None:
     return text if text.endswith("d") and text.isalnum() else None
 
 
@@ -177,19 +177,19 @@ def _other_options(text: str) -> str | None:
     return text if options == "options" and daemon not in _STARTED else None
 
 
-def _started(daemon: str, state: str) -> dict[str, str]:
+def _daemon_facts(daemon: str, state: str) -> dict[str, str]:
     """Return the facts of running and requested daemons; other daemons have no facts."""
     stated = daemon in ("bgpd", "bfdd") or state == "yes"
     return {f"daemon[{daemon}]": state} if stated else {}
 
 
-def _collector(text: str) -> str | None:
+def _parse_collector(text: str) -> str | None:
     """The server of `@server:514`."""
     server = text.removeprefix("@").removesuffix(":514")
     return server.strip("[]") if f"@{server}:514" == text else None
 
 
-def _networks(words: tuple[str, ...]) -> str:
+def _parse_networks(words: tuple[str, ...]) -> str:
     return ",".join(sorted(word.strip(",") for word in words))
 
 
@@ -202,7 +202,7 @@ COMMANDS = {
     "sysctl.conf": pattern(r"[^=]*=\s*[|/]|kernel\.(?:core_pattern|modprobe|hotplug|poweroff_cmd)\b"),
 }
 """Lines of the box's files by which it runs a command, writes a file that is named, or reads another one."""
-TYPES = {"daemon": _daemon, "other options": _other_options, "collector": _collector}
+TYPES = {"daemon": _daemon_name, "other options": _other_options, "collector": _parse_collector}
 
 
 def _finish_hostname(document: Document) -> None:
@@ -285,7 +285,7 @@ LINES: Mapping[str, Topic] = {
         Fact("configure lldp portidsubtype <word>", "lldp/port_id"),
     )),
     "nftables.conf": Topic((
-        Keep(f"{_LOGIN} ip saddr {{ <word>... }} accept", "access", _networks),
+        Keep(f"{_LOGIN} ip saddr {{ <word>... }} accept", "access", _parse_networks),
         Keep(f"tcp dport {SSH_PORT} drop", "drop", "drop"),
         *map(Silent, sorted({*_LOGIN_FRAME})),
     ), _finish_login),
@@ -293,7 +293,7 @@ LINES: Mapping[str, Topic] = {
 """Files of lines by name."""
 ASSIGNMENTS: Mapping[str, Topic] = {
     "daemons": Topic((
-        Fact("<daemon> = <yes|no>", _started),
+        Fact("<daemon> = <yes|no>", _daemon_facts),
         Fact("vtysh_enable = <yes|no>", "daemon[vtysh]"),
         Fact("zebra_options = -A <word> [-s <integer>]",
             {"daemon[zebra]/vty_address": "{0}", "daemon[zebra]/netlink_bytes": "{1}"}),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.frr.settings import SET, settings, settings_in
+from fabricc.back.nos.frr.settings import SET, setting_rows, settings_in
 from fabricc.back.nos.frr.words import BFD_INTERVAL_MS, BFD_MULTIPLIER
 from fabricc.back.reading import Document, Each, Keep, Row, Said, Scope, Silent
-from fabricc.back.reading.types import asn
+from fabricc.back.reading.types import parse_asn
 from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:
@@ -41,16 +41,16 @@ _TIMERS = {"transmit": BFD_INTERVAL_MS, "receive": BFD_INTERVAL_MS, "multiplier"
 
 def _remote_asn(text: str) -> str | int | None:
     """An AS number, or what it is by the own one."""
-    return text if text in ("external", "internal", "auto") else asn(text)
+    return text if text in ("external", "internal", "auto") else parse_asn(text)
 
 
-def _remote(number: Value) -> dict[str, Value]:
+def _remote_values(number: Value) -> dict[str, Value]:
     if isinstance(number, int):
         return {"remote_asn": number}
     return {"setting[remote-as]" if number == "auto" else "remote_kind": number}
 
 
-def _password(text: str) -> dict[str, str]:
+def _password_value(text: str) -> dict[str, str]:
     """A reference to a secret of a spec; of any other only that there is one."""
     return {"secret": text} if text.startswith(SECRET_PREFIX) else {"password": SET}
 
@@ -60,7 +60,7 @@ TYPES = {"remote asn": _remote_asn}
 SESSION: tuple[Row, ...] = (
     Keep("peer-group", "is a group"),
     Keep("[interface [v6only]] peer-group <word>", "group"),
-    Keep("[interface [v6only]] remote-as <remote asn>", _remote),
+    Keep("[interface [v6only]] remote-as <remote asn>", _remote_values),
     Silent("interface [v6only]"),
     Keep("interface <word>", "setting[interface]"),
     Keep("description <rest>", "description"),
@@ -68,7 +68,7 @@ SESSION: tuple[Row, ...] = (
     Keep("bfd <integer> <integer> <integer>",
         lambda *n: {"bfd_on": "true", "setting[bfd]": f"multiplier {n[0]} receive {n[1]} transmit {n[2]}"}),
     Keep("bfd profile <word>", "bfd_profile"),
-    Keep("password <rest>", _password),
+    Keep("password <rest>", _password_value),
     Keep("ttl-security hops <1-254>", "ttl_security_hops"),
     Keep("ebgp-multihop [<1-255>]", "multihop", lambda hops: hops or FARTHEST),
     Keep("update-source <word>", "update_source"),
@@ -76,7 +76,7 @@ SESSION: tuple[Row, ...] = (
     Keep("timers <integer> <integer>", lambda keepalive, hold: {"keepalive_s": keepalive, "hold_s": hold}),
     Keep("(shutdown|shut) [<rest>]", "enabled", lambda _: "false"),
     Keep("capability extended-nexthop", "extended_next_hop"),
-    *settings(
+    *setting_rows(
         "advertisement-interval", "aigp", "bfd check-control-plane-failure", "bfd strict",
         "capability dynamic", "capability fqdn", "capability link-local", "capability software-version",
         "disable-connected-check", "disable-link-bw-encoding-ieee", "dont-capability-negotiate", "enforce-first-as",
@@ -125,7 +125,7 @@ def of_family(family: str) -> tuple[Row, ...]:
             Keep("next-hop-self [force|all]", f"{family} next_hop_self"),
             Keep("attribute-unchanged next-hop", f"{family} next_hop_unchanged"),
             Keep("send-community [both|all|standard|extended|large]", f"{family} send_community", "true"),
-            *settings(
+            *setting_rows(
                 "accept-own", "addpath-rx-paths-limit", "addpath-tx-all-paths", "addpath-tx-best-selected",
                 "addpath-tx-bestpath-per-AS", "advertise-map", "as-override", "attribute-unchanged as-path",
                 "attribute-unchanged med", "capability orf prefix-list", "dampening", "disable-addpath-rx",
@@ -163,7 +163,7 @@ def finish(document: Document, bgp: Scope, prefix: str = "") -> None:
         said = speakers[of].values | own if of in speakers else own
         stated = members.get(of) if own.keys() <= _MEMBER else None
         if stated is None:
-            stated = _stated(said, default)
+            stated = _session_facts(said, default)
             if own.keys() <= _MEMBER:
                 members[of] = stated
         path = f"{prefix}bgp/neighbor[{name}]/"
@@ -180,13 +180,13 @@ def finish(document: Document, bgp: Scope, prefix: str = "") -> None:
         document.put(f"{prefix}bgp/listen[{heard}]", group, line)
         said = speakers[str(group)].values if str(group) in speakers else {}
         own_leaves = [(key, *said[key]) for key in _OWN if key in said]
-        for key, value, at in (*_stated(said, default), *own_leaves) if said else ():
+        for key, value, at in (*_session_facts(said, default), *own_leaves) if said else ():
             name = key if key.startswith("setting[") else f"setting[{key}]"
             document.put(f"{prefix}bgp/listen[{heard}]/{name}", str(value), at or line)
     _finish_bfd(document, used, prefix)
 
 
-def _stated(said: Mapping[str, Said], default: Mapping[str, Said]) -> list[tuple[str, Value, int]]:
+def _session_facts(said: Mapping[str, Said], default: Mapping[str, Said]) -> list[tuple[str, Value, int]]:
     """Return statements of a session except its far end, (name, value, line), by the families that it carries.
 
     `default` are the families active by default. The line is 0 without a line.
@@ -200,9 +200,9 @@ def _stated(said: Mapping[str, Said], default: Mapping[str, Said]) -> list[tuple
     if active:
         found["families"] = (",".join(active), carried[active[0]][1])
     for key in _JOINT:
-        found |= joint(key, {f: said.get(f"{f} {key}") for f in active})
+        found |= join_families(key, {f: said.get(f"{f} {key}") for f in active})
     if not said.keys() <= _PLAIN:
-        found |= _further(said, active)
+        found |= _rare_facts(said, active)
     return [(key, value, line) for key, (value, line) in found.items()]
 
 
@@ -211,11 +211,11 @@ _PLAIN = frozenset({
 })  # fmt: skip
 
 
-def _further(said: Mapping[str, Said], active: list[str]) -> dict[str, Said]:
+def _rare_facts(said: Mapping[str, Said], active: list[str]) -> dict[str, Said]:
     """Return rare statements of a session: the rest of its family values, and settings."""
     found: dict[str, Said] = dict(settings_in(said))
     for key in _FURTHER_JOINT:
-        found |= joint(key, {f: said.get(f"{f} {key}") for f in active})
+        found |= join_families(key, {f: said.get(f"{f} {key}") for f in active})
     speaking = [*active, *(["evpn"] if said.get("evpn active", ("false",))[0] == "true" else [])]
     for key in _FLAGS:
         flagged = [(f, said[f"{f} {key}"]) for f in speaking if f"{f} {key}" in said]
@@ -262,7 +262,7 @@ def _finish_bfd(document: Document, used: Mapping[Value, int], prefix: str) -> N
         document.put(f"{prefix}bfd/multiplier", _one_or_all({multiplier for _, multiplier in found}), line)
 
 
-def joint(name: str, by_family: Mapping[str, Said | None]) -> dict[str, Said]:
+def join_families(name: str, by_family: Mapping[str, Said | None]) -> dict[str, Said]:
     """Return one value for all families, or each family's own if they differ; empty without values."""
     said = [each for each in by_family.values() if each]
     if not said:

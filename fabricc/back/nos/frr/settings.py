@@ -15,7 +15,7 @@ SET = "set"
 """The value of a setting that is a secret, which is not read."""
 
 
-def settings(*beginnings: str, under: str = "setting", before: str = "") -> tuple[Row, ...]:
+def setting_rows(*beginnings: str, under: str = "setting", before: str = "") -> tuple[Row, ...]:
     """Rows of lines that begin with these words: what follows is kept as `setting[words]`, `false` after `no`.
 
     `before` stands before all of the words, and not in the name.
@@ -30,16 +30,16 @@ def settings(*beginnings: str, under: str = "setting", before: str = "") -> tupl
     )
 
 
-def several(*beginnings: str) -> tuple[Row, ...]:
+def repeated_rows(*beginnings: str) -> tuple[Row, ...]:
     """Rows of lines of which there may be many, each about the thing that its next word names."""
-    return tuple(Keep(f"{words} <word> [<rest>]", partial(_about, words)) for words in beginnings)
+    return tuple(Keep(f"{words} <word> [<rest>]", partial(_about_thing, words)) for words in beginnings)
 
 
-def _about(words: str, thing: str, rest: str | None) -> dict[str, str]:
+def _about_thing(words: str, thing: str, rest: str | None) -> dict[str, str]:
     return {f"setting[{words} {thing}]": rest or "true"}
 
 
-def secrets(*beginnings: str, under: str = "setting") -> tuple[Row, ...]:
+def secret_rows(*beginnings: str, under: str = "setting") -> tuple[Row, ...]:
     """Rows of lines that end in a secret."""
     return tuple(Keep(f"{words} <rest>", f"{under}[{words}]", lambda _: SET) for words in beginnings)
 

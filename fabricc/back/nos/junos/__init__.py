@@ -19,7 +19,7 @@ from fabricc.back.nos.junos import (
     services,
 )
 from fabricc.back.nos.junos.exec_commands import exec_lines
-from fabricc.back.nos.junos.inheritance import APPLY, RANGE, effective
+from fabricc.back.nos.junos.inheritance import APPLY, RANGE, apply_groups
 from fabricc.back.nos.junos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.junos.words import port_name
 from fabricc.back.nos.single_file import SingleFileNos
@@ -100,17 +100,17 @@ def view(switch: Switch) -> SwitchView:
     )
 
 
-def _tree(text: str) -> Tree:
+def _parse_tree(text: str) -> Tree:
     """The tree of a text in curly braces or of `set` commands, with what groups and ranges add to it."""
     if any(word in text for word in _TERMINAL_WORDS):
         text = _TERMINAL.sub("", text)
     tree = commands(text) if _COMMANDS.match(text) else braces(text)
-    return effective(tree) if APPLY in text or RANGE in text else tree
+    return apply_groups(tree) if APPLY in text or RANGE in text else tree
 
 
 def _in_force(text: str) -> Tree:
     """The tree without what is known to have no effect: inactive statements, and groups that are not applied."""
-    nodes, faults, inherited, told = _tree(text)
+    nodes, faults, inherited, told = _parse_tree(text)
     nodes = [node for node in nodes if node.key[:1] != ("groups",)]
     return Tree(nodes, [each for each in faults if not each[1].startswith(_WITHOUT_EFFECT)], inherited, told)
 
@@ -127,7 +127,7 @@ JUNOS = SingleFileNos(
             services.TOPIC,
         ),
         {**interfaces.TYPES, **policy.TYPES, **bgp_rows.TYPES, **qos_rows.TYPES, **services.TYPES},
-        _tree, once=True,
+        _parse_tree, once=True,
     ),
     express=qos.express,
     states=(interfaces.state, qos.state, bgp.state, filters.state, services.state),

@@ -16,9 +16,9 @@ from fabricc.back.nos.junos.words import (
     HOLD_PER_KEEPALIVE,
     MAXIMUM_ECMP,
     ONE_HOP_TTL,
-    flavour,
-    quoted,
-    settings,
+    catalog_settings,
+    junos_flavor,
+    quote_text,
 )
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
@@ -139,16 +139,16 @@ def routing_view(switch: Switch) -> RoutingView:
         bfd_interval_ms=bfd_interval_ms(switch),
         aggregates4=[prefix for prefix in bgp.aggregates if ":" not in prefix],
         aggregates6=[prefix for prefix in bgp.aggregates if ":" in prefix],
-        static4=[_static(route) for route in switch.static_routes if ":" not in route.prefix],
-        static6=[_static(route) for route in switch.static_routes if ":" in route.prefix],
+        static4=[_static_route(route) for route in switch.static_routes if ":" not in route.prefix],
+        static6=[_static_route(route) for route in switch.static_routes if ":" in route.prefix],
         ra_max_s=RA_MAX_S,
         ra_min_s=RA_MIN_S,
         unnumbered=[f"{s.port}.0" for s in bgp.sessions if s.transport is Transport.UNNUMBERED],
-        groups=list(_groups(bgp)),
+        groups=list(_group_views(bgp)),
     )
 
 
-def _static(route: StaticRoute) -> tuple[str, str]:
+def _static_route(route: StaticRoute) -> tuple[str, str]:
     hops = route.via if len(route.via) < 2 else ("[", *route.via, "]")
     return route.prefix, " ".join(("next-hop", *hops)) if hops else policy.DISCARD
 
@@ -160,7 +160,7 @@ def policy_view(bgp: Bgp) -> PolicyView:
     communities |= {name: value for value, name in names.items()}
     return PolicyView(
         [(p.name, [f"{rule.prefix} {_match_words(rule)}" for rule in p.rules]) for p in bgp.prefix_lists],
-        [(m.name, list(_terms(bgp, m, names))) for m in bgp.route_maps],
+        [(m.name, list(_term_views(bgp, m, names))) for m in bgp.route_maps],
         sorted(communities.items()),
         sorted({s.remote_asn for s in bgp.sessions if s.remote is None}),
     )
@@ -173,16 +173,16 @@ def maximum_ecmp(paths: int) -> int:
 
 def needs_precision_timers(switch: Switch) -> bool:
     """Return whether a switch needs `precision-timers`: a short hold time on a switch that has the statement."""
-    return flavour(switch) == CLASSIC and switch.bgp.hold_s < PRECISION_BELOW_S
+    return junos_flavor(switch) == CLASSIC and switch.bgp.hold_s < PRECISION_BELOW_S
 
 
 def bfd_interval_ms(switch: Switch) -> int | None:
     """The interval of BFD in milliseconds, never below the platform's least; None without BFD."""
     asked = switch.bgp.bfd_interval_ms
-    return None if asked is None else max(asked, int(settings(switch).get("bfd_least_ms", asked)))
+    return None if asked is None else max(asked, int(catalog_settings(switch).get("bfd_least_ms", asked)))
 
 
-def _groups(bgp: Bgp) -> Iterator[GroupView]:
+def _group_views(bgp: Bgp) -> Iterator[GroupView]:
     """One per direction and transport, and per AS number where links are unnumbered: a list of all would accept any."""
     chosen: dict[tuple[str, Transport, int | None], list[Session]] = {}
     for session in bgp.sessions:
@@ -204,7 +204,7 @@ def _groups(bgp: Bgp) -> Iterator[GroupView]:
             families=carried.get(transport, every),
             prefix_limit=group.maximum_prefixes,
             neighbors=[
-                (s.remote, quoted(s.description), s.remote_asn) for s in sessions if s.remote is not None
+                (s.remote, quote_text(s.description), s.remote_asn) for s in sessions if s.remote is not None
             ],
             interfaces=[f"{s.port}.0" for s in sessions if s.remote is None],
             as_list=asn,
@@ -219,7 +219,7 @@ def _added_communities(bgp: Bgp) -> dict[str, str]:
     return {value: named.get(value) or f"ADD-{value.replace(':', '-')}" for value in sorted(values)}
 
 
-def _terms(bgp: Bgp, route_map: RouteMap, communities: Mapping[str, str]) -> Iterator[TermView]:
+def _term_views(bgp: Bgp, route_map: RouteMap, communities: Mapping[str, str]) -> Iterator[TermView]:
     """The terms of a policy: clauses ascending by sequence, and what the first policy of a chain lets pass before."""
     kind = {bgp.redistribute_map: "direct", bgp.static_map: "static"}.get(route_map.name)
     if kind == "static":
@@ -247,7 +247,7 @@ def _terms(bgp: Bgp, route_map: RouteMap, communities: Mapping[str, str]) -> Ite
     yield TermView(policy.DEFAULT_TERM, [], [policy.REJECT])
 
 
-def lengths(rule: PrefixRule) -> tuple[int | None, int | None]:
+def rule_lengths(rule: PrefixRule) -> tuple[int | None, int | None]:
     """(ge, le) as Junos holds a rule: a lower bound always has an upper one."""
     if rule.ge is not None and rule.le is None:
         return rule.ge, 128 if ":" in rule.prefix else 32
@@ -256,7 +256,7 @@ def lengths(rule: PrefixRule) -> tuple[int | None, int | None]:
 
 def _match_words(rule: PrefixRule) -> str:
     """The words after the prefix of a route filter."""
-    ge, le = lengths(rule)
+    ge, le = rule_lengths(rule)
     if le is None:
         return "exact"
     return f"upto /{le}" if ge is None else f"prefix-length-range /{ge}-/{le}"
@@ -282,7 +282,7 @@ def state(facts: Facts, switch: Switch) -> None:
     if not bgp.sessions:
         for path in _OF_GROUPS:
             facts.pop(path, None)
-    for group in _groups(bgp):
+    for group in _group_views(bgp):
         facts[f"platform/bgp_group[{group.name}]/type"] = "external"
         if bgp.ttl_security:
             facts[f"platform/bgp_group[{group.name}]/ttl"] = ONE_HOP_TTL
@@ -300,7 +300,7 @@ def state(facts: Facts, switch: Switch) -> None:
 def _state_policy(facts: Facts, bgp: Bgp) -> None:
     for prefix_list in bgp.prefix_lists:
         for index, rule in enumerate(prefix_list.rules):
-            ge, le = lengths(rule)
+            ge, le = rule_lengths(rule)
             text = rule.prefix + (f" ge {ge}" if ge is not None else "")
             facts[f"prefix_list[{prefix_list.name}]/{index}"] = text + (f" le {le}" if le is not None else "")
     names = _added_communities(bgp)
@@ -310,14 +310,14 @@ def _state_policy(facts: Facts, bgp: Bgp) -> None:
             if clause.local_preference is not None:
                 path = f"platform/route_map[{route_map.name}]/{clause.sequence}/local_preference"
                 facts[path] = clause.local_preference
-        terms = list(_terms(bgp, route_map, names))
-        facts[f"platform/policy[{route_map.name}]"] = "; ".join(map(_summary, terms))
+        terms = list(_term_views(bgp, route_map, names))
+        facts[f"platform/policy[{route_map.name}]"] = "; ".join(map(_summarize_term, terms))
         for term in terms:
             if not is_number(term.name):
                 facts[f"structure/policy[{route_map.name}]/term[{term.name}]"] = "true"
 
 
-def _summary(term: TermView) -> str:
+def _summarize_term(term: TermView) -> str:
     """A term in a few words, as its fact has it: its number, the kinds of route, what becomes of them."""
     kinds = [
         condition.removeprefix("protocol ").strip("[ ]")

@@ -10,16 +10,16 @@ from fabricc.back.nos.junos.bgp import DEFAULT_BFD_MULTIPLIER, DEFAULT_HOLD_S
 from fabricc.back.nos.junos.policy import (
     DISCARD,
 )
-from fabricc.back.nos.junos.settings import kept, put_settings, verbatim
+from fabricc.back.nos.junos.settings import kept_statements, put_settings, verbatim_rows
 from fabricc.back.nos.junos.words import (
     FAMILIES,
     HOLD_PER_KEEPALIVE,
     ONE_HOP_TTL,
-    reference,
+    secret_reference,
 )
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Topic, Types
-from fabricc.back.reading.scope import agreed
-from fabricc.back.reading.types import asn
+from fabricc.back.reading.scope import agreed_facts
+from fabricc.back.reading.types import parse_asn
 from fabricc.fabric.facts import format_boolean, static_text
 from fabricc.fabric.paths import port_paths
 
@@ -54,12 +54,12 @@ _ADVERTISED = {
 
 TYPES: Types = {
     "rib": lambda word: word if _RIB.fullmatch(word) else None,
-    "member": lambda word: asn(word) if asn(word) is not None else word,
+    "member": lambda word: parse_asn(word) if parse_asn(word) is not None else word,
 }
 
 _SESSION: Sequence[Row] = (
     Keep("peer-as <asn>", "remote_asn"),
-    Keep("authentication-key <word>", "secret", reference),
+    Keep("authentication-key <word>", "secret", secret_reference),
     Keep("hold-time <integer>", "hold_s"),
     Keep("local-address <address>", "update_source"),
     Keep("local-as <asn> [<below>]", lambda number, below: {"local_asn": number, f"setting local-as {below}": below}),
@@ -78,7 +78,7 @@ _SESSION: Sequence[Row] = (
             Keep("prefix-limit maximum <integer>", "limit"),
             Keep("prefix-limit teardown idle-timeout forever", "for good"),
             Keep("loops <integer>", "loops"),
-            *verbatim("accepted-prefix-limit add-path aggregate-label aigp damping defer-initial-multipath-build "
+            *verbatim_rows("accepted-prefix-limit add-path aggregate-label aigp damping defer-initial-multipath-build "
                       "delay-route-advertisements entropy-label explicit-null extended-nexthop-color "
                       "graceful-restart idle-after-switch-over local-ipv4-address nexthop-resolution no-install "
                       "no-validate output-queue-priority per-group-label per-prefix-label prefix-limit protection "
@@ -87,15 +87,15 @@ _SESSION: Sequence[Row] = (
                       "withdraw-priority egress-te"),
         )),
     )),
-    *verbatim("route-target", "family", lead="family"),
+    *verbatim_rows("route-target", "family", lead="family"),
     Block("bfd-liveness-detection", "bfd", (
         Keep("minimum-interval <integer>", "interval_ms"),
         Keep("multiplier <integer>", "multiplier"),
-        *verbatim("authentication detection-time holddown-interval minimum-receive-interval no-adaptation "
+        *verbatim_rows("authentication detection-time holddown-interval minimum-receive-interval no-adaptation "
                   "session-mode strict-bfd transmit-interval version echo echo-lite inline-disable "
                   "minimum-transmit-interval pdu-size", lead="bfd-liveness-detection"),
     )),
-    *verbatim("accept-remote-nexthop add-path-display-ipv4-address advertise-bgp-static advertise-external "
+    *verbatim_rows("accept-remote-nexthop add-path-display-ipv4-address advertise-bgp-static advertise-external "
               "advertise-inactive advertise-peer-as as-override authentication-algorithm authentication-key-chain "
               "bgp-error-tolerance bgp-static damping disable-4byte-as egress-te egress-te-backup-paths "
               "egress-te-node-segment egress-te-set-segment enforce-first-as forwarding-context graceful-restart "
@@ -117,7 +117,7 @@ _GROUP: Sequence[Row] = (
     Keep("multipath multiple-as", "multipath", "true"),
     Keep("ttl <integer>", "ttl"),
     Entry("allow <word>", "allowed"),
-    *verbatim("multipath+"),
+    *verbatim_rows("multipath+"),
     *_SESSION,
 )
 """Settings of a group, inherited from the protocol."""
@@ -133,19 +133,20 @@ _SAID = (
 
 _NEIGHBOR: Sequence[Row] = (
     Keep("description <word>", "description"),
-    *verbatim("multipath precision-timers"),
+    *verbatim_rows("multipath precision-timers"),
     *_SESSION,
 )
 _AGGREGATE: Sequence[Row] = (
     Keep(DISCARD, "discard"),
-    *verbatim("active as-path brief community full metric passive policy preference reject tag"),
+    *verbatim_rows("active as-path brief community full metric passive policy preference reject tag"),
 )
 _STATIC: Sequence[Row] = (
     Keep(f"<{DISCARD}|reject|receive>", "without"),
     Entry("next-hop <word>", "via"),
-    Block("qualified-next-hop <word>", "hop", verbatim("bfd-liveness-detection interface metric preference tag")),
+    Block("qualified-next-hop <word>", "hop", verbatim_rows("bfd-liveness-detection interface metric preference tag")),
     Entry("next-table <word>", "via", lambda table: f"table {table}"),
-    *verbatim("active as-path backup-pe-group bfd-liveness-detection color community inactive install longest-match "
+    *verbatim_rows("active as-path backup-pe-group bfd-liveness-detection color community inactive install "
+                   "longest-match "
               "lsp-next-hop metric no-install no-readvertise no-resolve no-retain p2mp-lsp-next-hop passive "
               "preference readvertise resolve retain static-lsp-next-hop tag metric2"),
 )  # fmt: skip
@@ -155,19 +156,20 @@ COMMON: Sequence[Row] = (
          lambda number, below: {"asn": number, f"setting autonomous-system {below}": below}),
     Keep("routing-options autonomous-system <asn> loops <integer>",
          lambda number, times: {"asn": number, "allow_as_in": times}),
-    *verbatim("loops asdot-notation independent-domain", "routing-options autonomous-system", lead="autonomous-system"),
+    *verbatim_rows("loops asdot-notation independent-domain", "routing-options autonomous-system",
+        lead="autonomous-system"),
     Block("routing-options aggregate route <word>", "aggregate", _AGGREGATE),
     Block("routing-options static route <word>", "static route", _STATIC),
     Block("routing-options rib <rib>", "", (
         Block("aggregate route <word>", "aggregate", _AGGREGATE),
         Block("static route <word>", "static route", _STATIC),
-        *verbatim("bgp-orf-cisco-mode generate label martians maximum-paths maximum-prefixes multipath protect "
+        *verbatim_rows("bgp-orf-cisco-mode generate label martians maximum-paths maximum-prefixes multipath protect "
                   "backup-selection flow", lead="rib"),
     )),
     Block("protocols router-advertisement interface <unit>", "announced", (
         Keep("max-advertisement-interval <integer>", "ra_max_s"),
         Keep("min-advertisement-interval <integer>", "ra_min_s"),
-        *verbatim("current-hop-limit default-lifetime dns-server-address link-mtu managed-configuration "
+        *verbatim_rows("current-hop-limit default-lifetime dns-server-address link-mtu managed-configuration "
                   "no-managed-configuration nat-prefix no-other-stateful-configuration other-stateful-configuration "
                   "preference prefix reachable-time retransmit-timer solicit-router-advertisement-unicast "
                   "virtual-router-only dns-search-list downstream downstream-mode no-link-mtu parameter-preference "
@@ -178,7 +180,7 @@ COMMON: Sequence[Row] = (
         Keep("precision-timers", "precision_timers"),
         Keep("hold-time <integer>", "process hold_s"),
         *_ALONE,
-        *verbatim("global-load-balancing group-split-size bmp defaults sr-preference-override route-age "
+        *verbatim_rows("global-load-balancing group-split-size bmp defaults sr-preference-override route-age "
                   "accept-prpd-connection advertise-from-main-vpn-tables description egress-te-sid-stats "
                   "holddown-all-stale-labels multipath-build-priority no-precision-timers prioritize-route-queueing "
                   "protocol-instance-name rfc8950-compliant route-age-bgp-view source-packet-routing"),
@@ -186,7 +188,7 @@ COMMON: Sequence[Row] = (
         Block("group <word>", "group", (
             Keep("type <word>", "type"),
             Keep("peer-as-list <word>", "as_list"),
-            *verbatim("description dynamic-neighbor precision-timers"),
+            *verbatim_rows("description dynamic-neighbor precision-timers"),
             *_GROUP,
             Block("neighbor <word>", "neighbor", _NEIGHBOR),
             Block("dynamic-neighbor <word>", "dynamic", (
@@ -209,7 +211,7 @@ def finish(document: Document) -> None:
     for prefix, route in scope.each("static route").items():
         _finish_static(document, str(prefix), route)
     for prefix, aggregate in scope.each("aggregate").items():
-        kept = "summary-only" if policy.suppresses(document) else "with specifics"
+        kept = "summary-only" if policy.suppresses_contributors(document) else "with specifics"
         document.put(f"bgp/aggregate[{prefix}]", kept, aggregate.line)
         put_settings(document, "routing/", aggregate, lead=f"aggregate {prefix} ")
     for port, announced in scope.each("announced").items():
@@ -245,10 +247,10 @@ def _finish_sessions(document: Document, bgp: Scope) -> None:
     families: set[str] = set()
     announced = document.scope.each("announced")
     for address, neighbor in bgp.each("neighbor").items():
-        _session(document, f"bgp/neighbor[{address}]/", neighbor.within(bgp))
+        _put_session(document, f"bgp/neighbor[{address}]/", neighbor.inherit_from(bgp))
         put_settings(document, f"bgp/neighbor[{address}]/", neighbor)
     for name, own in bgp.each("group").items():
-        group = own.within(bgp)
+        group = own.inherit_from(bgp)
         document.put_kept(f"platform/bgp_group[{name}]/ttl", group.values, "ttl")
         document.put_kept(f"platform/bgp_group[{name}]/type", own.values, "type")
         for network, (_, line) in own.table("allowed").items():
@@ -258,8 +260,8 @@ def _finish_sessions(document: Document, bgp: Scope) -> None:
         for address, neighbor in own.each("neighbor").items():
             families.add("inet6" if ":" in str(address) else "inet")
             prefix = f"bgp/neighbor[{address}]/"
-            _session(document, prefix, neighbor.within(group))
-            put_settings(document, prefix, neighbor.within(own))
+            _put_session(document, prefix, neighbor.inherit_from(group))
+            put_settings(document, prefix, neighbor.inherit_from(own))
         for dynamic_name, dynamic in own.each("dynamic").items():
             families.add("inet6")
             document.put(f"structure/bgp_group[{name}]/dynamic_neighbor", str(dynamic_name), dynamic.line)
@@ -267,7 +269,7 @@ def _finish_sessions(document: Document, bgp: Scope) -> None:
             for interface, (_, line) in dynamic.table("interfaces").items():
                 if "discovers" in dynamic.values and interface in announced:
                     group.values |= asn
-                    _session(document, f"bgp/neighbor[{interface}]/", group, unnumbered=True)
+                    _put_session(document, f"bgp/neighbor[{interface}]/", group, unnumbered=True)
                     put_settings(document, f"bgp/neighbor[{interface}]/", own)
                 else:
                     document.reject(line)
@@ -280,12 +282,12 @@ def _finish_sessions(document: Document, bgp: Scope) -> None:
 def _listed_asn(document: Document, group: Scope) -> dict[str, Said]:
     """The one AS number that a group's list has, as the remote one."""
     said = group.values.get("as_list")
-    as_list = document.refer("as-list", *said) if said else None
+    as_list = document.resolve_reference("as-list", *said) if said else None
     members = [*as_list.table("members").values()] if as_list else []
     return {"remote_asn": members[0]} if len(members) == 1 and isinstance(members[0][0], int) else {}
 
 
-def _session(document: Document, prefix: str, said: Scope, *, unnumbered: bool = False) -> None:
+def _put_session(document: Document, prefix: str, said: Scope, *, unnumbered: bool = False) -> None:
     """State one session from its own settings, those of its group and of the protocol."""
     values, imports, exports = said.values, said.table("import"), said.table("export")
     document.put_leaves(prefix, values, _SAID)
@@ -302,20 +304,20 @@ def _session(document: Document, prefix: str, said: Scope, *, unnumbered: bool =
         document.put(prefix + "hold_s", hold_s, line)
         document.put(prefix + "keepalive_s", int(hold_s) // HOLD_PER_KEEPALIVE, line)
     if imports:
-        words, line = _chain(imports)
+        words, line = _policy_chain(imports)
         document.put(prefix + "import", " ".join(words), line)
     if exports:
-        _exported(document, prefix, exports)
+        _put_exports(document, prefix, exports)
     bfd = said.each("bfd")[""].values if said.each("bfd") else {}
     interval_ms, line = bfd.get("interval_ms", (None, said.line))
     document.put(prefix + "bfd", format_boolean(interval_ms is not None), line)
     if interval_ms is not None:
         document.agree("bfd/interval_ms", interval_ms, line)
         document.agree("bfd/multiplier", *bfd.get("multiplier", (DEFAULT_BFD_MULTIPLIER, line)))
-    _families(document, prefix, said, unnumbered=unnumbered)
+    _put_families(document, prefix, said, unnumbered=unnumbered)
 
 
-def _chain(said: Mapping[Value, Said]) -> tuple[list[str], int]:
+def _policy_chain(said: Mapping[Value, Said]) -> tuple[list[str], int]:
     """Return the words of a chain of policies and its line; brackets around an expression have no meaning."""
     words = [str(word) for word in said]
     while words[:1] == ["("] and words[-1:] == [")"]:
@@ -323,10 +325,10 @@ def _chain(said: Mapping[Value, Said]) -> tuple[list[str], int]:
     return words, max(line for _, line in said.values())
 
 
-def _exported(document: Document, prefix: str, exports: Mapping[Value, Said]) -> None:
+def _put_exports(document: Document, prefix: str, exports: Mapping[Value, Said]) -> None:
     """State what is sent: where the first policies of a chain choose what enters BGP, those, and the last alone."""
-    words, line = _chain(exports)
-    if policy.opens(document, words[0]) and not _OPERATORS & set(words):
+    words, line = _policy_chain(exports)
+    if policy.selects_for_bgp(document, words[0]) and not _OPERATORS & set(words):
         before = words[:-1]
         document.put(prefix + "export", words[-1], exports[words[-1]][1])
         connected = " ".join(before) if len(before) > 2 else before[0] if before else "none"
@@ -337,14 +339,14 @@ def _exported(document: Document, prefix: str, exports: Mapping[Value, Said]) ->
     document.put(prefix + "export", " ".join(words), line)
     entering: dict[str, list[str]] = {}
     for name in words:
-        for protocol in policy.passes(document, name):
+        for protocol in policy.accepted_protocols(document, name):
             if protocol in _ADVERTISED:
                 entering.setdefault(_ADVERTISED[protocol], []).append(name)
     for protocol, names in entering.items():
         document.agree(f"bgp/redistribute[{protocol}]", " ".join(dict.fromkeys(names)), line)
 
 
-def _families(document: Document, prefix: str, said: Scope, *, unnumbered: bool) -> None:
+def _put_families(document: Document, prefix: str, said: Scope, *, unnumbered: bool) -> None:
     """State the families of a session and their limits; IPv4 has no next hop on a link without addresses of its own."""
     configured = said.each("family")
     families: list[str] = []
@@ -371,9 +373,9 @@ def _families(document: Document, prefix: str, said: Scope, *, unnumbered: bool)
                 limits[limit if "limit" not in values or "for good" in values else f"{limit} without end"] = (
                     at
                 )
-    families += [words for words, _ in kept(said) if words.startswith("family route-target")]
+    families += [words for words, _ in kept_statements(said) if words.startswith("family route-target")]
     document.put(prefix + "families", ",".join(families) or ("none" if configured else "ipv4"), line)
-    document.put_all(agreed(prefix + "maximum_prefixes", limits))
+    document.put_all(agreed_facts(prefix + "maximum_prefixes", limits))
     if loops:
         document.put(prefix + "allow_as_in", max(map(int, loops)), max(loops.values()))
     if "cluster" in said.values:

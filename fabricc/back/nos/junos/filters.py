@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect.order import in_address_order
 from fabricc.back.nos.junos.interfaces import LOOPBACK
-from fabricc.back.nos.junos.settings import FROM, THEN, kept, put_settings, verbatim
-from fabricc.back.nos.junos.words import FAMILIES, MANAGEMENT_INTERFACES, ONE_HOP_TTL, flavour
+from fabricc.back.nos.junos.settings import FROM, THEN, kept_statements, put_settings, verbatim_rows
+from fabricc.back.nos.junos.words import FAMILIES, MANAGEMENT_INTERFACES, ONE_HOP_TTL, junos_flavor
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Topic
 from fabricc.fabric.routing import Transport
 
@@ -53,7 +53,7 @@ def filter_views(switch: Switch) -> list[FilterView]:
     if not switch.management.access and not switch.bgp.ttl_security:
         return []
     families = ["inet", "inet6"] if _has_ipv6(switch) else ["inet"]
-    return [FilterView(family, FILTERS[family], list(_terms(switch, family))) for family in families]
+    return [FilterView(family, FILTERS[family], list(_filter_terms(switch, family))) for family in families]
 
 
 def management_filter(switch: Switch) -> str | None:
@@ -67,13 +67,13 @@ def _has_ipv6(switch: Switch) -> bool:
     return unnumbered or switch.bgp.ipv6 or switch.loopback6 is not None
 
 
-def _far(family: str) -> list[tuple[str, list[str]]]:
+def _far_conditions(family: str) -> list[tuple[str, list[str]]]:
     """The conditions of BGP packets that another than a neighbour may have sent."""
     ttl = f"{TTL_WORDS[family]}-except"
     return [(NEXT_HEADER[family], ["tcp"]), (ttl, [str(ONE_HOP_TTL)]), ("port", ["bgp"])]
 
 
-def _terms(switch: Switch, family: str) -> Iterator[FilterTermView]:
+def _filter_terms(switch: Switch, family: str) -> Iterator[FilterTermView]:
     """Yield the terms in the order in which a packet meets them.
 
     Access networks are IPv4, so nobody logs in over IPv6. With access networks the filter ends with a discard, as the
@@ -82,7 +82,7 @@ def _terms(switch: Switch, family: str) -> Iterator[FilterTermView]:
     """
     protocol = NEXT_HEADER[family]
     if switch.bgp.ttl_security:
-        yield FilterTermView("TTL-SECURITY", _far(family), DISCARD)
+        yield FilterTermView("TTL-SECURITY", _far_conditions(family), DISCARD)
     if switch.management.access:
         if family == "inet":
             networks = in_address_order(switch.management.access)
@@ -113,7 +113,7 @@ def state(facts: Facts, switch: Switch) -> None:
             facts[prefix + "action"] = term.action
             facts[f"structure/filter[{each.name}]/{at}/name"] = term.name
     if name := management_filter(switch):
-        facts[f"platform/filter_input[{MANAGEMENT_INTERFACES[flavour(switch)]} inet]"] = name
+        facts[f"platform/filter_input[{MANAGEMENT_INTERFACES[junos_flavor(switch)]} inet]"] = name
 
 
 # --- and back -----------------------------------------------------------------------------------------
@@ -132,8 +132,8 @@ _FILTER: Sequence[Row] = (
         Keep(f"then <{ACCEPT}|{DISCARD}>", "action"),
         Keep("then reject [<below>]", "action", "reject"),
         Keep("then next term", "action", "next term"),
-        *verbatim(" ".join(f"{word}+" for word in _CONDITIONS), "from", FROM),
-        *verbatim("address ah-spi arp-type destination-address destination-class destination-mac-address "
+        *verbatim_rows(" ".join(f"{word}+" for word in _CONDITIONS), "from", FROM),
+        *verbatim_rows("address ah-spi arp-type destination-address destination-class destination-mac-address "
                   "destination-port-except destination-port-range-optimize destination-prefix-list dot1q-tag "
                   "dot1q-user-priority dscp dscp-except encapsulated esp-spi ether-type exp extension-header "
                   "filename first-fragment flexible-match-mask flexible-match-range forwarding-class "
@@ -151,7 +151,7 @@ _FILTER: Sequence[Row] = (
                   "fast-lookup-tuple-list first-byte-of-payload first-byte-of-payload-except gre-key-except "
                   "gtp-header interface-group-except policy-map policy-map-except rat-type-except "
                   "redirect-reason-except sctp-initial slice slice-except source-class-except", "from", FROM),
-        *verbatim("analyzer count decapsulate dscp encapsulate force-premium forwarding-class gbp-src-tag "
+        *verbatim_rows("analyzer count decapsulate dscp encapsulate force-premium forwarding-class gbp-src-tag "
                   "hierarchical-policer ipsec-sa l2-mirror load-balance log logical-system loss-priority next "
                   "next-hop-group next-interface next-ip next-ip6 no-decrement-ttl packet-capture packet-mode "
                   "policer port-mirror port-mirror-instance prefix-action routing-instance sample "
@@ -161,7 +161,7 @@ _FILTER: Sequence[Row] = (
                   "pkt-trace policer-charge policy-map qfi redirect service-accounting-deferred skip-services slice "
                   "tos-reflect traffic-class-count virtual-channel", "then", THEN),
     )),
-    *verbatim("accounting-profile enhanced-mode fast-lookup-filter instance-shared interface-shared "
+    *verbatim_rows("accounting-profile enhanced-mode fast-lookup-filter instance-shared interface-shared "
               "interface-specific physical-interface-filter promote scale-optimized template-type "
               "enhanced-mode-override instance-specific layer2-policer micro-segmentation no-incremental-update "
               "no-longest-prefix-match scale-mode transient-filter"),
@@ -169,7 +169,7 @@ _FILTER: Sequence[Row] = (
 ROWS: Sequence[Row] = (
     Block(f"firewall family <{_FAMILIES}>", "filters", (Block("filter <word>", "filter", _FILTER),)),
     Block("firewall filter <word>", "plain filter", _FILTER),
-    *verbatim("policer three-color-policer hierarchical-policer load-balance-group interface-set tunnel-end-point "
+    *verbatim_rows("policer three-color-policer hierarchical-policer load-balance-group interface-set tunnel-end-point "
               "shared-bandwidth-policer flexible-match atm-policer disable-arp-policers "
               "enhanced-hierarchical-policer no-next-header-to-payload-protocol-mapping v6-flowlabel-enable",
               "firewall", POLICER),
@@ -191,7 +191,7 @@ def finish(document: Document) -> None:
             document.put(f"structure/{path}name", str(term_name), term.line)
             if name not in guards or not _is_simple(each):
                 line = max([term.line, *(line for _, line in term.said())])
-                document.put(f"access_list[{name}]/{at}", _entry(term), line)
+                document.put(f"access_list[{name}]/{at}", _term_entry(term), line)
                 continue
             document.put_kept(f"platform/{path}tcp_established", term.values, ESTABLISHED)
             for word in term.tables:
@@ -201,40 +201,40 @@ def finish(document: Document) -> None:
     put_settings(document, "qos/", document.scope, POLICER)
     for port in MANAGEMENT_INTERFACES.values():
         for family in FAMILIES:
-            _access(document, _applied(document, port, family))
+            _put_access(document, _applied_terms(document, port, family))
 
 
 def _is_simple(each: Scope) -> bool:
     """Whether all terms of a filter have but such conditions and actions as fabricc writes."""
     plain = {"action", ESTABLISHED}
     return all(
-        term.values.keys() <= plain and _action(term) in (None, ACCEPT, DISCARD)
+        term.values.keys() <= plain and _term_action(term) in (None, ACCEPT, DISCARD)
         for term in each.each("term").values()
     )
 
 
-def _entry(term: Scope) -> str:
+def _term_entry(term: Scope) -> str:
     """A term as an entry of an access list: what becomes of a packet, what it must match, what else is done."""
     matched = [f"{word} {','.join(map(str, values))}" for word, values in term.tables.items()]
     matched += [ESTABLISHED] if ESTABLISHED in term.values else []
-    matched += [words for words, _ in kept(term, FROM)]
-    done = [words for words, _ in kept(term, THEN)]
-    return " ".join([str(_action(term) or ACCEPT), *matched, *(["then", *done] if done else [])])
+    matched += [words for words, _ in kept_statements(term, FROM)]
+    done = [words for words, _ in kept_statements(term, THEN)]
+    return " ".join([str(_term_action(term) or ACCEPT), *matched, *(["then", *done] if done else [])])
 
 
 def one_hop(document: Document) -> dict[str, int]:
     """The families whose filter on `lo0` first refuses BGP with another TTL than that of one hop, with its line."""
     found = {}
     for family in FAMILIES:
-        for term in _applied(document, LOOPBACK, family)[:1]:
-            wanted = {word: set(values) for word, values in _far(family)}
+        for term in _applied_terms(document, LOOPBACK, family)[:1]:
+            wanted = {word: set(values) for word, values in _far_conditions(family)}
             said = {word: set(table) for word, table in term.tables.items()}
-            if said == wanted and _action(term) == DISCARD:
-                found[family] = _line(term)
+            if said == wanted and _term_action(term) == DISCARD:
+                found[family] = _last_line(term)
     return found
 
 
-def _applied(document: Document, port: str, family: str) -> list[Scope]:
+def _applied_terms(document: Document, port: str, family: str) -> list[Scope]:
     """The terms of the filter on a port, in order."""
     name = document.reading.facts.get(f"platform/filter_input[{port} {family}]")
     filters = document.scope.each("filters").get(family)
@@ -242,26 +242,26 @@ def _applied(document: Document, port: str, family: str) -> list[Scope]:
     return [*found.each("term").values()] if found else []
 
 
-def _access(document: Document, terms: list[Scope]) -> None:
+def _put_access(document: Document, terms: list[Scope]) -> None:
     """State the networks whose packets pass before those of anyone else are refused a login."""
     networks: dict[object, int] = {}
     for term in terms:
-        if _action(term) == ACCEPT and term.tables.keys() == {"source-address"}:
+        if _term_action(term) == ACCEPT and term.tables.keys() == {"source-address"}:
             networks |= {network: line for network, (_, line) in term.table("source-address").items()}
-        elif _action(term) == DISCARD and term.table("destination-port").keys() >= set(LOGIN_PORTS):
-            line = max(networks.values(), default=_line(term))
+        elif _term_action(term) == DISCARD and term.table("destination-port").keys() >= set(LOGIN_PORTS):
+            line = max(networks.values(), default=_last_line(term))
             document.put("management/access", ",".join(sorted(map(str, networks))), line)
             return
         elif not term.tables:
             return
 
 
-def _action(term: Scope) -> object:
+def _term_action(term: Scope) -> object:
     """What becomes of packets that meet the conditions; None for the next term."""
     return term.values.get("action", (None, 0))[0]
 
 
-def _line(term: Scope) -> int:
+def _last_line(term: Scope) -> int:
     """That of the last condition."""
     return max((line for table in term.tables.values() for _, line in table.values()), default=term.line)
 

@@ -5,8 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.answers import leaf, neighbours, parsed, under
-from fabricc.back.nos.collected import Identity, Output, by_signs, details, in_full, itself, table, told
+from fabricc.back.nos.answers import find_neighbors, leaf_text, parse_json, values_under
+from fabricc.back.nos.collected import (
+    Identity,
+    Output,
+    by_signs,
+    in_full,
+    match_patterns,
+    own_name,
+    parse_details,
+    parse_table,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,46 +65,48 @@ takes = by_signs(FILE, _SIGNS)
 
 def identity(files: Mapping[str, str]) -> Identity:
     """Return the release in the first line of a configuration; it does not name the box."""
-    found = told("".join(files.values())[:65536], _HEADER)
-    return _identity("", found.get("box", ""), found.get("release", ""))
+    found = match_patterns("".join(files.values())[:65536], _HEADER)
+    return _make_identity("", found.get("box", ""), found.get("release", ""))
 
 
 def output(text: str) -> Output | None:
     """`show version` and `show lldp neighbors [detail]`, as text or `| display json`."""
-    if answer := parsed(text):
+    if answer := parse_json(text):
         return _of_json(text, answer)
-    rows = table(text, _TABLE, _ROW) if "Parent Interface" in text else ()
-    seen = rows or (details(text, _DETAIL) if "Local Information:" in text else ())
-    found = told(text, _VERSION)
+    rows = parse_table(text, _TABLE, _ROW) if "Parent Interface" in text else ()
+    seen = rows or (parse_details(text, _DETAIL) if "Local Information:" in text else ())
+    found = match_patterns(text, _VERSION)
     if not seen and not ("box" in found and ("release" in found or "older" in found)):
         return Output() if _TABLE.search(text) else None
     release = found.get("release") or found.get("older", "")
-    return Output(_identity(found.get("name", ""), found.get("box", ""), release), seen)
+    return Output(_make_identity(found.get("name", ""), found.get("box", ""), release), seen)
 
 
 def _of_json(text: str, answer: object) -> Output | None:
     identity = Identity()
-    for each in under(answer, "software-information"):
-        release = leaf(each, "junos-version")
-        packages = (leaf(package, "comment") for package in under(each, "package-information"))
+    for each in values_under(answer, "software-information"):
+        release = leaf_text(each, "junos-version")
+        packages = (leaf_text(package, "comment") for package in values_under(each, "package-information"))
         release = release or next((p.partition("[")[2].rstrip("]") for p in packages if "[" in p), "")
-        identity = identity.or_else(_identity(leaf(each, "host-name"), leaf(each, "product-model"), release))
+        identity = identity.or_else(
+            _make_identity(leaf_text(each, "host-name"), leaf_text(each, "product-model"), release)
+        )
     rows = [
         (
-            leaf(each, "lldp-local-port-id", "lldp-local-interface").partition(".")[0],
-            leaf(each, "lldp-remote-system-name", "lldp-remote-chassis-id"),
-            leaf(each, "lldp-remote-port-id", "lldp-remote-port-description"),
+            leaf_text(each, "lldp-local-port-id", "lldp-local-interface").partition(".")[0],
+            leaf_text(each, "lldp-remote-system-name", "lldp-remote-chassis-id"),
+            leaf_text(each, "lldp-remote-port-id", "lldp-remote-port-description"),
         )
-        for each in under(answer, "lldp-neighbor-information")
+        for each in values_under(answer, "lldp-neighbor-information")
     ]
     if identity == Identity() and '"lldp-neighbors-information"' not in text:
         return None
-    return Output(identity, neighbours(text, rows))
+    return Output(identity, find_neighbors(text, rows))
 
 
-def _identity(name: str, box: str, release: str) -> Identity:
-    return Identity(name, box, _DAY.sub("", release), itself(box))
+def _make_identity(name: str, box: str, release: str) -> Identity:
+    return Identity(name, box, _DAY.sub("", release), own_name(box))
 
 
 port = in_full
-products = itself
+products = own_name

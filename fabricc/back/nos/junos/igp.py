@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos.interfaces import ISIS
-from fabricc.back.nos.junos.settings import kept, put_settings, verbatim
+from fabricc.back.nos.junos.settings import kept_statements, put_settings, verbatim_rows
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope
 from fabricc.fabric.paths import port_paths
 
@@ -24,7 +24,7 @@ _OSPF: Sequence[Row] = (
             Keep("metric <integer>", "ospf_cost"),
             Keep("interface-type <word>", "ospf_network"),
             Keep("passive [<below>]", "passive", "true"),
-            *verbatim("authentication authentication-key bandwidth-based-metrics bfd-liveness-detection "
+            *verbatim_rows("authentication authentication-key bandwidth-based-metrics bfd-liveness-detection "
                       "dead-interval demand-circuit disable dynamic-neighbors flood-reduction hello-interval "
                       "ipsec-sa ldp-synchronization link-protection mtu neighbor no-advertise-adjacency-segment "
                       "no-eligible-backup no-eligible-remote-backup no-interface-state-traps "
@@ -33,13 +33,13 @@ _OSPF: Sequence[Row] = (
                       "application-specific delay-measurement delay-metric ipv4-adjacency-segment lan-neighbor "
                       "own-router-lsa transmit-interval"),
         )),
-        *verbatim("area-range authentication-type context-identifier inter-area-prefix-export "
+        *verbatim_rows("area-range authentication-type context-identifier inter-area-prefix-export "
                   "inter-area-prefix-import label-switched-path network-summary-export network-summary-import nssa "
                   "peer-interface sham-link sham-link-remote stub virtual-link no-context-identifier-advertisement "
                   "no-source-packet-routing"),
     )),
     Entry("export <word>", "export"),
-    *verbatim("backup-spf-options database-protection disable external-preference forwarding-address-to-broadcast "
+    *verbatim_rows("backup-spf-options database-protection disable external-preference forwarding-address-to-broadcast "
               "graceful-restart import job-stats labeled-preference lsa-refresh-interval no-nssa-abr no-rfc-1583 "
               "overload preference prefix-export-limit realm reference-bandwidth rib-group rib-groups "
               "route-type-community sham-link source-packet-routing spf-options topology traffic-engineering "
@@ -51,7 +51,7 @@ _ISIS: Sequence[Row] = (
         Block("level <integer>", "level", (
             Keep("metric <integer>", "metric"),
             Keep("disable", "disabled"),
-            *verbatim("authentication-key authentication-type flood-group hello-authentication-key "
+            *verbatim_rows("authentication-key authentication-type flood-group hello-authentication-key "
                       "hello-authentication-type hello-interval hold-time ipv4-adjacency-segment "
                       "ipv4-multicast-metric ipv6-adjacency-segment ipv6-multicast-metric ipv6-unicast-metric "
                       "lan-neighbor link-degradation-threshold name no-advertise-adjacency-segment passive "
@@ -59,7 +59,7 @@ _ISIS: Sequence[Row] = (
                       "hello-authentication-key-chain application-specific flood-reflector srm6-adjacency-segment "
                       "strict-bfd-old"),
         )),
-        *verbatim("bfd-liveness-detection checksum csnp-interval disable family hello-padding "
+        *verbatim_rows("bfd-liveness-detection checksum csnp-interval disable family hello-padding "
                   "interface-group-holddown-delay lan-neighbor layer2-map ldp-synchronization "
                   "link-degradation-threshold link-group-protection link-protection lsp-interval max-hello-size "
                   "mesh-group no-adjacency-down-notification no-adjacency-holddown no-advertise-adjacency-segment "
@@ -71,13 +71,13 @@ _ISIS: Sequence[Row] = (
     )),
     Block("level <integer>", "level", (
         Keep("disable", "disabled"),
-        *verbatim("authentication-key authentication-key-chain authentication-type external-preference "
+        *verbatim_rows("authentication-key authentication-key-chain authentication-type external-preference "
                   "flood-reflector labeled-preference lsp-lifetime no-csnp-authentication no-hello-authentication "
                   "no-psnp-authentication preference prefix-export-limit purge-originator source-packet-routing "
                   "wide-metrics-only flex-algorithm-preference max-lsp-size no-lsp-authentication srv6-preference"),
     )),
     Entry("export <word>", "export"),
-    *verbatim("authentication-key authentication-key-chain authentication-type backup-spf-options clns-routing "
+    *verbatim_rows("authentication-key authentication-key-chain authentication-type backup-spf-options clns-routing "
               "context-identifier disable family fate-sharing flex-algorithm graceful-restart holddown-interval "
               "ignore-attached-bit import instance interface-group job-stats label-switched-path layer2-map "
               "loose-authentication-check lsp-lifetime max-areas max-hello-size max-lsp-size max-snp-size "
@@ -98,22 +98,22 @@ def finish(document: Document) -> None:
     """State both protocols; settings of an interface belong to the interface, in any routing instance."""
     for protocol, process in _PROCESS.items():
         for ospf in document.scope.each(protocol).values():
-            _ospf(document, protocol, process, ospf)
+            _put_ospf(document, protocol, process, ospf)
     for isis in document.scope.each("isis").values():
-        _isis(document, isis)
+        _put_isis(document, isis)
 
 
-def _exported(document: Document, prefix: str, said: Scope) -> None:
+def _put_exports(document: Document, prefix: str, said: Scope) -> None:
     if exports := said.table("export"):
         line = max(line for _, line in exports.values())
         document.put(f"{prefix}redistribute[all]", " ".join(map(str, exports)), line)
 
 
-def _ospf(document: Document, protocol: str, process: str, ospf: Scope) -> None:
+def _put_ospf(document: Document, protocol: str, process: str, ospf: Scope) -> None:
     prefix = f"ospf[{process}]/"
     quiet: dict[str, int] = {}
     for area, said in ospf.each("area").items():
-        kinds = [words for words, _ in kept(said) if words.split()[0] in ("nssa", "stub")]
+        kinds = [words for words, _ in kept_statements(said) if words.split()[0] in ("nssa", "stub")]
         if kinds:
             document.put(f"{prefix}area[{area}]", kinds[0].split()[0], said.line)
         put_settings(document, prefix, said, lead=f"area {area} ")
@@ -133,11 +133,11 @@ def _ospf(document: Document, protocol: str, process: str, ospf: Scope) -> None:
             put_settings(document.whole, paths.prefix, port, leaf="ospf_setting")
     if quiet:
         document.put(f"{prefix}passive", ",".join(sorted(quiet)), max(quiet.values()))
-    _exported(document, prefix, ospf)
+    _put_exports(document, prefix, ospf)
     put_settings(document, prefix, ospf)
 
 
-def _isis(document: Document, isis: Scope) -> None:
+def _put_isis(document: Document, isis: Scope) -> None:
     prefix = f"isis[{ISIS}]/"
     levels = isis.each("level")
     off = {number for number, level in levels.items() if "disabled" in level.values}
@@ -172,5 +172,5 @@ def _isis(document: Document, isis: Scope) -> None:
             for number, (metric, line) in metrics.items():
                 document.whole.put(paths[f"isis_setting[level {number} metric]"], metric, line)
         put_settings(document.whole, paths.prefix, port, leaf="isis_setting")
-    _exported(document, prefix, isis)
+    _put_exports(document, prefix, isis)
     put_settings(document, prefix, isis)

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from fabricc.back.reading.tree import Node, Tree, leaves
+from fabricc.back.reading.tree import Node, Tree, leaf_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,14 +49,14 @@ class _Branch:
 _NOTHING = _Branch()
 
 
-def effective(tree: Tree) -> Tree:
+def apply_groups(tree: Tree) -> Tree:
     """The tree with what ranges and applied groups add to it; groups that are not applied stay where they are."""
     own: list[Statement] = []
     whole = _Branch()
     groups: dict[str, _Branch] = {}
     ranges: dict[str, list[Statement]] = {}
     applied: list[tuple[Words, str]] = []
-    for line, words in leaves(tree.nodes):
+    for line, words in leaf_paths(tree.nodes):
         if len(words) > _MOST_WORDS:
             own.append((line, words))
         elif words[:1] == ("groups",) and len(words) > 2:
@@ -90,7 +90,9 @@ def effective(tree: Tree) -> Tree:
                 if not any(words[: len(place)] == place for place in without):
                     inherited.append((line, words))
     used = {name for _, name in applied if name in groups}
-    known = used | {words[-1] for each in used for words, _ in _statements(groups[each]) if APPLY in words}
+    known = used | {
+        words[-1] for each in used for words, _ in _list_statements(groups[each]) if APPLY in words
+    }
     nodes = [
         Node(words, line)
         for line, words in own
@@ -100,16 +102,16 @@ def effective(tree: Tree) -> Tree:
         Node(("groups", name, *words), line)
         for name, group in groups.items()
         if name not in known
-        for words, line in _statements(group)
+        for words, line in _list_statements(group)
     ]
     return Tree(nodes, tree.faults, [Node(words, line) for line, words in inherited], tree.nodes)
 
 
-def _statements(branch: _Branch, above: Words = ()) -> Iterator[tuple[Words, int]]:
+def _list_statements(branch: _Branch, above: Words = ()) -> Iterator[tuple[Words, int]]:
     if branch.line:
         yield above, branch.line
     for word, below in branch.below.items():
-        yield from _statements(below, (*above, word))
+        yield from _list_statements(below, (*above, word))
 
 
 def _of_group(
@@ -118,7 +120,7 @@ def _of_group(
     """What a group adds below a path, and the groups that it applies itself; none of them applies itself again."""
     if name not in groups or name in active:
         return
-    found = list(islice(_matched(groups[name], whole, path), _MOST))
+    found = list(islice(_match_group(groups[name], whole, path), _MOST))
     for words, line in found:
         if APPLY not in words:
             whole.grow(words, 0)
@@ -128,7 +130,7 @@ def _of_group(
             yield from _of_group(groups, words[-1], whole, words[:-2], (*active, name))
 
 
-def _matched(group: _Branch, own: _Branch, path: Words, words: Words = ()) -> Iterator[tuple[Words, int]]:
+def _match_group(group: _Branch, own: _Branch, path: Words, words: Words = ()) -> Iterator[tuple[Words, int]]:
     """The statements of a group with its wildcards filled in by what there is, as far as they are below a path."""
     depth = len(words)
     if group.line and depth > len(path):
@@ -139,7 +141,7 @@ def _matched(group: _Branch, own: _Branch, path: Words, words: Words = ()) -> It
             names = [name for name in own.below if name != RANGE and fnmatchcase(name, word[1:-1])]
         for name in names:
             if depth >= len(path) or name == path[depth]:
-                yield from _matched(below, own.below.get(name, _NOTHING), path, (*words, name))
+                yield from _match_group(below, own.below.get(name, _NOTHING), path, (*words, name))
 
 
 def _of_range(said: Sequence[Statement], whole: _Branch) -> Iterator[Statement]:
@@ -151,7 +153,7 @@ def _of_range(said: Sequence[Statement], whole: _Branch) -> Iterator[Statement]:
         if words[0] == "member" and len(words) == 2:
             exact = not set(words[1]) & set("*?[")
             members |= dict.fromkeys([words[1]] if exact else [n for n in there if fnmatchcase(n, words[1])])
-        elif words[0] == "member-range" and len(words) == 4 and (span := _span(words[1], words[3])):
+        elif words[0] == "member-range" and len(words) == 4 and (span := _port_span(words[1], words[3])):
             members |= dict.fromkeys(span)
         elif words[0] in ("member", "member-range"):
             yield line, ("interfaces", RANGE, *words)
@@ -162,7 +164,7 @@ def _of_range(said: Sequence[Statement], whole: _Branch) -> Iterator[Statement]:
             yield line, ("interfaces", name, *words)
 
 
-def _span(first: str, last: str) -> list[str]:
+def _port_span(first: str, last: str) -> list[str]:
     """The ports from one to another of the same kind and place."""
     low, high = _RANGE_NUMBER.fullmatch(first), _RANGE_NUMBER.fullmatch(last)
     if not low or not high or low[1] != high[1]:

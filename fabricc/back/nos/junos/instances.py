@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos import bgp_rows, igp, switching
-from fabricc.back.nos.junos.settings import put_settings, verbatim
+from fabricc.back.nos.junos.settings import put_settings, verbatim_rows
 from fabricc.back.nos.junos.words import MANAGEMENT_INSTANCE
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Topic
 from fabricc.back.reading.scope import Part
@@ -40,7 +40,7 @@ _COMMON: Sequence[Row] = (
     *(row._replace(pattern=f"switch-options {row.pattern}") for row in _TARGETS),
     Keep("protocols evpn ip-prefix-routes vni <integer>", "routed vni"),
     Entry("protocols evpn vni-options vni <integer> vrf-target <word>", "targets of VNIs", lambda _vni, target: target),
-    *verbatim("advertise assisted-replication bum-hashing default-gateway designated-forwarder-election "
+    *verbatim_rows("advertise assisted-replication bum-hashing default-gateway designated-forwarder-election "
               "designated-forwarder-preference-highest designated-forwarder-preference-least "
               "duplicate-mac-detection encapsulation es-label-oldstyle extended-vlan-list extended-vni-list "
               "interconnect interconnect-multihoming-peer-gateways interface interface-mac-limit ip-prefix-routes "
@@ -63,11 +63,11 @@ _COMMON: Sequence[Row] = (
               "site-range smet-etag-carry-vid source-packet-routing static-multihoming-peer "
               "static-multihoming-peer-v6 static-rvtep-mac tunnel-services vpls-id",
               "protocols evpn", EVPN),
-    *verbatim("amt connections dvmrp esis igmp igmp-snooping l2circuit l2vpn ldp link-management mld mld-snooping "
+    *verbatim_rows("amt connections dvmrp esis igmp igmp-snooping l2circuit l2vpn ldp link-management mld mld-snooping "
               "mpls msdp mvpn pcep pgm pim rift rip ripng rsvp sap source-packet-routing vpls vrrp bfd bier l2ckt "
               "overlay fabric bgpmcast express-segments l2iw lacp loop-detect mvrp ovsdb pim-snooping r2cp",
               "protocols"),
-    *verbatim("access-internal auto-bandwidth auto-export backup-selection bgp-orf-cisco-mode bmp confederation "
+    *verbatim_rows("access-internal auto-bandwidth auto-export backup-selection bgp-orf-cisco-mode bmp confederation "
               "dynamic-tunnels fate-sharing flow forwarding-table generate graceful-restart host-fast-reroute "
               "instance-export instance-import interface interface-routes l3vpn-composite-nexthop localized-fib "
               "martians maximum-paths maximum-prefixes med-igp-update-interval mtu-discovery multicast multipath "
@@ -85,14 +85,14 @@ _COMMON: Sequence[Row] = (
     Keep("forwarding-options dhcp-relay active-server-group <word> [<below>]", "relay", lambda name, _below: name),
     Block("forwarding-options dhcp-relay group <word>", "relays", (
         Keep("active-server-group <word> [<below>]", "relay", lambda name, _below: name),
-        Block("interface <unit>", "port", verbatim("exclude overrides service-profile trace upto access-profile")),
-        *verbatim("access-profile authentication dynamic-profile forward-only forward-only-replies "
+        Block("interface <unit>", "port", verbatim_rows("exclude overrides service-profile trace upto access-profile")),
+        *verbatim_rows("access-profile authentication dynamic-profile forward-only forward-only-replies "
                   "lease-time-validation liveness-detection overrides relay-option relay-option-60 relay-option-82 "
                   "relay-agent-interface-id remote-id-mismatch route-suppression server-match service-profile "
                   "short-cycle-protection source-ip-change client-response-ttl interface-tag maximum-hop-count "
                   "minimum-wait-time"),
     )),
-    *verbatim("access-profile authentication bulk-leasequery dhcpv6 dual-stack-group dynamic-profile "
+    *verbatim_rows("access-profile authentication bulk-leasequery dhcpv6 dual-stack-group dynamic-profile "
               "exclude-relay-agent-identifier forward-only forward-only-replies forward-snooped-clients "
               "lease-time-validation leasequery liveness-detection no-snoop overrides persistent-storage "
               "relay-option relay-option-60 relay-option-82 relay-source remote-id-mismatch route-suppression "
@@ -103,9 +103,9 @@ _COMMON: Sequence[Row] = (
     Entry("forwarding-options helpers bootp server <address> [<below>]", "helpers", lambda _address, _below: "true"),
     Block("forwarding-options helpers bootp interface <unit>", "helped", (
         Entry("server <address> [<below>]", "addresses", lambda _address, _below: "true"),
-        *verbatim("broadcast description client-response-ttl maximum-hop-count minimum-wait-time no-listen vpn"),
+        *verbatim_rows("broadcast description client-response-ttl maximum-hop-count minimum-wait-time no-listen vpn"),
     )),
-    *verbatim("dhcp-security enhanced-hash-key evpn-vxlan family flood hash-key helpers load-balance local-bias "
+    *verbatim_rows("dhcp-security enhanced-hash-key evpn-vxlan family flood hash-key helpers load-balance local-bias "
               "multicast multicast-replication no-load-balance-label-capability rpf-loose-mode-discard satellite "
               "storm-control storm-control-profiles tunnel-termination vxlan-disable-copy-tos-decap "
               "vxlan-disable-copy-tos-encap vxlan-routing vxlan-tos-copy-filter fast-reroute-priority "
@@ -117,7 +117,7 @@ _COMMON: Sequence[Row] = (
               "no-hyper-mode ospf2-flow-check-disable packet-capture packet-capture-telemetry pfe-sensor "
               "port-mac-in-tcam port-mirroring sampling sflow suppress-interface-leaf-nodes tunnels vrf-fallback "
               "vrrp-flow-check-disable vxlan-bum-bit-disable vxlan-flexflow", "forwarding-options"),
-    *verbatim("interface interface-mac-limit interface-mac-ip-limit mac-ip-table-size mac-notification "
+    *verbatim_rows("interface interface-mac-limit interface-mac-ip-limit mac-ip-table-size mac-notification "
               "mac-statistics mac-table-aging-time mac-table-size no-mac-learning ovsdb-managed redundancy-group "
               "remote-vtep-list remote-vtep-v6-list static-rvtep-mac voip mac-move-limit unknown-unicast-forwarding "
               "service-id authentication-whitelist drop-unknown-mac-ip interface-shutdown-action mib "
@@ -146,7 +146,7 @@ ROWS: Sequence[Row] = (
         Entry("interface <unit> [<below>]", "ports", lambda _port, _below: "true"),
         *_TARGETS,
         *_COMMON,
-        *verbatim("access egress-protection forwarding-context instance-role l2vpn-id multicast-snooping-options "
+        *verbatim_rows("access egress-protection forwarding-context instance-role l2vpn-id multicast-snooping-options "
                   "no-irb-layer-2-copy no-local-switching no-normalization no-vrf-advertise no-vrf-propagate-ttl "
                   "provider-tunnel qualified-bum-pruning-mode routing-interface service-type system vlan-id "
                   "vlan-model vlan-tags vrf-advertise-selective vrf-mtu-check vrf-propagate-ttl vrf-table-label "
@@ -161,18 +161,18 @@ ROWS: Sequence[Row] = (
          lambda fpc, pic, *said: _of_card(f"fpc {fpc} pic {pic}", *said)),
     Keep(f"chassis fpc <integer> pic <integer> port <integer> <{_OF_PORT}> [<below>]",
          lambda fpc, pic, port, *said: _of_card(f"fpc {fpc} pic {pic} port {port}", *said)),
-    *verbatim("aggregated-devices container-devices device-count error fabric fpc forwarding-options "
+    *verbatim_rows("aggregated-devices container-devices device-count error fabric fpc forwarding-options "
               "fru-poweron-sequence inline-services lacp maximum-ecmp network-services nssu pic-mode "
               "pseudowire-service redundancy-group synchronization multicast-replication slow-pfe-alarm "
               "traffic-statistics", "chassis", PLATFORM),
-    *verbatim("packet-forwarding-options ddos-protection", "system", PLATFORM),
+    *verbatim_rows("packet-forwarding-options ddos-protection", "system", PLATFORM),
 )  # fmt: skip
 
 
 def finish(document: Document) -> None:
     """State the default routing instance and all others, and what ports bridge by the VLANs of all."""
-    ids = _common(document, document.scope)
-    _overlay(document, f"vrf[{DEFAULT_SWITCH}]/", "", document.scope)
+    ids = _put_common(document, document.scope)
+    _put_overlay(document, f"vrf[{DEFAULT_SWITCH}]/", "", document.scope)
     put_settings(document, "platform/", document.scope, PLATFORM)
     for name, instance in document.scope.each("instance").items():
         if name == MANAGEMENT_INSTANCE:
@@ -182,14 +182,14 @@ def finish(document: Document) -> None:
             }
             document.scope.scopes[GATEWAYS] = found
         part = Part(document, f"vrf[{name}]/", instance)
-        ids |= _common(part, instance)
+        ids |= _put_common(part, instance)
         if name == MANAGEMENT_INSTANCE and not instance.values.keys() & {"kind", "distinguisher", "vtep"}:
             continue
         document.put(f"vrf[{name}]", "present", instance.line)
         document.put_leaves(f"vrf[{name}]/", instance.values, ("kind", "description"))
         for port, (_, line) in instance.table("ports").items():
             document.put(port_paths(str(port))["vrf"], str(name), line)
-        _overlay(document, f"vrf[{name}]/", f"vrf[{name}]/", instance)
+        _put_overlay(document, f"vrf[{name}]/", f"vrf[{name}]/", instance)
         put_settings(document, f"vrf[{name}]/", instance, "instance")
         document.put_kept(f"vxlan/vrf[{name}]/vni", instance.values, "routed vni")
     switching.finish(document, ids)
@@ -201,7 +201,7 @@ def _is_gateway(prefix: str, route: Scope) -> bool:
     return _DEFAULTS.fullmatch(prefix) is not None and bool(route.tables) and not route.values
 
 
-def _common(document: Document, scope: Scope) -> dict[str, int]:
+def _put_common(document: Document, scope: Scope) -> dict[str, int]:
     """State settings that a routing instance shares with the default one; return the numbers of its VLANs."""
     ids = switching.state(document, scope)
     bgp_rows.finish(document)
@@ -210,11 +210,11 @@ def _common(document: Document, scope: Scope) -> dict[str, int]:
         document.put(f"evpn/vni[{vni}]/route_target", target, line)
     put_settings(document, "evpn/", scope, EVPN)
     put_settings(document, "routing/", scope)
-    _relays(document, scope)
+    _put_relays(document, scope)
     return ids
 
 
-def _overlay(document: Document, prefix: str, place: str, said: Scope) -> None:
+def _put_overlay(document: Document, prefix: str, place: str, said: Scope) -> None:
     """State distinguisher, targets and VTEP: of `vrf-target` both ways where none is named."""
     document.put_kept(f"{prefix}distinguisher", said.values, "distinguisher")
     for way in ("import", "export"):
@@ -222,7 +222,7 @@ def _overlay(document: Document, prefix: str, place: str, said: Scope) -> None:
     document.put_kept(f"{place}vxlan/source", said.values, "vtep")
 
 
-def _relays(document: Document, scope: Scope) -> None:
+def _put_relays(document: Document, scope: Scope) -> None:
     """State to which servers the requests on an interface go: those of its group, else those of all."""
     servers = {name: group.table("addresses") for name, group in scope.each("servers").items()}
     usual = scope.values.get("relay")
@@ -231,14 +231,14 @@ def _relays(document: Document, scope: Scope) -> None:
         found = servers.get(active[0], {}) if active else {}
         put_settings(document, f"routing/relay[{name}]/", group)
         for port, each in group.each("port").items():
-            _relay(document, str(port), found, each.line)
+            _put_relay(document, str(port), found, each.line)
             put_settings(document.whole, port_paths(str(port)).prefix, each)
     for port, each in scope.each("helped").items():
-        _relay(document, str(port), each.table("addresses") or scope.table("helpers"), each.line)
+        _put_relay(document, str(port), each.table("addresses") or scope.table("helpers"), each.line)
         put_settings(document.whole, port_paths(str(port)).prefix, each)
 
 
-def _relay(document: Document, port: str, servers: dict[Value, Said], line: int) -> None:
+def _put_relay(document: Document, port: str, servers: dict[Value, Said], line: int) -> None:
     document.whole.put(port_paths(port)["dhcp_relay"], ",".join(sorted(map(str, servers))) or "none", line)
 
 

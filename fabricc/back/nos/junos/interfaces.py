@@ -7,7 +7,7 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.junos import words
-from fabricc.back.nos.junos.settings import put_settings, verbatim
+from fabricc.back.nos.junos.settings import put_settings, verbatim_rows
 from fabricc.back.reading import Block, Entry, Fact, Keep, Silent, Topic
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
@@ -56,22 +56,22 @@ class InterfaceView(NamedTuple):
 
 def interface_views(switch: Switch) -> list[InterfaceView]:
     """The ports; on Evolved each split cage before its first child."""
-    splits = _splits(switch) if words.flavour(switch) == words.EVOLVED else {}
+    splits = _split_cages(switch) if words.junos_flavor(switch) == words.EVOLVED else {}
     found = []
     for port in switch.ports:
         if split := splits.pop(words.parent_name(port.name), None):
             found.append(_split_view(split))
-        found.append(_interface(port))
+        found.append(_interface_view(port))
     return found
 
 
 def chassis_ports(switch: Switch) -> list[tuple[str, int, str]]:
     """(N, children, their speed) of the split cages of a classic switch, `chassis fpc 0 pic 0 port N`."""
-    if words.flavour(switch) == words.EVOLVED:
+    if words.junos_flavor(switch) == words.EVOLVED:
         return []
     return [
         (name.rpartition("/")[2], port.children, f"{port.speed_gbps}g")
-        for name, port in _splits(switch).items()
+        for name, port in _split_cages(switch).items()
     ]
 
 
@@ -93,7 +93,7 @@ def physical_mtu(port: Port) -> int:
     return port.mtu + words.LAYER_2_HEADER_BYTES
 
 
-def _splits(switch: Switch) -> dict[str, Port]:
+def _split_cages(switch: Switch) -> dict[str, Port]:
     """Split cage -> its first child, which all have one speed."""
     found: dict[str, Port] = {}
     for port in switch.ports:
@@ -107,9 +107,9 @@ def _split_view(port: Port) -> InterfaceView:
     return InterfaceView(parent, None, False, port.children, speed, None, None, [])
 
 
-def _interface(port: Port) -> InterfaceView:
+def _interface_view(port: Port) -> InterfaceView:
     whole = f"{port.speed_gbps}g" if port.children == 1 else None
-    described, shut = words.quoted(port.description), not port.enabled
+    described, shut = words.quote_text(port.description), not port.enabled
     if port.direction is Direction.UNUSED:
         return InterfaceView(port.name, described, shut, None, whole, None, None, [])
     families = []
@@ -117,11 +117,11 @@ def _interface(port: Port) -> InterfaceView:
         families.append(FamilyView("inet", port.mtu, port.ipv4))
     if port.ipv6 or port.unnumbered:
         families.append(FamilyView("inet6", port.mtu, port.ipv6))
-    fec = "fec91" if _fec(port) else None
+    fec = "fec91" if _port_fec(port) else None
     return InterfaceView(port.name, described, shut, None, whole, physical_mtu(port), fec, families)
 
 
-def _fec(port: Port) -> str | None:
+def _port_fec(port: Port) -> str | None:
     """`rs` for 25 Gb/s lanes, where IEEE 802.3 clause 91 is a choice; faster lanes have RS-544 anyway."""
     choice = port.lanes > 1 and port.speed_gbps == 25 * port.lanes
     return "rs" if choice and port.direction is not Direction.UNUSED else None
@@ -132,12 +132,12 @@ def _fec(port: Port) -> str | None:
 
 def state(facts: Facts, switch: Switch) -> None:
     """Add further facts of Junos about ports: splits, the physical MTU, FEC."""
-    for name, port in _splits(switch).items():
+    for name, port in _split_cages(switch).items():
         facts[f"platform/sub_ports[{name}]"] = port.children
     for port in switch.ports:
         if port.direction is not Direction.UNUSED:
             facts[port_paths(port.name)["physical_mtu"]] = physical_mtu(port)
-            if encoding := _fec(port):
+            if encoding := _port_fec(port):
                 facts[port_paths(port.name)["fec"]] = encoding
 
 
@@ -169,13 +169,15 @@ _FAMILY: Sequence[Row] = (
         Entry("virtual-gateway-address <address>", "gateways"),
         Block("(vrrp-group|vrrp-inet6-group) <integer>", "shared", (
             Entry("(virtual-address|virtual-inet6-address) <address>", "gateways"),
-            *verbatim("accept-data advertise-interval advertisements-threshold authentication-key authentication-type "
+            *verbatim_rows("accept-data advertise-interval advertisements-threshold authentication-key "
+                           "authentication-type "
                       "checksum-without-pseudoheader fast-interval inet6-advertise-interval no-accept-data no-preempt "
                       "preempt preferred priority track virtual-link-local-address vrrp-inherit-from", lead="vrrp"),
         )),
-        *verbatim("arp broadcast eui-64 master-only multipoint-destination ndp preferred"),
+        *verbatim_rows("arp broadcast eui-64 master-only multipoint-destination ndp preferred"),
     )),
-    *verbatim("accounting dad-disable dhcp-client no-neighbor-learn no-redirects policer primary rpf-check sampling "
+    *verbatim_rows("accounting dad-disable dhcp-client no-neighbor-learn no-redirects policer primary rpf-check "
+                   "sampling "
               "targeted-broadcast tcp-mss filter ndp nd6-stale-time arp-prefix-limit demux-source load-balance"),
 )  # fmt: skip
 _UNIT: Sequence[Row] = (
@@ -188,12 +190,12 @@ _UNIT: Sequence[Row] = (
         Entry("(vlan members|vlan-id|vlan-id-list) <word>", "vlans"),
         Entry("filter input <word>", "in"),
         Entry("filter output <word>", "out"),
-        *verbatim("storm-control recovery-timeout interface-mac-limit inner-vlan-id-list native-vlan-id "
+        *verbatim_rows("storm-control recovery-timeout interface-mac-limit inner-vlan-id-list native-vlan-id "
                   "vlan-auto-sense mac-move-limit vlan-rewrite isid-list policer"),
     )),
     Entry("family iso address <word>", "nets", lambda _net: "true"),
-    *verbatim("ccc mpls tcc vpls iso inet-vpn any evpn fibre-channel", "family", lead="family"),
-    *verbatim("accept-source-mac bandwidth clear-dont-fragment-bit encapsulation esi gratuitous-arp-reply "
+    *verbatim_rows("ccc mpls tcc vpls iso inet-vpn any evpn fibre-channel", "family", lead="family"),
+    *verbatim_rows("accept-source-mac bandwidth clear-dont-fragment-bit encapsulation esi gratuitous-arp-reply "
               "input-vlan-map mac mtu no-dhcp-flood no-gratuitous-arp-request no-traps output-vlan-map "
               "peer-interface peer-unit point-to-point proxy-arp proxy-macip-advertisement service-domain "
               "statistics swap-by-poppush traps tunnel virtual-gateway-accept-data virtual-gateway-esi "
@@ -214,16 +216,17 @@ _INTERFACE: Sequence[Row] = (
     Keep(f"{_ETHER} flow-control", "flow_control", "both"),
     Keep(f"{_ETHER} no-flow-control", "flow_control", "none"),
     Silent(_ETHER),
-    *verbatim("802.3ad configured-flow-control ethernet-switch-profile ignore-l3-incompletes link-mode loopback "
+    *verbatim_rows("802.3ad configured-flow-control ethernet-switch-profile ignore-l3-incompletes link-mode loopback "
               "loopback-remote no-auto-mdix redundant-parent source-address-filter source-filtering speed "
               "asynchronous-notification mac-rewrite autostate-exclude ieee-802-3az-eee ingress-rate-limit mpls mru "
               "no-loopback no-source-filtering pad-to-minimum-frame-size", _ETHER),
     Keep(f"{_LACP} <active|passive>", "lacp"),
-    *verbatim("accept-data admin-key aggregate-wait-time fast-failover force-up hold-time link-protection periodic "
+    *verbatim_rows("accept-data admin-key aggregate-wait-time fast-failover force-up hold-time link-protection "
+                   "periodic "
               "sync-reset system-id system-priority multiplier no-peer-loopback-validation", _LACP, lead="lacp"),
     Keep("aggregated-ether-options mc-ae mc-ae-id <integer>", "mlag"),
-    *verbatim("mc-ae", "aggregated-ether-options"),
-    *verbatim("bfd-liveness-detection flow-control link-protection link-speed load-balance local-bias loopback "
+    *verbatim_rows("mc-ae", "aggregated-ether-options"),
+    *verbatim_rows("bfd-liveness-detection flow-control link-protection link-speed load-balance local-bias loopback "
               "logical-interface-fpc-redundancy mac minimum-bandwidth minimum-links no-flow-control "
               "rebalance-periodic resilient-hash source-filtering system-id ethernet-switch-profile "
               "autostate-exclude configured-flow-control dlb fcoe-lag link-protection-sub-group "
@@ -231,7 +234,7 @@ _INTERFACE: Sequence[Row] = (
               "no-source-filtering pad-to-minimum-frame-size share-standby source-address-filter targeted-options",
               "aggregated-ether-options"),
     Keep("esi <esi>", "ethernet_segment"),
-    *verbatim("esi flexible-vlan-tagging vlan-tagging stacked-vlan-tagging encapsulation hold-time link-mode mac "
+    *verbatim_rows("esi flexible-vlan-tagging vlan-tagging stacked-vlan-tagging encapsulation hold-time link-mode mac "
               "gratuitous-arp-reply no-gratuitous-arp-request no-gratuitous-arp-reply per-unit-scheduler "
               "hierarchical-scheduler damping optics-options otn-options media-type multi-chassis-protection "
               "redundant-ether-options fabric-options forwarding-options arp-l2-validate passive-monitor-mode "
@@ -260,7 +263,7 @@ _STATED = (
 def finish(document: Document) -> None:
     """State the facts of all interfaces and their units; unit 0 is the interface itself."""
     interfaces, announced = document.scope.each("interface"), document.scope.each("announced")
-    speeds = _speeds(document.scope, interfaces)
+    speeds = _speeds_by_port(document.scope, interfaces)
     for name, block in interfaces.items():
         port, values, units = str(name), block.values, block.each("unit")
         paths = port_paths(port)
@@ -271,50 +274,52 @@ def finish(document: Document) -> None:
         apart = port.startswith(LOOPBACK[:2]) or _MANAGEMENT.fullmatch(port) is not None
         if not apart and (units or values.keys() - _IDLE):
             document.put(paths["enabled"], *values.get("enabled", ("true", block.line)))
-            if speed := speeds.get(_place(port)) or speeds.get(_place(words.parent_name(port))):
+            if speed := speeds.get(_port_numbers(port)) or speeds.get(_port_numbers(words.parent_name(port))):
                 document.put(paths["speed_gbps"], *speed)
         elif "enabled" in values:
             document.put(paths["enabled"], *values["enabled"])
-        _bundle(document, paths, block, interfaces)
+        _put_bundle(document, paths, block, interfaces)
         tags = max([size for leaf, size in TAG_BYTES.items() if leaf in values], default=0)
         whole, line = values.get("physical_mtu", (DEFAULT_MTU + tags, block.line))
         left = None if apart else (int(whole) - words.LAYER_2_HEADER_BYTES - tags, line)
         for number, unit in units.items():
             if port == LOOPBACK and number == 0:
-                _loopback(document, unit)
+                _put_loopback(document, unit)
             elif (
                 number == 0
                 and _MANAGEMENT.fullmatch(port)
                 and "management/address" not in document.reading.facts
             ):
-                _management(document, port, unit)
+                _put_management(document, port, unit)
             else:
-                _unit(document, port if number == 0 else f"{port}.{number}", unit, left, announced)
-    there = {_place(words.parent_name(str(name))) for name in interfaces}
+                _put_unit(document, port if number == 0 else f"{port}.{number}", unit, left, announced)
+    there = {_port_numbers(words.parent_name(str(name))) for name in interfaces}
     for place, said in speeds.items():
         if place not in there:
             document.put(port_paths(f"et-{place}")["speed_gbps"], *said)
 
 
-def _place(name: str) -> str:
+def _port_numbers(name: str) -> str:
     """The numbers of a port, by which `chassis` knows it."""
     return name.partition("-")[2]
 
 
-def _speeds(scope: Scope, interfaces: Mapping[Captured, Scope]) -> dict[str, Said]:
+def _speeds_by_port(scope: Scope, interfaces: Mapping[Captured, Scope]) -> dict[str, Said]:
     """Return speeds by the numbers of ports, from `chassis` and from the port itself."""
     speeds = {
         name.removeprefix("speed "): said for name, said in scope.values.items() if name.startswith("speed ")
     }
     own = {
-        _place(str(name)): block.values["speed_gbps"]
+        _port_numbers(str(name)): block.values["speed_gbps"]
         for name, block in interfaces.items()
         if "speed_gbps" in block.values
     }
     return speeds | own
 
 
-def _bundle(document: Document, paths: PortPaths, block: Scope, interfaces: Mapping[Captured, Scope]) -> None:
+def _put_bundle(
+    document: Document, paths: PortPaths, block: Scope, interfaces: Mapping[Captured, Scope]
+) -> None:
     """State how a member's bundle is agreed on, and under which number two switches share a bundle."""
     if "bundle" in block.values:
         bundle, line = block.values["bundle"]
@@ -325,31 +330,31 @@ def _bundle(document: Document, paths: PortPaths, block: Scope, interfaces: Mapp
         document.put(paths["mlag"], str(number), line)
 
 
-def _loopback(document: Document, unit: Scope) -> None:
+def _put_loopback(document: Document, unit: Scope) -> None:
     """State the loopback's addresses: one of each family is the switch's, others are further addresses."""
     for family, version in words.FAMILIES.items():
         for said in unit.each(family).values():
-            addresses = _addresses(said)
+            addresses = _order_addresses(said)
             document.put_all((f"loopback/{version}", *first) for first in addresses[:1])
-            _others(document, LOOPBACK, said, addresses[1:])
-            _filters(document, LOOPBACK, family, said)
-    _rest(document, LOOPBACK, unit)
+            _put_others(document, LOOPBACK, said, addresses[1:])
+            _put_filters(document, LOOPBACK, family, said)
+    _put_rest(document, LOOPBACK, unit)
 
 
-def _management(document: Document, port: str, unit: Scope) -> None:
+def _put_management(document: Document, port: str, unit: Scope) -> None:
     """State the address of the out-of-band port, the first one that is stated."""
     for family in words.FAMILIES:
         for said in unit.each(family).values():
-            addresses = _addresses(said)
+            addresses = _order_addresses(said)
             for address, line in addresses[:1]:
                 document.put_also("management/address", address, line)
                 document.put("platform/management_interface", port, line)
-            _others(document, port, said, addresses[1:])
-            _filters(document, port, family, said)
-    _rest(document, port, unit)
+            _put_others(document, port, said, addresses[1:])
+            _put_filters(document, port, family, said)
+    _put_rest(document, port, unit)
 
 
-def _unit(
+def _put_unit(
     document: Document, name: str, unit: Scope, left: Said | None, announced: Mapping[Captured, Scope]
 ) -> None:
     """State MTU and addresses of a unit, `left` being the MTU that the port leaves to a family."""
@@ -362,21 +367,21 @@ def _unit(
         odd = max(line for mtu, line in mtus.items() if left is None or mtu != left[0])
         document.put(paths["mtu"], ",".join(map(str, sorted(mtus))), odd)
     for family, said in families.items():
-        addresses = _addresses(said)
+        addresses = _order_addresses(said)
         if addresses:
             document.put(paths[words.FAMILIES[family]], *addresses[0])
         elif family == "inet6" and name in announced:
             document.put(
                 paths["unnumbered"], "true" if "inet" in families else "inet6 only", announced[name].line
             )
-        _others(document, name, said, addresses[1:])
-        _filters(document, name, family, said)
+        _put_others(document, name, said, addresses[1:])
+        _put_filters(document, name, family, said)
         for leaf in ("dhcp", "address_from"):
             document.put_kept(paths[leaf], said.values, leaf)
-    _rest(document, name, unit)
+    _put_rest(document, name, unit)
 
 
-def _rest(document: Document, name: str, unit: Scope) -> None:
+def _put_rest(document: Document, name: str, unit: Scope) -> None:
     """State the settings of a unit other than its addresses."""
     paths = port_paths(name)
     if "." in name:
@@ -394,16 +399,16 @@ def _rest(document: Document, name: str, unit: Scope) -> None:
     document.put_set(f"isis[{ISIS}]/net", unit.table("nets"))
 
 
-def _addresses(said: Scope) -> list[Said]:
+def _order_addresses(said: Scope) -> list[Said]:
     """Return the addresses of a family, the primary one first: the stated one, else the lowest (Juniper, `primary`)."""
     addresses = said.each("address")
     order = [*addresses]
     if len(order) > 1:
-        order.sort(key=lambda each: ("primary" not in addresses[each].values, _number(str(each))))
+        order.sort(key=lambda each: ("primary" not in addresses[each].values, _address_order(str(each))))
     return [(str(each), addresses[each].line) for each in order]
 
 
-def _number(address: str) -> tuple[bool, int]:
+def _address_order(address: str) -> tuple[bool, int]:
     """Sorts addresses, those of the host itself at the end."""
     try:
         found = ip_interface(address)
@@ -412,7 +417,7 @@ def _number(address: str) -> tuple[bool, int]:
     return found.ip.is_loopback, int(found.ip)
 
 
-def _others(document: Document, name: str, said: Scope, others: Sequence[Said]) -> None:
+def _put_others(document: Document, name: str, said: Scope, others: Sequence[Said]) -> None:
     """State further addresses, and those that other switches have as well."""
     prefix = port_paths(name).prefix
     for address, line in others:
@@ -427,7 +432,7 @@ def _others(document: Document, name: str, said: Scope, others: Sequence[Said]) 
     put_settings(document, prefix, said)
 
 
-def _filters(document: Document, name: str, family: str, said: Scope) -> None:
+def _put_filters(document: Document, name: str, family: str, said: Scope) -> None:
     """State the filters of a family: in front of the switch itself, or of what passes."""
     itself = name == LOOPBACK or name in words.MANAGEMENT_INTERFACES.values()
     for way in ("in", "out"):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos import limits
 from fabricc.back.nos.junos import words
-from fabricc.back.nos.junos.bgp import bfd_interval_ms, lengths
-from fabricc.back.nos.junos.qos import detection, fill_levels, queue_bytes, shared_buffer
+from fabricc.back.nos.junos.bgp import bfd_interval_ms, rule_lengths
+from fabricc.back.nos.junos.qos import detection_timers, fill_levels, queue_bytes, shared_buffer
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.base.values import replace
 from fabricc.catalog.figures import source_of
@@ -29,18 +29,18 @@ DEFAULT_RELEASE = "24.4"
 _MODELS = "the first of Juniper's YANG models to have it, junos-qfx from 19.1 and Evolved from 23.4"
 
 
-def _marks(switch: Switch) -> list[dict[str, Any]]:
+def _marking_figures(switch: Switch) -> list[dict[str, Any]]:
     """Return marked values of profiles next to a queue's share of the pool, for a switch that marks some class."""
     queue = queue_bytes(switch)
     marked = any(c.ecn for c in switch.qos.classes)
     return [
         {**mark, "queue": queue, "left_bytes": queue - mark["max_bytes"]}
-        for mark in limits.marks(switch)
+        for mark in limits.marking_figures(switch)
         if marked
     ]
 
 
-def _percents(switch: Switch) -> Iterator[dict[str, Any]]:
+def _percent_figures(switch: Switch) -> Iterator[dict[str, Any]]:
     written = [
         f"{p.name}: {p.ecn.min_bytes} to {p.ecn.max_bytes} bytes as {levels.low} to {levels.high} %"
         for p in switch.qos.profiles
@@ -50,7 +50,7 @@ def _percents(switch: Switch) -> Iterator[dict[str, Any]]:
         yield {"queue": queue_bytes(switch), "written": "; ".join(written)}
 
 
-def _exponents(switch: Switch) -> list[str]:
+def _unsupported_exponents(switch: Switch) -> list[str]:
     """The thresholds of lossless groups, where they are not one that Junos takes."""
     exponents = sorted({headroom.dynamic_th for _, headroom in switch.qos.headrooms})
     if shared_buffer(switch) is None or (len(exponents) == 1 and exponents[0] in Range(*words.ALPHA_RANGE)):
@@ -64,7 +64,7 @@ def _figures_bind(switch: Switch) -> bool:
     return not assumed or len(switch.qos.lossless) > 1
 
 
-def _partition(switch: Switch, *, binding: bool = True) -> Iterator[dict[str, int]]:
+def _partition_figures(switch: Switch, *, binding: bool = True) -> Iterator[dict[str, int]]:
     """Headroom of all ports, and the partition where it holds less, for figures that bind or for those that do not."""
     if _figures_bind(switch) is binding and (split := shared_buffer(switch)):
         sizes = {profile.name: headroom.xoff_bytes for profile, headroom in switch.qos.headrooms}
@@ -74,9 +74,9 @@ def _partition(switch: Switch, *, binding: bool = True) -> Iterator[dict[str, in
             yield {"wanted": wanted, "percent": split.headroom, "given": given}
 
 
-def _takes(watchdog: Watchdog) -> bool:
+def _supports_watchdog(watchdog: Watchdog) -> bool:
     """Whether the timers are within Junos's ranges."""
-    held, ranges = detection(watchdog), _TIMER_RANGES
+    held, ranges = detection_timers(watchdog), _TIMER_RANGES
     return all(
         figure in taken
         for figure, taken in zip((held.poll_ms, held.polls, held.recovery_ms), ranges, strict=True)
@@ -92,12 +92,12 @@ def _slower_bfd(switch: Switch) -> Iterator[dict[str, Any]]:
         yield {"bgp": bgp, "held_ms": held_ms, "detection_ms": detection_ms, "in_time": in_time}
 
 
-def _hidden(prefix_list: PrefixList) -> tuple[str, str] | None:
+def _find_hidden(prefix_list: PrefixList) -> tuple[str, str] | None:
     """Return a prefix of the list and a more permissive one around it; Junos matches the inner one only."""
     permitted: dict[IPv4Network | IPv6Network, set[int]] = {}
     for rule in prefix_list.rules:
         network = ip_network(rule.prefix)
-        least, most = (length or network.prefixlen for length in lengths(rule))
+        least, most = (length or network.prefixlen for length in rule_lengths(rule))
         permitted.setdefault(network, set()).update(range(least, most + 1))
     around: list[IPv4Network | IPv6Network] = []
     for inner in sorted(permitted, key=lambda each: (int(each.network_address), each.prefixlen)):
@@ -117,18 +117,18 @@ QUEUE_PAIRS = Limit("FAB5523", setting="load_balancing/queue_pairs",
 )  # fmt: skip
 LIMITS = (
     limits.tenants("fabricc does not write VRFs of tenants for Junos yet"),
-    limits.segments(
+    limits.segments_limit(
         "fabricc does not write it for Junos: spines keep next hops in multihop sessions, and those of links are none"),
-    Limit("FAB5501", feature="{it} Gb/s ports", asked=limits.speeds, allowed={"it": words.SPEEDS},
+    Limit("FAB5501", feature="{it} Gb/s ports", asked=limits.port_speeds, allowed={"it": words.SPEEDS},
         reason="Junos has no `speed` word for this rate (Juniper YANG 24.4R1, interfaces speed)",
         remedy="use one of " + ", ".join(words.SPEEDS.values())),
-    limits.mtu("FAB5502", words.MAXIMUM_MTU,
+    limits.mtu_limit("FAB5502", words.MAXIMUM_MTU,
         f"a physical MTU of at most 9216 bytes counts the Ethernet header, which leaves {words.MAXIMUM_MTU}"),
-    limits.priorities("FAB5503", "Junos has PFC priorities and unicast queues 0 to 7 on these switches",
+    limits.priorities_limit("FAB5503", "Junos has PFC priorities and unicast queues 0 to 7 on these switches",
         "choose a priority from 0 to 7"),
-    limits.shares("FAB5504", "`transmit-rate percent` of a class that is to send anything takes 1 to 100"),
+    limits.shares_limit("FAB5504", "`transmit-rate percent` of a class that is to send anything takes 1 to 100"),
     Limit("FAB5506", feature="ECN from {min_bytes} to {max_bytes} bytes at {max_percent} % on {profile}",
-        asked=_marks,
+        asked=_marking_figures,
         allowed={
             "min_bytes": Range(1),
             "ramp_bytes": Range(0),
@@ -138,7 +138,7 @@ LIMITS = (
         reason="thresholds ascend from 1 byte to a queue's share of the pool ({queue} bytes), "
         "`drop-probability` goes from 1 to 100 %",
         remedy="set ECN thresholds and probability within these ranges"),
-    Reservation("FAB5505", feature="ECN thresholds in bytes", asked=_percents,
+    Reservation("FAB5505", feature="ECN thresholds in bytes", asked=_percent_figures,
         reason="`fill-level` is a whole percent of a queue's buffer, which is dynamic and not published; taken is the "
         "share of the buffer when all such queues are full, {queue} bytes ({written})",
         remedy="measure where marking begins, or set the thresholds by a template of your own"),
@@ -150,23 +150,23 @@ LIMITS = (
         asked=lambda switch: bool(switch.qos.headrooms) and shared_buffer(switch) is None,
         reason="the catalog has no split for this model, so Junos's default split stays",
         remedy="add lossless_percent, headroom_percent and lossy_percent to the model's Junos settings"),
-    Reservation("FAB5509", feature="alpha {it} for lossless priority groups", asked=_exponents,
+    Reservation("FAB5509", feature="alpha {it} for lossless priority groups", asked=_unsupported_exponents,
         reason="`dynamic-threshold` is one for the switch, from 2^{} to 2^{}; the smallest asked for is kept within "
         "that".format(*words.ALPHA_RANGE),
         remedy="none needed: a smaller one pauses earlier"),
-    Limit("FAB5510", feature="{wanted} bytes of headroom", asked=_partition,
+    Limit("FAB5510", feature="{wanted} bytes of headroom", asked=_partition_figures,
         reason="the partition `lossless-headroom` of {percent} % holds {given} bytes, so not all ports can be "
         "paused at once without loss",
         remedy="use shorter cables, fewer lossless classes, or another split in the model's Junos settings; or accept "
         "FAB5510 with a reason"),
     Reservation("FAB5524", feature="{wanted} bytes of headroom",
-        asked=lambda switch: _partition(switch, binding=False),
+        asked=lambda switch: _partition_figures(switch, binding=False),
         reason="the partition `lossless-headroom` of {percent} % holds {given} bytes; the split is Juniper's for this "
         "model, the headroom figures are those of another maker's box, so the split is written",
         remedy="pause all ports of one device at once and look for drops, or add measured figures to the model"),
     Limit("FAB5511",
         feature="PFC watchdog of {it.detect_ms} / {it.restore_ms} / {it.poll_ms} ms (detect, restore, poll)",
-        asked=lambda switch: [asked for asked in limits.watchdogs(switch) if not _takes(asked)],
+        asked=lambda switch: [asked for asked in limits.list_watchdogs(switch) if not _supports_watchdog(asked)],
         reason="Junos polls every {} ms, detects after {} polls and recovers after {} ms".format(
             *_TIMER_RANGES
         ),
@@ -174,13 +174,13 @@ LIMITS = (
     Reservation("FAB5512", feature="PFC watchdog detection after {it[0]} ms",
         asked=lambda switch: [
             (asked.detect_ms, held_ms)
-            for asked in limits.watchdogs(switch)
-            if _takes(asked) and (held_ms := detection(asked).detect_ms) != asked.detect_ms
+            for asked in limits.list_watchdogs(switch)
+            if _supports_watchdog(asked) and (held_ms := detection_timers(asked).detect_ms) != asked.detect_ms
         ],
         reason="detection takes whole polls, at least two; written is {it[1]} ms",
         remedy="none needed, or ask for a multiple of the poll interval"),
     replace(
-        limits.accounts("FAB5513",
+        limits.accounts_limit("FAB5513",
             "a commit without `root-authentication` is refused, and the first user's key is what it gets"),
         fatal=True,
     ),
@@ -192,8 +192,8 @@ LIMITS = (
         ],
         reason="Junos takes ECDSA, Ed25519 and RSA keys",
         remedy="use a key of kind " + ", ".join(words.KEY_STATEMENTS)),
-    limits.paths("FAB5515", lambda _: words.MAXIMUM_ECMP[-1], "`chassis maximum-ecmp` goes up to {most}"),
-    limits.bfd("FAB5516", "Junos", words.BFD_INTERVAL_RANGE_MS, words.BFD_MULTIPLIER_RANGE),
+    limits.paths_limit("FAB5515", lambda _: words.MAXIMUM_ECMP[-1], "`chassis maximum-ecmp` goes up to {most}"),
+    limits.bfd_limit("FAB5516", "Junos", words.BFD_INTERVAL_RANGE_MS, words.BFD_MULTIPLIER_RANGE),
     Reservation("FAB5680", feature="BFD every {bgp.bfd_interval_ms} ms", asked=_slower_bfd,
         reason=_SLOW + "; written is {held_ms} ms, at which both ends then run",
         remedy="none needed, or set `routing.bfd.interval_ms` to {held_ms}"),
@@ -212,7 +212,7 @@ LIMITS = (
         remedy="ask for a hold time of three keepalives"),
     Limit("FAB5518", feature="prefix list {it[0]}, in which {it[1]} lies within {it[2]} and permits less",
         asked=lambda switch: [
-            (each.name, *hidden) for each in switch.bgp.prefix_lists if (hidden := _hidden(each))
+            (each.name, *hidden) for each in switch.bgp.prefix_lists if (hidden := _find_hidden(each))
         ],
         reason="Junos judges a route by the longest prefix of a filter list that holds it and looks at no other",
         remedy="use pools that do not overlap; of prefixes from outside, let the inner one go to the same length: "
@@ -243,7 +243,7 @@ LIMITS = (
         "(Juniper, queue-pair hashing for RDMA flows)",
         remedy="look for `RDMA Queue Pair: yes` in `show forwarding-options enhanced-hash-key`",
         where=QUEUE_PAIRS),
-    Limit("FAB5523", feature="Junos OS Evolved", asked=lambda switch: words.flavour(switch) == words.EVOLVED,
+    Limit("FAB5523", feature="Junos OS Evolved", asked=lambda switch: words.junos_flavor(switch) == words.EVOLVED,
         since={words.CLASSIC: None, words.EVOLVED: "23.4"},
         words="management port `re0:mgmt-0`, splits under `interfaces`",
         source="the first release whose models for Evolved Juniper publishes"),
@@ -269,6 +269,6 @@ _SYSTEM = System("Junos", RELEASES, DEFAULT_RELEASE, LIMITS,
         "{words}: nothing published for `{family}` ({source})",
         "leave it out, or use a switch of Junos OS Evolved",
     ),
-    family=words.flavour,
+    family=words.junos_flavor,
 )  # fmt: skip
 has, gaps = _SYSTEM.has, _SYSTEM.gaps

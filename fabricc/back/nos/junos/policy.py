@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.junos.settings import FROM, THEN, TO, kept, verbatim
+from fabricc.back.nos.junos.settings import FROM, THEN, TO, kept_statements, verbatim_rows
 from fabricc.back.nos.junos.words import COMMUNITY_OF
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Topic, Types
 from fabricc.base.numbers import is_number
@@ -51,7 +51,7 @@ _TERM: Sequence[Row] = (
     Entry("from (route-filter-list|prefix-list) <word>", "prefix_list"),
     Entry("from community <word>", "community_list"),
     Entry("from policy <word>...", "policies", lambda _: "true"),
-    *verbatim("area as-path as-path-calc-length as-path-group as-path-neighbors as-path-origins as-path-transits "
+    *verbatim_rows("area as-path as-path-calc-length as-path-group as-path-neighbors as-path-origins as-path-transits "
               "as-path-unique-count bgp-output-queue-priority color color2 community-count condition evpn-esi "
               "evpn-mac-route evpn-tag external family instance interface internal level local-preference "
               "mac-filter-list metric metric2 multicast-scope multipath neighbor next-hop nlri-route-type origin "
@@ -62,19 +62,20 @@ _TERM: Sequence[Row] = (
               "bgp-srte-discriminator bridge-domain-id igp-instance igp-instance-regex instance-any instance-list "
               "large-community-count lsp lsp-regex metric3 metric4 next-hop-type nexthop-ecmp nexthop-weight "
               "source-routing-path", "from", FROM),
-    *verbatim("area color evpn-esi family instance interface level local-preference metric multicast-scope neighbor "
+    *verbatim_rows("area color evpn-esi family instance interface level local-preference metric multicast-scope "
+                   "neighbor "
               "next-hop origin policy preference protocol rib tag as-path as-path-group bgp-srte-discriminator "
               "color2 community external igp-instance igp-instance-regex instance-any instance-list lsp lsp-regex "
               "metric2 metric3 metric4 nexthop-ecmp nexthop-weight preference2 programmed source-routing-path "
               "srte-color tag2 validation-database validation-database-instance", "to", TO),
     Keep("then local-preference <0-4294967295>", "local_preference"),
     Entry("then community (add|+) <word>", "add_community"),
-    *verbatim("add subtract", "then local-preference", THEN, "local-preference"),
+    *verbatim_rows("add subtract", "then local-preference", THEN, "local-preference"),
     Keep("then <accept|reject>", "action"),
     Keep("then next policy", "action", NEXT),
     Keep("then next term", "action", "next term"),
     Keep("then load-balance per-packet", "per-packet"),
-    *verbatim("add-path aggregate-bandwidth aigp-adjust aigp-originate analyze apply-groups as-path-expand "
+    *verbatim_rows("add-path aggregate-bandwidth aigp-adjust aigp-originate analyze apply-groups as-path-expand "
               "as-path-prepend bgp-output-queue-priority class color color2 community cos-next-hop-map damping "
               "default-action destination-class dynamic-tunnel-attributes external forwarding-class get-route-range "
               "install-nexthop label label-allocation limit-bandwidth load-balance map-to-interface metric metric2 "
@@ -117,10 +118,10 @@ ROWS: Sequence[Row] = (
         *(row for word in ("condition", "damping", "mac-list", "tunnel-attribute", "rtf-prefix-list", "defaults",
                            "resolution-map", "redundancy-policy", "next-hop-group", "route-distinguisher",
                            "source-address-filter-list", "rib-list", "application-maps")
-          for row in verbatim(word, lead="policy-options")),
+          for row in verbatim_rows(word, lead="policy-options")),
         Block("policy-statement <word>", "policy", (
             Block("term <word>", "term", _TERM),
-            *verbatim("defaults"),
+            *verbatim_rows("defaults"),
             *_TERM,
         )),
     )),
@@ -131,7 +132,11 @@ def finish(document: Document) -> None:
     """State lists, communities, AS paths and policies, and what the forwarding table takes."""
     scope = document.scope
     for name, listed in scope.each("filter list").items():
-        rules = [rule for prefix, each in listed.each("prefix").items() for rule in _rules(str(prefix), each)]
+        rules = [
+            rule
+            for prefix, each in listed.each("prefix").items()
+            for rule in _prefix_rules(str(prefix), each)
+        ]
         document.put_places(f"prefix_list[{name}]", rules)
     for name, listed in scope.each("prefix list").items():
         for index, (prefix, (said, line)) in enumerate(listed.table("prefixes").items()):
@@ -152,9 +157,9 @@ def finish(document: Document) -> None:
             if name not in scope.table("forwarding policies"):
                 document.reject_all(statement)
         elif _as_written(statement):
-            _numbered(document, str(name), statement)
+            _put_numbered(document, str(name), statement)
         else:
-            _ordered(document, str(name), statement)
+            _put_ordered(document, str(name), statement)
     for name, (_, line) in scope.table("forwarding policies").items():
         exported = scope.each("policy").get(name)
         if exported is None:
@@ -165,7 +170,7 @@ def finish(document: Document) -> None:
             document.put("routing/setting[forwarding-table export]", str(name), line)
 
 
-def _rules(prefix: str, scope: Scope) -> Iterator[Said]:
+def _prefix_rules(prefix: str, scope: Scope) -> Iterator[Said]:
     """The rules of one prefix, one for each way it is matched."""
     longest = 128 if ":" in prefix else 32
     own = prefix.partition("/")[2]
@@ -174,33 +179,33 @@ def _rules(prefix: str, scope: Scope) -> Iterator[Said]:
         yield prefix + words.get(str(lengths), str(lengths)), line
 
 
-def suppresses(document: Document) -> bool:
+def suppresses_contributors(document: Document) -> bool:
     """Whether some policy keeps what an aggregate is made of."""
     return any(
-        "contributes" in term.values and _action(term) == REJECT
+        "contributes" in term.values and _term_action(term) == REJECT
         for statement in document.root.each("policy").values()
         for term in statement.each("term").values()
     )
 
 
-def opens(document: Document, name: str) -> bool:
+def selects_for_bgp(document: Document, name: str) -> bool:
     """Whether a policy chooses what may enter BGP and leaves the rest to the next one of the chain."""
     statement = document.root.each("policy").get(name)
     terms = statement.each("term").values() if statement else ()
-    return any("direct" in term.table("protocols") and _action(term) == NEXT for term in terms)
+    return any("direct" in term.table("protocols") and _term_action(term) == NEXT for term in terms)
 
 
-def passes(document: Document, name: str, depth: int = 3) -> Iterator[str]:
+def accepted_protocols(document: Document, name: str, depth: int = 3) -> Iterator[str]:
     """The protocols whose routes a policy names and accepts, also by way of the policies that it names."""
     statement = document.root.each("policy").get(name)
     for term in (*statement.each("term").values(), statement) if statement and depth else ():
-        if _action(term) == ACCEPT:
+        if _term_action(term) == ACCEPT:
             yield from map(str, term.table("protocols"))
             for other in term.table("policies"):
-                yield from passes(document, str(other), depth - 1)
+                yield from accepted_protocols(document, str(other), depth - 1)
 
 
-def _action(term: Scope) -> object:
+def _term_action(term: Scope) -> object:
     return term.values.get("action", (None, 0))[0]
 
 
@@ -211,14 +216,14 @@ def _as_written(statement: Scope) -> bool:
     return bool(names) and not rest and all(is_number(name) or name in OWN_TERMS for name in names)
 
 
-def _numbered(document: Document, name: str, statement: Scope) -> None:
+def _put_numbered(document: Document, name: str, statement: Scope) -> None:
     """State a route map by the numbers of its terms, and all terms in short."""
     terms = statement.each("term")
-    stated = [_term(document, name, str(term), each) for term, each in terms.items()]
+    stated = [_put_term(document, name, str(term), each) for term, each in terms.items()]
     document.put(f"platform/policy[{name}]", "; ".join([text for text, _ in stated]), stated[0][1])
 
 
-def _ordered(document: Document, name: str, statement: Scope) -> None:
+def _put_ordered(document: Document, name: str, statement: Scope) -> None:
     """State a policy by the order of its terms; statements outside of terms come last."""
     terms = [(str(term), each) for term, each in statement.each("term").items()]
     if statement.values or statement.tables:
@@ -226,17 +231,17 @@ def _ordered(document: Document, name: str, statement: Scope) -> None:
     for number, (term_name, term) in enumerate(terms, 1):
         if term_name:
             document.put(f"structure/policy[{name}]/term[{term_name}]", "true", term.line)
-        text, line = _clause(document, number * _STEP, term)
+        text, line = _term_clause(document, number * _STEP, term)
         document.put(f"route_map[{name}]/{number * _STEP}", text, max(line, term.line))
 
 
-def _term(document: Document, policy: str, name: str, term: Scope) -> tuple[str, int]:
+def _put_term(document: Document, policy: str, name: str, term: Scope) -> tuple[str, int]:
     """State a term; its summary and the line of its action. What makes a clause counts in a numbered one alone."""
     action, line = term.values.get("action", ("next term", term.line))
     kinds = ["aggregate-contributor"] if "contributes" in term.values else []
     summary = " ".join([*kinds, *map(str, term.table("protocols")), str(action)])
     if is_number(name):
-        text, last = _clause(document, int(name[:9]), term, as_written=True)
+        text, last = _term_clause(document, int(name[:9]), term, as_written=True)
         if preference := term.values.get("local_preference"):
             document.put(f"platform/route_map[{policy}]/{name}/local_preference", *preference)
         document.put(f"route_map[{policy}]/{name}", text, max(line, last))
@@ -248,14 +253,16 @@ def _term(document: Document, policy: str, name: str, term: Scope) -> tuple[str,
     return summary, line
 
 
-def _clause(document: Document, number: int, term: Scope, *, as_written: bool = False) -> tuple[str, int]:
+def _term_clause(
+    document: Document, number: int, term: Scope, *, as_written: bool = False
+) -> tuple[str, int]:
     """Return a term as a clause, and the last line that contributes to it.
 
     With `as_written`, protocols are stated elsewhere.
     """
     preference = term.values.get("local_preference")
-    action = _action(term)
-    named = {kind: _names(document, term, kind, of) for kind, of in _NAMED.items()}
+    action = _term_action(term)
+    named = {kind: _join_names(document, term, kind, of) for kind, of in _NAMED.items()}
     added = named["add_community"]
     clause = Clause(
         number,
@@ -263,7 +270,9 @@ def _clause(document: Document, number: int, term: Scope, *, as_written: bool = 
         prefix_list=named["prefix_list"],
         community_list=named["community_list"],
         local_preference=int(preference[0]) if preference else None,
-        add_community=",".join(_members(document, name) for name in added.split(",")) if added else None,
+        add_community=",".join(_community_members(document, name) for name in added.split(","))
+        if added
+        else None,
     )
     parts = [clause_text(clause)]
     if not as_written and term.table("protocols"):
@@ -272,9 +281,9 @@ def _clause(document: Document, number: int, term: Scope, *, as_written: bool = 
         parts.append("match aggregate-contributor")
     if term.table("policies"):
         parts.append("match policy " + " ".join(map(str, term.table("policies"))))
-    parts += [f"match {words}" for words, _ in kept(term, FROM)]
-    parts += [f"match to {words}" for words, _ in kept(term, TO)]
-    parts += [f"set {words}" for words, _ in kept(term, THEN)]
+    parts += [f"match {words}" for words, _ in kept_statements(term, FROM)]
+    parts += [f"match to {words}" for words, _ in kept_statements(term, TO)]
+    parts += [f"set {words}" for words, _ in kept_statements(term, THEN)]
     if "per-packet" in term.values:
         parts.append("set load-balance per-packet")
     if action is None or action == "next term":
@@ -290,7 +299,7 @@ _NAMED = {
 """What a term names, and what that is called here."""
 
 
-def _names(document: Document, term: Scope, kind: str, of: Sequence[str]) -> str | None:
+def _join_names(document: Document, term: Scope, kind: str, of: Sequence[str]) -> str | None:
     """The names of a kind, joined; a name of nothing is listed as well."""
     found = term.table(kind)
     for name, (_, line) in found.items():
@@ -299,7 +308,7 @@ def _names(document: Document, term: Scope, kind: str, of: Sequence[str]) -> str
     return ",".join(map(str, found)) or None
 
 
-def _members(document: Document, community: str) -> str:
+def _community_members(document: Document, community: str) -> str:
     named = document.root.each("community").get(community)
     return ",".join(map(str, named.table("members"))) if named else community
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.junos.interfaces import physical_mtu
-from fabricc.back.nos.junos.words import ALPHA_RANGE, DETECTION_RANGE, settings
+from fabricc.back.nos.junos.words import ALPHA_RANGE, DETECTION_RANGE, catalog_settings
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
 
@@ -153,15 +153,15 @@ def cos_view(switch: Switch) -> CosView:
         profiles.append(None)
     names = {p.name: p.name.upper() for p in qos.profiles}
     views = [profile_view(switch, p) for p in qos.profiles]
-    schedulers = {(c, p): _scheduler(switch, c, p) for c in qos.classes for p in profiles}
+    schedulers = {(c, p): _scheduler_view(switch, c, p) for c in qos.classes for p in profiles}
     return CosView(
         classifier=CLASSIFIER,
-        classes=[_class(c) for c in qos.classes],
+        classes=[_class_view(c) for c in qos.classes],
         profiles=views,
         paused=views if qos.lossless else [],
         marks=any(view.levels for view in views),
         shared_buffer=shared_buffer(switch),
-        watchdog=detection(qos.watchdog) if qos.watchdog else None,
+        watchdog=detection_timers(qos.watchdog) if qos.watchdog else None,
         watchdog_action=qos.watchdog.action if qos.watchdog else "",
         attachments=[
             (
@@ -196,10 +196,10 @@ def profile_view(switch: Switch, profile: PortProfile) -> ProfileView:
 
 def buffer_monitor(switch: Switch) -> bool:
     """Whether the switch is to count how full its buffers are: where it can, and something is lossless."""
-    return bool(switch.qos.headrooms) and bool(settings(switch).get("buffer_monitor", False))
+    return bool(switch.qos.headrooms) and bool(catalog_settings(switch).get("buffer_monitor", False))
 
 
-def detection(watchdog: Watchdog) -> Detection:
+def detection_timers(watchdog: Watchdog) -> Detection:
     """The timers that Junos can hold: detection in whole polls, rounded up, and at least two."""
     polls = max(DETECTION_RANGE[0], -(-watchdog.detect_ms // watchdog.poll_ms))
     return Detection(watchdog.poll_ms, polls, watchdog.restore_ms)
@@ -211,7 +211,7 @@ def shared_buffer(switch: Switch) -> SharedBuffer | None:
     The threshold applies to the whole switch, so the smallest of all port profiles is used: it pauses earliest and is
     safe for all.
     """
-    split = settings(switch)
+    split = catalog_settings(switch)
     if "lossless_percent" not in split or not switch.qos.headrooms:
         return None
     low, high = ALPHA_RANGE
@@ -258,19 +258,19 @@ def percent_of(ecn: Ecn, whole_bytes: int) -> FillLevels:
     return FillLevels(min(low, max(1, high - 1)), max(high, 2))
 
 
-def _shares(switch: Switch) -> dict[str, int]:
+def _class_shares(switch: Switch) -> dict[str, int]:
     """Percent of a port that each class is given; of strict ones at most, and then the others share the rest.
 
     A strict class without a cap, and one whose cap is a shaping rate, has none. All together stay within 100 %.
     """
-    cap = int(settings(switch).get("cnp_percent", 0))
+    cap = int(catalog_settings(switch).get("cnp_percent", 0))
     capped = {c.name: cap for c in switch.qos.classes if cap and c.cnp and c.strict}
     left = 100 - sum(capped.values())
     weighted = {c.name: c.weight_percent for c in switch.qos.classes if not c.strict}
     return capped | {name: max(1, weight * left // 100) if weight else 0 for name, weight in weighted.items()}
 
 
-def _class(traffic_class: TrafficClass) -> ClassView:
+def _class_view(traffic_class: TrafficClass) -> ClassView:
     priority = traffic_class.priority
     pfc = (priority, f"{priority:03b}") if traffic_class.lossless else None
     return ClassView(
@@ -278,11 +278,13 @@ def _class(traffic_class: TrafficClass) -> ClassView:
     )
 
 
-def _scheduler(switch: Switch, traffic_class: TrafficClass, profile: PortProfile | None) -> SchedulerView:
+def _scheduler_view(
+    switch: Switch, traffic_class: TrafficClass, profile: PortProfile | None
+) -> SchedulerView:
     """That of a class, one for each profile by whose curve it marks."""
     marks = profile.name.upper() if profile and traffic_class.ecn and profile.ecn else None
     name = f"S-{traffic_class.name.upper()}" + (f"-{marks}" if marks else "")
-    share = _shares(switch).get(traffic_class.name)
+    share = _class_shares(switch).get(traffic_class.name)
     return SchedulerView(name, traffic_class.strict, share, _shaping_percent(traffic_class, share), marks)
 
 
@@ -302,7 +304,7 @@ def _class_name(traffic_class: TrafficClass) -> str:
 
 def express(switch: Switch, quality: Facts, profile: PortProfile | None) -> None:
     """Change what ports of a profile state to what Junos holds of it."""
-    for each, share in [(c, _shares(switch).get(c.name)) for c in switch.qos.classes]:
+    for each, share in [(c, _class_shares(switch).get(c.name)) for c in switch.qos.classes]:
         if not each.strict:
             quality[f"queue[{each.priority}]/scheduler"] = f"dwrr {share}"
         elif share is not None:
@@ -333,7 +335,7 @@ def state(facts: Facts, switch: Switch) -> None:
     for pool in ("ingress_lossless", "headroom", "egress_lossless", "egress_lossy"):
         facts.pop(f"pool/{pool}_bytes", None)
     if switch.qos.watchdog:
-        facts["watchdog/detect_ms"] = detection(switch.qos.watchdog).detect_ms
+        facts["watchdog/detect_ms"] = detection_timers(switch.qos.watchdog).detect_ms
     if buffer_monitor(switch):
         facts["platform/buffer_monitor"] = "true"
     if split := shared_buffer(switch):

@@ -14,9 +14,9 @@ from fabricc.back.nos.junos.qos import (
     DEFAULT_POLLS,
     DEFAULT_RECOVERY_MS,
 )
-from fabricc.back.nos.junos.settings import SETTING, put_settings, verbatim
+from fabricc.back.nos.junos.settings import SETTING, put_settings, verbatim_rows
 from fabricc.back.reading import Block, Captured, Document, Entry, Fact, Keep, Row, Said, Topic, Types
-from fabricc.back.reading.scope import Scope, agreed
+from fabricc.back.reading.scope import Scope, agreed_facts
 from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.paths import port_paths, shared_facts
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.paths import Alike
 
 
-def _bits(count: int, word: str) -> int | None:
+def _bits_of(count: int, word: str) -> int | None:
     return int(word, 2) if len(word) == count and not word.strip("01") else None
 
 
@@ -38,8 +38,8 @@ _ALIASES = {
 }  # fmt: skip
 """Names of code points that a device has anyway (Juniper, "Default Code-Point Aliases")."""
 TYPES: Types = {
-    "point": lambda word: _ALIASES.get(word, _bits(6, word)),
-    "priority": lambda word: _bits(3, word),
+    "point": lambda word: _ALIASES.get(word, _bits_of(6, word)),
+    "priority": lambda word: _bits_of(3, word),
     "partition": lambda word: word.replace("-", "_"),
     "no-loss": {"no-loss": "true"},
 }
@@ -58,7 +58,7 @@ _OF_UNIT = (
 )
 
 
-def _priority(loss_priority: str, _point: int) -> str:
+def _loss_priority(loss_priority: str, _point: int) -> str:
     return loss_priority
 
 
@@ -68,7 +68,7 @@ def _of_unit(number: Value, word: str, below: str) -> Mapping[str, Value]:
     return {f"{SETTING} {place}{word} {below}": "true"}
 
 
-def _threshold(direction: str, partition: str, threshold: int) -> Mapping[str, Value | None]:
+def _partition_threshold(direction: str, partition: str, threshold: int) -> Mapping[str, Value | None]:
     if (direction, partition) == ("ingress", "lossless"):
         return {"dynamic_th": threshold - ALPHA_OFFSET}
     return {
@@ -85,15 +85,15 @@ ROWS: Sequence[Row] = (
              {"queue": "{1}", "no_loss": "{2}", "pfc_priority": "{3}"}),
             Keep("<no-loss>", "no_loss"),
             Keep("[no-loss] pfc-priority <integer>", "pfc_priority"),
-            *verbatim("priority policing-priority queue-num+"),
+            *verbatim_rows("priority policing-priority queue-num+"),
         )),
         Entry("forwarding-classes queue <integer> <word> [<below>]", "queues", lambda _queue, name, _below: name),
         Block("classifiers dscp <word>", "classifier", (
             Block("forwarding-class <word>", "class", [
-                Entry(f"loss-priority {priority} code-points <point>", "points", partial(_priority, priority))
+                Entry(f"loss-priority {priority} code-points <point>", "points", partial(_loss_priority, priority))
                 for priority in _LOSS_PRIORITIES
             ]),
-            *verbatim("import"),
+            *verbatim_rows("import"),
         )),
         Block("drop-profiles <word>", "curve", (
             Entry("interpolate fill-level <integer>", "levels"),
@@ -101,7 +101,8 @@ ROWS: Sequence[Row] = (
             Entry("fill-level <integer> drop-probability <integer>", "steps", lambda _level, chance: chance),
         )),
         Fact("shared-buffer <ingress|egress> buffer-partition <partition> percent <integer>", "pool/{0}_{1}_percent"),
-        Keep("shared-buffer <ingress|egress> buffer-partition <partition> dynamic-threshold <integer>", _threshold),
+        Keep("shared-buffer <ingress|egress> buffer-partition <partition> dynamic-threshold <integer>",
+            _partition_threshold),
         Keep("shared-buffer <ingress|egress> percent <integer>",
              lambda direction, percent: {f"{QOS} shared-buffer {direction} percent {percent}": "true"}),
         Fact("dedicated-buffer <ingress|egress> percent <integer>", "pool/{0}_dedicated_percent"),
@@ -117,21 +118,21 @@ ROWS: Sequence[Row] = (
                 Keep("pfc", "pfc"),
                 Keep("mru <integer>", "mru_bytes"),
                 Keep("xon <integer>", "xon_offset_cells"),
-                *verbatim("xoff"),
+                *verbatim_rows("xoff"),
             )),
             Block("input ieee-802.1 code-point <priority>", "paused", (
                 Keep("pfc", "pfc"),
                 Keep("mru <integer>", "mru_bytes"),
                 Keep("xon <integer>", "xon_offset_cells"),
-                *verbatim("xoff"),
+                *verbatim_rows("xoff"),
             )),
             Entry("output ieee-802.1 code-point <priority> flow-control-queue <integer>", "stopped",
                   lambda _priority, queue: queue),
-            *verbatim("input output"),
+            *verbatim_rows("input output"),
         )),
         Block("traffic-control-profiles <word>", "shaper", (
             Keep("scheduler-map <word>", "map"),
-            *verbatim("adjust-minimum delay-buffer-rate excess-rate excess-rate-high excess-rate-low "
+            *verbatim_rows("adjust-minimum delay-buffer-rate excess-rate excess-rate-high excess-rate-low "
                       "guaranteed-rate max-burst-size overhead-accounting peak-rate shaping-rate "
                       "shaping-rate-excess-high shaping-rate-priority-high sustained-rate atm-service "
                       "excess-rate-medium-high excess-rate-medium-low shaping-rate-excess-low "
@@ -145,7 +146,7 @@ ROWS: Sequence[Row] = (
             Keep("[unit <0|*>] classifiers dscp <word>", "classifier"),
             Keep("[unit <0|*>] forwarding-class <word>", "fixed"),
             Keep("[unit <0|*>] output-traffic-control-profile <word>", "shaper"),
-            *verbatim("classifiers dedicated-buffer-profile exclude-queue-overhead-bytes forwarding-class-set "
+            *verbatim_rows("classifiers dedicated-buffer-profile exclude-queue-overhead-bytes forwarding-class-set "
                       "input-excess-bandwidth-share input-scheduler-map input-shaping-rate "
                       "input-traffic-control-profile irb member-link-scheduler output-forwarding-class-map "
                       "output-traffic-control-profile-remaining rewrite-rules scheduler-map-chassis shaping-rate "
@@ -165,12 +166,12 @@ ROWS: Sequence[Row] = (
             Keep("drop-profile-map loss-priority any protocol any drop-profile <word>", "curve"),
             Keep("drop-profile-map loss-priority low protocol any drop-profile <word>", "curve of most"),
             Keep("explicit-congestion-notification", "ecn"),
-            *verbatim("adjust-minimum adjust-percent buffer-dynamic-threshold buffer-size drop-profile-map "
+            *verbatim_rows("adjust-minimum adjust-percent buffer-dynamic-threshold buffer-size drop-profile-map "
                       "excess-priority excess-rate shaping-rate shared-buffer transmit-rate priority "
                       "buffer-partition burst-size buffer-rate drop-profile-map-set ecn-enhanced "
                       "ecn-rtlog-rate-limit queue-monitoring"),
         )),
-        *verbatim("adjustment-control-profiles application-traffic-control code-point-aliases copy-plp-all "
+        *verbatim_rows("adjustment-control-profiles application-traffic-control code-point-aliases copy-plp-all "
                   "dedicated-buffer+ dedicated-buffer-profile fabric forwarding-class-map forwarding-class-sets "
                   "forwarding-policy fragmentation-maps host-outbound-traffic interface-set loss-priority-maps "
                   "loss-priority-rewrites multi-destination policy-map restricted-queues rewrite-rules "
@@ -180,7 +181,7 @@ ROWS: Sequence[Row] = (
                   "traffic-class-map",
                   kind=QOS),
         *(row for word in ("dscp-ipv6", "exp", "ieee-802.1", "ieee-802.1ad", "inet-precedence")
-          for row in verbatim(word, "classifiers", QOS, "classifiers")),
+          for row in verbatim_rows(word, "classifiers", QOS, "classifiers")),
     )),
 )  # fmt: skip
 
@@ -208,14 +209,17 @@ def finish(document: Document) -> None:
     for queue, (class_name, line) in document.scope.table("queues").items():
         known = document.scope.scopes.setdefault("class", {}).setdefault(class_name, Scope(line))
         known.values.setdefault("queue", (queue, line))
-    for name, each in _attachments(document):
+    for name, each in _find_attachments(document):
         _put_rest(document, name, each)
         said = [each.values.get(kind) for kind in _KINDS]
         used = tuple(
-            [document.refer(kind, *to) if to else None for kind, to in zip(_KINDS, said, strict=True)]
+            [
+                document.resolve_reference(kind, *to) if to else None
+                for kind, to in zip(_KINDS, said, strict=True)
+            ]
         )
         if used not in attached:
-            stated = _stated(document, *used)
+            stated = _interface_facts(document, *used)
             leaves = tuple([leaf for leaf, _, _ in stated])
             attached[used] = _Attached(
                 shared_facts(leaves, tuple([value for _, value, _ in stated])),
@@ -234,7 +238,7 @@ def finish(document: Document) -> None:
         if each.used and "queue" in each.values:
             queue, line = each.values["queue"]
             document.put(f"qos/traffic_class[{queue}]/queue", queue, line)
-            if paused := _paused(each):
+            if paused := _paused_priority(each):
                 document.put(f"qos/traffic_class[{queue}]/priority_group", *paused)
     for kind in (*_KINDS, "class", "scheduler", "curve", "shaper"):
         for defined, scope in document.scope.each(kind).items():
@@ -252,7 +256,7 @@ def _put_rest(document: Document, name: str, each: Scope) -> None:
     """State what else an interface refers to, and take the scheduler map of its shaper for its own."""
     put_settings(document, port_paths(name).prefix, each, leaf="qos_setting")
     if "shaper" in each.values:
-        shaper = document.refer("shaper", *each.values["shaper"])
+        shaper = document.resolve_reference("shaper", *each.values["shaper"])
         document.put(port_paths(name)["qos_setting[output-traffic-control-profile]"], *each.values["shaper"])
         if shaper and "map" in shaper.values:
             each.values.setdefault("map", shaper.values["map"])
@@ -271,7 +275,7 @@ def _finish_fixed(document: Document) -> None:
         document.put(port_paths(str(name))["trust"], "none" if same else "something", each.values["fixed"][1])
 
 
-def _attachments(document: Document) -> Iterator[tuple[str, Scope]]:
+def _find_attachments(document: Document) -> Iterator[tuple[str, Scope]]:
     """What every interface has; a pattern such as `et-*` stands for all that are in use and not named."""
     named = {str(name): each for name, each in document.scope.each("attachment").items()}
     patterns = [name for name in named if "*" in name]
@@ -282,17 +286,17 @@ def _attachments(document: Document) -> Iterator[tuple[str, Scope]]:
             yield str(port), named[pattern]
 
 
-def _stated(
+def _interface_facts(
     document: Document, scheduler_map: Scope | None, classifier: Scope | None, profile: Scope | None
 ) -> Stated:
     """Return the statements of an interface through its references, at line 0 if only the reference states them."""
     stated: Stated = []
     for name, (scheduler, line) in scheduler_map.table("schedulers").items() if scheduler_map else ():
         forwarding_class = _class_of(document, name, line)
-        used = document.refer("scheduler", scheduler, line)
+        used = document.resolve_reference("scheduler", scheduler, line)
         if forwarding_class and used:
             prefix = f"queue[{forwarding_class.values['queue'][0]}]/"
-            stated += [(prefix + leaf, value, at) for leaf, value, at in _scheduling(document, used)]
+            stated += [(prefix + leaf, value, at) for leaf, value, at in _scheduler_facts(document, used)]
     points: dict[Captured, Scope] = {}
     for class_name, named in classifier.each("class").items() if classifier else ():
         forwarding_class = _class_of(document, str(class_name), named.line)
@@ -306,7 +310,7 @@ def _stated(
             document.agree(f"qos/dscp[{dscp}]/traffic_class", forwarding_class.values["queue"][0], line)
     if classifier:
         stated.append(("trust", "dscp", 0))
-    return [*stated, *(_lossless(document, profile, points) if profile else ())]
+    return [*stated, *(_lossless_points(document, profile, points) if profile else ())]
 
 
 def _class_of(document: Document, name: Value, line: int) -> Scope | None:
@@ -318,7 +322,7 @@ def _class_of(document: Document, name: Value, line: int) -> Scope | None:
         classes[name].values["queue"] = (queue, 0)
         if lossless:
             classes[name].values |= {"no_loss": ("true", 0), "pfc_priority": (queue, 0)}
-    found = document.refer("class", name, line)
+    found = document.resolve_reference("class", name, line)
     if found and "queue" not in found.values:
         document.reject(line)
         document.reject_all(found)
@@ -326,13 +330,13 @@ def _class_of(document: Document, name: Value, line: int) -> Scope | None:
     return found
 
 
-def _paused(forwarding_class: Scope) -> Said | None:
+def _paused_priority(forwarding_class: Scope) -> Said | None:
     """The PFC priority of a class of which nothing may be lost."""
     values = forwarding_class.values
     return values.get("pfc_priority") if "no_loss" in values else None
 
 
-def _scheduling(document: Document, scheduler: Scope) -> Stated:
+def _scheduler_facts(document: Document, scheduler: Scope) -> Stated:
     """What a scheduler states of a queue; a curve counts only where congestion is notified instead of dropped.
 
     A curve that does not rise from 0 between two fill levels is listed.
@@ -348,7 +352,7 @@ def _scheduling(document: Document, scheduler: Scope) -> Stated:
     if "shaping_percent" in values:
         stated.append(("shaping_percent", *values["shaping_percent"]))
     referred = values.get("curve") or values.get("curve of most")
-    curve = document.refer("curve", *referred) if referred else None
+    curve = document.resolve_reference("curve", *referred) if referred else None
     if curve is None or referred is None:
         return stated
     steps = curve.table("steps")
@@ -364,14 +368,14 @@ def _scheduling(document: Document, scheduler: Scope) -> Stated:
     return stated
 
 
-def _lossless(
+def _lossless_points(
     document: Document, profile: Scope, points: Mapping[Captured, Scope]
 ) -> Iterator[tuple[str, Value, int]]:
     """PFC of an interface: code points that its profile pauses and whose class may not lose anything."""
     effective = {
         dscp: (paused, point)
         for dscp, point in profile.each("point").items()
-        if dscp in points and (paused := _paused(points[dscp])) and "pfc" in point.values
+        if dscp in points and (paused := _paused_priority(points[dscp])) and "pfc" in point.values
     }
     priorities = {priority: point.values["pfc"][1] for (priority, _), point in effective.values()}
     tagged = {priority: point for priority, point in profile.each("paused").items() if "pfc" in point.values}
@@ -383,7 +387,7 @@ def _lossless(
     watchdog = profile.each("watchdog").get("")
     guards = watchdog is not None and priorities.keys() <= profile.table("stopped").keys()
     polled = 0
-    for timer, value, line in _timers(watchdog) if watchdog else ():
+    for timer, value, line in _watchdog_facts(watchdog) if watchdog else ():
         document.agree(f"watchdog/{timer}", value, line)
         polled = polled or line
     yield "watchdog", format_boolean(guards), polled
@@ -392,14 +396,14 @@ def _lossless(
     for leaf in ("cable_m", "mru_bytes", "xon_offset_cells"):
         blocks = (profile, *[point for _, point in effective.values()], *tagged.values())
         sizes = dict([block.values[leaf] for block in blocks if leaf in block.values])
-        yield from agreed(f"headroom/{leaf}", sizes)
+        yield from agreed_facts(f"headroom/{leaf}", sizes)
     if "dynamic_th" in document.scope.values:
         yield "headroom/dynamic_th", *document.scope.values["dynamic_th"]
     for _, point in effective.values():
         point.used = True
 
 
-def _timers(watchdog: Scope) -> Stated:
+def _watchdog_facts(watchdog: Scope) -> Stated:
     """Timers of a profile; what it leaves out is at Junos's default."""
     values, line = watchdog.values, watchdog.line
     poll_ms, polled = values.get("poll_ms", (DEFAULT_POLL_MS, line))

@@ -9,7 +9,7 @@ from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.junos import words
 from fabricc.back.nos.junos.instances import GATEWAYS
-from fabricc.back.nos.junos.settings import SETTING, verbatim
+from fabricc.back.nos.junos.settings import SETTING, verbatim_rows
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Topic, Types
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
@@ -98,10 +98,10 @@ def services_view(switch: Switch) -> ServicesView:
     """What Junos makes of a switch's management."""
     management = switch.management
     ipv6 = ":" in management.address
-    users = [_user(user) for user in management.users]
+    users = [_user_view(user) for user in management.users]
     return ServicesView(
         instance=words.MANAGEMENT_INSTANCE,
-        interface=words.MANAGEMENT_INTERFACES[words.flavour(switch)],
+        interface=words.MANAGEMENT_INTERFACES[words.junos_flavor(switch)],
         family="inet6" if ipv6 else "inet",
         default="::/0" if ipv6 else "0.0.0.0/0",
         users=users,
@@ -110,7 +110,7 @@ def services_view(switch: Switch) -> ServicesView:
         template_user=words.TEMPLATE_USER if management.tacacs else None,
         template_class=TEMPLATE_CLASS,
         accounted=ACCOUNTED,
-        snmp=_snmp(management.snmp) if management.snmp else None,
+        snmp=_snmp_view(management.snmp) if management.snmp else None,
         certificate=words.CERTIFICATE,
         lldp_s=management.lldp_interval_s if management.lldp_interval_s != DEFAULT_LLDP_S else None,
         lldp_delay_s=_lldp_delay_s(management.lldp_interval_s),
@@ -125,15 +125,15 @@ def balancing_view(switch: Switch) -> BalancingView:
     )
 
 
-def _snmp(snmp: Snmp) -> SnmpView:
-    location, contact = (words.quoted(text) if text else None for text in (snmp.location, snmp.contact))
+def _snmp_view(snmp: Snmp) -> SnmpView:
+    location, contact = (words.quote_text(text) if text else None for text in (snmp.location, snmp.contact))
     return SnmpView(snmp.community, location, contact)
 
 
-def _user(user: Account) -> UserView:
+def _user_view(user: Account) -> UserView:
     """`gaps` reports a kind of key that Junos does not take."""
     kind = user.ssh_key.partition(" ")[0]
-    return UserView(user.name, words.KEY_STATEMENTS.get(kind, kind), words.quoted(user.ssh_key))
+    return UserView(user.name, words.KEY_STATEMENTS.get(kind, kind), words.quote_text(user.ssh_key))
 
 
 def _lldp_delay_s(interval_s: int) -> int | None:
@@ -203,7 +203,7 @@ _INTO_MANAGEMENT = re.compile(rf"table {words.MANAGEMENT_INSTANCE}\.")
 TYPES: Types = {"mode": {word: mode.value for mode, word in DYNAMIC.items()}}
 
 
-def _key(kind: str, key: str) -> str | None:
+def _ssh_key(kind: str, key: str) -> str | None:
     """An SSH key, where it stands under the word for its kind."""
     return key if words.KEY_STATEMENTS.get(key.partition(" ")[0]) == kind else None
 
@@ -211,10 +211,10 @@ def _key(kind: str, key: str) -> str | None:
 ROWS: Sequence[Row] = (
     Fact("version <word>", "platform/version"),
     Fact("system host-name <word>", "system/hostname"),
-    Fact("system root-authentication <word> <word>", "platform/root_ssh_key", _key),
+    Fact("system root-authentication <word> <word>", "platform/root_ssh_key", _ssh_key),
     Fact("system login user <word> class <word>", "user[{0}]/role"),
     Fact("system login user <word> authentication <word> <word>", "user[{0}]/ssh_key",
-         lambda _user, kind, key: _key(kind, key)),
+         lambda _user, kind, key: _ssh_key(kind, key)),
     Fact("system services ssh", "platform/ssh"),
     Fact("system services ssh root-login <word>", "platform/root_login"),
     Fact("system services netconf ssh", "platform/netconf", "ssh"),
@@ -227,12 +227,12 @@ ROWS: Sequence[Row] = (
     # Who authenticates, and what watches.
     Block("system tacplus-server <word>", "tacacs", (
         Keep("routing-instance <word>", "instance"),
-        Keep("secret <word>", "secret", words.reference),
+        Keep("secret <word>", "secret", words.secret_reference),
     )),
     Entry("system authentication-order <word>", "authentication order"),
     Entry("system accounting events <word>", "accounted"),
     Fact("system accounting destination <word>", "platform/accounting/destination"),
-    Fact("snmp community <word> authorization read-only", "management/snmp/secret", words.community),
+    Fact("snmp community <word> authorization read-only", "management/snmp/secret", words.community_name),
     Fact("snmp community <word> routing-instance <word>", "platform/snmp/community_instance",
          lambda _community, instance: instance),
     Fact("snmp <location|contact> <word>", "management/snmp/{0}"),
@@ -255,7 +255,8 @@ ROWS: Sequence[Row] = (
          {"load_balancing/mode": "{0}", "load_balancing/flowlet_idle_us": "{1}"}),
     Keep(f"{_HASHING} ecmp-dlb <mode> <{_OF_MODE}> [<below>]",
          lambda _mode, word, below: {f"{SETTING} ecmp-dlb {word} {below or 'true'}": "true"}),
-    *verbatim("assigned-flow ether-type sampling-rate egress-quantization", f"{_HASHING} ecmp-dlb", lead="ecmp-dlb"),
+    *verbatim_rows("assigned-flow ether-type sampling-rate egress-quantization", f"{_HASHING} ecmp-dlb",
+        lead="ecmp-dlb"),
 )  # fmt: skip
 
 

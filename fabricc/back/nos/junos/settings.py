@@ -22,7 +22,7 @@ _SET = "set"
 """What stands for a secret."""
 
 
-def verbatim(words: str, above: str = "", kind: str = SETTING, lead: str = "") -> list[Keep]:
+def verbatim_rows(words: str, above: str = "", kind: str = SETTING, lead: str = "") -> list[Keep]:
     """Return rows that keep statements with some first words, with everything below them.
 
     Args:
@@ -34,12 +34,12 @@ def verbatim(words: str, above: str = "", kind: str = SETTING, lead: str = "") -
     before = f"{kind} {lead} " if lead else f"{kind} "
     return [
         Keep(f"{above} {word[:-1]} <below>" if word[-1] == "+" else f"{above} {word} [<below>]",
-             partial(_said, before, word.rstrip("+")))
+             partial(_statement_text, before, word.rstrip("+")))
         for word in words.split()
     ]  # fmt: skip
 
 
-def _said(before: str, word: str, below: str | None = None) -> Mapping[str, Value]:
+def _statement_text(before: str, word: str, below: str | None = None) -> Mapping[str, Value]:
     words = [word, *(below.split(" ") if below else ())]
     for at, each in enumerate(words[:-1]):
         if each in _SECRETS:
@@ -48,7 +48,7 @@ def _said(before: str, word: str, below: str | None = None) -> Mapping[str, Valu
     return {before + " ".join(words): "true"}
 
 
-def kept(scope: Scope, kind: str = SETTING) -> list[tuple[str, int]]:
+def kept_statements(scope: Scope, kind: str = SETTING) -> list[tuple[str, int]]:
     """(words, line) of the statements of a kind, in the order of the text."""
     begin = f"{kind} "
     said = scope.values.items()
@@ -62,7 +62,7 @@ def put_settings(
     if not scope.values:
         return
     found: dict[str, list[Said]] = {}
-    for words, line in kept(scope, kind):
+    for words, line in kept_statements(scope, kind):
         key, _, value = words.rpartition(" ")
         found.setdefault(lead + (key or value), []).append((value if key else "true", line))
     for key, said in found.items():

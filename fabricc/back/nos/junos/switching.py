@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.junos.settings import kept, put_settings, verbatim
+from fabricc.back.nos.junos.settings import kept_statements, put_settings, verbatim_rows
 from fabricc.back.nos.junos.words import NONE, SPANNING_TREE
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope
-from fabricc.back.reading.types import numbers
+from fabricc.back.reading.types import parse_numbers
 from fabricc.base.diagnostics.wording import split_ranges
 from fabricc.base.numbers import is_number
 from fabricc.fabric.paths import port_paths
@@ -26,9 +26,10 @@ COMMON: Sequence[Row] = (
         Entry("interface <unit> [<below>]", "ports", lambda _port, below: below or "true"),
         Keep("vxlan vni <integer>", "vni"),
         Keep("vxlan ingress-node-replication", "replication", "ingress"),
-        *verbatim("translation-vni multicast-group static-remote-vtep-list decapsulate-accept-inner-vlan "
+        *verbatim_rows("translation-vni multicast-group static-remote-vtep-list decapsulate-accept-inner-vlan "
                   "encapsulate-inner-vlan unreachable-vtep-aging-timer ovsdb-managed", "vxlan", lead="vxlan"),
-        *verbatim("bridge-options community-vlans domain-type forwarding-options interface isid-list isolated-vlan "
+        *verbatim_rows("bridge-options community-vlans domain-type forwarding-options interface isid-list "
+                       "isolated-vlan "
                   "mcae-mac-flush mcae-mac-synchronize no-irb-layer-2-copy no-local-switching private-vlan "
                   "service-id switch-options vlan-id vlan-id-list vlan-id-range vlan-tags mac-table-size filter "
                   "domain-id enable-mac-move-action irb-enhanced-scale multicast-snooping-options protocols "
@@ -40,9 +41,9 @@ COMMON: Sequence[Row] = (
 ROWS: Sequence[Row] = (
     Block("protocols <rstp|mstp|vstp|stp>", "spanning tree", (
         Keep("disable", "disabled"),
-        Block("interface <unit>", "port", verbatim(
+        Block("interface <unit>", "port", verbatim_rows(
             "access-trunk bpdu-timeout-action cost disable edge mode no-root-port priority unit")),
-        *verbatim("backup-bridge-priority bpdu-block-on-edge bpdu-destination-mac-address bridge-priority "
+        *verbatim_rows("backup-bridge-priority bpdu-block-on-edge bpdu-destination-mac-address bridge-priority "
                   "configuration-name extended-system-id force-version forward-delay hello-time max-age max-hops "
                   "msti priority-hold-time revision-level system-id system-identifier vlan "
                   "vpls-flush-on-topology-change vlan-group"),
@@ -51,10 +52,10 @@ ROWS: Sequence[Row] = (
         Keep("local-ip-addr <address>", "local"),
         Block("peer <address>", "peer", (
             Keep("backup-liveness-detection backup-peer-ip <address>", "backup"),
-            *verbatim("backup-liveness-detection liveness-detection local-ip-addr redundancy-group-id-list "
+            *verbatim_rows("backup-liveness-detection liveness-detection local-ip-addr redundancy-group-id-list "
                       "session-establishment-hold-time authentication-key"),
         )),
-        *verbatim("session-establishment-hold-time authentication-key"),
+        *verbatim_rows("session-establishment-hold-time authentication-key"),
     )),
     Block("multi-chassis multi-chassis-protection <address>", "peer link", (Keep("interface <unit>", "port"),)),
     Keep("switch-options service-id <word>", "service_id"),
@@ -89,9 +90,9 @@ def finish(document: Document, ids: Mapping[str, int]) -> None:
         for number, unit in interface.each("unit").items():
             port = str(name) if number == 0 else f"{name}.{number}"
             for bridge in unit.each("bridge").values():
-                _switchport(document, port, bridge, direct.pop(port, {}), ids)
+                _put_switchport(document, port, bridge, direct.pop(port, {}), ids)
     for port, said in direct.items():
-        document.put(port_paths(port)["vlans"], _listed(said, ids), max(said.values()))
+        document.put(port_paths(port)["vlans"], _vlan_list(said, ids), max(said.values()))
     for kind, tree in document.scope.each("spanning tree").items():
         line = tree.values.get("disabled", ("", tree.line))[1]
         if kind == SPANNING_TREE and tree.values.keys() == {"disabled"} and not tree.each("port"):
@@ -100,13 +101,15 @@ def finish(document: Document, ids: Mapping[str, int]) -> None:
         document.put("spanning_tree/mode", NONE if "disabled" in tree.values else str(kind), line)
         put_settings(document, "spanning_tree/", tree)
         for name, each in tree.each("port").items():
-            words = sorted(words for words, _ in kept(each)) or ["on"]
+            words = sorted(words for words, _ in kept_statements(each)) or ["on"]
             path = f"spanning_tree/setting[{name}]" if name == ALL else port_paths(str(name))["spanning_tree"]
-            document.put(path, ",".join(words), max([each.line, *(line for _, line in kept(each))]))
+            document.put(
+                path, ",".join(words), max([each.line, *(line for _, line in kept_statements(each))])
+            )
     _finish_pair(document)
 
 
-def _switchport(
+def _put_switchport(
     document: Document, port: str, bridge: Scope, direct: Mapping[str, int], ids: Mapping[str, int]
 ) -> None:
     """State how a port bridges; without a mode it is an access port (Juniper, `interface-mode`)."""
@@ -115,7 +118,7 @@ def _switchport(
     document.put(paths["switchport"], "access" if mode == "access" else "trunk", line)
     said = {str(name): line for name, (_, line) in bridge.table("vlans").items()} | dict(direct)
     if said:
-        listed, line = _listed(said, ids), max(said.values())
+        listed, line = _vlan_list(said, ids), max(said.values())
         if mode == "access" and is_number(listed):
             document.put(paths["access_vlan"], int(listed), line)
         else:
@@ -126,7 +129,7 @@ def _switchport(
     put_settings(document, paths.prefix, bridge)
 
 
-def _listed(names: Iterable[str], ids: Mapping[str, int]) -> str:
+def _vlan_list(names: Iterable[str], ids: Mapping[str, int]) -> str:
     """VLANs by their numbers, a name where it has none."""
     found: set[int] = set()
     others = []
@@ -135,7 +138,7 @@ def _listed(names: Iterable[str], ids: Mapping[str, int]) -> str:
             return EVERY
         if name in ids:
             found.add(ids[name])
-        elif (several := numbers(name)) is not None:
+        elif (several := parse_numbers(name)) is not None:
             found.update(several)
         else:
             others.append(name)

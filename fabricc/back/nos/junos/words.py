@@ -62,31 +62,31 @@ COMMUNITY_OF = {
 _PLAIN = re.compile(r"[A-Za-z0-9._/:@%+*-]+")
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """Text as one word of a configuration: in quotes where it is more than a plain word."""
     if _PLAIN.fullmatch(text):
         return text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def reference(secret: str) -> str:
+def secret_reference(secret: str) -> str:
     """A reference to a secret as it stands; of any other secret only that there is one."""
     return secret if secret.startswith(SECRET_PREFIX) else "set"
 
 
-def community(word: str) -> str:
+def community_name(word: str) -> str:
     """A community of SNMP: one that everyone knows as it stands, any other as `reference` has it."""
-    return word if word in ("public", "private") else reference(word)
+    return word if word in ("public", "private") else secret_reference(word)
 
 
-def settings(switch: Switch) -> Mapping[str, Any]:
+def catalog_settings(switch: Switch) -> Mapping[str, Any]:
     """The catalog's Junos settings of the switch's model."""
     return switch.model.nos["junos"]
 
 
-def flavour(switch: Switch) -> str:
+def junos_flavor(switch: Switch) -> str:
     """Return `evo` or `classic`, which decides the syntax of breakouts and the name of the management port."""
-    return str(settings(switch).get("flavour", EVOLVED))
+    return str(catalog_settings(switch).get("flavour", EVOLVED))
 
 
 def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:

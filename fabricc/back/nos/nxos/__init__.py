@@ -58,13 +58,13 @@ def switch_view(switch: Switch) -> SwitchView:
     """The view of one switch."""
     return SwitchView(
         name=switch.name,
-        features=services.features(switch),
+        features=services.used_features(switch),
         management=services.management_view(switch.management),
         load_sharing=services.load_sharing(switch),
         dynamic=services.dynamic_view(switch),
         qos=qos.qos_view(switch),
-        breakouts=interfaces.breakouts(switch),
-        ports=interfaces.ports(switch),
+        breakouts=interfaces.list_breakouts(switch),
+        ports=interfaces.ethernet_ports(switch),
         service=words.service_ports(switch.model),
         loopback4=switch.loopback4,
         loopback6=switch.loopback6,

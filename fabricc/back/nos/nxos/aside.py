@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.exec_commands import KeptText, exec_lines, exec_pattern
-from fabricc.back.nos.nxos.words import beginnings
+from fabricc.back.nos.nxos.words import split_beginnings
 from fabricc.back.reading import Block, Document, Reader, Row, Silent, Topic
 from fabricc.base.patterns import pattern
 
@@ -20,12 +20,12 @@ _BELOW: Sequence[Row] = (Block("<rest>", "", (Block("<rest>", "", (Silent("<rest
 """All that is below such a line."""
 
 
-def _whole(beginning: str) -> tuple[Row, ...]:
+def _whole_blocks(beginning: str) -> tuple[Row, ...]:
     """Lines that begin so, with all that is below them."""
     return Block(f"{beginning} [<rest>]", "", _BELOW), Silent(f"no {beginning} [<rest>]")
 
 
-_BEGINNINGS = beginnings("""
+_BEGINNINGS = split_beginnings("""
     aaa, banner, boot, callhome, cdp, cfs, class-map type control-plane, cli, clock, config sync, control-plane,
     copp, crypto, diagnostic, eem, event, fips, flow, gold, grpc, guestshell, hostname-format, icam, ip
     access-list match-local-traffic, ip domain-list, ip domain-lookup, ip domain-name, ip dns, ip ftp, ip host,
@@ -40,7 +40,7 @@ _BEGINNINGS = beginnings("""
     watchdog, xml, yang, slot, hw-module, install, username-policy, no-service, reload, catena, nxdb,
     tap-aggregation, analytics, ip rcmd, hardware-clock, cts, dot1x, mac-list-mgmt
 """)  # fmt: skip
-_OF_PORTS = beginnings("""
+_OF_PORTS = split_beginnings("""
     cdp, logging, snmp, load-interval, beacon, link-status, ptp, sflow, ip flow, ipv6 flow, flow, packet
     latency, cts, dot1x, counter, rmon, lldp receive, lldp transmit, lldp tlv, vtp, service-policy type
     control-plane, itd, history, inherit port-profile, ip telemetry, ttag, ttag-strip, logging event, ip
@@ -66,8 +66,8 @@ class AsideReader(Reader):
 
 
 TOPIC = Topic((
-    *(row for beginning in _BEGINNINGS for row in _whole(beginning)),
-    Block("interface <rest>", "", tuple(row for beginning in _OF_PORTS for row in _whole(beginning))),
+    *(row for beginning in _BEGINNINGS for row in _whole_blocks(beginning)),
+    Block("interface <rest>", "", tuple(row for beginning in _OF_PORTS for row in _whole_blocks(beginning))),
 ))  # fmt: skip
 _TYPED = exec_pattern(
     "rel~oad wr~ite cop~y sh~ow conf~igure del~ete era~se cle~ar roll~back checkp~oint abor~t logou~t run bash do"

@@ -10,7 +10,7 @@ from fabricc.back.nos.cli_dialect.order import numbered_sessions, unnumbered_ses
 from fabricc.back.nos.cli_dialect.policy_view import community_lists, prefix_lists
 from fabricc.back.nos.cli_dialect.static import static_lines
 from fabricc.back.nos.departures import ROUNDED, Departure
-from fabricc.back.nos.nxos.words import ONCE, define
+from fabricc.back.nos.nxos.words import ONCE, state_defined
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import neighbor_key
@@ -47,7 +47,7 @@ _FAMILIES = {Transport.IPV4: ("ipv4",), Transport.IPV6: ("ipv6",), Transport.UNN
 # --- what NX-OS makes of the Fabric's statements ------------------------------------------------------
 
 
-def families(bgp: Bgp) -> dict[str, bool]:
+def process_families(bgp: Bgp) -> dict[str, bool]:
     """The process's families: those the fabric carries, and both for unnumbered sessions -> whether it carries them."""
     unnumbered = any(s.transport is Transport.UNNUMBERED for s in bgp.sessions)
     stated = {"ipv4": bgp.ipv4, "ipv6": bgp.ipv6}
@@ -59,24 +59,24 @@ def map_name(bgp: Bgp, name: str, family: str) -> str:
 
     What a clause that matches IPv4 addresses does with an IPv6 route is not published, so none ever meets one.
     """
-    return name + FAMILY_SUFFIXES[family] if len(families(bgp)) > 1 else name
+    return name + FAMILY_SUFFIXES[family] if len(process_families(bgp)) > 1 else name
 
 
-def clauses(bgp: Bgp) -> Iterator[tuple[str, Clause]]:
+def list_clauses(bgp: Bgp) -> Iterator[tuple[str, Clause]]:
     """(name of the map, clause) of all maps; a family that no clause is about is denied as a whole."""
-    apart = len(families(bgp)) > 1
+    apart = len(process_families(bgp)) > 1
     for route_map in bgp.route_maps:
-        for family, carried in families(bgp).items() if apart else ():
+        for family, carried in process_families(bgp).items() if apart else ():
             if route_map.name in (bgp.redistribute_map, bgp.static_map) and not carried:
                 continue
-            own = [c for c in route_map.clauses if c.prefix_list is None or _family(c) == family]
+            own = [c for c in route_map.clauses if c.prefix_list is None or _clause_family(c) == family]
             for clause in own or [Clause(10, False)]:
                 yield map_name(bgp, route_map.name, family), clause
         if not apart:
             yield from ((route_map.name, clause) for clause in route_map.clauses)
 
 
-def _family(clause: Clause) -> str:
+def _clause_family(clause: Clause) -> str:
     return "ipv6" if clause.family == 6 else "ipv4"
 
 
@@ -139,9 +139,9 @@ def bgp_view(switch: Switch) -> BgpView:
                 family,
                 map_name(bgp, bgp.redistribute_map, family) if carried else None,
                 map_name(bgp, bgp.static_map, family) if carried and bgp.static_map else None,
-                sorted((a for a in bgp.aggregates if (":" in a) == (family == "ipv6")), key=_order),
+                sorted((a for a in bgp.aggregates if (":" in a) == (family == "ipv6")), key=_prefix_order),
             )
-            for family, carried in families(bgp).items()
+            for family, carried in process_families(bgp).items()
         ],
         templates=[
             TemplateView(
@@ -160,12 +160,14 @@ def bgp_view(switch: Switch) -> BgpView:
         community_lists=community_lists(bgp, COMMUNITY_NAMES),
         clauses=[
             policy_view.clause_view(name, clause, COMMUNITY_NAMES)
-            for name, clause in sorted(clauses(bgp), key=lambda c: (natural_key(c[0].lower()), c[1].sequence))
+            for name, clause in sorted(
+                list_clauses(bgp), key=lambda c: (natural_key(c[0].lower()), c[1].sequence)
+            )
         ],
     )
 
 
-def _order(prefix: str) -> tuple[int, int]:
+def _prefix_order(prefix: str) -> tuple[int, int]:
     network = ip_network(prefix, strict=False)
     return int(network.network_address), network.prefixlen
 
@@ -181,8 +183,8 @@ def community_word(community: str | None) -> str | None:
 def state(facts: Facts, switch: Switch) -> None:
     """What NX-OS states beyond the neutral facts: each family, what each template sends, each line of a clause."""
     bgp = switch.bgp
-    define(facts, "bgp", {"log-neighbor-changes": ONCE})
-    for family, carried in families(bgp).items():
+    state_defined(facts, "bgp", {"log-neighbor-changes": ONCE})
+    for family, carried in process_families(bgp).items():
         facts[f"bgp/family[{family}]"] = "true"
         facts[f"bgp/family[{family}]/maximum_paths"] = bgp.maximum_paths
         for kind, name in (("connected", bgp.redistribute_map), ("static", bgp.static_map)):
@@ -191,17 +193,17 @@ def state(facts: Facts, switch: Switch) -> None:
     for session in bgp.sessions:
         neighbor = f"neighbor[{neighbor_key(session.transport, session.remote, session.port)}]"
         template = policy_view.group_name(session.group, session.transport)
-        define(facts, f"peer_template[{template}]")
-        define(facts, neighbor, {"template": template})
+        state_defined(facts, f"peer_template[{template}]")
+        state_defined(facts, neighbor, {"template": template})
         facts[f"bgp/{neighbor}/send_community"] = "true"
         facts[f"bgp/{neighbor}/families"] = ",".join(_FAMILIES[session.transport])
         if bgp.ttl_security:
             facts[f"bgp/{neighbor}/ttl_security_hops"] = GTSM_HOPS
-    for name, clause in clauses(bgp):
+    for name, clause in list_clauses(bgp):
         said = {
             "action": "permit" if clause.permit else "deny",
             "community_list": clause.community_list,
-            f"{WORDS[_family(clause)]} prefix-list": clause.prefix_list,
+            f"{WORDS[_clause_family(clause)]} prefix-list": clause.prefix_list,
             "local_preference": clause.local_preference,
             "add_community": community_word(clause.add_community),
         }

@@ -23,7 +23,7 @@ from fabricc.back.nos.nxos.bgp import (
     community_word,
 )
 from fabricc.back.nos.nxos.policy import state_communities
-from fabricc.back.nos.nxos.words import ONCE, beginnings, named, part, state_part
+from fabricc.back.nos.nxos.words import ONCE, defined_part, split_beginnings, split_name, state_part
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Silent, Topic
 from fabricc.base.numbers import is_number
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Stated = tuple[str, Value, int]
 
 
-def _bfd(interval_ms: int, again_ms: int, multiplier: int) -> Mapping[str, Value]:
+def _bfd_values(interval_ms: int, again_ms: int, multiplier: int) -> Mapping[str, Value]:
     """The one interval of both directions, and what is wanted of the neighbour where that is another."""
     longer = {} if interval_ms == again_ms else {"bfd/setting[min_rx]": str(again_ms)}
     return {"bfd/interval_ms": interval_ms, "bfd/multiplier": multiplier, **longer}
@@ -53,7 +53,7 @@ _UNICAST = ("ipv4", "ipv6")
 DEFAULT_ALLOW_AS_IN = 3
 
 
-def _families(rows: Sequence[Row]) -> tuple[Row, ...]:
+def _family_blocks(rows: Sequence[Row]) -> tuple[Row, ...]:
     """The blocks of all address families."""
     kinds = ("<ipv4|ipv6> unicast", "<bare family>", "ipv4 <ipv4 family>", "ipv6 <ipv6 family>", "l2vpn <l2vpn family>",
              "<vpnv4|vpnv6> unicast")  # fmt: skip
@@ -64,17 +64,17 @@ _OF_PEERS, _SETTING = "of peer ", "of process "
 """Before the names of what is a setting of a peer, or of the process."""
 
 
-def _named(head: str, before: str = "") -> tuple[Row, ...]:
+def _named_rows(head: str, before: str = "") -> tuple[Row, ...]:
     """Rows of lines that begin so, kept by their beginnings and the next word."""
 
-    def said(rest: str) -> Mapping[str, Value]:
-        name, value = named(head, rest)
+    def row_values(rest: str) -> Mapping[str, Value]:
+        name, value = split_name(head, rest)
         return {f"{before}{name}": value}
 
-    return Keep(head, f"{before}{head}"), Keep(f"{head} <rest>", said)
+    return Keep(head, f"{before}{head}"), Keep(f"{head} <rest>", row_values)
 
 
-_SWITCHED = beginnings("""
+_SWITCHED = split_beginnings("""
     route-reflector-client, next-hop-self, next-hop-third-party, as-override, disable-peer-as-check,
     suppress-inactive, rewrite-evpn-rt-asn, advertise-gw-ip, send-label, no-ebgp-policy
 """)  # fmt: skip
@@ -98,12 +98,12 @@ _PEER_FAMILY: Sequence[Row] = (
     Keep("next-hop-self all", "next-hop-self", "true"),
     *(
         row
-        for head in beginnings("""
+        for head in split_beginnings("""
             filter-list, soft-reconfiguration, unsuppress-map, weight, advertise-map, capability, encapsulation,
             import, soo, next-hop-self route-map,  advertise, graceful-shutdown,
             advertisement-interval
         """)
-        for row in _named(head)
+        for row in _named_rows(head)
     ),
     *(Silent(f"no {head} [<rest>]") for head in (
         *_SWITCHED, "send-community", "route-map", "default-originate", "soft-reconfiguration", "maximum-prefix",
@@ -133,21 +133,21 @@ _PEER: Sequence[Row] = (
     Keep("capability extended-nexthop", "extended_next_hop", "true"),
     *(
         row
-        for head in beginnings("""
+        for head in split_beginnings("""
             dynamic-capability, disable-connected-check, transport, capability, dont-capability-negotiate,
             maximum-peers, peer-type, log-neighbor-changes, low-memory, path-attribute, affinity-group,
             enforce-first-as, graceful-shutdown, disable-policy-batching, as-override, logging,
             bmp-activate-server, port, dscp, bfd multihop, bfd singlehop
         """)
-        for row in _named(head, _OF_PEERS)
+        for row in _named_rows(head, _OF_PEERS)
     ),
-    *(Silent(f"no {head} [<rest>]") for head in beginnings("""
+    *(Silent(f"no {head} [<rest>]") for head in split_beginnings("""
         bfd, dynamic-capability, disable-connected-check, transport, capability, dont-capability-negotiate,
         log-neighbor-changes, low-memory, remove-private-as, ttl-security, ebgp-multihop, password, local-as,
         update-source, timers, description, inherit, enforce-first-as, affinity-group, peer-type,
         disable-policy-batching
     """)),
-    *_families(_PEER_FAMILY),
+    *_family_blocks(_PEER_FAMILY),
 )  # fmt: skip
 _SOURCES = ("ospf", "ospfv3", "isis", "eigrp", "rip", "hmm", "icmpv6", "am", "nat", "lisp", "amt")
 _PROCESS_FAMILY: Sequence[Row] = (
@@ -179,16 +179,16 @@ _PROCESS_FAMILY: Sequence[Row] = (
     Keep("retain route-target all", "route targets", "all"),
     *(
         row
-        for head in beginnings("""
+        for head in split_beginnings("""
             default-information originate, default-metric, dampening, nexthop, table-map, advertise,
             advertise-pip, advertise-system-mac, retain, additional-paths, client-to-client, suppress-inactive,
             dampen-igp-metric, wait-igp-convergence, inject-map, timers, label, allocate-label, import, export,
             export-gateway-ip, synchronization, redistribute maximum-prefix, maximum-paths local, vni, bestpath,
             network-import-check, prefix-priority, advertise-only-active-routes
         """)
-        for row in _named(head, _SETTING)
+        for row in _named_rows(head, _SETTING)
     ),
-    *(Silent(f"no {head} [<rest>]") for head in beginnings("""
+    *(Silent(f"no {head} [<rest>]") for head in split_beginnings("""
         default-information, dampening, nexthop, client-to-client, suppress-inactive, wait-igp-convergence,
         synchronization, additional-paths, advertise, redistribute, maximum-paths, dampen-igp-metric,
         advertise-pip, auto-summary
@@ -205,7 +205,7 @@ _PROCESS: Sequence[Row] = (
     Keep("log-neighbor-changes", "log-neighbor-changes", ONCE),
     *(
         row
-        for head in beginnings("""
+        for head in split_beginnings("""
             bestpath always-compare-med, bestpath compare-routerid, bestpath compare-neighborid, bestpath med,
             bestpath cost-community, bestpath as-path ignore, bestpath igp-metric, bestpath origin-as, bestpath
             aigp, bestpath prefix-validate, graceful-restart, graceful-restart-helper, enforce-first-as,
@@ -215,22 +215,22 @@ _PROCESS: Sequence[Row] = (
             disable-policy-batching, rd, allocate-index, evpn, bfd, affinity-group, bmp, no-ebgp-policy,
             graceful-shutdown, rpki, security-parameter-index
         """)
-        for row in _named(head, _SETTING)
+        for row in _named_rows(head, _SETTING)
     ),
     *(Keep(f"no {head}", f"{_SETTING}{head}", "off") for head in (
         "graceful-restart", "graceful-restart-helper", "enforce-first-as", "fast-external-fallover",
         "suppress-fib-pending", "log-neighbor-changes")),
-    *(Silent(f"no {head} [<rest>]") for head in beginnings("""
+    *(Silent(f"no {head} [<rest>]") for head in split_beginnings("""
         shutdown, isolate, flush-routes, event-history, neighbor-down, maxas-limit, nsr,
         disable-policy-batching, confederation, cluster-id, dynamic-med-interval, bestpath, timers,
         reconnect-interval
     """)),
     Silent("event-history <rest>"),
-    *_families(_PROCESS_FAMILY),
-    *part("template peer <word>", "template", _PEER, once=True),
+    *_family_blocks(_PROCESS_FAMILY),
+    *defined_part("template peer <word>", "template", _PEER, once=True),
     Block("template peer-session <word>", "peer-session", _PEER),
     Block("template peer-policy <word>", "peer-policy", _PEER_FAMILY),
-    *part("neighbor <word>", "neighbor", _PEER),
+    *defined_part("neighbor <word>", "neighbor", _PEER),
     Each("neighbor <word>", "neighbor", (
         *_PEER,
         *(Block(f"remote-as {whose}", "", _PEER) for whose in ("<asn>", "<internal|external>", "route-map <word>")),
@@ -239,11 +239,11 @@ _PROCESS: Sequence[Row] = (
 )  # fmt: skip
 ROWS: Sequence[Row] = (
     *static_rows(DISCARD),
-    *part("router bgp <asn>", "bgp", (
+    *defined_part("router bgp <asn>", "bgp", (
         *_PROCESS,
-        *part("vrf <word>", "vrf", _PROCESS),
+        *defined_part("vrf <word>", "vrf", _PROCESS),
     )),
-    Fact("bfd interval <integer> min_rx <integer> multiplier <integer>", _bfd),
+    Fact("bfd interval <integer> min_rx <integer> multiplier <integer>", _bfd_values),
     *PREFIX_LISTS,
     route_maps(once=True),
 )  # fmt: skip
@@ -253,7 +253,7 @@ def finish(document: Document) -> None:
     """State lists, routes, route maps, and the process with what neighbours inherit of templates."""
     state_static(document)
     maps = {str(name): scope.each("clause") for name, scope in document.scope.each("route-map").items()}
-    united = _united(maps)
+    united = _unite_maps(maps)
     state_lists(document)
     state_communities(document, COMMUNITY_OF)
     state_maps(document, united)
@@ -280,7 +280,7 @@ def _state_detection(document: Document) -> None:
         document.put("unread[bfd]", "feature bfd is not stated", lines[path][1])
 
 
-def _united(maps: Mapping[str, Mapping[Captured, Scope]]) -> dict[object, str]:
+def _unite_maps(maps: Mapping[str, Mapping[Captured, Scope]]) -> dict[object, str]:
     """Return maps of one family each that are stated as one -> its name: all clauses are of the family in their name.
 
     A clause without a prefix list is of both, and has to be in both maps; one that denies all the rest is ignored.
@@ -330,17 +330,17 @@ def _state_process(
     for family, scope in sorted(process.each("family").items(), reverse=True):
         _state_family(document, path, str(family), scope, united)
     templates = {
-        name: (template, list(_policy(template, template, united)))
+        name: (template, list(_family_policy(template, template, united)))
         for name, scope in process.each("template").items()
-        for template in [_inheriting(scope, process)]
+        for template in [_inherit_templates(scope, process)]
     }
     for name, (template, _) in templates.items() if not path else ():
         state_part(document, f"peer_template[{name}]", template)
     for name, scope in process.each("neighbor").items():
-        peer = _inheriting(scope, process)
+        peer = _inherit_templates(scope, process)
         template, policy = templates.get(peer.values.get("template", _NONE)[0], (_NOTHING, []))
         if peer.each("family") or template is _NOTHING:
-            policy = list(_policy(template, peer, united))
+            policy = list(_family_policy(template, peer, united))
         _state_session(document, path, str(name), peer, template.values | peer.values, policy)
     for name, instance in process.each("vrf").items():
         inner = f"vrf[{name}]/"
@@ -368,7 +368,7 @@ def _state_family(
         if leaf in _OF_FAMILY:
             put(f"{base}/family[{family}]/{leaf}", value, line)
             if family in _UNICAST:
-                put(f"{base}/{leaf}", _map(united, family, value), line)
+                put(f"{base}/{leaf}", _map_name(united, family, value), line)
         elif leaf.startswith(_SETTING):
             put(f"{base}/setting[{family} {leaf.removeprefix(_SETTING)}]", value, line)
         elif leaf == "route targets":
@@ -384,7 +384,7 @@ def _state_family(
             put(f"{base}/aggregate[{prefix}]", "summary-only", line)
 
 
-def _inheriting(scope: Scope, process: Scope, depth: int = 3) -> Scope:
+def _inherit_templates(scope: Scope, process: Scope, depth: int = 3) -> Scope:
     """A peer or template with what it has of peer-session and peer-policy templates."""
     session = process.each("peer-session").get(scope.values.get("session", _NONE)[0])
     families = scope.each("family")
@@ -392,7 +392,7 @@ def _inheriting(scope: Scope, process: Scope, depth: int = 3) -> Scope:
     if not depth or (session is None and not named):
         return scope
     merged = Scope(scope.line)
-    values = _inheriting(session, process, depth - 1).values if session is not None else {}
+    values = _inherit_templates(session, process, depth - 1).values if session is not None else {}
     merged.values = {leaf: said for leaf, said in values.items() if leaf != "defined"} | scope.values
     merged.tables, merged.scopes = scope.tables, dict(scope.scopes)
     if named:
@@ -449,7 +449,7 @@ def _state_session(
         lines[stated] = (file, line)
 
 
-_OF_PEER = beginnings("""
+_OF_PEER = split_beginnings("""
     remote_asn, description, bfd, ttl_security_hops, secret, enabled, remote_kind, local_asn, update_source,
     multihop, keepalive_s, hold_s, remove_private, extended_next_hop, password
 """)  # fmt: skip
@@ -457,7 +457,7 @@ _OF_NONE = {"bfd": "false", "families": ""}
 """The values of a peer without statements."""
 _NONE = ("", 0)
 _NOTHING = Scope(0)
-_PER_FAMILY = beginnings("""
+_PER_FAMILY = split_beginnings("""
     import, export, maximum_prefixes, send_community, prefix_list_in, prefix_list_out, filter_in, filter_out,
     allow_as_in, default_originate
 """)  # fmt: skip
@@ -467,7 +467,7 @@ _LISTED = {"route-reflector-client": "reflector_client", "next-hop-self": "next_
 """What a peer has in some families -> the fact that lists them."""
 
 
-def _policy(template: Scope, peer: Scope, united: Mapping[object, str]) -> Iterator[Stated]:
+def _family_policy(template: Scope, peer: Scope, united: Mapping[object, str]) -> Iterator[Stated]:
     """(leaf, value, line) of a peer's families, its own word before its template's; one value where all agree.
 
     What is of EVPN alone has a leaf that begins with a slash.
@@ -486,7 +486,7 @@ def _policy(template: Scope, peer: Scope, united: Mapping[object, str]) -> Itera
         if leaf in _MAPS and "evpn" in unicast:
             continue
         said = {
-            family: (_map(united, family, values[leaf][0]), values[leaf][1])
+            family: (_map_name(united, family, values[leaf][0]), values[leaf][1])
             for family, (values, _) in unicast.items()
             if leaf in values
         }
@@ -508,7 +508,7 @@ def _policy(template: Scope, peer: Scope, united: Mapping[object, str]) -> Itera
                 yield f"setting[{family} {name}]", value, line
 
 
-def _map(united: Mapping[object, str], family: Captured, name: Value) -> Value:
+def _map_name(united: Mapping[object, str], family: Captured, name: Value) -> Value:
     """The name of a map of that family without its suffix, where it is stated so."""
     suffix = FAMILY_SUFFIXES.get(str(family))
     return united.get(name, name) if suffix and str(name).endswith(suffix) else name

@@ -5,8 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.answers import leaf, neighbours, parsed, under
-from fabricc.back.nos.collected import Identity, Output, by_signs, details, expanded, table, told
+from fabricc.back.nos.answers import find_neighbors, leaf_text, parse_json, values_under
+from fabricc.back.nos.collected import (
+    Identity,
+    Output,
+    by_signs,
+    expand_port,
+    match_patterns,
+    parse_details,
+    parse_table,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,17 +67,17 @@ takes = by_signs(FILE, _SIGNS)
 
 def identity(files: Mapping[str, str]) -> Identity:
     """The release that a configuration begins with, and the box where a collector put it into a comment."""
-    found = told("".join(files.values())[:65536], _HEADER)
+    found = match_patterns("".join(files.values())[:65536], _HEADER)
     return Identity("", found.get("box", ""), found.get("release", ""), products(found.get("box", "")))
 
 
 def output(text: str) -> Output | None:
     """`show version` and `show lldp neighbors [detail]`, each as text or JSON."""
-    if answer := parsed(text):
+    if answer := parse_json(text):
         return _of_json(text, answer)
     lldp = "Local Port id:" in text
-    seen = details(text, _DETAIL) if lldp else table(text, _TABLE, _ROW)
-    found = told(text, _VERSION)
+    seen = parse_details(text, _DETAIL) if lldp else parse_table(text, _TABLE, _ROW)
+    found = match_patterns(text, _VERSION)
     if not seen and not ("release" in found and ("box" in found or "name" in found or "NX-OS" in text)):
         return Output() if _TABLE.search(text) else None
     at_home = tuple(each._replace(port=port(each.port)) for each in seen)
@@ -79,25 +87,31 @@ def output(text: str) -> Output | None:
 
 def _of_json(text: str, answer: object) -> Output | None:
     releases = (
-        each for name in ("nxos_ver_str", "sys_ver_str", "kickstart_ver_str") for each in under(answer, name)
+        each
+        for name in ("nxos_ver_str", "sys_ver_str", "kickstart_ver_str")
+        for each in values_under(answer, name)
     )
     release = next((str(each) for each in releases), "")
-    name = next((str(each) for each in under(answer, "host_name")), "") if release else ""
-    box = next((str(each) for each in under(answer, "chassis_id")), "") if release else ""
+    name = next((str(each) for each in values_under(answer, "host_name")), "") if release else ""
+    box = next((str(each) for each in values_under(answer, "chassis_id")), "") if release else ""
     box = box.removesuffix(" Chassis").removesuffix(" chassis")
     rows = [
-        (port(leaf(each, "l_port_id")), leaf(each, "sys_name", "chassis_id"), leaf(each, "port_id"))
+        (
+            port(leaf_text(each, "l_port_id")),
+            leaf_text(each, "sys_name", "chassis_id"),
+            leaf_text(each, "port_id"),
+        )
         for row in ("ROW_nbor_detail", "ROW_nbor")
-        for each in under(answer, row)
+        for each in values_under(answer, row)
     ]
     if not release and '"TABLE_nbor' not in text:
         return None
-    return Output(Identity(name, box, release, products(box)), neighbours(text, rows))
+    return Output(Identity(name, box, release, products(box)), find_neighbors(text, rows))
 
 
 def port(spelling: str) -> str:
     """`Ethernet1/1` of `Eth1/1`."""
-    return expanded(spelling, _KINDS)
+    return expand_port(spelling, _KINDS)
 
 
 def products(box: str) -> tuple[str, ...]:

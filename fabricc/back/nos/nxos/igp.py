@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.nxos.switching import OWN, own, settings
-from fabricc.back.nos.nxos.words import beginnings, interface_blocks
+from fabricc.back.nos.nxos.switching import OWN, own_line, setting_rows
+from fabricc.back.nos.nxos.words import interface_blocks, split_beginnings
 from fabricc.back.reading import Block, Fact, Keep, Row, Silent, Topic
 
 if TYPE_CHECKING:
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 _SOURCES = ("direct", "static", "amt", "lisp", *(f"{protocol} <word>" for protocol in
             ("bgp", "ospf", "ospfv3", "isis", "eigrp", "rip", "hmm", "icmpv6", "am", "nat")))  # fmt: skip
-_TIMERS = beginnings("""
+_TIMERS = split_beginnings("""
     timers throttle spf, timers throttle lsa, timers lsa-arrival, timers lsa-group-pacing, timers active-time,
     timers nsf, graceful-restart, graceful-restart-helper, log-adjacency-changes, isolate, nsf, shutdown
 """)
 
 
-def _redistributed(path: str, before: int) -> tuple[Row, ...]:
+def _redistribution_rows(path: str, before: int) -> tuple[Row, ...]:
     """Rows of routes that enter, by the protocol that they come from; `before` captures are the blocks' around."""
     rows: list[Row] = []
     for source in _SOURCES:
@@ -32,10 +32,10 @@ def _redistributed(path: str, before: int) -> tuple[Row, ...]:
         )
         rows.append(Fact(f"redistribute {source}", f"{path}/redistribute[{key}]", "all"))
         rows.append(Silent(f"no redistribute {source} [route-map <word>]"))
-    return (*rows, *settings(("redistribute maximum-prefix",), f"{path}/setting", before))
+    return (*rows, *setting_rows(("redistribute maximum-prefix",), f"{path}/setting", before))
 
 
-def _ospf(path: str, before: int) -> tuple[Row, ...]:
+def _ospf_rows(path: str, before: int) -> tuple[Row, ...]:
     area = f"{{{before}}}"
     more = f"{{{before + 1}}}"
     return (
@@ -55,13 +55,13 @@ def _ospf(path: str, before: int) -> tuple[Row, ...]:
             for rest, key, value in (("", "", "on"), (" <rest>", f" {more}", "on"))
         ),
         Block("area <word> virtual-link <word>", "", (
-            *settings(beginnings("""
+            *setting_rows(split_beginnings("""
                 authentication, authentication-key, hello-interval, dead-interval, retransmit-interval,
                 transmit-delay, message-digest-key
             """), f"{path}/setting", before + 2),
         )),
-        *_redistributed(path, before),
-        *settings(
+        *_redistribution_rows(path, before),
+        *setting_rows(
             (*_TIMERS, "auto-cost", "default-information originate", "default-metric", "distance", "max-metric",
                 "summary-address", "name-lookup",
              "table-map", "discard-route", "rfc1583compatibility", "capability", "down-bit-ignore", "domain-id",
@@ -72,11 +72,11 @@ def _ospf(path: str, before: int) -> tuple[Row, ...]:
     )  # fmt: skip
 
 
-def _isis(path: str, before: int) -> tuple[Row, ...]:
+def _isis_rows(path: str, before: int) -> tuple[Row, ...]:
     common = (
-        *_redistributed(path, before),
-        *settings(
-            beginnings("""
+        *_redistribution_rows(path, before),
+        *setting_rows(
+            split_beginnings("""
                 distance, maximum-paths, default-information originate, summary-address, multi-topology,
                 set-attached-bit, adjacency-check, distribute, bfd, fast-reroute, router-id, table-map,
                 segment-routing, advertise
@@ -93,7 +93,7 @@ def _isis(path: str, before: int) -> tuple[Row, ...]:
             Block("segment-routing srv6", "", (Fact("locator <word>", f"{path}/setting[locator]"),)),
         )) for family in ("ipv4", "ipv6")),
         *common,
-        *settings(
+        *setting_rows(
             (*_TIMERS, "authentication-check", "authentication-type", "hostname", "lsp-gen-interval", "lsp-mtu",
                 "max-lsp-lifetime",
              "metric-style", "passive-interface", "reference-bandwidth", "set-overload-bit", "spf-interval",
@@ -104,12 +104,12 @@ def _isis(path: str, before: int) -> tuple[Row, ...]:
     )  # fmt: skip
 
 
-def _eigrp(path: str, before: int) -> tuple[Row, ...]:
+def _eigrp_rows(path: str, before: int) -> tuple[Row, ...]:
     common = (
         Fact("router-id <word>", f"{path}/router_id"),
-        *_redistributed(path, before),
+        *_redistribution_rows(path, before),
         *(Fact(f"network <prefix{rest}", f"{path}/setting[network {{{before}}}]", "on") for rest in (">",)),
-        *settings(
+        *setting_rows(
             (*_TIMERS, "autonomous-system", "default-information originate", "default-metric", "distance",
                 "maximum-paths", "metric",
              "stub", "bfd", "eigrp", "table-map", "passive-interface", "log-neighbor-warnings",
@@ -121,9 +121,9 @@ def _eigrp(path: str, before: int) -> tuple[Row, ...]:
     return (*common, *(Block(f"address-family {family} unicast", "", common) for family in ("ipv4", "ipv6")))
 
 
-def _process(protocol: str, path: str) -> tuple[Row, ...]:
+def _process_rows(protocol: str, path: str) -> tuple[Row, ...]:
     """Rows of a process, which are those of its routing instances too."""
-    rows = {"ospf": _ospf, "ospfv3": _ospf, "isis": _isis, "eigrp": _eigrp}[protocol]
+    rows = {"ospf": _ospf_rows, "ospfv3": _ospf_rows, "isis": _isis_rows, "eigrp": _eigrp_rows}[protocol]
     key = path.format("{0}")
     family = Block("address-family ipv6 unicast", "", rows(key, 1)) if protocol == "ospfv3" else None
     return (
@@ -145,13 +145,13 @@ _PORT: Sequence[Row] = (
             ("ipv6 router ospfv3", 1), ("ipv6 router ospfv3 <word>", 2),
         )
     ),
-    own("ip ospf cost <integer>", "ospf_cost"),
-    own("ip ospf network <word>", "ospf_network"),
+    own_line("ip ospf cost <integer>", "ospf_cost"),
+    own_line("ip ospf network <word>", "ospf_network"),
     Keep("ipv6 router ospfv3 <word> area <word>", {OWN + "ospfv3_area": "{2}", OWN + "ospf_setting[ospfv3]": "{1}"}),
-    own("ospfv3 cost <integer>", "ospfv3_cost"),
-    own("ospfv3 network <word>", "ospf_setting[ospfv3 network]"),
-    *settings(
-        tuple(f"{version} {leaf}" for version in ("ip ospf", "ospfv3") for leaf in beginnings("""
+    own_line("ospfv3 cost <integer>", "ospfv3_cost"),
+    own_line("ospfv3 network <word>", "ospf_setting[ospfv3 network]"),
+    *setting_rows(
+        tuple(f"{version} {leaf}" for version in ("ip ospf", "ospfv3") for leaf in split_beginnings("""
             passive-interface, bfd, hello-interval, dead-interval, priority, mtu-ignore, retransmit-interval,
             transmit-delay, shutdown, advertise-subnet, mpls, fast-reroute
         """)),
@@ -164,10 +164,10 @@ _PORT: Sequence[Row] = (
         Keep(f"{family} router isis <word>", {OWN + "isis": "{1}", f"{OWN}isis_setting[{family}]": "true"})
         for family in ("ip", "ipv6")
     ),
-    *(own(f"isis {leaf} <word>", f"isis_setting[{leaf}]") for leaf in ("circuit-type", "network")),
-    own("isis metric <integer> [<word>]", "isis_metric", "{1}"),
-    *settings(
-        tuple(f"isis {leaf}" for leaf in beginnings("""
+    *(own_line(f"isis {leaf} <word>", f"isis_setting[{leaf}]") for leaf in ("circuit-type", "network")),
+    own_line("isis metric <integer> [<word>]", "isis_metric", "{1}"),
+    *setting_rows(
+        tuple(f"isis {leaf}" for leaf in split_beginnings("""
             passive-interface, passive, hello-interval, hello-multiplier, hello-padding, priority, bfd,
             csnp-interval, lsp-interval, mesh-group, retransmit-interval, shutdown, mtu-check,
             prefix-attributes, ipv6, ipv4, tag, suppress, link-group, authentication-check
@@ -176,10 +176,10 @@ _PORT: Sequence[Row] = (
     ),
     Silent("[no] isis authentication <rest>"),
     Silent("isis authentication-type <rest>"),
-    *(own(f"{family} router eigrp <word>", "eigrp") for family in ("ip", "ipv6")),
+    *(own_line(f"{family} router eigrp <word>", "eigrp") for family in ("ip", "ipv6")),
     *(
         row
-        for family in ("ip", "ipv6") for leaf in beginnings("""
+        for family in ("ip", "ipv6") for leaf in split_beginnings("""
             passive-interface, hello-interval, hold-time, bandwidth, bandwidth-percent, delay, summary-address,
             distribute-list, offset-list, next-hop-self, split-horizon, mtu
         """)
@@ -189,9 +189,9 @@ _PORT: Sequence[Row] = (
             Keep(f"no {family} {leaf} eigrp <word>", f"{OWN}eigrp_setting[{leaf}]", "off"),
         )
     ),
-    *settings(("ip eigrp", "ipv6 eigrp"), OWN + "eigrp_setting"),
+    *setting_rows(("ip eigrp", "ipv6 eigrp"), OWN + "eigrp_setting"),
     Silent("(ip|ipv6) authentication (mode|key-chain) eigrp <rest>"),
-    *settings(("ip router rip", "ip rip"), OWN + "setting"),
+    *setting_rows(("ip router rip", "ip rip"), OWN + "setting"),
 )  # fmt: skip
 ROWS: Sequence[Row] = (
     *(
@@ -199,11 +199,11 @@ ROWS: Sequence[Row] = (
         for protocol, path in (
             ("ospf", "ospf[{}]"), ("ospfv3", "ospf[ospfv3 {}]"), ("isis", "isis[{}]"), ("eigrp", "eigrp[{}]"),
         )
-        for row in _process(protocol, path)
+        for row in _process_rows(protocol, path)
     ),
     *interface_blocks(_PORT),
-    *settings(
-        beginnings("""
+    *setting_rows(
+        split_beginnings("""
             ip pim, ipv6 pim, ip multicast, ipv6 multicast, ip mroute, ip igmp, ipv6 mld, ip msdp, ip dhcp, ipv6
             dhcp, service dhcp, ip load-sharing per-packet, ip adjacency, ip arp, ipv6 nd, ipv6 neighbor, ip
             nat, ip verify, ip icmp, system routing, system urpf, ip wccp, ip sticky-arp, hardware profile ecmp,

@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos.bgp import DISCARD
-from fabricc.back.nos.nxos.switching import OWN, settings
-from fabricc.back.nos.nxos.words import MANAGEMENT_VRF, beginnings, interface_blocks
+from fabricc.back.nos.nxos.switching import OWN, setting_rows
+from fabricc.back.nos.nxos.words import MANAGEMENT_VRF, interface_blocks, split_beginnings
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, types
 from fabricc.fabric.facts import static_text
 
@@ -25,21 +25,21 @@ _ROUTED = "routed between VTEPs"
 _LEAKS, _LEAKING = "leaks", "leaks of management "
 
 
-def _hop(text: str) -> Mapping[str, Value] | None:
+def _parse_hop(text: str) -> Mapping[str, Value] | None:
     """Parse a static route after its prefix: interface or address or both, then its settings; None if invalid."""
     words = text.split()
     way: list[str] = []
     while (
         words
         and len(way) < 2
-        and (types.address(words[0].removesuffix("/32")) or (not way and words[0][0].isalpha()))
+        and (types.parse_address(words[0].removesuffix("/32")) or (not way and words[0][0].isalpha()))
     ):
         way.append(words.pop(0).removesuffix("/32"))
     said: dict[str, Value] = {}
     preference = _PREFERENCE
     while words:
         word = words.pop(0)
-        number = types.between(1, 255, word)
+        number = types.parse_in_range(1, 255, word)
         if number is not None:
             preference = number
         elif word in ("track", "tag", "name", "vrf") and words:
@@ -59,12 +59,12 @@ def _exchange(setting: str, text: str) -> dict[str, Value]:
     return {setting: text, **({_LEAKS: "true"} if MANAGEMENT_VRF in text.split() else {})}
 
 
-def _routes(scope: str, *, simple: bool = True) -> tuple[Row, ...]:
+def _route_rows(scope: str, *, simple: bool = True) -> tuple[Row, ...]:
     """Rows of static routes; without the simple ones where others have them."""
     return tuple(
         Each(f"{keyword} route <prefix{family}>", scope, (
             *((Entry(f"<address{family}>", "via"), Keep(DISCARD, "discard")) if simple else ()),
-            Keep("<rest>", _hop),
+            Keep("<rest>", _parse_hop),
         ))
         for keyword, family in (("ip", 4), ("ipv6", 6))
     )  # fmt: skip
@@ -89,13 +89,13 @@ _VRF: Sequence[Row] = (
             Keep(f"{way} {what} <rest>", partial(_exchange, f"setting[{way} {what}]"))
             for way in ("import", "export") for what in ("vrf", "map")
         ),
-        *settings(("maximum routes", "ip default", "l3vpn"), "//setting"),
+        *setting_rows(("maximum routes", "ip default", "l3vpn"), "//setting"),
     )),
-    *_routes("static route"),
+    *_route_rows("static route"),
     Silent("(ip|ipv6) (name-server|domain-name|domain-list|domain-lookup|host) [<rest>]"),
     Silent("no (ip|ipv6) (domain-lookup) [<rest>]"),
-    *settings(
-        beginnings("""
+    *setting_rows(
+        split_beginnings("""
             ip pim, ipv6 pim, ip multicast, ipv6 multicast, ip igmp, ipv6 mld, ip mroute, ip arp, ip amt, ip
             auto-discard, ipv6 nd, mdt, ip msdp, multicast
         """),
@@ -126,10 +126,10 @@ _NVE: Sequence[Row] = (
     Keep("member vni <numbers> associate-vrf", _ROUTED, "on"),
 )  # fmt: skip
 ROWS: Sequence[Row] = (
-    *_routes("static route", simple=False),
+    *_route_rows("static route", simple=False),
     Block("vrf context <word>", "vrf", _VRF),
     Block(f"vrf context {MANAGEMENT_VRF}", "", (
-        *_routes("management route"),
+        *_route_rows("management route"),
         Silent("(ip|ipv6) (domain-name|domain-list|domain-lookup|host) [<rest>]"),
         Silent("(description|rd|vni) <rest>"),
         Block(_FAMILY, "", (
@@ -143,14 +143,14 @@ ROWS: Sequence[Row] = (
     *interface_blocks(_NVE),
     Fact("nv overlay evpn", "system/feature[nv overlay evpn]", "on"),
     Fact("fabric forwarding anycast-gateway-mac <word>", "evpn/anycast_mac"),
-    *settings(("fabric forwarding", "evpn multisite", "nve", "vxlan", "advertise evpn"), "vxlan/setting"),
+    *setting_rows(("fabric forwarding", "evpn multisite", "nve", "vxlan", "advertise evpn"), "vxlan/setting"),
     Block("evpn multisite border-gateway <integer>", "", (
-        *settings(("delay-restore", "dci-advertise-pip", "split-horizon"), "vxlan/setting"),
+        *setting_rows(("delay-restore", "dci-advertise-pip", "split-horizon"), "vxlan/setting"),
     )),
     Block("evpn", "", (
         *(Block(pattern, "evpn", (Keep("rd <rest>", "distinguisher"), *_TARGETS))
           for pattern in ("vni <integer>", "vni <integer> l2")),
-        *settings(("esi", "ethernet-segment", "multihoming", "vlan-consistency-check"), "vxlan/setting"),
+        *setting_rows(("esi", "ethernet-segment", "multihoming", "vlan-consistency-check"), "vxlan/setting"),
     )),
 )  # fmt: skip
 
@@ -171,7 +171,7 @@ def finish(document: Document) -> None:
                 put(f"evpn/vrf[{name}]/vni", *said)
             elif leaf != _LEAKS:
                 put(f"{path}/{leaf.removeprefix('//')}", *said)
-        for way, targets in _targets(vrf).items():
+        for way, targets in _route_targets(vrf).items():
             document.put_set(f"{path}/{way}", targets)
         _state_routes(document, path + "/", vrf.scopes.get("static route", {}))
     segments: dict[Captured, Said] = {
@@ -198,7 +198,7 @@ def finish(document: Document) -> None:
         _state_vtep(document, nve)
 
 
-def leaks(document: Document) -> list[int]:
+def leaking_lines(document: Document) -> list[int]:
     """Lines by which routes of one routing instance lead into another."""
     scope = document.scope
     instances = [scope, *scope.each("vrf").values()]
@@ -207,7 +207,7 @@ def leaks(document: Document) -> list[int]:
     return sorted(said)
 
 
-def _targets(block: Scope) -> dict[str, dict[Value, Said]]:
+def _route_targets(block: Scope) -> dict[str, dict[Value, Said]]:
     """Route targets by the way they go."""
     both = block.table("both")
     return {way: {**both, **block.table(way)} for way in ("import", "export")}
@@ -216,7 +216,7 @@ def _targets(block: Scope) -> dict[str, dict[Value, Said]]:
 def _state_evpn(document: Document, path: str, block: Scope) -> None:
     """State an EVPN instance of a VLAN."""
     document.put_kept(f"{path}/distinguisher", block.values, "distinguisher")
-    taken, given = _targets(block).values()
+    taken, given = _route_targets(block).values()
     targets = {**taken, **given}
     if targets:
         text = ",".join(map(str, targets))

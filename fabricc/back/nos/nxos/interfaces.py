@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.nxos import qos, qos_rows, words
-from fabricc.back.nos.nxos.instances import leaks
+from fabricc.back.nos.nxos.instances import leaking_lines
 from fabricc.back.nos.nxos.switching import OWN, enabled_by_default
 from fabricc.back.reading import Document, Entry, Keep, Row, Said, Scope, Silent, Topic
 from fabricc.base.numbers import is_number
@@ -74,7 +74,7 @@ class PortKind(NamedTuple):
     quiet: bool
 
 
-def fec(port: Port) -> str | None:
+def port_fec(port: Port) -> str | None:
     """The Reed-Solomon code of a port's lanes; None below 25 Gb/s a lane.
 
     RS(528,514) at 25 Gb/s (IEEE 802.3 clauses 91 and 108), RS(544,514) above (clauses 119, 134 and 161).
@@ -84,7 +84,7 @@ def fec(port: Port) -> str | None:
     return "rs-fec" if port.speed_gbps >= 25 * port.lanes else None
 
 
-def routed(port: Port) -> bool:
+def is_routed(port: Port) -> bool:
     """Whether the port has an address of any kind."""
     return bool(port.ipv4 or port.ipv6 or port.unnumbered)
 
@@ -94,38 +94,38 @@ def is_paused(switch: Switch, port: Port) -> bool:
     return bool(switch.qos.lossless) and port.profile is not None
 
 
-def quiet(port: Port) -> bool:
+def is_quiet(port: Port) -> bool:
     """Return whether the port has an IPv6 address towards a host, which would receive router advertisements."""
     return port.direction is Direction.HOST and bool(port.ipv6)
 
 
-def breakouts(switch: Switch) -> list[tuple[str, str]]:
+def list_breakouts(switch: Switch) -> list[tuple[str, str]]:
     """Return (ranges of cages, word) of cages with the same split, in the order of their first cages."""
     cages: dict[str, set[int]] = {}
     for port in switch.ports:
         if port.children > 1:
-            word = words.breakout(port) or f"{port.speed_gbps}g-{port.children}x"
+            word = words.breakout_word(port) or f"{port.speed_gbps}g-{port.children}x"
             cages.setdefault(word, set()).add(port.cage)
     ordered = sorted(cages.items(), key=lambda item: min(item[1]))
-    return [(words.ranges(numbers), word) for word, numbers in ordered]
+    return [(words.format_ranges(numbers), word) for word, numbers in ordered]
 
 
-def ports(switch: Switch) -> list[tuple[Port, PortKind]]:
+def ethernet_ports(switch: Switch) -> list[tuple[Port, PortKind]]:
     """The Ethernet interfaces of the fabric in panel order, each with its kind."""
     kinds: dict[tuple[object, ...], PortKind] = {}
     found = []
     for port in switch.ports:
-        split, layer3 = port.children > 1, routed(port)
+        split, layer3 = port.children > 1, is_routed(port)
         alike = port.speed_gbps, port.lanes, port.mtu, port.profile, port.trusted, port.cable_m
-        key = (port.direction is UNUSED, split, layer3, quiet(port), *alike)
+        key = (port.direction is UNUSED, split, layer3, is_quiet(port), *alike)
         kind = kinds.get(key)
         if kind is None:
-            kind = kinds[key] = _kind(switch, port)
+            kind = kinds[key] = _port_kind(switch, port)
         found.append((port, kind))
     return found
 
 
-def _kind(switch: Switch, port: Port) -> PortKind:
+def _port_kind(switch: Switch, port: Port) -> PortKind:
     used = port.direction is not UNUSED
     paused = used and is_paused(switch, port)
     pause = qos.pause_of(switch, port)
@@ -133,13 +133,13 @@ def _kind(switch: Switch, port: Port) -> PortKind:
         pfc=paused if used else None,
         watchdog=paused and switch.qos.watchdog is not None,
         speed_mbps=port.speed_gbps * 1000 if port.children == 1 else None,
-        fec=fec(port) if used else None,
+        fec=port_fec(port) if used else None,
         mtu=port.mtu if used and port.mtu != DEFAULT_MTU else None,
         classify=qos.input_of(port) if used else None,
         queuing_in=qos.input_policy(pause) if pause else None,
         queuing_out=qos.output_policy(port.profile) if used else None,
-        layer3=routed(port),
-        quiet=quiet(port),
+        layer3=is_routed(port),
+        quiet=is_quiet(port),
     )
 
 
@@ -158,30 +158,30 @@ def state(facts: Facts, switch: Switch) -> None:
         paths = port_paths(port.name)
         facts[paths["routed"]] = "true"
         facts[f"structure/port[{port.name}]/defined"] = words.ONCE
-        if word := words.breakout(port):
+        if word := words.breakout_word(port):
             facts[f"cage[{port.cage}]/breakout"] = word
         if port.direction is UNUSED:
             continue
-        if encoding := fec(port):
+        if encoding := port_fec(port):
             facts[paths["fec"]] = "rs"
             facts[paths["fec_code"]] = encoding
-        if routed(port):
+        if is_routed(port):
             facts[paths["redirects"]] = "off"
         if not is_paused(switch, port):
             facts[paths["qos_setting[priority-flow-control]"]] = "off"
-        if quiet(port):
+        if is_quiet(port):
             facts[paths["ra"]] = "suppressed"
         if port.unnumbered:
             facts[paths["link_local"]] = "bia"
             facts[paths["ra_max_s"]] = ADVERTISEMENTS.max_s
             facts[paths["ra_min_s"]] = ADVERTISEMENTS.min_s
             facts[paths["ra_lifetime_s"]] = ADVERTISEMENTS.lifetime_s
-    words.define(
+    words.state_defined(
         facts, words.MANAGEMENT_INTERFACE, {"vrf": words.MANAGEMENT_VRF, "address": switch.management.address}
     )
     loopback = {leaf: facts[f"loopback/{leaf}"] for leaf in ("ipv4", "ipv6") if f"loopback/{leaf}" in facts}
     if loopback:
-        words.define(facts, _LOOPBACK, loopback)
+        words.state_defined(facts, _LOOPBACK, loopback)
 
 
 # --- and back -----------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ _EXISTS = frozenset({"defined", "access_list", "forward", "watchdog", "ra"})
 
 
 @lru_cache(maxsize=4096)
-def _paths(port: str) -> Mapping[str, str]:
+def _fact_paths(port: str) -> Mapping[str, str]:
     """Return the path of each fact that a single line of an interface states."""
     own = port_paths(port)
     return {leaf: own[leaf] for leaf in _OWN} | {leaf: f"structure/port[{port}]/{leaf}" for leaf in _PARTS}
@@ -270,27 +270,27 @@ def finish(document: Document) -> None:
                 if leaf[0] == OWN:
                     document.put(f"interface[{port}]/{leaf[1:]}", *stated)
         elif port == words.MANAGEMENT_INTERFACE:
-            _management(document, block)
+            _put_management(document, block)
         elif not values.keys() <= _EXISTS:
-            said, paths = _paths(port), port_paths(port)
+            said, paths = _fact_paths(port), port_paths(port)
             for leaf, (value, line) in values.items():
                 path = said.get(leaf) or (paths[leaf[1:]] if leaf[0] == OWN else "")
                 if path:
                     facts[path] = value
                     lines[path] = (file, line)
             for leaf, value, line in (
-                *_derived(document, port, block, cages),
+                *_derived_facts(document, port, block, cages),
                 *policies.of_port(port, values),
             ):
                 path = paths[leaf]
                 facts[path] = value
                 lines[path] = (file, line)
-            if copied := policies.applied(port, values):
+            if copied := policies.apply_policies(port, values):
                 facts.update(copied.facts[port])
                 lines.update(zip(paths_of_port(port, copied.facts.leaves), copied.lines, strict=True))
 
 
-def _management(document: Document, block: Scope) -> None:
+def _put_management(document: Document, block: Scope) -> None:
     values = block.values
     words.state_part(document, words.MANAGEMENT_INTERFACE, block, "vrf")
     address = values.get("ipv4") or values.get("ipv6")
@@ -300,12 +300,12 @@ def _management(document: Document, block: Scope) -> None:
     vrf, line = values.get("vrf", address)
     if vrf == words.MANAGEMENT_VRF:
         document.put("management/address", *address)
-    leading = leaks(document)
+    leading = leaking_lines(document)
     place = (document.file, leading[0] if leading else line)
     state_isolation(document.reading, vrf == words.MANAGEMENT_VRF and not leading, place, _LEAK)
 
 
-def _derived(document: Document, name: str, block: Scope, cages: Mapping[Value, Said]) -> list[Stated]:
+def _derived_facts(document: Document, name: str, block: Scope, cages: Mapping[Value, Said]) -> list[Stated]:
     """Return (leaf, value, line) of facts that need several lines or none: defaults, and the speed of a split."""
     values = block.values
     stated: list[Stated] = []

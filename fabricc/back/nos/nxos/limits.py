@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos import limits
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.back.nos.nxos import words
-from fabricc.back.nos.nxos.qos import is_long, pause_of, pauses, watchdog_timers
+from fabricc.back.nos.nxos.qos import is_long, pause_figures, pause_of, watchdog_timers
 from fabricc.base.values import replace
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ DEFAULT_RELEASE = "10.4"
 _PAUSE_SOURCE = "Nexus 9000 QoS guide 10.5, priority flow control"
 
 
-def _shares(switch: Switch) -> list[str]:
+def _describe_shares(switch: Switch) -> list[str]:
     """All shares in words where one is below 1 %, or they are more than 100 % in all."""
     weighted = [c for c in switch.qos.classes if not c.strict]
     if sum(c.weight_percent for c in weighted) <= 100 and all(c.weight_percent >= 1 for c in weighted):
@@ -33,7 +33,7 @@ def _shares(switch: Switch) -> list[str]:
 
 def _odd_pauses(switch: Switch) -> Iterator[Pause]:
     """Pause figures that are in no order, or out of the range of a pause buffer."""
-    for pause in pauses(switch):
+    for pause in pause_figures(switch):
         ordered = pause.resume_bytes <= pause.pause_bytes < pause.buffer_bytes
         if not ordered or pause.buffer_bytes not in Range(*words.PAUSE_BUFFER_RANGE):
             yield pause
@@ -64,13 +64,13 @@ DYNAMIC_LOAD_BALANCING = Limit("FAB5418", setting="load_balancing/mode",
 )  # fmt: skip
 LIMITS = (
     limits.tenants("fabricc does not write VRFs of tenants for NX-OS yet"),
-    limits.segments("fabricc does not write it for NX-OS yet"),
-    Limit("FAB5401", feature="ports of {it} Gb/s", asked=limits.speeds, allowed={"it": words.SPEEDS_GBPS},
+    limits.segments_limit("fabricc does not write it for NX-OS yet"),
+    Limit("FAB5401", feature="ports of {it} Gb/s", asked=limits.port_speeds, allowed={"it": words.SPEEDS_GBPS},
         reason="NX-OS has no such speed (terraform-provider-nxos, l1PhysIf.speed)",
         remedy="use one of " + ", ".join(map(str, words.SPEEDS_GBPS)) + " Gb/s"),
     Limit("FAB5402", feature="cages split into {it[0]} x {it[1]} Gb/s",
         asked=lambda switch: sorted(
-            {(p.children, p.speed_gbps) for p in switch.ports if p.children > 1 and words.breakout(p) is None}
+            {(p.children, p.speed_gbps) for p in switch.ports if p.children > 1 and words.breakout_word(p) is None}
         ),
         reason="NX-OS has no such breakout map (terraform-provider-nxos, imFpP.breakoutMap)",
         remedy="use one of " + ", ".join(words.BREAKOUTS.values())),
@@ -79,12 +79,12 @@ LIMITS = (
         allowed={"it": Range(*words.MTU_RANGE)},
         reason="a routed port takes {allowed[it]} bytes (terraform-provider-nxos, l1PhysIf.mtu)",
         remedy="set the fabric's MTU from {allowed[it]}"),
-    limits.priorities("FAB5404", "NX-OS has qos-groups, priorities and queues 0 to 7",
+    limits.priorities_limit("FAB5404", "NX-OS has qos-groups, priorities and queues 0 to 7",
         "choose a priority from 0 to 7"),
-    Limit("FAB5405", feature="bandwidth shares {it}", asked=_shares,
+    Limit("FAB5405", feature="bandwidth shares {it}", asked=_describe_shares,
         reason="`bandwidth remaining percent` takes 1 to 100 for a queue in use, and no more than 100 in all",
         remedy="give every weighted class at least one percent, and 100 in all"),
-    limits.marking("FAB5406",
+    limits.marking_limit("FAB5406",
         "`random-detect` takes thresholds from 1 byte, ascending, and a probability from 1 to 100 %"),
     Limit("FAB5407",
         feature="pause buffer of {it.buffer_bytes} bytes, pausing at {it.pause_bytes} and resuming at "
@@ -96,20 +96,20 @@ LIMITS = (
     Limit("FAB5410", feature="PFC watchdog detection {it.detect_ms} ms and restoration {it.restore_ms} ms",
         asked=lambda switch: [
             asked
-            for asked in limits.watchdogs(switch)
+            for asked in limits.list_watchdogs(switch)
             if (held := watchdog_timers(asked)).shutdown > words.MAXIMUM_SHUTDOWN
             or held.restore > words.MAXIMUM_RESTORE
         ],
         reason=f"NX-OS takes up to {words.MAXIMUM_SHUTDOWN} and {words.MAXIMUM_RESTORE} intervals of at most 1000 ms",
         remedy="set detection to 10 s or less and restoration to 100 s or less"),
-    limits.watchdog_timers("FAB5411", _held_timers,
+    limits.watchdog_limit("FAB5411", _held_timers,
         "NX-OS polls every 100 to 1000 ms and has multiples of that"),
     limits.watchdog_action("FAB5412", "NX-OS drops what a stuck queue holds; that is written"),
-    limits.paths("FAB5413", lambda switch: words.MAXIMUM_PATHS[words.family(switch)],
+    limits.paths_limit("FAB5413", lambda switch: words.MAXIMUM_PATHS[words.asic_family(switch)],
         "`maximum-paths` takes 1 to {most} on {family}"),
-    limits.bfd("FAB5414", "NX-OS", words.BFD_INTERVAL_RANGE_MS, words.BFD_MULTIPLIER_RANGE,
+    limits.bfd_limit("FAB5414", "NX-OS", words.BFD_INTERVAL_RANGE_MS, words.BFD_MULTIPLIER_RANGE,
         " (terraform-provider-nxos, bfdInst)"),
-    limits.accounts("FAB5415",
+    limits.accounts_limit("FAB5415",
         "after a full replace only the device's own `admin` is left, with the password it had"),
     MODEL,
     Reservation("FAB5417", feature="key of {it.name} on a security token",
@@ -145,7 +145,7 @@ LIMITS = (
         "and none are published",
         remedy=f"use cables up to {words.DEFAULT_PAUSE_M} m, or add Cisco's figures for your switch as `pause` to "
         "the model's NX-OS settings"),
-    limits.login("FAB9045", "NX-API"),
+    limits.login_limit("FAB9045", "NX-API"),
 )  # fmt: skip
 _SYSTEM = System("NX-OS", RELEASES, DEFAULT_RELEASE, LIMITS,
     later=(
@@ -153,6 +153,6 @@ _SYSTEM = System("NX-OS", RELEASES, DEFAULT_RELEASE, LIMITS,
         "use release {since} or later, or {remedy}",
     ),
     never=("release {release} has no {words} on {family} ({source})", "{remedy}"),
-    family=words.family,
+    family=words.asic_family,
 )  # fmt: skip
 has, gaps = _SYSTEM.has, _SYSTEM.gaps

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.policy import LENGTHS, clause_said, rule_text
-from fabricc.back.nos.nxos.words import beginnings
+from fabricc.back.nos.nxos.words import split_beginnings
 from fabricc.back.reading import Block, Document, Each, Entry, Keep, Row, Said, Scope, Silent, Topic
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
 
 _CLAUSES = {
-    "match": beginnings("""
+    "match": split_beginnings("""
         as-path, as-number, community, extcommunity, large-community, interface, ip address, ip next-hop, ip
         route-source, ip multicast, ipv6 address, ipv6 next-hop, ipv6 route-source, ipv6 multicast, evpn,
         length, mac-list, metric, ospf-area, route-type, source-protocol, tag, vlan
     """),
-    "set": beginnings("""
+    "set": split_beginnings("""
         as-path, comm-list, community, dampening, extcommunity, extcomm-list, large-community,
         forwarding-address, interface, ip next-hop, ip address, ip default, ip precedence, ip global, ip vrf,
         ipv6 next-hop, ipv6 address, ipv6 default, ipv6 precedence, level, local-preference, metric,
@@ -48,7 +48,7 @@ _CLAUSE: Sequence[Row] = (
 )
 
 
-def _odd(_sequence: int, action: str, prefix: str, rest: str) -> str | None:
+def _masked_entry(_sequence: int, action: str, prefix: str, rest: str) -> str | None:
     """An entry with a mask in place of bounds, or both."""
     said = (
         f"{prefix} {rest}"
@@ -58,18 +58,18 @@ def _odd(_sequence: int, action: str, prefix: str, rest: str) -> str | None:
     return said if action == "permit" or said is None else f"deny {said}"
 
 
-def _prefixes(keyword: str, kind: str) -> Row:
+def _prefix_row(keyword: str, kind: str) -> Row:
     """Entries that deny, and those without numbers."""
     return Each(f"{keyword} prefix-list <word>", f"{keyword} prefix-list", (
         Entry(f"seq <integer> deny {kind} {LENGTHS}", "rules", lambda _, *said: f"deny {rule_text(*said)}"),
-        Entry(f"seq <integer> <permit|deny> {kind} <rest>", "rules", _odd),
+        Entry(f"seq <integer> <permit|deny> {kind} <rest>", "rules", _masked_entry),
         Keep(f"permit {kind} {LENGTHS}", lambda *said: {rule_text(*said): "permit"}),
         Keep(f"deny {kind} {LENGTHS}", lambda *said: {f"deny {rule_text(*said)}": "deny"}),
         Silent("description <rest>"),
     ))  # fmt: skip
 
 
-def _entries(pattern: str, scope: str) -> Row:
+def _entry_rows(pattern: str, scope: str) -> Row:
     """A list with entries that permit or deny, with numbers or without."""
     return Each(pattern, scope, (
         Entry("seq <integer> <permit|deny> <rest>", "entries", lambda _, action, rest: f"{action} {rest}"),
@@ -86,13 +86,13 @@ _FILTER: Sequence[Row] = (
 )  # fmt: skip
 ROWS: Sequence[Row] = (
     Each("route-map <word>", "route-map", (Block("<permit|deny> <integer>", "clause", _CLAUSE),)),
-    _prefixes("ip", "<prefix4>"),
-    _prefixes("ipv6", "<prefix6>"),
-    *(_entries(f"ip community-list {kind}<word>", "community list") for kind in ("", "standard ")),
-    _entries("ip community-list expanded <word>", "expanded"),
-    *(_entries(f"ip {kind}-list {what} <word>", kind) for kind in ("extcommunity",
+    _prefix_row("ip", "<prefix4>"),
+    _prefix_row("ipv6", "<prefix6>"),
+    *(_entry_rows(f"ip community-list {kind}<word>", "community list") for kind in ("", "standard ")),
+    _entry_rows("ip community-list expanded <word>", "expanded"),
+    *(_entry_rows(f"ip {kind}-list {what} <word>", kind) for kind in ("extcommunity",
         "large-community") for what in ("standard", "expanded")),
-    _entries("ip as-path access-list <word>", "as-path"),
+    _entry_rows("ip as-path access-list <word>", "as-path"),
     *(Block(f"{kind} access-list <word>", "access list", _FILTER) for kind in ("ip", "ipv6", "mac")),
     *(
         Block(f"object-group {kind} <word>", "object group", tuple(
@@ -100,8 +100,8 @@ ROWS: Sequence[Row] = (
             for head in ("host", "eq", "lt", "gt", "neq", "range", "<prefix>", "<address>")
             for tail in ("", " <rest>")
             for row in (
-                Entry(f"<integer> {head}{tail}", "rules", lambda _, *rest, head=head: _object(head, *rest)),
-                Keep(f"{head}{tail}", lambda *rest, head=head: {_object(head, *rest): "on"}),
+                Entry(f"<integer> {head}{tail}", "rules", lambda _, *rest, head=head: _object_name(head, *rest)),
+                Keep(f"{head}{tail}", lambda *rest, head=head: {_object_name(head, *rest): "on"}),
             )
         ))
         for kind in ("ip address", "ipv6 address", "ip port")
@@ -109,7 +109,7 @@ ROWS: Sequence[Row] = (
 )  # fmt: skip
 
 
-def _object(head: str, *rest: Value | None) -> str:
+def _object_name(head: str, *rest: Value | None) -> str:
     said = [str(each) for each in rest if each is not None]
     return " ".join(said if head.startswith("<") else [str(head), *said])
 
@@ -128,11 +128,11 @@ def finish(document: Document) -> None:
                 _state_clause(document, f"{name}]/{sequence}", clause)
     for kind, path in _LISTS.items():
         for name, listed in scope.each(kind).items():
-            for place, (entry, line) in enumerate(_listed(listed)):
+            for place, (entry, line) in enumerate(_ordered_entries(listed)):
                 put(path.format(name, place), entry, line)
     for name, listed in scope.each("object group").items():
         others: list[Said] = [(text, line) for text, (_, line) in listed.values.items()]
-        document.put_places(f"access_list[object-group {name}]", [*listed.ordered("rules"), *others])
+        document.put_places(f"access_list[object-group {name}]", [*listed.ordered_entries("rules"), *others])
 
 
 _LISTS = {
@@ -141,9 +141,9 @@ _LISTS = {
 }  # fmt: skip
 
 
-def _listed(listed: Scope) -> list[Said]:
+def _ordered_entries(listed: Scope) -> list[Said]:
     """The entries of a list in order: those with numbers first."""
-    return [*listed.ordered("entries"), *((text, line) for text, (_, line) in listed.values.items())]
+    return [*listed.ordered_entries("entries"), *((text, line) for text, (_, line) in listed.values.items())]
 
 
 def _state_clause(document: Document, path: str, clause: Scope) -> None:
@@ -159,7 +159,7 @@ def _state_clause(document: Document, path: str, clause: Scope) -> None:
 def state_communities(document: Document, names: Mapping[str, str]) -> None:
     """State community lists: the community of one that permits it alone, else each entry."""
     for name, listed in document.scope.each("community list").items():
-        entries = _listed(listed)
+        entries = _ordered_entries(listed)
         for place, (entry, line) in enumerate(entries):
             action, *words = str(entry).split()
             if len(entries) == len(words) == 1 and action == "permit":

@@ -92,7 +92,7 @@ def priority_level(queue: int) -> int:
     return words.QUEUES.stop - queue
 
 
-def shares(classes: Iterable[TrafficClass], groups: dict[int, int]) -> dict[int, str]:
+def queue_shares(classes: Iterable[TrafficClass], groups: dict[int, int]) -> dict[int, str]:
     """What each queue is given: a priority level, or a share of what strict queues leave; nothing where it is idle."""
     weights = {groups[c.priority]: c.weight_percent for c in classes}
     levels = {queue: f"level {priority_level(queue)}" for queue in strict_queues(classes, groups)}
@@ -125,12 +125,12 @@ def pause_of(switch: Switch, port: Port) -> Pause | None:
     """
     if not is_long(port) or not switch.qos.lossless:
         return None
-    rows = (Pause(**row) for row in words.settings(switch).get("pause", ()))
+    rows = (Pause(**row) for row in words.catalog_settings(switch).get("pause", ()))
     fitting = (r for r in rows if r.speed_gbps == port.speed_gbps and r.cable_m >= (port.cable_m or 0))
     return min(fitting, key=lambda row: row.cable_m, default=None)
 
 
-def pauses(switch: Switch) -> list[Pause]:
+def pause_figures(switch: Switch) -> list[Pause]:
     """The figures in use, each once, by speed and length."""
     found = {pause for port in switch.ports if (pause := pause_of(switch, port))}
     return sorted(found, key=lambda pause: (pause.speed_gbps, pause.cable_m))
@@ -201,7 +201,7 @@ def system_output(qos: SwitchQos) -> str:
     return output_policy(profile.name if profile else None)
 
 
-def profiles(switch: Switch) -> list[PortProfile | None]:
+def egress_profiles(switch: Switch) -> list[PortProfile | None]:
     """The port profiles that have egress policies, None for ports without a lossless class."""
     lossy = any(p.profile is None and p.direction is not Direction.UNUSED for p in switch.ports)
     return [*switch.qos.profiles, *([None] if lossy or not switch.qos.profiles else [])]
@@ -289,7 +289,7 @@ def qos_view(switch: Switch) -> QosView:
             for group in sorted({0, *cos}, reverse=True)
         ],
         classes=[
-            ClassView(class_map(c), words.ranges(c.dscps), groups[c.priority])
+            ClassView(class_map(c), words.format_ranges(c.dscps), groups[c.priority])
             for c in qos.classes
             if groups[c.priority]
         ],
@@ -297,10 +297,12 @@ def qos_view(switch: Switch) -> QosView:
             InputPolicyView(
                 input_policy(pause), [words.queue_name(group, words.INPUT) for group in pausing], pause
             )
-            for pause in sorted(pauses(switch), key=lambda pause: natural_key(input_policy(pause).lower()))
+            for pause in sorted(
+                pause_figures(switch), key=lambda pause: natural_key(input_policy(pause).lower())
+            )
         ],
         output_policies=sorted(
-            (_output(profile, qos.classes, groups) for profile in profiles(switch)),
+            (_output_policy(profile, qos.classes, groups) for profile in egress_profiles(switch)),
             key=lambda policy: natural_key(policy.name.lower()),
         ),
         output=system_output(qos),
@@ -316,7 +318,7 @@ def input_of(port: Port) -> str:
     return CLASSIFY if port.trusted else UNTRUSTED
 
 
-def _output(
+def _output_policy(
     profile: PortProfile | None, classes: tuple[TrafficClass, ...], groups: dict[int, int]
 ) -> OutputPolicyView:
     marked = {groups[c.priority] for c in classes if c.ecn}
@@ -326,7 +328,7 @@ def _output(
         QueueView(
             words.queue_name(queue, words.OUTPUT), queue in strict, share, ecn if queue in marked else None
         )
-        for queue, share in reversed(shares(classes, groups).items())
+        for queue, share in reversed(queue_shares(classes, groups).items())
     ]
     return OutputPolicyView(output_policy(profile.name if profile else None), queues)
 
@@ -338,7 +340,7 @@ def express(switch: Switch, alike: Facts, _profile: PortProfile | None) -> None:
     """Change the shared values of a profile's ports to those of NX-OS: queues by qos-group, platform buffers."""
     groups = qos_groups(switch.qos.classes)
     held = {
-        _grouped(_QUEUE, leaf, groups): value
+        _group_path(_QUEUE, leaf, groups): value
         for leaf, value in alike.items()
         if not leaf.startswith("headroom/")
     }
@@ -356,7 +358,7 @@ def state(facts: Facts, switch: Switch) -> None:
     """
     qos = switch.qos
     groups = qos_groups(qos.classes)
-    _regroup(facts, qos, groups)
+    _use_groups(facts, qos, groups)
     if qos.watchdog:
         timers = watchdog_timers(qos.watchdog)
         facts["watchdog/detect_ms"] = timers.detect_ms
@@ -386,16 +388,16 @@ def state(facts: Facts, switch: Switch) -> None:
     _state_policies(facts, switch, groups)
 
 
-def _grouped(pattern: re.Pattern[str], path: str, groups: dict[int, int]) -> str:
+def _group_path(pattern: re.Pattern[str], path: str, groups: dict[int, int]) -> str:
     return pattern.sub(lambda found: str(groups[int(found[0])]), path)
 
 
-def _regroup(facts: Facts, qos: SwitchQos, groups: dict[int, int]) -> None:
+def _use_groups(facts: Facts, qos: SwitchQos, groups: dict[int, int]) -> None:
     """Put qos-groups in the place of priorities wherever these stand for a class or a queue; leave pools out."""
     neutral = {path: facts.pop(path) for path in list(facts) if path.startswith(("qos/", "pool/"))}
     for path, value in neutral.items():
         if path.startswith("qos/"):
-            facts[_grouped(_CLASS, path, groups)] = groups[int(value)]
+            facts[_group_path(_CLASS, path, groups)] = groups[int(value)]
     for priority in (c.priority for c in qos.lossless):
         facts[f"qos/pfc_priority[{priority}]/priority_group"] = groups[priority]
 
@@ -405,36 +407,38 @@ def _state_policies(facts: Facts, switch: Switch, groups: dict[int, int]) -> Non
     classes = switch.qos.classes
     facts["structure/system_qos/queuing output"] = system_output(switch.qos)
     facts["structure/system_qos/network-qos"] = NETWORK_POLICY
-    words.define(facts, f"policy_map[qos {CLASSIFY}]")
+    words.state_defined(facts, f"policy_map[qos {CLASSIFY}]")
     if not all(port.trusted for port in switch.ports):
-        words.define(facts, f"policy_map[qos {UNTRUSTED}]")
+        words.state_defined(facts, f"policy_map[qos {UNTRUSTED}]")
     network = f"policy_map[network-qos {NETWORK_POLICY}]"
-    words.define(facts, network)
+    words.state_defined(facts, network)
     for group in {0, *groups.values()}:
-        words.define(facts, f"{network}/{words.queue_name(group, words.NETWORK_QOS)}", {"mtu": CLASS_MTU})
+        words.state_defined(
+            facts, f"{network}/{words.queue_name(group, words.NETWORK_QOS)}", {"mtu": CLASS_MTU}
+        )
     for c in classes:
         if groups[c.priority]:
-            words.define(facts, f"class_map[{class_map(c)}]", {"dscps": words.ranges(c.dscps)})
+            words.state_defined(facts, f"class_map[{class_map(c)}]", {"dscps": words.format_ranges(c.dscps)})
         if c.lossless:
             facts[
                 f"structure/{network}/{words.queue_name(groups[c.priority], words.NETWORK_QOS)}/pfc-cos"
             ] = str(c.priority)
-    for pause in pauses(switch):
+    for pause in pause_figures(switch):
         policy = f"policy_map[queuing {input_policy(pause)}]"
-        words.define(facts, policy)
+        words.state_defined(facts, policy)
         for group in (groups[c.priority] for c in switch.qos.lossless):
             figures = f"{pause.buffer_bytes} {pause.pause_bytes} {pause.resume_bytes}"
-            words.define(facts, f"{policy}/{words.queue_name(group, words.INPUT)}", {"pause": figures})
-    given = shares(classes, groups)
-    for name in {output_policy(profile.name if profile else None) for profile in profiles(switch)}:
-        words.define(facts, f"policy_map[queuing {name}]")
-        facts[f"platform/queuing[{name}]/idle"] = idle(given)
+            words.state_defined(facts, f"{policy}/{words.queue_name(group, words.INPUT)}", {"pause": figures})
+    given = queue_shares(classes, groups)
+    for name in {output_policy(profile.name if profile else None) for profile in egress_profiles(switch)}:
+        words.state_defined(facts, f"policy_map[queuing {name}]")
+        facts[f"platform/queuing[{name}]/idle"] = idle_queues(given)
         for queue, share in given.items():
-            words.define(
+            words.state_defined(
                 facts, f"policy_map[queuing {name}]/{words.queue_name(queue, words.OUTPUT)}", {"share": share}
             )
 
 
-def idle(given: Mapping[int, Value]) -> str:
+def idle_queues(given: Mapping[int, Value]) -> str:
     """The queues that are given nothing, by the share of each."""
     return ",".join(str(queue) for queue in sorted(given) if given[queue] == "percent 0")

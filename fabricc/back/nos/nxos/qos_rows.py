@@ -11,7 +11,7 @@ from fabricc.back.nos.nxos.qos import (
     DEFAULT_SHUTDOWN,
     DEFAULT_WATCHDOG_INTERVAL_MS,
     UNTRUSTED,
-    idle,
+    idle_queues,
 )
 from fabricc.back.nos.nxos.switching import OWN
 from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic, types
@@ -42,24 +42,24 @@ _DEFAULT_CLASS = "class-default"
 _SAID = "said of "
 
 
-def _listed(count: int, names: Mapping[str, int], text: str) -> tuple[int, ...] | None:
+def _parse_numbers(count: int, names: Mapping[str, int], text: str) -> tuple[int, ...] | None:
     """Numbers from 0 on, of which there are so many, ranges and names of them."""
-    found = types.numbers(",".join(str(names.get(each, each)) for each in text.split(",")))
+    found = types.parse_numbers(",".join(str(names.get(each, each)) for each in text.split(",")))
     return found if found and max(found) < count else None
 
 
-def _weighted(
+def _weighted_marking(
     low: int, low_unit: int, high: int, high_unit: int, percent: int, weight: int
 ) -> Mapping[str, Value]:
-    return {**_marking(low, low_unit, high, high_unit, percent), f"{_SAID}weight": weight}
+    return {**_marking_values(low, low_unit, high, high_unit, percent), f"{_SAID}weight": weight}
 
 
-def _marked(rest: str) -> Mapping[str, Value]:
+def _marking_kind(rest: str) -> Mapping[str, Value]:
     """Marking by what the platform has for a word, or by packets or time."""
     return {"ecn" if "ecn" in rest.split() else f"{_SAID}random-detect": " ".join(rest.split())}
 
 
-def _marking(low: int, low_unit: int, high: int, high_unit: int, percent: int) -> Mapping[str, Value]:
+def _marking_values(low: int, low_unit: int, high: int, high_unit: int, percent: int) -> Mapping[str, Value]:
     return {"ecn_min_bytes": low * low_unit, "ecn_max_bytes": high * high_unit, "ecn_max_percent": percent}
 
 
@@ -68,12 +68,12 @@ _FOUR_QUEUES = {
 }  # fmt: skip
 """The classes of switches with four queues."""
 TYPES: Types = {
-    "code points": partial(_listed, 64, _DSCPS),
-    "priorities": partial(_listed, 8, {}),
-    "precedences": partial(_listed, 8, _PRECEDENCES),
-    "network class": words.queues(words.NETWORK_QOS),
-    "egress class": words.queues(words.OUTPUT),
-    "ingress class": words.queues(words.INPUT),
+    "code points": partial(_parse_numbers, 64, _DSCPS),
+    "priorities": partial(_parse_numbers, 8, {}),
+    "precedences": partial(_parse_numbers, 8, _PRECEDENCES),
+    "network class": words.queue_classes(words.NETWORK_QOS),
+    "egress class": words.queue_classes(words.OUTPUT),
+    "ingress class": words.queue_classes(words.INPUT),
     "bytes": _BYTES,
 }
 _PFC = "priority-flow-control"
@@ -116,9 +116,9 @@ _SHARED: Sequence[Row] = (
     Keep("priority", "share", "level 1"),
     Keep("bandwidth remaining percent <0-100>", "share", "percent {2}"),
     Keep("bandwidth percent <0-100>", "share", "bandwidth {2}"),
-    Keep(f"{_THRESHOLDS} weight 0 ecn", _marking),
-    Keep(f"{_THRESHOLDS} weight <1-15> ecn", _weighted),
-    Keep("random-detect <rest>", _marked),
+    Keep(f"{_THRESHOLDS} weight 0 ecn", _marking_values),
+    Keep(f"{_THRESHOLDS} weight <1-15> ecn", _weighted_marking),
+    Keep("random-detect <rest>", _marking_kind),
     *(Keep(f"{head} <rest>", f"{_SAID}{head}") for head in (
         "queue-limit", "shape", "bandwidth", "congestion-control", "afd", "set", "police", "fabric-bandwidth")),
     Silent("no (priority|bandwidth|random-detect|queue-limit|shape|afd|pause) [<rest>]"),
@@ -161,24 +161,24 @@ _PORT: Sequence[Row] = (
 )  # fmt: skip
 ROWS: Sequence[Row] = (
     *(row for kind in ("", "(match-any|match-all) ") for form in ("", "type qos ")
-      for row in words.part(f"class-map {form}{kind}<word>", "class map", _CLASS_ROWS)),
+      for row in words.defined_part(f"class-map {form}{kind}<word>", "class map", _CLASS_ROWS)),
     *(Block(f"class-map type {kind} {match}<word>", f"{kind} map", _GROUPED)
       for kind in ("queuing", "network-qos") for match in ("", "(match-any|match-all) ")),
     *(row for form in ("", "type qos ", "type qos match-first ")
-      for row in words.part(f"policy-map {form}<word>", "qos", (
-        *words.part("class <word>", "class", _MARKED, once=True),
-        *words.part("class type qos <word>", "class", _MARKED, once=True),
+      for row in words.defined_part(f"policy-map {form}<word>", "qos", (
+        *words.defined_part("class <word>", "class", _MARKED, once=True),
+        *words.defined_part("class type qos <word>", "class", _MARKED, once=True),
         Silent("description <rest>"),
     ))),
-    *words.part("policy-map type network-qos [match-any] <word>", "network-qos", (
-        *words.part("class type network-qos <network class>", "class", _NETWORK, once=True),
-        *words.part("class type network-qos <word>", "named class", _NETWORK, once=True),
+    *words.defined_part("policy-map type network-qos [match-any] <word>", "network-qos", (
+        *words.defined_part("class type network-qos <network class>", "class", _NETWORK, once=True),
+        *words.defined_part("class type network-qos <word>", "named class", _NETWORK, once=True),
         Silent("description <rest>"),
     )),
-    *words.part("policy-map type queuing [match-any] <word>", "queuing", (
-        *words.part("class type queuing <egress class>", "egress", _SHARED, once=True),
-        *words.part("class type queuing <ingress class>", "ingress", _PAUSED, once=True),
-        *words.part("class type queuing <word>", "named class", (*_SHARED, *_PAUSED), once=True),
+    *words.defined_part("policy-map type queuing [match-any] <word>", "queuing", (
+        *words.defined_part("class type queuing <egress class>", "egress", _SHARED, once=True),
+        *words.defined_part("class type queuing <ingress class>", "ingress", _PAUSED, once=True),
+        *words.defined_part("class type queuing <word>", "named class", (*_SHARED, *_PAUSED), once=True),
         Silent("description <rest>"),
     )),
     Block("system qos", "system qos", (
@@ -232,11 +232,11 @@ class Policies:
         self._file = document.file
         self._queuing = document.scope.each("queuing")
         self._classify = document.scope.each("qos")
-        self._classification = _classification(document)
-        self._system = _system(document)
-        self._pauses = ",".join(map(str, sorted(_pauses(document))))
+        self._classification = _classification_kind(document)
+        self._system = _system_policies(document)
+        self._pauses = ",".join(map(str, sorted(_paused_groups(document))))
         self._watches = "watchdog" in document.scope.values
-        self._kinds = {name: _kinds(document, policy) for name, policy in self._classify.items()}
+        self._kinds = {name: _match_kinds(document, policy) for name, policy in self._classify.items()}
         self._own_buffers = not any(
             "called" in block.values
             for policy in document.scope.each("network-qos").values()
@@ -253,7 +253,7 @@ class Policies:
         if not classify and "qos input" in self._system and port.startswith(_PHYSICAL):
             classify = self._system["qos input"]
         if classify == UNTRUSTED and classify in self._classify:
-            stated += self._untrusted(values["defined"][1])
+            stated += self._untrusted_facts(values["defined"][1])
         elif classify in self._classify:
             kinds = self._kinds[classify]
             trust = kinds if classify == self._classification else f"{kinds} {classify}"
@@ -269,12 +269,12 @@ class Policies:
             stated.append(("qos_setting[priority-flow-control]", mode, line))
         else:
             stated.append(("pfc", self._pauses, line))
-            copied = self.applied(port, values)
+            copied = self.apply_policies(port, values)
             if self._own_buffers and copied and "headroom/queues" not in copied.facts.leaves:
                 stated.append(("headroom/default_to_m", words.DEFAULT_PAUSE_M, line))
         return stated
 
-    def _untrusted(self, line: int) -> list[Stated]:
+    def _untrusted_facts(self, line: int) -> list[Stated]:
         """What a port has of the policy that gives all packets one group and code point: the default class's."""
         own, usual = (
             self._classify.get(name, Scope(0)).each("class").get(_DEFAULT_CLASS, Scope(0)).values
@@ -286,7 +286,7 @@ class Policies:
             *([("set_dscp", *own["dscp"])] if "dscp" in own else []),
         ]
 
-    def applied(self, port: str, values: Mapping[str, Said]) -> Copied | None:
+    def apply_policies(self, port: str, values: Mapping[str, Said]) -> Copied | None:
         """What its queuing policies give an interface with these values, those of the system where it has none."""
         if values.keys().isdisjoint(_APPLIED) or port.startswith(_VIRTUAL):
             return None
@@ -294,7 +294,10 @@ class Policies:
         copied = self._copied.get((egress, ingress))
         if copied is None:
             none = Scope(0)
-            stated = [*_egress(self._queuing.get(egress, none)), *_ingress(self._queuing.get(ingress, none))]
+            stated = [
+                *_egress_facts(self._queuing.get(egress, none)),
+                *_ingress_facts(self._queuing.get(ingress, none)),
+            ]
             stated += self._ecn
             facts = shared_facts(
                 tuple([leaf for leaf, _, _ in stated]), tuple([value for _, value, _ in stated])
@@ -329,7 +332,7 @@ def _marked_by_class(document: Document) -> Iterator[Stated]:
             yield f"queue[{group}]/ecn", control, line
 
 
-def _system(document: Document) -> Mapping[str, Value]:
+def _system_policies(document: Document) -> Mapping[str, Value]:
     """The policies in force on all ports."""
     said = document.scope.each("system qos").get("", Scope(0)).values
     return {kind: name for kind, (name, _) in said.items()}
@@ -337,19 +340,19 @@ def _system(document: Document) -> Mapping[str, Value]:
 
 def _network_policy(document: Document) -> Scope:
     """The network-qos policy in force."""
-    return document.scope.each("network-qos").get(_system(document).get("network-qos"), Scope(0))
+    return document.scope.each("network-qos").get(_system_policies(document).get("network-qos"), Scope(0))
 
 
-def _pauses(document: Document) -> dict[Value, tuple[int, int]]:
+def _paused_groups(document: Document) -> dict[Value, tuple[int, int]]:
     """Priority -> (qos-group, line) of what the network-qos policy in force pauses."""
     return {
         int(str(priority)): (int(str(group)), line)
         for group, scope in _network_policy(document).each("class").items()
-        for priority, line in _paused(document, group, scope)
+        for priority, line in _paused_priorities(document, group, scope)
     }
 
 
-def _paused(document: Document, group: Captured, scope: Scope) -> Iterator[tuple[Value, int]]:
+def _paused_priorities(document: Document, group: Captured, scope: Scope) -> Iterator[tuple[Value, int]]:
     """Yield priorities that a network-qos class pauses: the stated ones, else those that lead to its frames."""
     said = scope.table("pauses")
     for priority, (_, line) in said.items():
@@ -364,7 +367,7 @@ def _paused(document: Document, group: Captured, scope: Scope) -> Iterator[tuple
                     yield priority, scope.values["no-drop"][1]
 
 
-def _kinds(document: Document, policy: Scope) -> str:
+def _match_kinds(document: Document, policy: Scope) -> str:
     """Return the criteria of a policy's classes, comma-joined; code points by default."""
     maps = document.scope.each("class map")
     used = [maps[name] for name in policy.each("class") if name in maps]
@@ -381,14 +384,14 @@ def _kinds(document: Document, policy: Scope) -> str:
     return ",".join(found) or "dscp"
 
 
-def _classification(document: Document) -> Value:
+def _classification_kind(document: Document) -> Value:
     used = [block.values.get("qos input", ("", 0))[0] for block in document.scope.each("interface").values()]
-    used.append(_system(document).get("qos input", ""))
+    used.append(_system_policies(document).get("qos input", ""))
     known = document.scope.each("qos").keys() - {UNTRUSTED}
     return next((name for name in used if name in known), "")
 
 
-def _egress(policy: Scope) -> Iterator[Stated]:
+def _egress_facts(policy: Scope) -> Iterator[Stated]:
     """(rest of the path, value, line) of what it gives an interface as output policy."""
     for queue, scope in policy.each("egress").items():
         values, prefix = scope.values, f"queue[{queue}]/"
@@ -407,7 +410,7 @@ def _egress(policy: Scope) -> Iterator[Stated]:
 _NONE = ("", 0)
 
 
-def _ingress(policy: Scope) -> Iterator[Stated]:
+def _ingress_facts(policy: Scope) -> Iterator[Stated]:
     """(rest of the path, value, line) of what it gives an interface as input policy.
 
     The figures of several lossless queues are one fact when they agree, and a list when they do not.
@@ -422,35 +425,35 @@ def _ingress(policy: Scope) -> Iterator[Stated]:
         return
     _, line = said[max(paused)]
 
-    def agreed(values: list[int]) -> Value:
+    def merge_values(values: list[int]) -> Value:
         return values[0] if len(set(values)) == 1 else ",".join(map(str, values))
 
     yield "headroom/queues", ",".join(map(str, paused)), line
-    yield "headroom/xoff_bytes", agreed([size - stop for size, stop, _ in paused.values()]), line
-    yield "headroom/pause_bytes", agreed([stop for _, stop, _ in paused.values()]), line
-    yield "headroom/xon_bytes", agreed([resume for _, _, resume in paused.values()]), line
+    yield "headroom/xoff_bytes", merge_values([size - stop for size, stop, _ in paused.values()]), line
+    yield "headroom/pause_bytes", merge_values([stop for _, stop, _ in paused.values()]), line
+    yield "headroom/xon_bytes", merge_values([resume for _, _, resume in paused.values()]), line
 
 
 def finish(document: Document) -> None:
     """State the switch-wide values of the active policies, the watchdog, and the existing policies."""
     _name_groups(document)
     put, maps = document.put, document.scope.each("class map")
-    policy = document.scope.each("qos").get(_classification(document))
+    policy = document.scope.each("qos").get(_classification_kind(document))
     if policy is not None:
         said = {name: scope.values.get("group") for name, scope in policy.each("class").items()}
         groups = {name: group for name, group in said.items() if group}
         default = groups.get(_DEFAULT_CLASS, (0, policy.line))
-        found = dict.fromkeys(range(64) if "dscp" in _kinds(document, policy) else (), default)
+        found = dict.fromkeys(range(64) if "dscp" in _match_kinds(document, policy) else (), default)
         for name, (group, _) in reversed(groups.items()):
             if name in maps:
-                found |= {int(dscp): (group, line) for dscp, (_, line) in _points(maps[name]).items()}
+                found |= {int(dscp): (group, line) for dscp, (_, line) in _code_points(maps[name]).items()}
                 for priority, (_, line) in maps[name].table("priorities").items():
                     put(f"qos/priority[{priority}]/traffic_class", group, line)
         first = dict(groups.values())
         for dscp, (group, line) in found.items():
             put(f"qos/dscp[{dscp}]/traffic_class", group, line)
             put(f"qos/traffic_class[{group}]/queue", group, first.get(group, line))
-    for priority, paused in _pauses(document).items():
+    for priority, paused in _paused_groups(document).items():
         put(f"qos/pfc_priority[{priority}]/queue", *paused)
         put(f"qos/pfc_priority[{priority}]/priority_group", *paused)
         put(f"qos/traffic_class[{paused[0]}]/priority_group", *paused)
@@ -458,7 +461,7 @@ def finish(document: Document) -> None:
     _state_parts(document)
 
 
-def _points(listed: Scope) -> Mapping[Value, Said]:
+def _code_points(listed: Scope) -> Mapping[Value, Said]:
     """The code points of a class map; a precedence is eight of them."""
     wide: dict[Value, Said] = {
         8 * int(precedence) + low: said
@@ -516,7 +519,7 @@ def _state_parts(document: Document) -> None:
         words.state_part(document, f"class_map[{name}]", listed)
         if dscps := listed.table("dscps"):
             line = max(line for _, line in dscps.values())
-            put(f"structure/class_map[{name}]/dscps", words.ranges(map(int, dscps)), line)
+            put(f"structure/class_map[{name}]/dscps", words.format_ranges(map(int, dscps)), line)
         for value, line in listed.table("others").values():
             put(f"qos/setting[class {name}]", value, line)
     for name, policy in scope.each("qos").items():
@@ -541,7 +544,7 @@ def _state_parts(document: Document) -> None:
     for name, policy in scope.each("queuing").items():
         if queues_ := policy.each("egress"):
             given = {int(str(queue)): block.values.get("share", _NONE)[0] for queue, block in queues_.items()}
-            put(f"platform/queuing[{name}]/idle", idle(given), policy.line)
+            put(f"platform/queuing[{name}]/idle", idle_queues(given), policy.line)
 
 
 def _state_settings(document: Document, name: str, block: Scope) -> None:

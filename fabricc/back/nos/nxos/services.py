@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.cli_dialect.order import in_address_order
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.nxos.limits import DYNAMIC_LOAD_BALANCING, has
-from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, MANAGEMENT_VRF, ONCE, define
+from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, MANAGEMENT_VRF, ONCE, state_defined
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, types
 from fabricc.base.numbers import is_number
 from fabricc.base.order import natural_key
@@ -69,7 +69,7 @@ HASH_SEEDS = tuple(2_654_435_761 * tier % 2**32 for tier in (1, 2, 3))
 # --- what NX-OS makes of the Fabric's statements ------------------------------------------------------
 
 
-def features(switch: Switch) -> list[str]:
+def used_features(switch: Switch) -> list[str]:
     """The features that the configuration uses, in the order a device prints them."""
     idle = {
         "bfd": switch.bgp.bfd_interval_ms is None,
@@ -206,8 +206,8 @@ def state(facts: Facts, switch: Switch) -> None:
     facts["platform/load_sharing"] = load_sharing(switch)
     facts["platform/hash_seed"] = HASH_SEEDS[switch.tier_index]
     facts["management/lldp_hold_s"] = LLDP_HOLD * management.lldp_interval_s
-    define(facts, "management_vrf", {"gateway": management.gateway})
-    facts |= {f"system/feature[{feature}]": "on" for feature in features(switch)}
+    state_defined(facts, "management_vrf", {"gateway": management.gateway})
+    facts |= {f"system/feature[{feature}]": "on" for feature in used_features(switch)}
     facts |= {f"user[{user.name}]/role": USER_ROLE for user in management.users}
     facts |= {"platform/source_route": "off", "platform/cdp": "off"}
     for kind in ("ntp", "dns", "syslog"):
@@ -251,7 +251,7 @@ _SNMP = "management/snmp/"
 _GATEWAY = ("management/gateway", "structure/management_vrf/gateway")
 
 
-def _secret(kind: str, key: str) -> str:
+def _secret_value(kind: str, key: str) -> str:
     """A key of type 0 is as the administrator knows it."""
     key = key.strip('"')
     return key if kind == "0" else f"{kind} {key}"
@@ -259,13 +259,13 @@ def _secret(kind: str, key: str) -> str:
 
 def _dynamic_ports(text: str) -> str | None:
     """The ports of `Eth1/1,Eth1/3-4`, comma-joined; None when any part is not known."""
-    listed = types.ports("".join(text.split()))
+    listed = types.parse_ports("".join(text.split()))
     found = [_PORT.fullmatch(name) for name in ([listed] if isinstance(listed, str) else listed or ())]
     names = [each[2] or f"Ethernet{each[1]}" for each in found if each]
     return ",".join(names) if names and len(names) == len(found) else None
 
 
-def _role(user: str, password: str, role: str) -> Mapping[str, Value]:
+def _account_role(user: str, password: str, role: str) -> Mapping[str, Value]:
     """The role of an account; one with a password and no key is the switch's own, see `finish`."""
     return {f"user[{user}]/{'role' if password == NO_PASSWORD else 'device_role'}": role}
 
@@ -274,7 +274,7 @@ def _dynamic_mac(address: str) -> Mapping[str, Value]:
     return {} if address.lower() == DEFAULT_DLB_MAC else {"load_balancing/mac": address}
 
 
-def _hashing(text: str) -> Mapping[str, Value]:
+def _hashing_facts(text: str) -> Mapping[str, Value]:
     """What is hashed, and the seed where it is stated."""
     _, _, seed = text.partition("universal-id ")
     first = seed.partition(" ")[0]
@@ -289,7 +289,7 @@ ROWS: Sequence[Row] = (
     Fact("feature <rest>", "system/feature[{0}]", "on"),
     Silent("no feature <rest>"),
     Fact("username <word> sshkey <rest>", lambda user, key: {f"user[{user}]/ssh_key": key.strip('"')}),
-    Fact("username <word> password [5|8|9] <word> role <word>", _role),
+    Fact("username <word> password [5|8|9] <word> role <word>", _account_role),
     Fact("username <word> role <word>", "user[{0}]/role"),
     Silent("username <word> passphrase <rest>"),
     Silent("ip domain-lookup"),
@@ -307,7 +307,7 @@ ROWS: Sequence[Row] = (
         Entry("ip name-server <word>...", "dns"),
     )),
     Each("tacacs-server host <word>", "tacacs host", (
-        Keep("key <word> <word>", "secret", _secret),
+        Keep("key <word> <word>", "secret", _secret_value),
     ), once=True),
     Fact("aaa group server tacacs+ <word>", "management/aaa/group"),
     Block("aaa group server tacacs+ <word>", "server group", (
@@ -337,7 +337,7 @@ ROWS: Sequence[Row] = (
     Keep("grpc port <integer>", "grpc port"),
     Fact("grpc use-vrf <word>", "management/grpc_vrf[{0}]", "on"),
     Fact("nxapi use-vrf <word>", "management/nxapi_vrf"),
-    Fact("ip load-sharing address <rest>", _hashing),
+    Fact("ip load-sharing address <rest>", _hashing_facts),
     Block("hardware profile dlb", "", (
         Fact("mode <dynamic mode>", "load_balancing/mode"),
         Fact("flowlet-aging <integer>", "load_balancing/flowlet_idle_us"),
@@ -395,22 +395,22 @@ def _finish_access(document: Document) -> None:
     for name, listed in lists.items():
         path = f"management/access_list[{name}]" if name in used else f"access_list[{name}]"
         document.put(f"{path}/rules", len(listed.table("rules")), listed.line)
-        document.put_places(path, listed.ordered("rules"))
+        document.put_places(path, listed.ordered_entries("rules"))
     for path, (name, line) in guards.items():
         document.put(path, name, line)
         if name not in lists:
             document.reading.unknown.append((document.file, line, f"access list {name}"))
         elif path == _GUARDS[0]:
-            document.put("management/access", _networks(lists[name]), line)
+            document.put("management/access", _admitted_networks(lists[name]), line)
 
 
-def _networks(listed: Scope) -> str:
+def _admitted_networks(listed: Scope) -> str:
     """The networks whose every packet a list permits, before it denies everybody; comma-joined, ascending."""
     found = []
-    for text, _ in listed.ordered("rules"):
+    for text, _ in listed.ordered_entries("rules"):
         action, protocol, network, host, *_ = [*str(text).split(), "", "", ""]
         network = f"{host}/32" if network == "host" else network
-        if protocol == "tcp" or not (network == "any" or types.prefix(network)):
+        if protocol == "tcp" or not (network == "any" or types.parse_prefix(network)):
             continue
         if action == "deny":
             break

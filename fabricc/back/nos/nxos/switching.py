@@ -5,7 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, beginnings, interface_blocks, named, ranges
+from fabricc.back.nos.nxos.words import (
+    MANAGEMENT_INTERFACE,
+    format_ranges,
+    interface_blocks,
+    split_beginnings,
+    split_name,
+)
 from fabricc.back.reading import Block, Entry, Fact, Keep, Silent, Topic
 from fabricc.base.numbers import is_number
 
@@ -26,12 +32,12 @@ _BRIDGING = "bridging/setting"
 _TREE = "spanning_tree/setting"
 
 
-def own(pattern: str, leaf: str, value: Value | None = None) -> Keep:
+def own_line(pattern: str, leaf: str, value: Value | None = None) -> Keep:
     """A line of an interface that states a fact of it by itself."""
     return Keep(pattern, OWN + leaf, value)
 
 
-def settings(heads: Sequence[str], family: str, before: int = 0) -> tuple[Row, ...]:
+def setting_rows(heads: Sequence[str], family: str, before: int = 0) -> tuple[Row, ...]:
     """Rows of lines that begin so: a setting by that name and the next word, with all that follows.
 
     Args:
@@ -52,15 +58,15 @@ def settings(heads: Sequence[str], family: str, before: int = 0) -> tuple[Row, .
             ]
         else:
             rows += [
-                kind(f"{head} <rest>", partial(_setting, family, head)),
+                kind(f"{head} <rest>", partial(_setting_value, family, head)),
                 kind(f"no {head} <rest>", partial(_setting_off, family, head)),
             ]
         rows += [kind(head, name, "on"), kind(f"no {head}", name, "off")]
     return tuple(rows)
 
 
-def _setting(family: str, head: str, rest: str) -> Mapping[str, Value]:
-    name, value = named(head, rest)
+def _setting_value(family: str, head: str, rest: str) -> Mapping[str, Value]:
+    name, value = split_name(head, rest)
     return {f"{family}[{name}]": value}
 
 
@@ -82,7 +88,7 @@ _GATEWAY: Sequence[Row] = (
     Silent("(ip|ipv6) (autoconfig|dhcp)"),
     *(
         Keep(f"{leaf} {rest}", leaf)
-        for leaf in beginnings("""
+        for leaf in split_beginnings("""
             priority, preempt, timers, name, mac-address, advertisement-interval, bfd, shutdown
         """)
         for rest in ("", "<rest>")
@@ -94,15 +100,15 @@ _GATEWAY: Sequence[Row] = (
 )  # fmt: skip
 _PORT: Sequence[Row] = (
     Keep("switchport", "switchport"),
-    own("switchport mode <access|trunk>", "switchport"),
-    own("switchport mode dot1q-tunnel", "switchport", "tunnel"),
-    own("switchport mode <word>", "setting[switchport mode]"),
-    own("switchport access vlan <integer>", "access_vlan"),
-    own("switchport trunk native vlan <integer>", "native_vlan"),
-    own("switchport trunk allowed vlan <all|none>", "vlans"),
+    own_line("switchport mode <access|trunk>", "switchport"),
+    own_line("switchport mode dot1q-tunnel", "switchport", "tunnel"),
+    own_line("switchport mode <word>", "setting[switchport mode]"),
+    own_line("switchport access vlan <integer>", "access_vlan"),
+    own_line("switchport trunk native vlan <integer>", "native_vlan"),
+    own_line("switchport trunk allowed vlan <all|none>", "vlans"),
     Entry("switchport trunk allowed vlan [add] <numbers>", "vlans"),
-    *settings(
-        beginnings("""
+    *setting_rows(
+        split_beginnings("""
             switchport host, switchport block, switchport isolated, switchport monitor, switchport
             port-security, switchport private-vlan, switchport trunk allow-multi-tag, switchport trunk pruning,
             switchport trunk native vlan tag, switchport vlan mapping, switchport voice, switchport dot1q,
@@ -128,26 +134,27 @@ _PORT: Sequence[Row] = (
     Silent("port-type <rest>"),
     Keep("shutdown force", "enabled", "false"),
     Silent("no (bfd|description|mtu|speed)"),
-    own("negotiate auto [<integer>]", "autoneg", "true"),
-    own("no negotiate auto [<integer>]", "autoneg", "false"),
+    own_line("negotiate auto [<integer>]", "autoneg", "true"),
+    own_line("no negotiate auto [<integer>]", "autoneg", "false"),
     Keep("flowcontrol receive <on|off|desired>", "receives pause"),
     Keep("flowcontrol send <on|off|desired>", "sends pause"),
-    own("media-type <rest>", "media"),
-    own("duplex <word>", "setting[duplex]"),
-    own("speed auto", "autoneg", "true"),
+    own_line("media-type <rest>", "media"),
+    own_line("duplex <word>", "setting[duplex]"),
+    own_line("speed auto", "autoneg", "true"),
     Keep("channel-group <bundle> [force]", {"/bundle": "{1}", "/bundle_mode": "on"}),
     Keep("channel-group <bundle> [force] mode <active|passive|on>", {"/bundle": "{1}", "/bundle_mode": "{2}"}),
-    own("vpc <integer>", "mlag", "{1}"),
+    own_line("vpc <integer>", "mlag", "{1}"),
     Keep("vpc peer-link", "peer link"),
-    own("encapsulation dot1q <integer>", "vlan_tag"),
-    own("ip address <prefix4> (secondary|tag <integer> secondary|secondary tag <integer>)", "secondary[{1}]", "{1}"),
+    own_line("encapsulation dot1q <integer>", "vlan_tag"),
+    own_line("ip address <prefix4> (secondary|tag <integer> secondary|secondary tag <integer>)",
+        "secondary[{1}]", "{1}"),
     Keep("ip address <prefix4> tag <integer>", {"ipv4": "{1}", "/setting[route tag]": "{2}"}),
     Keep("ip address <prefix4> route-preference <integer> [tag <integer>]", "ipv4", "{1}"),
-    own("ip address dhcp", "dhcp", "true"),
-    own("ip unnumbered <interface>", "address_from"),
+    own_line("ip address dhcp", "dhcp", "true"),
+    own_line("ip unnumbered <interface>", "address_from"),
     Keep("ipv6 address <prefix6> (eui64|anycast|[route-preference <integer>] tag <integer>)", "ipv6", "{1}"),
     Keep("ipv6 address <prefix6> route-preference <integer>", "ipv6", "{1}"),
-    own("ipv6 link-local <address6>", "link_local"),
+    own_line("ipv6 link-local <address6>", "link_local"),
     *(
         Keep(f"{line} <word> {way}", f"list {way} {kind}", "{1}")
         for line, kind in (("ip access-group", "ip"), ("ipv6 traffic-filter", "ipv6"), ("ip port access-group", "port"),
@@ -174,8 +181,8 @@ _VPC: Sequence[Row] = (
     Fact("system-mac <word>", "mlag/mac"),
     Fact("virtual peer-link destination <address> source <address> [<rest>]",
          {"mlag/peer": "{1}", "mlag/local": "{2}", "mlag/peer_link": "virtual"}),
-    *settings(
-        beginnings("""
+    *setting_rows(
+        split_beginnings("""
             role priority, system-priority, peer-switch, peer-gateway, auto-recovery, reload restore, delay
             restore, delay peer-link, dual-active exclude, graceful consistency-check, ip arp synchronize, ipv6
             nd synchronize, layer3 peer-router, fast-convergence, track, mac-address bpdu, multicast, host-learn
@@ -219,8 +226,8 @@ ROWS: Sequence[Row] = (
             Fact(f"no spanning-tree {leaf} <rest>", f"{_TREE}[{leaf} {{0}}]", "off"),
         )
     ),
-    *settings(
-        beginnings("""
+    *setting_rows(
+        split_beginnings("""
             mac-learn, vlan dot1q tag native, lacp system-priority, lacp system-mac, udld, vtp, system vlan,
             system private-vlan, switching-mode, port-channel limit, port-channel load-defer, port-channel
             hash-distribution, system default interface, l2protocol, storm-control, vlan access-map, vlan
@@ -228,7 +235,7 @@ ROWS: Sequence[Row] = (
         """),
         _BRIDGING
     ),
-    *settings(("mac address-table", "errdisable", "ip igmp snooping", "ipv6 mld snooping"), _BRIDGING),
+    *setting_rows(("mac address-table", "errdisable", "ip igmp snooping", "ipv6 mld snooping"), _BRIDGING),
     *(
         Keep(f"{no}system default switchport {shut}", f"default {shut or 'bridged'}", value)
         for no, value in (("", "true"), ("no ", "false")) for shut in ("", "shutdown")
@@ -278,7 +285,7 @@ def enabled_by_default(name: str, block: Scope, document: Document) -> bool:
 def of_interface(block: Scope) -> Iterator[Stated]:
     """Yield (rest of the path, value, line) of facts from several lines, or from one with its own list."""
     values = block.values
-    yield from _bridged(block)
+    yield from _bridge_facts(block)
     for way in ("in", "out"):
         named = [
             values[name]
@@ -317,7 +324,7 @@ def of_interface(block: Scope) -> Iterator[Stated]:
                 yield f"gateway[{address}]", address, values["anycast"][1]
 
 
-def _bridged(block: Scope) -> Iterator[Stated]:
+def _bridge_facts(block: Scope) -> Iterator[Stated]:
     """The mode of a port that bridges, with its VLANs where these are the default ones."""
     values: Mapping[str, Said] = block.values
     mode, line = values.get("/switchport") or values.get("/access_vlan") or values.get("switchport", ("", 0))
@@ -326,7 +333,7 @@ def _bridged(block: Scope) -> Iterator[Stated]:
     if mode == "trunk":
         table = block.table("vlans")
         if table:
-            yield "vlans", ranges(int(vlan) for vlan in table), max(at for _, at in table.values())
+            yield "vlans", format_ranges(int(vlan) for vlan in table), max(at for _, at in table.values())
         elif "/vlans" not in values:
             yield "vlans", "all", line
         if "/native_vlan" not in values:

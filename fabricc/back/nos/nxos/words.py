@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.reading import Block, Document, Keep, Row, Scope, Types
-from fabricc.back.reading.types import ports
+from fabricc.back.reading.types import parse_ports
 from fabricc.base.diagnostics.wording import split_ranges
 from fabricc.base.numbers import is_number
 
@@ -74,17 +74,17 @@ def service_ports(model: SwitchModel) -> list[str]:
     return [port_name(model, cage, 1, 1) for cage in model.service_cages()]
 
 
-def settings(switch: Switch) -> Mapping[str, Any]:
+def catalog_settings(switch: Switch) -> Mapping[str, Any]:
     """The catalog's NX-OS settings of the switch's model."""
     return switch.model.nos["nxos"]
 
 
-def family(switch: Switch) -> str:
+def asic_family(switch: Switch) -> str:
     """The ASIC family: `cloudscale` or `silicon-one`."""
-    return str(settings(switch)["family"])
+    return str(catalog_settings(switch)["family"])
 
 
-def breakout(port: Port) -> str | None:
+def breakout_word(port: Port) -> str | None:
     """The word for the split of a port's cage; None for a whole cage and where there is no word."""
     return BREAKOUTS.get((port.children, port.speed_gbps)) if port.children > 1 else None
 
@@ -94,12 +94,12 @@ def queue_name(group: int, prefix: str) -> str:
     return f"{prefix}{group}" if group else f"{prefix}-default"
 
 
-def ranges(numbers: Iterable[int]) -> str:
+def format_ranges(numbers: Iterable[int]) -> str:
     """Numbers as the command line lists them: `0-7,9,11-63`."""
     return ",".join(split_ranges(numbers))
 
 
-def queues(prefix: str) -> dict[str, int]:
+def queue_classes(prefix: str) -> dict[str, int]:
     """The classes of all qos-groups -> qos-group."""
     return {queue_name(group, prefix): group for group in QUEUES}
 
@@ -111,26 +111,26 @@ _NAME = re.compile(r"([A-Za-z][A-Za-z-]*)(\d.*)")
 
 
 @lru_cache(maxsize=4096)
-def interfaces(text: str) -> str | tuple[str, ...] | None:
+def expand_interfaces(text: str) -> str | tuple[str, ...] | None:
     """An interface, or several, by the names that a device prints: `eth1/1-2` is `Ethernet1/1`, `Ethernet1/2`."""
-    found = ports(text)
-    return tuple(map(interface, found)) if isinstance(found, tuple) else found and interface(found)
+    found = parse_ports(text)
+    return tuple(map(interface_name, found)) if isinstance(found, tuple) else found and interface_name(found)
 
 
-def interface(text: str) -> str:
+def interface_name(text: str) -> str:
     """An interface by the name that a device prints."""
     said = _NAME.fullmatch(text)
     return _KINDS.get(said[1].lower(), said[1]) + said[2] if said else text
 
 
-def _numbered(kind: str, text: str) -> str | tuple[str, ...] | None:
-    return interfaces(kind + text) if is_number(text[0]) else None
+def _number_interfaces(kind: str, text: str) -> str | tuple[str, ...] | None:
+    return expand_interfaces(kind + text) if is_number(text[0]) else None
 
 
 TYPES: Types = {
-    "interfaces": interfaces,
-    "interface": interface,
-    **{f"{kind} numbers": partial(_numbered, kind) for kind in _KINDS},
+    "interfaces": expand_interfaces,
+    "interface": interface_name,
+    **{f"{kind} numbers": partial(_number_interfaces, kind) for kind in _KINDS},
 }
 
 
@@ -148,7 +148,7 @@ INTERFACES = ("interface <interfaces>", *(
 ))  # fmt: skip
 
 
-def named(head: str, rest: str) -> tuple[str, str]:
+def split_name(head: str, rest: str) -> tuple[str, str]:
     """Name and value of a line by its beginning and the rest of it.
 
     The first word of the rest belongs to the name, unless it is a figure and all there is.
@@ -157,17 +157,17 @@ def named(head: str, rest: str) -> tuple[str, str]:
     return (f"{head} {word}", more or "on") if more or not is_number(word[0]) else (head, word)
 
 
-def beginnings(text: str) -> tuple[str, ...]:
+def split_beginnings(text: str) -> tuple[str, ...]:
     """What stands between the commas of a text, such as beginnings of lines."""
     return tuple(" ".join(each.split()) for each in text.split(","))
 
 
-def part(pattern: str, scope: str, rows: Sequence[Row], *, once: bool = False) -> tuple[Row, Row]:
+def defined_part(pattern: str, scope: str, rows: Sequence[Row], *, once: bool = False) -> tuple[Row, Row]:
     """A block whose first line is stated too; `once` as that of the block."""
     return Block(pattern, scope, rows, once), Keep(pattern, "defined", ONCE)
 
 
-def define(facts: Facts, path: str, said: Mapping[str, Value] | None = None) -> None:
+def state_defined(facts: Facts, path: str, said: Mapping[str, Value] | None = None) -> None:
     """State that a part of the text is defined, with its content."""
     facts |= {f"structure/{path}/{leaf}": value for leaf, value in {"defined": ONCE, **(said or {})}.items()}
 

@@ -20,12 +20,12 @@ from fabricc.back.nos.sonic import (
     qos_rows,
     services,
 )
-from fabricc.back.nos.sonic.consumers import FRR_FILE, unread, unread_lines
+from fabricc.back.nos.sonic.consumers import FRR_FILE, unread_lines, unread_tables
 from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
 from fabricc.back.nos.sonic.updater import application, typical_applications
-from fabricc.back.nos.sonic.words import number, port_name
+from fabricc.back.nos.sonic.words import parse_number, port_name
 from fabricc.back.reading import Document, Reader, Types
-from fabricc.back.reading.aside import aside as lines_aside
+from fabricc.back.reading.aside import recognized_lines as lines_aside
 from fabricc.base.patterns import pattern
 from fabricc.fabric.facts import Reading, Unplanned, switch_facts
 
@@ -82,7 +82,7 @@ class Sonic:
             bgp.read_routing(files[FRR_FILE], reading)
         if document:
             if FRR_FILE in files:
-                raw, release = config_db.parsed(document.text), config_db.release(document)
+                raw, release = config_db.parse_json(document.text), config_db.schema_release(document)
                 for line, consumer, why in unread_lines(files[FRR_FILE], raw, release):
                     reading.put(f"unread[{FRR_FILE}/{consumer.split()[0]}]", why, FRR_FILE, line)
             interfaces.read_isolation(document, reading)
@@ -148,8 +148,8 @@ def reader() -> Reader:
     """The reader of `config_db.json`; it is made when there is something to read."""
     topics = (interfaces.TOPIC, services.TOPIC, qos_rows.TOPIC, bgp.TOPIC, beyond.TOPIC, frr_tables.TOPIC)
     known = {row.pattern for topic in topics for row in topic.rows}
-    types: Types = {"number": number, **interfaces.TYPES, **qos_rows.TYPES}
-    return Reader(topics, types, partial(config_db.tree, known), told=config_db.told)
+    types: Types = {"number": parse_number, **interfaces.TYPES, **qos_rows.TYPES}
+    return Reader(topics, types, partial(config_db.table_tree, known), told=config_db.format_unknown)
 
 
 def _read_tables(text: str, reading: Reading) -> Document | None:
@@ -159,7 +159,7 @@ def _read_tables(text: str, reading: Reading) -> Document | None:
     """
     file = config_db.FILE
     try:
-        raw = config_db.parsed(text)
+        raw = config_db.parse_json(text)
     except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
         reading.unknown.append((file, line, f"not JSON: {error}"))
@@ -169,7 +169,7 @@ def _read_tables(text: str, reading: Reading) -> Document | None:
         return None
     document = reader().read_file(file, text, reading)
     whys: dict[str, list[str]] = {}
-    for name, key, why in unread(raw, config_db.release(document)):
+    for name, key, why in unread_tables(raw, config_db.schema_release(document)):
         told = whys.setdefault(name, [])
         told.append(why)
         row = config_db.rows_of(document, name).get(key) or config_db.table_scope(document, name)

@@ -8,9 +8,17 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.sonic.config_db import kept, put, rows_of, silent, state_fields, table, value_of
+from fabricc.back.nos.sonic.config_db import (
+    kept_fields,
+    put_field,
+    rows_of,
+    silent_fields,
+    state_fields,
+    table_block,
+    value_of,
+)
 from fabricc.back.nos.sonic.interfaces import ADDRESSED, put_addresses
-from fabricc.back.nos.sonic.words import number
+from fabricc.back.nos.sonic.words import parse_number
 from fabricc.back.reading import Document, Keep, Scope, Silent, Topic
 from fabricc.back.reading import Row as PatternRow
 from fabricc.fabric.facts import format_boolean, static_text
@@ -46,7 +54,7 @@ _ACTIONS = (
 )  # fmt: skip
 
 
-def _listed(*fields: str) -> tuple[PatternRow, ...]:
+def _list_fields(*fields: str) -> tuple[PatternRow, ...]:
     """Fields that are a list, or text with commas."""
     return tuple(row for f in fields for row in (Keep(f"{f} @ <word>", f), Keep(f"{f} <word>", f)))
 
@@ -55,50 +63,55 @@ _PLAIN = ("ECMP_LOADSHARE_TABLE_IPV4", "ECMP_LOADSHARE_TABLE_IPV6", "NAT_GLOBAL"
 _RELAYING = ("dhcp_relay_link_select", "dhcp_relay_src_intf", "dhcp_relay_vrf_select")
 
 ROWS: tuple[PatternRow, ...] = (
-    table(
+    table_block(
         "VLAN",
-        *kept("vlanid", "admin_status", "description", "mtu", "alias", "mac", "host_ifname", "autostate"),
-        *_listed("members", "dhcp_servers", "dhcpv6_servers"),
-        *kept(*_RELAYING),
+        *kept_fields("vlanid", "admin_status", "description", "mtu", "alias", "mac", "host_ifname", "autostate"),
+        *_list_fields("members", "dhcp_servers", "dhcpv6_servers"),
+        *kept_fields(*_RELAYING),
     ),
-    table("VLAN_MEMBER", *kept("tagging_mode")),
-    table(
+    table_block("VLAN_MEMBER", *kept_fields("tagging_mode")),
+    table_block(
         "PORTCHANNEL",
-        *kept("admin_status", "mtu", "description", "min_links", "fallback", "fast_rate", "lacp_key", "mode", "tpid"),
-        *_listed("members"),
+        *kept_fields("admin_status", "mtu", "description", "min_links", "fallback", "fast_rate", "lacp_key",
+            "mode", "tpid"),
+        *_list_fields("members"),
     ),
-    table("PORTCHANNEL_MEMBER", Silent("NULL NULL")),
-    *(table(name, *ADDRESSED, *kept("inband_type", "vlan", "admin_status", "mtu")) for name in ADDRESS_TABLES),
-    table("LOOPBACK", *kept("admin_status")),
-    table("VRF", *kept("vni", "fallback"), Silent("enabled true"), Silent("NULL NULL")),
-    table("VXLAN_TUNNEL", *kept("src_ip", "dst_ip", "src_intf", "dscp", "qos-mode", "ttl_mode")),
-    table("VXLAN_TUNNEL_MAP", *kept("vlan", "vni")),
-    table("VXLAN_EVPN_NVO", *silent("source_vtep")),
-    table("EVPN_NVO", *silent("source_vtep")),
-    table("SUPPRESS_VLAN_NEIGH", *kept("suppress")),
-    table("SAG_GLOBAL", *kept("gwmac", "gateway_mac", "IPv4", "IPv6")),
-    table("SAG", Keep("gwip @ <word>", "gwip"), *kept("gwip")),
-    table("DHCP_RELAY", *_listed("dhcp_servers", "dhcpv6_servers")),
-    table("DEVICE_NEIGHBOR", *kept("name", "port")),
-    table("DEVICE_NEIGHBOR_METADATA", *kept("hwsku", "type"),
-          *silent("cluster", "deployment_id", "lo_addr", "mgmt_addr")),
-    table("STATIC_ROUTE", *kept("nexthop", "ifname", "distance", "nexthop-vrf", "blackhole", "tag", "track"),
-          *silent("advertise", "bfd")),
-    table("MCLAG_DOMAIN", *kept("source_ip", "peer_ip", "peer_link", "mclag_system_mac"),
-          *silent("session_timeout", "keepalive_interval")),
-    table("MCLAG_INTERFACE", *kept("if_type")),
-    table("MCLAG_UNIQUE_IP", *kept("unique_ip")),
-    table("STP", *kept("mode", "priority"), *silent("forward_delay", "hello_time", "max_age", "rootguard_timeout")),
-    table("STP_PORT", *kept("enabled", "bpdu_guard", "root_guard", "portfast", "edge_port", "link_type")),
-    table("STP_VLAN", *silent("enabled", "forward_delay", "hello_time", "max_age", "priority", "vlanid")),
-    table("SRV6_MY_LOCATORS", *kept("prefix", "block_len", "node_len", "func_len", "arg_len", "vrf")),
-    table("SRV6_MY_SIDS", *kept("action", "decap_dscp_mode", "decap_vrf")),
-    table("SWITCH", *kept("fdb_aging_time", "ecmp_hash_seed", "lag_hash_seed", "ecmp_hash_offset", "lag_hash_offset",
+    table_block("PORTCHANNEL_MEMBER", Silent("NULL NULL")),
+    *(table_block(name, *ADDRESSED, *kept_fields("inband_type", "vlan", "admin_status",
+        "mtu")) for name in ADDRESS_TABLES),
+    table_block("LOOPBACK", *kept_fields("admin_status")),
+    table_block("VRF", *kept_fields("vni", "fallback"), Silent("enabled true"), Silent("NULL NULL")),
+    table_block("VXLAN_TUNNEL", *kept_fields("src_ip", "dst_ip", "src_intf", "dscp", "qos-mode", "ttl_mode")),
+    table_block("VXLAN_TUNNEL_MAP", *kept_fields("vlan", "vni")),
+    table_block("VXLAN_EVPN_NVO", *silent_fields("source_vtep")),
+    table_block("EVPN_NVO", *silent_fields("source_vtep")),
+    table_block("SUPPRESS_VLAN_NEIGH", *kept_fields("suppress")),
+    table_block("SAG_GLOBAL", *kept_fields("gwmac", "gateway_mac", "IPv4", "IPv6")),
+    table_block("SAG", Keep("gwip @ <word>", "gwip"), *kept_fields("gwip")),
+    table_block("DHCP_RELAY", *_list_fields("dhcp_servers", "dhcpv6_servers")),
+    table_block("DEVICE_NEIGHBOR", *kept_fields("name", "port")),
+    table_block("DEVICE_NEIGHBOR_METADATA", *kept_fields("hwsku", "type"),
+          *silent_fields("cluster", "deployment_id", "lo_addr", "mgmt_addr")),
+    table_block("STATIC_ROUTE", *kept_fields("nexthop", "ifname", "distance", "nexthop-vrf", "blackhole", "tag",
+        "track"),
+          *silent_fields("advertise", "bfd")),
+    table_block("MCLAG_DOMAIN", *kept_fields("source_ip", "peer_ip", "peer_link", "mclag_system_mac"),
+          *silent_fields("session_timeout", "keepalive_interval")),
+    table_block("MCLAG_INTERFACE", *kept_fields("if_type")),
+    table_block("MCLAG_UNIQUE_IP", *kept_fields("unique_ip")),
+    table_block("STP", *kept_fields("mode", "priority"), *silent_fields("forward_delay", "hello_time", "max_age",
+        "rootguard_timeout")),
+    table_block("STP_PORT", *kept_fields("enabled", "bpdu_guard", "root_guard", "portfast", "edge_port", "link_type")),
+    table_block("STP_VLAN", *silent_fields("enabled", "forward_delay", "hello_time", "max_age", "priority", "vlanid")),
+    table_block("SRV6_MY_LOCATORS", *kept_fields("prefix", "block_len", "node_len", "func_len", "arg_len", "vrf")),
+    table_block("SRV6_MY_SIDS", *kept_fields("action", "decap_dscp_mode", "decap_vrf")),
+    table_block("SWITCH", *kept_fields("fdb_aging_time", "ecmp_hash_seed", "lag_hash_seed", "ecmp_hash_offset",
+        "lag_hash_offset",
                           "ordered_ecmp")),
-    *(table(name, Keep("<word> <word>", "{1}", "{2}")) for name in _PLAIN),
-    table("PEER_SWITCH", *kept("address_ipv4")),
-    table("NEIGH", *kept("neigh"), *silent("family")),
-    table("FDB", *kept("port", "type")),
+    *(table_block(name, Keep("<word> <word>", "{1}", "{2}")) for name in _PLAIN),
+    table_block("PEER_SWITCH", *kept_fields("address_ipv4")),
+    table_block("NEIGH", *kept_fields("neigh"), *silent_fields("family")),
+    table_block("FDB", *kept_fields("port", "type")),
 )  # fmt: skip
 
 
@@ -113,7 +126,7 @@ def finish(document: Document) -> None:
             for field, leaf in (("vlan", "vlan_tag"), ("mtu", "mtu")):
                 if field in row.values:
                     value, line = row.values[field]
-                    document.put(paths[leaf], number(str(value)), line)
+                    document.put(paths[leaf], parse_number(str(value)), line)
             _put_status(document, key.partition("|")[0], row)
     for name, row in rows_of(document, "LOOPBACK").items():
         _put_status(document, name, row)
@@ -138,7 +151,9 @@ def _put_text(document: Document, interface: str, row: Scope, *leaves: str) -> N
     for leaf in leaves:
         if leaf in row.values:
             value, line = row.values[leaf]
-            document.put(port_paths(interface)[leaf], number(str(value)) if leaf == "mtu" else value, line)
+            document.put(
+                port_paths(interface)[leaf], parse_number(str(value)) if leaf == "mtu" else value, line
+            )
 
 
 def _finish_vlans(document: Document) -> None:
@@ -167,7 +182,7 @@ def _finish_vlans(document: Document) -> None:
         line = (own or trunk or [("", 1)])[0][1]
         document.put(paths["switchport"], "trunk" if trunk else "access", line)
         for vlan, at in own:
-            document.put(paths["native_vlan" if trunk else "access_vlan"], number(vlan), at)
+            document.put(paths["native_vlan" if trunk else "access_vlan"], parse_number(vlan), at)
         if trunk:
             vlans = sorted((vlan for vlan, _ in trunk), key=lambda vlan: (len(vlan), vlan))
             document.put(paths["vlans"], ",".join(vlans), trunk[-1][1])
@@ -211,15 +226,15 @@ def _finish_overlays(document: Document) -> None:
         document.put(f"vrf[{name}]", "present", row.line)
         if "vni" in row.values:
             vni, line = row.values["vni"]
-            document.put(f"vxlan/vrf[{name}]/vni", number(str(vni)), line)
+            document.put(f"vxlan/vrf[{name}]/vni", parse_number(str(vni)), line)
     for name, row in rows_of(document, "VXLAN_TUNNEL").items():
         for field, path in (("src_ip", "vxlan/source"), ("dst_ip", "vxlan/peers")):
-            put(document, path, "VXLAN_TUNNEL", name, field)
+            put_field(document, path, "VXLAN_TUNNEL", name, field)
         state_fields(document, "vxlan/setting", row, "src_intf", "dscp", "qos-mode", "ttl_mode")
     for row in rows_of(document, "VXLAN_TUNNEL_MAP").values():
         if {"vlan", "vni"} <= row.values.keys():
             vlan, (vni, line) = value_of(row, "vlan").removeprefix("Vlan"), row.values["vni"]
-            document.put(f"vxlan/vlan[{vlan}]/vni", number(str(vni)), line)
+            document.put(f"vxlan/vlan[{vlan}]/vni", parse_number(str(vni)), line)
     for row in rows_of(document, "SAG_GLOBAL").values():
         for field in ("gwmac", "gateway_mac"):
             document.put_kept("vxlan/setting[gateway MAC]", row.values, field)
@@ -228,7 +243,7 @@ def _finish_overlays(document: Document) -> None:
         for address in filter(None, str(gateways).split(",")):
             document.put(port_paths(key.partition("|")[0])[f"gateway[{address}]"], address, line)
     for name, row in rows_of(document, "SRV6_MY_LOCATORS").items():
-        put(document, f"srv6/locator[{name}]/prefix", "SRV6_MY_LOCATORS", name, "prefix")
+        put_field(document, f"srv6/locator[{name}]/prefix", "SRV6_MY_LOCATORS", name, "prefix")
         fields = ("block_len", "node_len", "func_len", "arg_len", "vrf")
         state_fields(document, f"srv6/locator[{name}]/setting", row, *fields)
     for key, row in rows_of(document, "SRV6_MY_SIDS").items():
@@ -257,7 +272,7 @@ def _finish_access_lists(document: Document) -> None:
     for key, row in rows_of(document, "ACL_RULE").items():
         name = key.partition("|")[0]
         if name in tables:
-            priority = number(value_of(row, "PRIORITY", "0"))
+            priority = parse_number(value_of(row, "PRIORITY", "0"))
             rules[name].append((-priority if isinstance(priority, int) else 0, row))
     for name, found in rules.items():
         for place, (_, row) in enumerate(sorted(found, key=lambda each: each[0])):
@@ -273,13 +288,13 @@ def _finish_static(document: Document) -> None:
         columns = [
             value_of(row, field).split(",") for field in ("nexthop", "ifname", "distance", "nexthop-vrf")
         ]
-        hops = list(_hops(columns))
+        hops = list(_next_hops(columns))
         if "true" in value_of(row, "blackhole").split(","):
             hops = ["discard"]
         document.put(f"{path}static_route[{prefix}]", static_text(hops), row.line)
 
 
-def _hops(columns: list[list[str]]) -> Iterable[str]:
+def _next_hops(columns: list[list[str]]) -> Iterable[str]:
     """The next hops of a route, whose parts are lists side by side."""
     none = ("", "0", "0.0.0.0", "::", "default")
     for at in range(max(map(len, columns))):
@@ -311,12 +326,12 @@ def _finish_pairs(document: Document) -> None:
     for name, row in rows_of(document, "MCLAG_DOMAIN").items():
         document.put("mlag/domain", name, row.line)
         for field, leaf in _OF_PAIR.items():
-            put(document, f"mlag/{leaf}", "MCLAG_DOMAIN", name, field)
+            put_field(document, f"mlag/{leaf}", "MCLAG_DOMAIN", name, field)
     for key, row in rows_of(document, "MCLAG_INTERFACE").items():
         domain, _, port = key.partition("|")
         document.put(port_paths(port)["mlag"], domain, row.line)
     for name in rows_of(document, "PEER_SWITCH"):
-        put(document, "mlag/peer", "PEER_SWITCH", name, "address_ipv4")
+        put_field(document, "mlag/peer", "PEER_SWITCH", name, "address_ipv4")
     for row in rows_of(document, "STP").values():
         document.put_kept("spanning_tree/mode", row.values, "mode")
     for port, row in rows_of(document, "STP_PORT").items():

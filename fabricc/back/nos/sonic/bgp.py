@@ -13,7 +13,7 @@ from fabricc.back.nos.frr import (
     ttl_security_facts,
 )
 from fabricc.back.nos.frr.words import BFD_INTERVAL_MS, BFD_MULTIPLIER, BFD_PROFILE
-from fabricc.back.nos.sonic.config_db import FILE, kept, put, table
+from fabricc.back.nos.sonic.config_db import FILE, kept_fields, put_field, table_block
 from fabricc.back.nos.sonic.consumers import FRR_FILE
 from fabricc.back.nos.sonic.limits import BFD, MULTIPATH_LIMIT, has, release_of
 from fabricc.back.reading import Document, Topic
@@ -118,12 +118,12 @@ def state(facts: Facts, run: Switch) -> None:
 
 # --- and back -----------------------------------------------------------------------------------------
 
-ROWS: tuple[PatternRow, ...] = (table("SYSTEM_DEFAULTS", *kept("status")),)
+ROWS: tuple[PatternRow, ...] = (table_block("SYSTEM_DEFAULTS", *kept_fields("status")),)
 
 
 def finish(document: Document) -> None:
     """State whether bfdd is started."""
-    put(document, "daemon[bfdd]", "SYSTEM_DEFAULTS", SOFTWARE_BFD, "status")
+    put_field(document, "daemon[bfdd]", "SYSTEM_DEFAULTS", SOFTWARE_BFD, "status")
 
 
 def read_routing(text: str, reading: Reading) -> None:

@@ -77,13 +77,13 @@ def write(tables: Mapping[str, Mapping[str, Mapping[str, str | list[str]]]]) -> 
         for key, row in rows.items():
             body = bodies.get(id(row))
             if body is None:
-                body = bodies[id(row)] = _row(row)
+                body = bodies[id(row)] = _format_row(row)
             lines.append(f"        {quoted(key)}: {body}")
         texts.append(f"    {quoted(name)}: {{\n" + ",\n".join(lines) + "\n    }")
     return "{\n" + ",\n".join(texts) + "\n}\n"
 
 
-def _row(row: Mapping[str, str | list[str]]) -> str:
+def _format_row(row: Mapping[str, str | list[str]]) -> str:
     if not row:
         return "{}"
     fields: list[str] = []
@@ -100,7 +100,7 @@ def _row(row: Mapping[str, str | list[str]]) -> str:
 
 
 @lru_cache(maxsize=1)
-def parsed(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """Parse the text as JSON; callers must not change the result.
 
     Raises:
@@ -110,7 +110,7 @@ def parsed(text: str) -> Any:
     return json.loads(text)
 
 
-def tree(known: Set[str], text: str) -> Tree:
+def table_tree(known: Set[str], text: str) -> Tree:
     """A node for each table, row and field, without the tables of `IGNORED`.
 
     Lines are exact, unless a text in quotes looks like the end of a key: then a place is that of the table's first
@@ -122,11 +122,11 @@ def tree(known: Set[str], text: str) -> Tree:
     """
     for lines in (_key_lines, _loose_key_lines):
         left = chain(lines(text), (0,), repeat(-1))
-        found = _tables(known, text, left)
+        found = _table_nodes(known, text, left)
         if next(left) == 0:
             break
     else:
-        found = _tables(known, text, None)
+        found = _table_nodes(known, text, None)
     if ",Ethernet" in text:
         for node in found.nodes:
             if node.key[0] in OF_PORTS and node.children:
@@ -143,7 +143,7 @@ def _of_each_port(node: Node) -> Iterator[Node]:
         yield each
 
 
-def _plain(table: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
+def _plain_names(table: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
     """A row with the names of other rows as releases from 202205 on write them."""
     if table not in REFERRING:
         return row
@@ -166,11 +166,11 @@ def _loose_key_lines(text: str) -> list[int]:
     return [number for number, line in enumerate(text.split("\n"), 1) for _ in _KEY_END.findall(line)]
 
 
-def _tables(known: Set[str], text: str, lines: Iterator[int] | None) -> Tree:
+def _table_nodes(known: Set[str], text: str, lines: Iterator[int] | None) -> Tree:
     """The tree by the lines of all keys; without them by the table's."""
     nodes: list[Node] = []
     faults: list[tuple[int, str]] = []
-    tables: Mapping[str, Any] = parsed(text)
+    tables: Mapping[str, Any] = parse_json(text)
     referring = '"[' in text
     for name, rows in tables.items():
         at = next(lines) if lines else 1 + text.count("\n", 0, max(text.find(f'"{name}"'), 0))
@@ -178,11 +178,14 @@ def _tables(known: Set[str], text: str, lines: Iterator[int] | None) -> Tree:
         if name in known and isinstance(rows, dict):
             node = Node((name,), at)
             if referring:
-                rows = {key: _plain(name, row) if isinstance(row, dict) else row for key, row in rows.items()}
-            node.children = _rows(name, rows, below, faults) or None
+                rows = {
+                    key: _plain_names(name, row) if isinstance(row, dict) else row
+                    for key, row in rows.items()
+                }
+            node.children = _row_nodes(name, rows, below, faults) or None
             nodes.append(node)
             continue
-        _skip(rows, below)
+        _skip_lines(rows, below)
         if name in known:
             faults.append((at, f"table {name} is not an object"))
         elif name not in IGNORED:
@@ -193,7 +196,7 @@ def _tables(known: Set[str], text: str, lines: Iterator[int] | None) -> Tree:
 def ignored_fields(text: str) -> list[tuple[str, int, str]]:
     """Return file, line 0 and `TABLE|row field: value` of each field of the tables in `IGNORED`."""
     try:
-        tables = parsed(text) if text else {}
+        tables = parse_json(text) if text else {}
     except (ValueError, RecursionError):
         return []
     found = []
@@ -205,7 +208,7 @@ def ignored_fields(text: str) -> list[tuple[str, int, str]]:
     return found
 
 
-def _rows(
+def _row_nodes(
     table: str, rows: Mapping[str, Any], lines: Iterator[int], faults: list[tuple[int, str]]
 ) -> list[Node]:
     nodes: list[Node] = []
@@ -213,7 +216,7 @@ def _rows(
         node = Node((key,), next(lines))
         if not isinstance(row, dict):
             faults.append((node.line, f"{table}|{key} is not an object"))
-            _skip(row, lines)
+            _skip_lines(row, lines)
             continue
         if table in FLAT and len(row) == 1:
             ((field, value),) = row.items()
@@ -224,11 +227,11 @@ def _rows(
         if _TEXT.issuperset(map(type, row.values())):
             node.children = list(map(Node, row.items(), lines)) or None
         else:
-            node.children = _fields(f"{table}|{key}", row, lines, faults)
+            node.children = _field_nodes(f"{table}|{key}", row, lines, faults)
     return nodes
 
 
-def _fields(
+def _field_nodes(
     name: str, row: Mapping[str, Any], lines: Iterator[int], faults: list[tuple[int, str]]
 ) -> list[Node]:
     """The fields of a row that are not all text."""
@@ -243,11 +246,11 @@ def _fields(
             nodes.append(Node((field, str(value)), line))
         else:
             faults.append((line, f"{name} {field}: {json.dumps(value)} is not text"))
-            _skip(value, lines)
+            _skip_lines(value, lines)
     return nodes
 
 
-def _keys(value: object) -> int:
+def _count_keys(value: object) -> int:
     """How many keys there are in a value, and below."""
     count, stack = 0, [value]
     while stack:
@@ -260,12 +263,12 @@ def _keys(value: object) -> int:
     return count
 
 
-def _skip(value: object, lines: Iterator[int]) -> None:
+def _skip_lines(value: object, lines: Iterator[int]) -> None:
     """Pass over the lines of the keys in a value."""
-    deque(islice(lines, _keys(value)), maxlen=0)
+    deque(islice(lines, _count_keys(value)), maxlen=0)
 
 
-def told(words: Sequence[str]) -> str:
+def format_unknown(words: Sequence[str]) -> str:
     """How what no row knows is listed: `TABLE|row`, `TABLE|row field: value`."""
     row = "|".join(words[:2])
     return f"{row} {words[2]}: {words[-1]}" if len(words) > 2 else row
@@ -274,22 +277,22 @@ def told(words: Sequence[str]) -> str:
 # --- rows and what they kept --------------------------------------------------------------------------
 
 
-def table(name: str, *fields: pattern.Row) -> Block:
+def table_block(name: str, *fields: pattern.Row) -> Block:
     """The rows of a table, each with the fields that are known of it."""
     return Block(name, name, (Block("<word>", _ROW, fields),))
 
 
-def kept(*fields: str) -> tuple[Keep, ...]:
+def kept_fields(*fields: str) -> tuple[Keep, ...]:
     """Fields of any value, which is kept."""
     return tuple([Keep(f"{field} <word>", field) for field in fields])
 
 
-def silent(*fields: str) -> tuple[Silent, ...]:
+def silent_fields(*fields: str) -> tuple[Silent, ...]:
     """Fields whose value does not matter."""
     return tuple([Silent(f"{field} <word>") for field in fields])
 
 
-def flat(name: str) -> Block:
+def flat_table(name: str) -> Block:
     """A table of one field: its value is kept under the row's key."""
     return Block(name, name, (Keep(f"<word> {FLAT[name]} <word>", "{0}", "{1}"),))
 
@@ -327,14 +330,14 @@ def line_of(row: Scope, field: str) -> int:
     return row.line if said is None else said[1]
 
 
-def put(document: Document, path: str, name: str, key: str, field: str) -> None:
+def put_field(document: Document, path: str, name: str, key: str, field: str) -> None:
     """State the value of a field, if a row has it."""
     row = rows_of(document, name).get(key)
     if row and field in row.values:
         document.put(path, *row.values[field])
 
 
-def strange(document: Document, line: int, text: str) -> None:
+def report_strange(document: Document, line: int, text: str) -> None:
     """List something that has no place in a planned configuration."""
     document.reading.unknown.append(Unplanned(document.file, line, text))
 
@@ -347,35 +350,35 @@ def state_fields(document: Document, prefix: str, row: Scope, *fields: str) -> N
             document.put(f"{prefix}[{field}]", str(value), line)
 
 
-def release(document: Document) -> str:
+def schema_release(document: Document) -> str:
     """The release of a schema such as `version_202405_01`; empty where it is not known."""
     versions = rows_of(document, "VERSIONS").get("DATABASE", _NO_ROWS)
     name = value_of(versions, "VERSION").removeprefix("version_").partition("_")[0]
     return name if name in RELEASES else ""
 
 
-def demand(document: Document, stated: Mapping[str, Mapping[str, str]]) -> None:
+def require_fields(document: Document, stated: Mapping[str, Mapping[str, str]]) -> None:
     """List the rows of tables that do not state each field with the value that leaves a switch as planned."""
-    of = release(document)
+    of = schema_release(document)
     absent = RELEASES[of].absent if of else {}
     for name, wanted in stated.items():
         for key, row in rows_of(document, name).items():
             for field, want in wanted.items():
                 said, line = row.values.get(field, (None, row.line))
                 if said is None and field not in absent.get(name, ()):
-                    strange(document, line, f"{name}|{key} without {field} {want}")
+                    report_strange(document, line, f"{name}|{key} without {field} {want}")
                 elif said is not None and said != want:
-                    strange(document, line, f"{name}|{key} {field}: {said}")
+                    report_strange(document, line, f"{name}|{key} {field}: {said}")
                     document.put(f"table[{name}|{key} {field}]", str(said), line)
 
 
 def demand_row(document: Document, name: str, key: str) -> None:
     """List a table without a row that every switch has."""
     if key not in rows_of(document, name):
-        strange(document, table_scope(document, name).line, f"{name}|{key} is missing")
+        report_strange(document, table_scope(document, name).line, f"{name}|{key} is missing")
 
 
-def bindings(document: Document, name: str) -> list[tuple[str, str, str, int]]:
+def profile_bindings(document: Document, name: str) -> list[tuple[str, str, str, int]]:
     """Of each row of a table of buffer profiles: port, numbers as they stand in its key, profile, and its line."""
     found = []
     for key, (profile, line) in flat_rows(document, name).items():
@@ -395,4 +398,4 @@ def demand_rows(document: Document, name: str, wanted: Table) -> None:
     for key, want in wanted.items():
         if key not in found or fields_of(found[key]) != want:
             line = found[key].line if key in found else table_scope(document, name).line
-            strange(document, line, f"{name}|{key} is not {want}")
+            report_strange(document, line, f"{name}|{key} is not {want}")

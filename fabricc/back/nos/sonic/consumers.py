@@ -59,7 +59,7 @@ class Consumer:
         """Whether it reads in a release; their names ascend as text does."""
         return self.since <= release and (not self.until or release <= self.until)
 
-    def reads(self, row: str, field: str | None) -> bool:
+    def reads_field(self, row: str, field: str | None) -> bool:
         """Whether it reads a field of a row; without a field, the row."""
         return self.row in ("", row) and (field is None or self.fields is None or field in self.fields)
 
@@ -92,7 +92,7 @@ class Condition:
             for key, row in rows.items()
         )
 
-    def refuted(self, tables: Mapping[str, Any]) -> str:
+    def explain_refuted(self, tables: Mapping[str, Any]) -> str:
         """Why it does not hold by the tables of a device; empty where it does."""
         if self.beside and tables.get(self.beside):
             return ""
@@ -118,7 +118,9 @@ class Consumers:
 
     def of(self, table: str, row: str, field: str | None, release: str) -> Consumer | None:
         """Who reads a field in a release."""
-        found = (one for one in self.tables.get(table, ()) if one.is_in(release) and one.reads(row, field))
+        found = (
+            one for one in self.tables.get(table, ()) if one.is_in(release) and one.reads_field(row, field)
+        )
         return next(found, None)
 
     def of_line(self, line: str) -> Consumer:
@@ -127,7 +129,7 @@ class Consumers:
 
 
 @lru_cache(1)
-def consumers() -> Consumers:
+def load_consumers() -> Consumers:
     """The file as values."""
     raw: dict[str, Any] = load_package_yaml(TABLE)
     conditions = {}
@@ -138,14 +140,14 @@ def consumers() -> Consumers:
             one.get("beside", ""),
         )  # fmt: skip
     tables, found = (
-        {name: tuple(_consumer(name, row) for row in rows) for name, rows in raw[kind].items()}
+        {name: tuple(_make_consumer(name, row) for row in rows) for name, rows in raw[kind].items()}
         for kind in ("tables", "found")
     )
-    tables[FRR_FILE] = tuple(_consumer(FRR_FILE, row) for row in raw["frr"])
+    tables[FRR_FILE] = tuple(_make_consumer(FRR_FILE, row) for row in raw["frr"])
     return Consumers(conditions, tables, found)
 
 
-def _consumer(table: str, raw: Mapping[str, Any]) -> Consumer:
+def _make_consumer(table: str, raw: Mapping[str, Any]) -> Consumer:
     fields, sources = raw.get("fields", "any"), raw.get("in", [])
     return Consumer(
         table,
@@ -162,36 +164,36 @@ def _consumer(table: str, raw: Mapping[str, Any]) -> Consumer:
     )
 
 
-def unread(tables: Mapping[str, Any], release: str) -> Iterator[tuple[str, str, str]]:
+def unread_tables(tables: Mapping[str, Any], release: str) -> Iterator[tuple[str, str, str]]:
     """Table, row of it or nothing, and why nothing reads it, for the tables of a device.
 
     Args:
         tables: `config_db.json` as parsed.
         release: of its schema; empty for one that is not known, whose releases are not compared.
     """
-    known = consumers()
+    known = load_consumers()
     for table, every in chain(known.tables.items(), known.found.items()):
         rows = tables.get(table)
         here = [one for one in every if isinstance(rows, dict) and rows and one.row in ("", *rows)]
         readers = [one for one in here if not release or one.is_in(release)]
         if here and not readers:
             yield table, here[0].row, f"nothing in {release} does"
-        for why in {why: None for one in readers for why in refuted(one, tables)}:
+        for why in {why: None for one in readers for why in refuted_conditions(one, tables)}:
             yield table, here[0].row, why
 
 
-def refuted(consumer: Consumer, tables: Mapping[str, Any]) -> Iterator[str]:
+def refuted_conditions(consumer: Consumer, tables: Mapping[str, Any]) -> Iterator[str]:
     """Why a consumer does not read what it should, by the tables of a device."""
-    needed = (consumers().conditions[name] for name in consumer.needs)
+    needed = (load_consumers().conditions[name] for name in consumer.needs)
     rows = tables.get(consumer.table)
-    yield from filter(None, (each.refuted(tables) for each in needed if each.is_asked(rows)))
+    yield from filter(None, (each.explain_refuted(tables) for each in needed if each.is_asked(rows)))
 
 
 def unread_lines(text: str, tables: Mapping[str, Any], release: str) -> Iterator[tuple[int, str, str]]:
     """Line number, consumer and reason of what nothing reads in `frr.conf`; the first line of each consumer."""
-    known = consumers()
+    known = load_consumers()
     every = {one.by for one in known.tables[FRR_FILE]}
-    runs = _runs(text, tables)
+    runs = _is_generated(text, tables)
     told: set[str] = set()
     for number, line in enumerate(text.splitlines(), 1):
         if told == every:
@@ -200,17 +202,17 @@ def unread_lines(text: str, tables: Mapping[str, Any], release: str) -> Iterator
         if one.by in told:
             continue
         told.add(one.by)
-        if one.unless and not known.conditions[one.unless].refuted(tables):
+        if one.unless and not known.conditions[one.unless].explain_refuted(tables):
             continue
-        own = known.conditions[_OWN].refuted(tables)
-        whys = [why for why in refuted(one, tables) if why != own or not runs]
+        own = known.conditions[_OWN].explain_refuted(tables)
+        whys = [why for why in refuted_conditions(one, tables) if why != own or not runs]
         if release and not one.is_in(release):
             whys.insert(0, f"nothing in {release} does")
         if whys:
             yield number, one.by, ", ".join(whys)
 
 
-def _runs(text: str, tables: Mapping[str, Any]) -> bool:
+def _is_generated(text: str, tables: Mapping[str, Any]) -> bool:
     """Return whether this is what FRR runs, and the switch's tables or files for each daemon make it.
 
     Where the tables have no BGP and the routing mode is not `split`, nobody makes it again after the next start.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from ipaddress import collapse_addresses, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.sonic.config_db import rows_of, strange, value_of
+from fabricc.back.nos.sonic.config_db import report_strange, rows_of, value_of
 from fabricc.back.nos.sonic.limits import KEEPING_OUT, has
 from fabricc.base.numbers import whole_number
 from fabricc.fabric.model import Direction
@@ -51,7 +51,7 @@ def _to_switches(switch: Switch) -> list[Session]:
     return [session for session in switch.bgp.sessions if session.port not in hosts]
 
 
-def _links(run: Switch, version: int) -> list[Rule]:
+def _bfd_sources(run: Switch, version: int) -> list[Rule]:
     """Return the far ends of BGP sessions with BFD: as few networks as possible, and unnumbered ports."""
     if run.bgp.bfd_interval_ms is None:
         return []
@@ -65,11 +65,11 @@ def _links(run: Switch, version: int) -> list[Rule]:
     return found
 
 
-def _rules(run: Switch, version: int) -> list[Rule]:
+def _ordered_rules(run: Switch, version: int) -> list[Rule]:
     """Return the rules in the order of evaluation."""
     if not has(run, KEEPING_OUT):
         return []
-    found = _links(run, version)
+    found = _bfd_sources(run, version)
     if version == 4 and not run.management.access:
         found += [Rule("", FRONT_PORTS, "DROP"), Rule("", "", "ACCEPT")]
     return found
@@ -80,7 +80,7 @@ def control_plane_tables(run: Switch) -> Tables:
     lists: Table = {}
     rules: Table = {}
     for version, name in LISTS.items():
-        rows = _rules(run, version)
+        rows = _ordered_rules(run, version)
         if not rows:
             continue
         lists[name] = {
@@ -102,11 +102,11 @@ def control_plane_tables(run: Switch) -> Tables:
 def state(facts: Facts, run: Switch) -> None:
     """Add the facts of the lists."""
     for version, name in LISTS.items():
-        if rules := _rules(run, version):
-            facts[f"control_plane[{name}]"] = _text(rules)
+        if rules := _ordered_rules(run, version):
+            facts[f"control_plane[{name}]"] = _rules_text(rules)
 
 
-def _text(rules: Iterable[Rule]) -> str:
+def _rules_text(rules: Iterable[Rule]) -> str:
     """The rules in order: `10.64.0.0/27 ACCEPT, by Ethernet+ DROP, everyone else ACCEPT`."""
     return ", ".join(
         " ".join([*filter(None, [rule.network, rule.port and f"by {rule.port}"])] or [_EVERYONE])
@@ -119,23 +119,23 @@ def read_list(document: Document, name: str, row: Scope, rules: Iterable[tuple[s
     """State a list for every service; a rule that matches more than source and port is reported as unknown."""
     found = []
     ours = name in LISTS.values()
-    for index, (key, rule) in enumerate(sorted(rules, key=lambda each: -_priority(each[1]))):
+    for index, (key, rule) in enumerate(sorted(rules, key=lambda each: -_rule_priority(each[1]))):
         source = next((field for field in SOURCE.values() if field in rule.values), "")
         version = next((number for number, field in SOURCE.items() if field == source), None)
         types = [ETHER_TYPE[version]] if version else list(ETHER_TYPE.values())
         matches = rule.values.keys() - {"ETHER_TYPE", "PACKET_ACTION", "PRIORITY", "IN_PORTS", source}
         last = not source and "IN_PORTS" not in rule.values
         planned = LAST_PRIORITY if last else FIRST_PRIORITY - index
-        numbered = _priority(rule) == planned if ours else _priority(rule)
+        numbered = _rule_priority(rule) == planned if ours else _rule_priority(rule)
         if matches or value_of(rule, "ETHER_TYPE") not in types or not numbered:
-            strange(document, rule.line, f"ACL_RULE|{key}: not as planned")
+            report_strange(document, rule.line, f"ACL_RULE|{key}: not as planned")
         network = value_of(rule, source) if source else ""
         port = value_of(rule, "IN_PORTS") if "IN_PORTS" in rule.values else ""
         found.append(Rule(network, port, value_of(rule, "PACKET_ACTION")))
-    document.put(f"control_plane[{name}]", _text(found), row.line)
+    document.put(f"control_plane[{name}]", _rules_text(found), row.line)
 
 
-def _priority(rule: Scope) -> int:
+def _rule_priority(rule: Scope) -> int:
     return whole_number(value_of(rule, "PRIORITY", "0")) or 0
 
 

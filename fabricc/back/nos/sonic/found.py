@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.nos.answers import parsed
-from fabricc.back.nos.collected import Claim, Identity, Output, in_full, itself, told
+from fabricc.back.nos.answers import parse_json
+from fabricc.back.nos.collected import Claim, Identity, Output, in_full, match_patterns, own_name
 from fabricc.back.nos.frr import found as frr
-from fabricc.back.nos.lldpd import seen
+from fabricc.back.nos.lldpd import parse_lldpd
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,15 +36,15 @@ def takes(path: str, text: str) -> Claim | None:
 
 def identity(files: Mapping[str, str]) -> Identity:
     """Return the identity in `DEVICE_METADATA` and `VERSIONS`; the names of products are the SKU and the platform."""
-    tables = parsed(files.get(FILE, ""))
-    metadata = _row(tables, "DEVICE_METADATA", "localhost")
+    tables = parse_json(files.get(FILE, ""))
+    metadata = _table_row(tables, "DEVICE_METADATA", "localhost")
     sku, platform = (str(metadata.get(key) or "") for key in ("hwsku", "platform"))
     return Identity(
         str(metadata.get("hostname") or ""), sku or platform, "", tuple(filter(None, (sku, platform)))
     )
 
 
-def _row(tables: Any, table: str, key: str) -> Mapping[str, Any]:
+def _table_row(tables: Any, table: str, key: str) -> Mapping[str, Any]:
     rows = tables.get(table) if isinstance(tables, dict) else None
     row = rows.get(key) if isinstance(rows, dict) else None
     return row if isinstance(row, dict) else {}
@@ -52,7 +52,7 @@ def _row(tables: Any, table: str, key: str) -> Mapping[str, Any]:
 
 def output(text: str) -> Output | None:
     """Read `show version`, `show lldp table` and the output of lldpd."""
-    found, neighbours = told(text, _VERSION), seen(text)
+    found, neighbours = match_patterns(text, _VERSION), parse_lldpd(text)
     if "release" not in found and not neighbours:
         return None
     sku, platform = found.get("box", ""), found.get("platform", "")
@@ -62,4 +62,4 @@ def output(text: str) -> Output | None:
 
 
 port = in_full
-products = itself
+products = own_name

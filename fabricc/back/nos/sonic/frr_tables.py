@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.sonic.config_db import rows_of, state_fields, strange, table, value_of
-from fabricc.back.nos.sonic.words import number
+from fabricc.back.nos.sonic.config_db import report_strange, rows_of, state_fields, table_block, value_of
+from fabricc.back.nos.sonic.words import parse_number
 from fabricc.back.reading import Document, Keep, Said, Scope, Silent, Topic
 from fabricc.back.reading import Row as PatternRow
 from fabricc.base.numbers import is_number
@@ -87,7 +87,7 @@ _FAMILIES = {"ipv4_unicast": "ipv4", "ipv6_unicast": "ipv6", "l2vpn_evpn": "evpn
 _DEFAULT = "default"
 
 
-def _any(*fields: str) -> tuple[PatternRow, ...]:
+def _any_fields(*fields: str) -> tuple[PatternRow, ...]:
     """Fields that are text or a list."""
     return tuple(row for f in fields for row in (Keep(f"{f} <word>", f), Keep(f"{f} @ <word>", f)))
 
@@ -99,39 +99,44 @@ _PEER = (
 _PEER_FAMILY = (*_FAMILY_JOINT, *_FAMILY_FLAGS, *_FAMILY_SETTINGS, "admin_status")
 
 ROWS: tuple[PatternRow, ...] = (
-    *(table(name, *_any(*dict.fromkeys(_PEER)), Silent("v6only <word>")) for name in (*_NEIGHBOURS, "BGP_PEER_GROUP")),
-    *(table(name, *_any(*dict.fromkeys(_PEER_FAMILY))) for name in ("BGP_NEIGHBOR_AF", "BGP_PEER_GROUP_AF")),
-    table("BGP_PEER_RANGE", *_any("name", "src_address", "ip_range", "peer_asn")),
-    table("BGP_GLOBALS", *_any(*_GLOBALS, *_GLOBAL_SETTINGS)),
-    table("BGP_GLOBALS_AF", *_any("max_ebgp_paths", "max_ibgp_paths", *_AF_SETTINGS)),
-    table("BGP_GLOBALS_AF_NETWORK", *_any("policy", "backdoor")),
-    table("BGP_GLOBALS_AF_AGGREGATE_ADDR", *_any("as_set", "summary_only", "policy")),
-    table("BGP_GLOBALS_LISTEN_PREFIX", *_any("peer_group")),
-    table("BGP_GLOBALS_EVPN_VNI", *_any("advertise-default-gw", "route-distinguisher", "import-rts", "export-rts")),
-    table("BGP_GLOBALS_EVPN_RT", *_any("route-target-type")),
-    table("BGP_GLOBALS_EVPN_VNI_RT", *_any("route-target-type")),
-    table("ROUTE_REDISTRIBUTE", *_any("route_map", "metric")),
-    table("ROUTE_MAP_SET"),
-    table("ROUTE_MAP", *_any("route_operation", *_MATCHES)),
-    table("PREFIX_SET", *_any("mode")),
-    table("PREFIX_LIST", *_any("mode", "action", "prefix", "ge", "le")),
-    table("BGP_AGGREGATE_ADDRESS", *_any(
+    *(table_block(name, *_any_fields(*dict.fromkeys(_PEER)), Silent("v6only <word>")) for name in (*_NEIGHBOURS,
+        "BGP_PEER_GROUP")),
+    *(table_block(name, *_any_fields(*dict.fromkeys(_PEER_FAMILY))) for name in ("BGP_NEIGHBOR_AF",
+        "BGP_PEER_GROUP_AF")),
+    table_block("BGP_PEER_RANGE", *_any_fields("name", "src_address", "ip_range", "peer_asn")),
+    table_block("BGP_GLOBALS", *_any_fields(*_GLOBALS, *_GLOBAL_SETTINGS)),
+    table_block("BGP_GLOBALS_AF", *_any_fields("max_ebgp_paths", "max_ibgp_paths", *_AF_SETTINGS)),
+    table_block("BGP_GLOBALS_AF_NETWORK", *_any_fields("policy", "backdoor")),
+    table_block("BGP_GLOBALS_AF_AGGREGATE_ADDR", *_any_fields("as_set", "summary_only", "policy")),
+    table_block("BGP_GLOBALS_LISTEN_PREFIX", *_any_fields("peer_group")),
+    table_block("BGP_GLOBALS_EVPN_VNI", *_any_fields("advertise-default-gw", "route-distinguisher", "import-rts",
+        "export-rts")),
+    table_block("BGP_GLOBALS_EVPN_RT", *_any_fields("route-target-type")),
+    table_block("BGP_GLOBALS_EVPN_VNI_RT", *_any_fields("route-target-type")),
+    table_block("ROUTE_REDISTRIBUTE", *_any_fields("route_map", "metric")),
+    table_block("ROUTE_MAP_SET"),
+    table_block("ROUTE_MAP", *_any_fields("route_operation", *_MATCHES)),
+    table_block("PREFIX_SET", *_any_fields("mode")),
+    table_block("PREFIX_LIST", *_any_fields("mode", "action", "prefix", "ge", "le")),
+    table_block("BGP_AGGREGATE_ADDRESS", *_any_fields(
         "as-set", "as_set", "bbr-required", "summary-only", "summary_only", "aggregate-address-prefix-list",
         "contributing-address-prefix-list",
     )),
-    table("BGP_ALLOWED_PREFIXES", *_any("default_action", "prefixes_v4", "prefixes_v6")),
-    table("PREFIX", *_any("action")),
+    table_block("BGP_ALLOWED_PREFIXES", *_any_fields("default_action", "prefixes_v4", "prefixes_v6")),
+    table_block("PREFIX", *_any_fields("action")),
     *(
-        table(name, *_any("set_type", "match_action", "action", "community_member", "as_path_set_member"))
+        table_block(name, *_any_fields("set_type", "match_action", "action", "community_member", "as_path_set_member"))
         for name in ("COMMUNITY_SET", "EXTENDED_COMMUNITY_SET", "AS_PATH_SET")
     ),
-    table("BFD_PEER_SINGLE_HOP", *_any("detect-multiplier", "receive-interval", "transmission-interval")),
-    table("OSPFV2_ROUTER", *_any("router-id", "auto-cost-reference-bandwidth", "passive-interface-default", "enable")),
-    table("OSPFV2_ROUTER_AREA", *_any("stub", "stub-no-summary", "authentication", "import-list", "export-list")),
-    table("OSPFV2_ROUTER_AREA_NETWORK"),
-    table("OSPFV2_ROUTER_PASSIVE_INTERFACE", *_any("non-passive")),
-    table("OSPFV2_ROUTER_DISTRIBUTE_ROUTE", *_any("route-map", "metric", "metric-type", "access-list")),
-    table("OSPFV2_INTERFACE", *_any(
+    table_block("BFD_PEER_SINGLE_HOP", *_any_fields("detect-multiplier", "receive-interval", "transmission-interval")),
+    table_block("OSPFV2_ROUTER", *_any_fields("router-id", "auto-cost-reference-bandwidth",
+        "passive-interface-default", "enable")),
+    table_block("OSPFV2_ROUTER_AREA", *_any_fields("stub", "stub-no-summary", "authentication", "import-list",
+        "export-list")),
+    table_block("OSPFV2_ROUTER_AREA_NETWORK"),
+    table_block("OSPFV2_ROUTER_PASSIVE_INTERFACE", *_any_fields("non-passive")),
+    table_block("OSPFV2_ROUTER_DISTRIBUTE_ROUTE", *_any_fields("route-map", "metric", "metric-type", "access-list")),
+    table_block("OSPFV2_INTERFACE", *_any_fields(
         "area-id", "bfd-enable", "cost", "dead-interval", "hello-interval", "mtu-ignore", "network-type", "priority",
     )),
 )  # fmt: skip
@@ -145,19 +150,19 @@ def finish(document: Document) -> None:
     if metadata and value_of(metadata, "docker_routing_config_mode").startswith("split"):
         for name in _TABLES:
             for key, row in rows_of(document, name).items():
-                strange(document, row.line, f"{name}|{key}: frr.conf is the device's own")
+                report_strange(document, row.line, f"{name}|{key}: frr.conf is the device's own")
         return
     for key, row in rows_of(document, "BGP_GLOBALS").items():
-        _put_leaves(document, f"{_prefix(key)}bgp/", row, _GLOBALS)
-        document.put_kept(f"{_prefix(key)}bgp/multipath_relax", row.values, "load_balance_mp_relax")
-        state_fields(document, f"{_prefix(key)}bgp/setting", row, *_GLOBAL_SETTINGS)
+        _put_leaves(document, f"{_vrf_prefix(key)}bgp/", row, _GLOBALS)
+        document.put_kept(f"{_vrf_prefix(key)}bgp/multipath_relax", row.values, "load_balance_mp_relax")
+        state_fields(document, f"{_vrf_prefix(key)}bgp/setting", row, *_GLOBAL_SETTINGS)
     _finish_families(document)
     _finish_sessions(document)
     _finish_policy(document)
     _finish_ospf(document)
 
 
-def _prefix(vrf: str) -> str:
+def _vrf_prefix(vrf: str) -> str:
     return "" if vrf in (_DEFAULT, "") else f"vrf[{vrf}]/"
 
 
@@ -166,10 +171,10 @@ def _put_leaves(document: Document, prefix: str, row: Scope, leaves: Mapping[str
     for field, leaf in leaves.items():
         if field in row.values:
             value, line = row.values[field]
-            document.put(prefix + leaf, number(str(value)), line)
+            document.put(prefix + leaf, parse_number(str(value)), line)
 
 
-def _parts(key: str, count: int) -> list[str]:
+def _key_parts(key: str, count: int) -> list[str]:
     """The parts of a key, of which the last may have bars itself; empty ones where it has fewer."""
     parts = key.split("|", count - 1)
     return parts + [""] * (count - len(parts))
@@ -177,8 +182,8 @@ def _parts(key: str, count: int) -> list[str]:
 
 def _finish_families(document: Document) -> None:
     for key, row in rows_of(document, "BGP_GLOBALS_AF").items():
-        vrf, name = _parts(key, 2)
-        family, prefix = _FAMILIES.get(name, name), _prefix(vrf)
+        vrf, name = _key_parts(key, 2)
+        family, prefix = _FAMILIES.get(name, name), _vrf_prefix(vrf)
         _put_leaves(document, f"{prefix}bgp/", row, {
             "max_ebgp_paths": "maximum_paths", "max_ibgp_paths": "multipath_ibgp",
         })  # fmt: skip
@@ -189,12 +194,12 @@ def _finish_families(document: Document) -> None:
         ("BGP_GLOBALS_AF_AGGREGATE_ADDR", "aggregate"),
     ):
         for key, row in rows_of(document, table_name).items():
-            vrf, _, announced = _parts(key, 3)
+            vrf, _, announced = _key_parts(key, 3)
             value = value_of(row, "policy", "all")
             if leaf == "aggregate":
                 summary = value_of(row, "summary_only") == "true"
                 value = "summary-only" if summary else "with its more specifics"
-            document.put(f"{_prefix(vrf)}bgp/{leaf}[{announced}]", value, row.line)
+            document.put(f"{_vrf_prefix(vrf)}bgp/{leaf}[{announced}]", value, row.line)
     for key, row in rows_of(document, "BGP_AGGREGATE_ADDRESS").items():
         prefix = next((part for part in key.split("|") if "/" in part), key)
         summary = "true" in (value_of(row, "summary-only"), value_of(row, "summary_only"))
@@ -204,23 +209,25 @@ def _finish_families(document: Document) -> None:
     for key, row in rows_of(document, "BGP_ALLOWED_PREFIXES").items():
         state_fields(document, f"table[BGP_ALLOWED_PREFIXES|{key}]/setting", row, *row.values)
     for key, row in rows_of(document, "ROUTE_REDISTRIBUTE").items():
-        vrf, protocol, _, family = _parts(key, 4)
-        path = f"{_prefix(vrf)}bgp/redistribute"
+        vrf, protocol, _, family = _key_parts(key, 4)
+        path = f"{_vrf_prefix(vrf)}bgp/redistribute"
         path += f"_{protocol}" if protocol in ("connected", "static") else f"[{protocol}]"
-        name = value_of(row, "route_map", "unfiltered" if "[" not in path[len(_prefix(vrf)) :] else "all")
+        name = value_of(row, "route_map", "unfiltered" if "[" not in path[len(_vrf_prefix(vrf)) :] else "all")
         known = document.reading.facts.get(path, name)
         document.put(path, name if known == name else f"{known}, {family} {name}", row.line)
     for key, row in rows_of(document, "BGP_GLOBALS_EVPN_VNI").items():
-        *_, vni = _parts(key, 3)
+        *_, vni = _key_parts(key, 3)
         _put_leaves(document, f"evpn/vni[{vni}]/", row, {"route-distinguisher": "distinguisher"})
         state_fields(
             document, f"evpn/vni[{vni}]/setting", row, "advertise-default-gw", "import-rts", "export-rts"
         )
     for name in ("BGP_GLOBALS_EVPN_RT", "BGP_GLOBALS_EVPN_VNI_RT"):
         for key, row in rows_of(document, name).items():
-            vrf, _, rest = _parts(key, 3)
+            vrf, _, rest = _key_parts(key, 3)
             document.put(
-                f"{_prefix(vrf)}evpn/setting[{rest}]", value_of(row, "route-target-type", "both"), row.line
+                f"{_vrf_prefix(vrf)}evpn/setting[{rest}]",
+                value_of(row, "route-target-type", "both"),
+                row.line,
             )
 
 
@@ -243,7 +250,7 @@ def _finish_sessions(document: Document) -> None:
                 for family in (*grouped, *families[key])
             }
             document.put_all(
-                (f"{_prefix(vrf)}bgp/neighbor[{peer}]/{leaf}", value, line or row.line)
+                (f"{_vrf_prefix(vrf)}bgp/neighbor[{peer}]/{leaf}", value, line or row.line)
                 for leaf, value, line in (*_of_session(peer, said), *_of_families(by_family))
             )
     for name, row in rows_of(document, "BGP_PEER_RANGE").items():
@@ -252,8 +259,8 @@ def _finish_sessions(document: Document) -> None:
             document.put(f"bgp/listen[{heard}]", name, line)
             state_fields(document, f"bgp/listen[{heard}]/setting", row, "src_address", "peer_asn")
     for key, row in rows_of(document, "BGP_GLOBALS_LISTEN_PREFIX").items():
-        vrf, heard = _parts(key, 2)
-        document.put(f"{_prefix(vrf)}bgp/listen[{heard}]", value_of(row, "peer_group"), row.line)
+        vrf, heard = _key_parts(key, 2)
+        document.put(f"{_vrf_prefix(vrf)}bgp/listen[{heard}]", value_of(row, "peer_group"), row.line)
 
 
 def _of_session(peer: str, said: Mapping[str, Said]) -> Iterator[tuple[str, Value, int]]:
@@ -261,7 +268,7 @@ def _of_session(peer: str, said: Mapping[str, Said]) -> Iterator[tuple[str, Valu
     for field, leaf in _SESSION.items():
         if field in said:
             value, line = said[field]
-            yield leaf, value if leaf == "description" else number(str(value)), line
+            yield leaf, value if leaf == "description" else parse_number(str(value)), line
     flags = {"admin_status": "enabled", "bfd": "bfd", "capability_ext_nexthop": "extended_next_hop"}
     for field, leaf in flags.items():
         if field in said:
@@ -311,14 +318,14 @@ def _of_families(by_family: Mapping[str, Mapping[str, Said]]) -> Iterator[tuple[
         if leaf in ("reflector_client", "next_hop_self", "next_hop_unchanged"):
             yield leaf, ",".join(values), found[0][2]
         elif len(set(values)) == 1 and len(found) == len(active):
-            yield leaf, number(values[0]), found[0][2]
+            yield leaf, parse_number(values[0]), found[0][2]
         else:
             yield leaf, ", ".join(f"{family} {value}" for family, value, _ in found), found[0][2]
 
 
 def _finish_policy(document: Document) -> None:
     for key, row in rows_of(document, "ROUTE_MAP").items():
-        name, sequence = _parts(key, 2)
+        name, sequence = _key_parts(key, 2)
         action = value_of(row, "route_operation", "permit")
         lines = [f"{field} {value}" for field, (value, _) in row.values.items() if field != "route_operation"]
         document.put(f"route_map[{name}]/{sequence}", " ".join([action, *lines]), row.line)
@@ -329,7 +336,7 @@ def _finish_policy(document: Document) -> None:
         text = rule if value_of(row, "action", "permit") == "permit" else f"deny {rule}"
         entries[name].append((place, text, row.line))
     for key, row in rows_of(document, "PREFIX_LIST").items():
-        name, number_of = _parts(key, 2)
+        name, number_of = _key_parts(key, 2)
         if "prefix" in row.values:
             bounds = "".join(f" {word} {value_of(row, word)}" for word in ("ge", "le") if word in row.values)
             rule = value_of(row, "prefix") + bounds
@@ -362,26 +369,26 @@ def _prefix_rule(key: str) -> tuple[str, int, str, str]:
 
 def _finish_ospf(document: Document) -> None:
     for vrf, row in rows_of(document, "OSPFV2_ROUTER").items():
-        prefix = f"{_prefix(vrf)}ospf[default]/"
+        prefix = f"{_vrf_prefix(vrf)}ospf[default]/"
         document.put_kept(f"{prefix}router_id", row.values, "router-id")
         if value_of(row, "passive-interface-default") == "true":
             document.put(f"{prefix}passive", "default", row.line)
         state_fields(document, f"{prefix}setting", row, "auto-cost-reference-bandwidth", "enable")
     for key, row in rows_of(document, "OSPFV2_ROUTER_AREA").items():
-        vrf, area = _parts(key, 2)
+        vrf, area = _key_parts(key, 2)
         text = " ".join(f"{field} {value}" for field, (value, _) in row.values.items())
-        document.put(f"{_prefix(vrf)}ospf[default]/area[{area}]", text or "normal", row.line)
+        document.put(f"{_vrf_prefix(vrf)}ospf[default]/area[{area}]", text or "normal", row.line)
     for key, row in rows_of(document, "OSPFV2_ROUTER_AREA_NETWORK").items():
-        vrf, area, network = _parts(key, 3)
-        document.put(f"{_prefix(vrf)}ospf[default]/network[{network}]", area, row.line)
+        vrf, area, network = _key_parts(key, 3)
+        document.put(f"{_vrf_prefix(vrf)}ospf[default]/network[{network}]", area, row.line)
     for key, row in rows_of(document, "OSPFV2_ROUTER_DISTRIBUTE_ROUTE").items():
-        vrf, protocol, _ = _parts(key, 3)
+        vrf, protocol, _ = _key_parts(key, 3)
         name = value_of(row, "route-map", "all")
-        document.put(f"{_prefix(vrf)}ospf[default]/redistribute[{protocol}]", name, row.line)
+        document.put(f"{_vrf_prefix(vrf)}ospf[default]/redistribute[{protocol}]", name, row.line)
     for key, row in rows_of(document, "OSPFV2_ROUTER_PASSIVE_INTERFACE").items():
-        vrf, interface, _ = _parts(key, 3)
+        vrf, interface, _ = _key_parts(key, 3)
         leaf = "active" if value_of(row, "non-passive") == "true" else "passive"
-        path = f"{_prefix(vrf)}ospf[default]/{leaf}"
+        path = f"{_vrf_prefix(vrf)}ospf[default]/{leaf}"
         known = str(document.reading.facts.get(path, ""))
         document.put(path, ",".join(sorted(filter(None, (*known.split(","), interface)))), row.line)
     for key, row in rows_of(document, "OSPFV2_INTERFACE").items():

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.sonic.config_db import (
-    demand,
     demand_row,
-    flat,
     flat_rows,
-    kept,
+    flat_table,
+    kept_fields,
     line_of,
-    put,
+    put_field,
+    report_strange,
+    require_fields,
     rows_of,
-    silent,
+    silent_fields,
     state_fields,
-    strange,
-    table,
+    table_block,
     value_of,
 )
 from fabricc.back.nos.sonic.words import Platform, lane_list
@@ -56,14 +56,19 @@ def interface_tables(switch: Switch) -> Tables:
     """The loopback, and ports in panel order with breakouts and addresses."""
     platform = Platform.of(switch.model)
     return {
-        "LOOPBACK_INTERFACE": _loopback(switch),
-        "BREAKOUT_CFG": {cage: {"brkout_mode": mode} for cage, mode in breakouts(switch, platform).items()},
-        "PORT": {**{port.name: _port(port, platform) for port in switch.ports}, **_service_ports(platform)},
-        "INTERFACE": _addresses(switch),
+        "LOOPBACK_INTERFACE": _loopback_table(switch),
+        "BREAKOUT_CFG": {
+            cage: {"brkout_mode": mode} for cage, mode in list_breakouts(switch, platform).items()
+        },
+        "PORT": {
+            **{port.name: _port_row(port, platform) for port in switch.ports},
+            **_service_ports(platform),
+        },
+        "INTERFACE": _address_table(switch),
     }
 
 
-def breakouts(switch: Switch, platform: Platform) -> dict[str, str]:
+def list_breakouts(switch: Switch, platform: Platform) -> dict[str, str]:
     """Cage -> breakout mode, where the platform has such modes."""
     modes: dict[str, str] = {}
     for port in switch.ports:
@@ -75,18 +80,18 @@ def breakouts(switch: Switch, platform: Platform) -> dict[str, str]:
     return modes
 
 
-def _loopback(switch: Switch) -> Table:
+def _loopback_table(switch: Switch) -> Table:
     addresses = [f"{switch.loopback4}/32"] if switch.loopback4 else []
     addresses += [f"{switch.loopback6}/128"] if switch.loopback6 else []
     rows: Table = {LOOPBACK: {}} if addresses else {}
     return {**rows, **{f"{LOOPBACK}|{address}": {} for address in addresses}}
 
 
-def _port(port: Port, platform: Platform) -> Row:
+def _port_row(port: Port, platform: Platform) -> Row:
     row: Row = {
         "admin_status": "up" if port.enabled else "down",
-        "alias": platform.port_alias(port), "autoneg": autoneg(port), "description": port.description,
-        "fec": fec(port),
+        "alias": platform.port_alias(port), "autoneg": port_autoneg(port), "description": port.description,
+        "fec": port_fec(port),
         "index": str(platform.port_index(port)),
         "lanes": platform.port_lanes(port), "mtu": str(port.mtu), "speed": str(port.speed_gbps * 1000),
     }  # fmt: skip
@@ -95,12 +100,12 @@ def _port(port: Port, platform: Platform) -> Row:
     return row
 
 
-def fec(port: Port) -> str:
+def port_fec(port: Port) -> str:
     """Reed-Solomon from 25 Gb/s a lane up (IEEE 802.3 clauses 91, 119, 134, 161, 172), none below."""
     return "rs" if port.speed_gbps >= 25 * port.lanes else "none"
 
 
-def autoneg(port: Port) -> str:
+def port_autoneg(port: Port) -> str:
     """On for passive copper, whose PHYs train the link by clause 73 negotiation (IEEE 802.3 CR types); else off."""
     return "on" if port.medium == "dac" else "off"
 
@@ -121,7 +126,7 @@ def _service_ports(platform: Platform) -> Table:
     }
 
 
-def _addresses(switch: Switch) -> Table:
+def _address_table(switch: Switch) -> Table:
     rows: Table = {}
     empty: Row = {}
     link_local: Row = {"ipv6_use_link_local_only": "enable"}
@@ -144,8 +149,8 @@ def state(facts: Facts, switch: Switch) -> None:
     for port in switch.ports:
         paths = port_paths(port.name)
         facts[paths["alias"]] = platform.port_alias(port)
-        facts[paths["autoneg"]] = autoneg(port)
-        facts[paths["fec"]] = fec(port)
+        facts[paths["autoneg"]] = port_autoneg(port)
+        facts[paths["fec"]] = port_fec(port)
         facts[paths["index"]] = platform.port_index(port)
         facts[paths["lanes"]] = platform.port_lanes(port)
         facts[paths["mtu"]] = port.mtu
@@ -157,7 +162,7 @@ def state(facts: Facts, switch: Switch) -> None:
         facts[paths["speed_gbps"]] = int(str(row["speed"])) // 1000
         facts |= {paths[field]: str(row[field]) for field in ("alias", "description", "lanes")}
         facts |= {paths[field]: int(str(row[field])) for field in ("index", "mtu")}
-    facts |= {f"breakout[{cage}]": mode for cage, mode in breakouts(switch, platform).items()}
+    facts |= {f"breakout[{cage}]": mode for cage, mode in list_breakouts(switch, platform).items()}
 
 
 # --- and back -----------------------------------------------------------------------------------------
@@ -169,12 +174,12 @@ _STATED = {
 _LEAK = re.compile(r"\b(import vrf|nexthop-vrf) mgmt\b")
 
 
-def _gbps(mbps: str) -> Value:
+def _to_gbps(mbps: str) -> Value:
     whole = is_number(mbps) and mbps.endswith("000")
     return int(mbps) // 1000 if whole else f"{mbps} Mb/s"
 
 
-TYPES = {"status": lambda status: {"up": "true", "down": "false"}.get(status, status), "mbps": _gbps}
+TYPES = {"status": lambda status: {"up": "true", "down": "false"}.get(status, status), "mbps": _to_gbps}
 
 _FORCED = (Keep("forced_mgmt_routes @ <word>", "forced"), Keep("forced_mgmt_routes <word>", "forced"))
 _SWITCHED = ("link_training", "override_unreliable_los", "pfc_asym")
@@ -187,55 +192,58 @@ _OF_INTERFACE = (
 )  # fmt: skip
 ADDRESSED: tuple[PatternRow, ...] = (
     Silent("NULL NULL"),
-    *silent("family", "scope"),
-    *kept("ipv6_use_link_local_only", "vrf_name", *_OF_INTERFACE),
+    *silent_fields("family", "scope"),
+    *kept_fields("ipv6_use_link_local_only", "vrf_name", *_OF_INTERFACE),
 )
 """Fields of tables of interfaces with addresses."""
 
 ROWS: tuple[PatternRow, ...] = (
-    table("MGMT_PORT", *kept(*_STATED["MGMT_PORT"]), *silent("autoneg", "description", "speed", "mtu")),
-    table("MGMT_INTERFACE", *kept("gwaddr"), *_FORCED),
-    table("MGMT_VRF_CONFIG", *kept(*_STATED["MGMT_VRF_CONFIG"])),
-    table("LOOPBACK_INTERFACE", *ADDRESSED, *kept("admin_status")),
-    flat("BREAKOUT_CFG"),
-    table("PORT",
+    table_block("MGMT_PORT", *kept_fields(*_STATED["MGMT_PORT"]), *silent_fields("autoneg", "description",
+        "speed", "mtu")),
+    table_block("MGMT_INTERFACE", *kept_fields("gwaddr"), *_FORCED),
+    table_block("MGMT_VRF_CONFIG", *kept_fields(*_STATED["MGMT_VRF_CONFIG"])),
+    table_block("LOOPBACK_INTERFACE", *ADDRESSED, *kept_fields("admin_status")),
+    flat_table("BREAKOUT_CFG"),
+    table_block("PORT",
         Keep("admin_status <status>", "enabled"),
-        *kept("alias", "autoneg", "description", "fec", "lanes"),
+        *kept_fields("alias", "autoneg", "description", "fec", "lanes"),
         *(Keep(f"{field} <number>", field) for field in ("index", "mtu", "subport")),
         Keep("speed <mbps>", "speed_gbps"),
-        *silent("tpid", "dhcp_rate_limit", "interface_type", "media_type", "role", "valid_speeds", "parent_port"),
-        *silent("asic_port_name", "core_id", "core_port_id", "coreId", "corePortId", "num_voq", "numVoq"),
-        *silent("dom_polling", "subport_count", "system_port_id", "switch_id", "supported_speeds", "supported_fecs"),
+        *silent_fields("tpid", "dhcp_rate_limit", "interface_type", "media_type", "role", "valid_speeds",
+            "parent_port"),
+        *silent_fields("asic_port_name", "core_id", "core_port_id", "coreId", "corePortId", "num_voq", "numVoq"),
+        *silent_fields("dom_polling", "subport_count", "system_port_id", "switch_id", "supported_speeds",
+            "supported_fecs"),
         *(Silent(f"{field} off") for field in _SWITCHED),
         *(Silent(f"{field} all") for field in ("adv_speeds", "adv_interface_types")),
         *(Keep(f"{field} <word>", f"setting[{field}]") for field in (*_SWITCHED, *_FURTHER)),
         *(Keep(f"{field} @ <word>", f"setting[{field}]") for field in ("adv_speeds", "adv_interface_types")),
     ),
-    table("INTERFACE", *ADDRESSED),
+    table_block("INTERFACE", *ADDRESSED),
 )  # fmt: skip
 
 
 def finish(document: Document) -> None:
     """State ports and addresses, and list rows without a place among them."""
-    demand(document, _STATED)
+    require_fields(document, _STATED)
     demand_row(document, "MGMT_PORT", "eth0")
     demand_row(document, "MGMT_VRF_CONFIG", "vrf_global")
     for key, row in rows_of(document, "MGMT_INTERFACE").items():
         interface, _, address = key.partition("|")
         if interface != "eth0" or not address:
-            strange(document, row.line, f"MGMT_INTERFACE|{key}")
+            report_strange(document, row.line, f"MGMT_INTERFACE|{key}")
             continue
         if "management/address" in document.reading.facts:
-            strange(document, row.line, f"MGMT_INTERFACE|{key}: a second address")
+            report_strange(document, row.line, f"MGMT_INTERFACE|{key}: a second address")
             document.put(f"interface[eth0]/secondary[{address}]", address, row.line)
             continue
         document.put("management/address", address, row.line)
-        put(document, "management/gateway", "MGMT_INTERFACE", key, "gwaddr")
+        put_field(document, "management/gateway", "MGMT_INTERFACE", key, "gwaddr")
         document.put_kept("management/setting[forced_mgmt_routes]", row.values, "forced")
     for key, row in rows_of(document, "LOOPBACK_INTERFACE").items():
         interface, _, address = key.partition("|")
         if interface != LOOPBACK:
-            strange(document, row.line, f"LOOPBACK_INTERFACE|{key}")
+            report_strange(document, row.line, f"LOOPBACK_INTERFACE|{key}")
         elif address:
             _put_address(document, "loopback/", "LOOPBACK_INTERFACE", key, row.line)
         if value_of(row, "admin_status", "up") != "up":
@@ -278,13 +286,13 @@ def put_addresses(document: Document, name: str, but: str = "") -> None:
             continue
         if not address:
             put_interface(document, interface, row)
-        elif paths[family := _family(address)] in document.reading.facts:
+        elif paths[family := _address_family(address)] in document.reading.facts:
             document.put(paths[f"secondary[{address}]"], address, row.line)
         else:
             document.put(paths[family], address, row.line)
 
 
-def _family(address: str) -> str:
+def _address_family(address: str) -> str:
     return "ipv6" if ":" in address else "ipv4"
 
 
@@ -294,14 +302,14 @@ def _put_address(document: Document, prefix: str, name: str, key: str, line: int
     A second one of the same family is no plan's.
     """
     interface, _, address = key.partition("|")
-    path = prefix + _family(address)
+    path = prefix + _address_family(address)
     if path in document.reading.facts:
-        strange(document, line, f"{name}|{key}: a second address")
+        report_strange(document, line, f"{name}|{key}: a second address")
         document.put(f"interface[{interface}]/secondary[{address}]", address, line)
     else:
         document.put(path, address, line)
     if interface not in rows_of(document, name):
-        strange(document, line, f"{name}|{interface} is missing")
+        report_strange(document, line, f"{name}|{interface} is missing")
 
 
 def read_isolation(document: Document, reading: Reading) -> None:

@@ -78,7 +78,7 @@ _NAME = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9_]{0,31}")
 _MTU, _LLDP_S = Range(68, 9216), Range(*LLDP_RANGE_S)
 
 
-def _ports(switch: Switch) -> Iterator[dict[str, Any]]:
+def _port_figures(switch: Switch) -> Iterator[dict[str, Any]]:
     """Yield each port's figures; too few lanes and an odd MTU are reported for the first port only."""
     platform = Platform.of(switch.model)
     most_gbps = release_of(switch).max_port_gbps
@@ -107,9 +107,9 @@ def _ports(switch: Switch) -> Iterator[dict[str, Any]]:
             told.add("mtu")
 
 
-def _timers(switch: Switch) -> Iterator[tuple[str, int, int, int]]:
+def _timers_out_of_range(switch: Switch) -> Iterator[tuple[str, int, int, int]]:
     """Timers of the watchdog out of range: in words, the range, and the nearest; none may undercut the polling."""
-    for watchdog in limits.watchdogs(switch):
+    for watchdog in limits.list_watchdogs(switch):
         poll_ms, detect_ms, restore_ms = watchdog.poll_ms, watchdog.detect_ms, watchdog.restore_ms
         least = max(100, poll_ms)
         for what, value, low, high in (
@@ -121,7 +121,7 @@ def _timers(switch: Switch) -> Iterator[tuple[str, int, int, int]]:
                 yield what, low, high, min(max(value, low), high)
 
 
-def _profiles(switch: Switch) -> Iterator[dict[str, Any]]:
+def _profile_figures(switch: Switch) -> Iterator[dict[str, Any]]:
     """Yield each port profile with the row of its headroom in the hardware SKU's own table, if any."""
     rows = {(row.speed_gbps, row.cable_m): row for row in reversed(switch.model.buffers.rows)}
     earlier: dict[str, PortProfile] = {}
@@ -129,7 +129,7 @@ def _profiles(switch: Switch) -> Iterator[dict[str, Any]]:
         ecn = profile.ecn
         same = earlier.setdefault(pg_profile_name(profile), profile)
         row = rows.get((profile.speed_gbps, headroom.cable_m))
-        own = row if row and _own(switch.model, row) else None
+        own = row if row and _is_own_row(switch.model, row) else None
         yield {
             "profile": profile,
             "pg_profile": pg_profile_name(profile),
@@ -142,27 +142,27 @@ def _profiles(switch: Switch) -> Iterator[dict[str, Any]]:
             "listed": own is not None,
             "as_listed": own is None
             or (own.size_bytes, own.xoff_bytes) == (headroom.size_bytes, headroom.xoff_bytes),
-            "borrowed": row is not None and own is None and _borrowed(switch.model, row),
+            "borrowed": row is not None and own is None and _is_borrowed_row(switch.model, row),
             "nos": switch.model.nos["sonic"],
             "same": same.name,
             "alone": same.headroom == headroom,
         }
 
 
-def _own(model: SwitchModel, row: HeadroomRow) -> bool:
+def _is_own_row(model: SwitchModel, row: HeadroomRow) -> bool:
     """Whether the row is of the hardware SKU's own table; a model that names no SKU has no other."""
     sku = model.nos["sonic"].get("sku")
     return sku is None or row.table == sku.get("lookup")
 
 
-def _borrowed(model: SwitchModel, row: HeadroomRow) -> bool:
+def _is_borrowed_row(model: SwitchModel, row: HeadroomRow) -> bool:
     """Whether a row that is not the SKU's own was taken for it, and the SKU has a table of its own."""
     source = model.sources.get(f"buffers.rows.{row.speed_gbps}.{row.cable_m}", "")
     return source.startswith("assumed") and bool(model.nos["sonic"]["sku"].get("lookup"))
 
 
-def _classes(switch: Switch) -> Iterator[dict[str, Any]]:
-    for c in limits.classes(switch):
+def _class_figures(switch: Switch) -> Iterator[dict[str, Any]]:
+    for c in limits.class_figures(switch):
         yield {**c, "named": bool(_NAME.fullmatch(c["name"]))}
 
 
@@ -173,7 +173,7 @@ def _bad_name(what: str, asked: Asking) -> Limit:
     )  # fmt: skip
 
 
-def _servers(switch: Switch) -> Iterator[dict[str, Any]]:
+def _server_figures(switch: Switch) -> Iterator[dict[str, Any]]:
     for what, servers, most, model in (
         ("name servers", switch.management.dns, 3, "sonic-dns.yang"),
         ("time servers", switch.management.ntp, 10, "sonic-ntp.yang"),
@@ -217,64 +217,65 @@ MARKS = Reservation("FAB5632", feature="counting of ECN marks",
 )  # fmt: skip
 LIMITS = (
     limits.tenants("fabricc does not write VRFs of tenants for SONiC yet"),
-    limits.segments("fabricc has found no source for gateways with one address on all ToRs in SONiC's released images",
+    limits.segments_limit("fabricc has found no source for gateways with one address on all ToRs in SONiC's "
+                          "released images",
         on_tors=True),
-    Limit("FAB5302", feature="ports of {port.speed_gbps} Gb/s", asked=_ports,
+    Limit("FAB5302", feature="ports of {port.speed_gbps} Gb/s", asked=_port_figures,
         allowed={"spare_gbps": Range(0)},
         reason="the port model of SONiC {release} ends at {most_gbps} Gb/s (sonic-port.yang)",
         remedy="release 202511 or later, or a slower breakout"),
-    Limit("FAB5307", feature="{port.children} x {port.speed_gbps} Gb/s out of one cage", asked=_ports,
+    Limit("FAB5307", feature="{port.children} x {port.speed_gbps} Gb/s out of one cage", asked=_port_figures,
         allowed={"splits": (True,)},
         reason="{platform.platform} has no such breakout mode (platform.json: {modes})",
         remedy="another breakout or another hwsku in the catalog"),
-    Limit("FAB5314", feature="cage {port.cage} with {wanted} lanes", asked=_ports,
+    Limit("FAB5314", feature="cage {port.cage} with {wanted} lanes", asked=_port_figures,
         allowed={"spare_lanes": Range(0)}, reason="the catalog's lane map of {model} has {lanes} for it",
         remedy="complete `nos.sonic.lanes` of the model"),
-    Limit("FAB5315", feature="an MTU of {mtu}", asked=_ports, allowed={"mtu": _MTU},
+    Limit("FAB5315", feature="an MTU of {mtu}", asked=_port_figures, allowed={"mtu": _MTU},
         reason="PORT.mtu is {allowed[mtu]} (sonic-port.yang)", remedy="9100 is usual"),
-    Limit("FAB5306", feature="the description of {port.name}", asked=_ports,
+    Limit("FAB5306", feature="the description of {port.name}", asked=_port_figures,
         allowed={"described": Range(0, 255)}, reason="255 characters at most", remedy="shorter names"),
-    Limit("FAB5303", feature="{it[0]}", asked=_timers,
+    Limit("FAB5303", feature="{it[0]}", asked=_timers_out_of_range,
         reason="SONiC {release} takes {it[1]} to {it[2]} ms (sonic-pfcwd.yang; no time may undercut the polling)",
         remedy="{it[3]} ms is the nearest"),
-    Limit("FAB5304", feature="cable length {profile.headroom.cable_m} m of {profile.name}", asked=_profiles,
+    Limit("FAB5304", feature="cable length {profile.headroom.cable_m} m of {profile.name}", asked=_profile_figures,
         allowed={"whole_m": Range(1)},
         reason="CABLE_LENGTH takes whole metres, and 0m means no lossless group (buffermgrd)",
         remedy="round the length up to whole metres"),
-    Limit("FAB5305", feature="dynamic_th {dynamic_th} of {profile.name}", asked=_profiles,
+    Limit("FAB5305", feature="dynamic_th {dynamic_th} of {profile.name}", asked=_profile_figures,
         allowed={"dynamic_th": Range(-8, 7)},
         reason="BUFFER_PROFILE.dynamic_th is {allowed[dynamic_th]} (sonic-buffer-profile.yang)",
         remedy="an alpha between 1/256 and 128"),
-    _bad_name("port profile {profile.name!r}", _profiles),
+    _bad_name("port profile {profile.name!r}", _profile_figures),
     Limit("FAB5316",
         feature="marking of {profile.name} from {profile.ecn.min_bytes} to {profile.ecn.max_bytes} bytes "
         "at {max_percent} %",
-        asked=_profiles, allowed={"ramp_bytes": Range(0), "max_percent": Range(0, 100)},
+        asked=_profile_figures, allowed={"ramp_bytes": Range(0), "max_percent": Range(0, 100)},
         reason="WRED_PROFILE wants max >= min and 0 to 100 % (sonic-wred-profile.yang)",
         remedy="raise the upper threshold"),
-    Limit("FAB5655", feature="headroom of {profile.name} from {row.table}", asked=_profiles,
+    Limit("FAB5655", feature="headroom of {profile.name} from {row.table}", asked=_profile_figures,
         allowed={"borrowed": (False,)},
         reason="the switch starts with hwsku {nos[hwsku]}, whose own table is {nos[sku][lookup]}: its pools and its "
         "SDK file ({nos[sku][sdk]}) are made for that one",
         remedy="use a speed and cable length that the table lists, or accept it with a reason"),
     Reservation("FAB5321", feature="headroom of {profile.name} other than in pg_profile_lookup.ini",
-        asked=_profiles, allowed={"as_listed": (True,)},
+        asked=_profile_figures, allowed={"as_listed": (True,)},
         reason="the image's table has a size of {row.size_bytes} bytes, this configuration "
         "{profile.headroom.size_bytes}; buffermgrd keeps {pg_profile} as it finds it, yet takes the table's figures "
         "for a speed or cable length that is set on the box",
         remedy="change speeds and cable lengths in the spec only"),
     Reservation("FAB5308",
         feature="lossless profile for {profile.speed_gbps} Gb/s and {profile.headroom.cable_m} m",
-        asked=_profiles, allowed={"listed": (True,)},
+        asked=_profile_figures, allowed={"listed": (True,)},
         reason="pg_profile_lookup.ini of the platform has no such row: buffermgrd logs an error for each port and "
         "leaves the rows of this configuration in force",
         remedy="a cable length that the table lists"),
-    Limit("FAB5309", feature="profiles {same} and {profile.name} with different headroom", asked=_profiles,
+    Limit("FAB5309", feature="profiles {same} and {profile.name} with different headroom", asked=_profile_figures,
         allowed={"alone": (True,)},
         reason="SONiC names a lossless buffer profile by speed and cable length: both are {pg_profile}",
         remedy="give both cable classes the same headroom, or lengths that round to different table rows"),
-    _bad_name("traffic class {name!r}", _classes),
-    Limit("FAB5312", feature="a weight of {share} % for {name}", asked=_classes,
+    _bad_name("traffic class {name!r}", _class_figures),
+    Limit("FAB5312", feature="a weight of {share} % for {name}", asked=_class_figures,
         allowed={"share": Range(1, 100)},
         reason="SCHEDULER.weight is {allowed[share]} (sonic-scheduler.yang)",
         remedy="give every class that is not strict at least 1 %"),
@@ -325,7 +326,7 @@ LIMITS = (
         asked=lambda s: [", ".join(u.name for u in s.management.users)] if s.management.users else [],
         reason="CONFIG_DB has no table for accounts or SSH keys",
         remedy="create them with the image, by ZTP or over AAA (tacacs+, radius, ldap)"),
-    Limit("FAB5311", feature="{count} {what}", asked=_servers, reason="{most} at most ({model})",
+    Limit("FAB5311", feature="{count} {what}", asked=_server_figures, reason="{most} at most ({model})",
         remedy="name {most} of them"),
     Limit("FAB5322", feature="LLDP every {it} s", asked=lambda switch: [switch.management.lldp_interval_s],
         allowed={"it": _LLDP_S}, reason="hello_time is {allowed[it]} (sonic-lldp.yang)",
@@ -364,7 +365,7 @@ LIMITS = (
         allowed={"it": Range(0, MULTIPATH_LIMIT)},
         reason=f"SONiC builds FRR for {MULTIPATH_LIMIT} next hops (constants.yml)",
         remedy=f"at most {MULTIPATH_LIMIT} paths"),
-    *limits.had(
+    *limits.always_supported(
         _OLDEST,
         ("frr.conf of one's own", "DEVICE_METADATA.docker_routing_config_mode split-unified",
          "docker_init.sh of the branches 202305 to 202511"),

@@ -75,7 +75,7 @@ def qos_tables(switch: Switch) -> Tables:
     used = [port for port in switch.ports if port.direction is not Direction.UNUSED]
     lossless = [c.priority for c in qos.lossless]
     guarded = [port for port in used if port.profile] if lossless else []
-    tables: Tables = _maps(qos, platform)
+    tables: Tables = _map_tables(qos, platform)
     if not all(port.trusted for port in used):
         default = str(qos.default.priority)
         tables["DSCP_TO_TC_MAP"][UNTRUSTED] = dict.fromkeys(tables["DSCP_TO_TC_MAP"][MAP], default)
@@ -84,13 +84,13 @@ def qos_tables(switch: Switch) -> Tables:
         for c in qos.classes
     }
     bound = {port.profile for port in used}
-    marked = {p.name: _wred(p.ecn) for p in qos.profiles if p.ecn}
+    marked = {p.name: _wred_row(p.ecn) for p in qos.profiles if p.ecn}
     if qos.marked and any(name in bound for name in marked):
         tables["WRED_PROFILE"] = marked
-    tables["PORT_QOS_MAP"] = _bindings(used, bool(guarded), lossless, qos.watchdog is not None, platform)
-    tables["QUEUE"] = _queues(used, qos)
+    tables["PORT_QOS_MAP"] = _binding_table(used, bool(guarded), lossless, qos.watchdog is not None, platform)
+    tables["QUEUE"] = _queue_table(used, qos)
     if qos.pools:
-        tables |= _buffers(switch, qos.pools, used, lossless, platform)
+        tables |= _buffer_tables(switch, qos.pools, used, lossless, platform)
     if qos.watchdog:
         row: Row = {
             "action": qos.watchdog.action,
@@ -104,10 +104,14 @@ def qos_tables(switch: Switch) -> Tables:
 
 def counter_tables(switch: Switch) -> Tables:
     """What makes the switch count the packets that it marks."""
-    return {"FLEX_COUNTER_TABLE": {MARKS_GROUP: {"FLEX_COUNTER_STATUS": "enable"}}} if _counts(switch) else {}
+    return (
+        {"FLEX_COUNTER_TABLE": {MARKS_GROUP: {"FLEX_COUNTER_STATUS": "enable"}}}
+        if _has_counts(switch)
+        else {}
+    )
 
 
-def _counts(switch: Switch) -> bool:
+def _has_counts(switch: Switch) -> bool:
     return bool(MARKS.things(switch)) and has(switch, MARKS)
 
 
@@ -123,7 +127,7 @@ def _shut_ports(switch: Switch, platform: Platform) -> list[str]:
     return [*unused, *(service["name"] for service in platform.service_ports)]
 
 
-def _maps(qos: SwitchQos, platform: Platform) -> Tables:
+def _map_tables(qos: SwitchQos, platform: Platform) -> Tables:
     dscps = sorted((dscp, c.priority) for c in qos.classes for dscp in c.dscps)
     lossless = {c.priority for c in qos.lossless}
     tables: Tables = {
@@ -142,7 +146,7 @@ def _maps(qos: SwitchQos, platform: Platform) -> Tables:
     return tables
 
 
-def _wred(ecn: Ecn) -> Row:
+def _wred_row(ecn: Ecn) -> Row:
     return {
         "ecn": "ecn_all",
         "green_drop_probability": str(ecn.max_percent),
@@ -152,7 +156,7 @@ def _wred(ecn: Ecn) -> Row:
     }
 
 
-def _bindings(
+def _binding_table(
     used: Sequence[Port], guard: bool, lossless: Sequence[int], watchdog: bool, platform: Platform
 ) -> Table:
     plain: Row = {"dscp_to_tc_map": MAP, "tc_to_queue_map": MAP}
@@ -171,7 +175,7 @@ def _bindings(
     return rows
 
 
-def _queues(used: Sequence[Port], qos: SwitchQos) -> Table:
+def _queue_table(used: Sequence[Port], qos: SwitchQos) -> Table:
     shared: dict[tuple[str | None, int], Row] = {}
     for profile in (None, *qos.profiles):
         for c in qos.classes:
@@ -183,7 +187,7 @@ def _queues(used: Sequence[Port], qos: SwitchQos) -> Table:
     return {f"{port.name}|{p}": shared[port.profile, p] for port in used for p in priorities}
 
 
-def _pools(pools: BufferPools) -> Table:
+def _pool_table(pools: BufferPools) -> Table:
     ingress: Row = {"mode": "dynamic", "size": str(pools.ingress_lossless_bytes), "type": "ingress"}
     if pools.headroom_bytes:
         ingress["xoff"] = str(pools.headroom_bytes)
@@ -209,7 +213,7 @@ def _shared_profiles(pools: BufferPools) -> Table:
     if pools.egress_lossless_static:
         limit = {"static_th": str(lossless or pools.egress_lossless_bytes)}
     alpha = LOSSY_DYNAMIC_TH if pools.lossy_egress_alpha is None else str(pools.lossy_egress_alpha)
-    pool, size = lossy_pool(_pools(pools)), str(pools.lossy_egress_bytes)
+    pool, size = lossy_pool(_pool_table(pools)), str(pools.lossy_egress_bytes)
     return {
         LOSSY_PG_PROFILE: {**group, "pool": INGRESS_POOL, "size": "0"},
         LOSSLESS_QUEUE_PROFILE: {**limit, "pool": EGRESS_POOL, "size": "0"},
@@ -217,7 +221,7 @@ def _shared_profiles(pools: BufferPools) -> Table:
     }
 
 
-def _buffers(
+def _buffer_tables(
     switch: Switch, pools: BufferPools, used: Sequence[Port], lossless: Sequence[int], platform: Platform
 ) -> Tables:
     """Pools, profiles, and which of them each port, group and queue has."""
@@ -229,16 +233,18 @@ def _buffers(
     named |= shared
     named |= {pg_profile_name(profile): _pg_profile(headroom) for profile, headroom in qos.headrooms}
     trimmed = qos.trimming.queues if qos.trimming else ()
-    groups, queues, cables = _bound(used, lossless, trimmed, {p.name: (p, h) for p, h in qos.headrooms})
+    groups, queues, cables = _bound_profiles(
+        used, lossless, trimmed, {p.name: (p, h) for p, h in qos.headrooms}
+    )
     tables: Tables = {
-        "BUFFER_POOL": _pools(pools), "BUFFER_PROFILE": named, "BUFFER_PG": groups, "BUFFER_QUEUE": queues,
+        "BUFFER_POOL": _pool_table(pools), "BUFFER_PROFILE": named, "BUFFER_PG": groups, "BUFFER_QUEUE": queues,
     }  # fmt: skip
     for name, profiles in PROFILE_LISTS.items() if platform.mellanox else ():
         row: Row = {"profile_list": profiles}
         tables[name] = {port.name: row for port in used}
     tables["CABLE_LENGTH"] = {MAP: cables} if cables else {}
     if platform.mellanox:
-        reclaim.reclaim(
+        reclaim.reclaim_buffers(
             tables,
             _shut_ports(switch, platform),
             reclaim.zero_profiles(INGRESS_POOL, EGRESS_POOL, lossy_pool(tables["BUFFER_POOL"])),
@@ -270,7 +276,7 @@ def _pg_profile(headroom: Headroom) -> Row:
     return row
 
 
-def _bound(
+def _bound_profiles(
     used: Sequence[Port],
     lossless: Sequence[int],
     trimmed: Sequence[int],
@@ -315,7 +321,7 @@ def state(facts: Facts, switch: Switch) -> None:
         for c in qos.lossless:
             facts[f"qos/pfc_priority[{c.priority}]/priority_group"] = c.priority
     if qos.pools:
-        for name, pool in _pools(qos.pools).items():
+        for name, pool in _pool_table(qos.pools).items():
             facts[f"pool/{name.removesuffix('_pool')}_mode"] = str(pool["mode"])
         for name, row in _shared_profiles(qos.pools).items():
             facts |= {
@@ -331,5 +337,5 @@ def state(facts: Facts, switch: Switch) -> None:
     if qos.watchdog and not any(port.profile for port in switch.ports):
         for fact in WATCHDOG.values():
             del facts[f"watchdog/{fact}"]
-    if _counts(switch):
+    if _has_counts(switch):
         facts["counter[ecn_marks]"] = "enable"

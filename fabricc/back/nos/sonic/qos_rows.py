@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.sonic import qos, reclaim
 from fabricc.back.nos.sonic.config_db import (
-    bindings,
-    demand,
     demand_row,
     demand_rows,
     fields_of,
-    flat,
     flat_rows,
-    kept,
+    flat_table,
+    kept_fields,
     key_line,
     line_of,
-    put,
+    profile_bindings,
+    put_field,
+    report_strange,
+    require_fields,
     rows_of,
     state_fields,
-    strange,
-    table,
+    table_block,
     table_scope,
     value_of,
 )
-from fabricc.back.nos.sonic.words import MAP, expand, number
+from fabricc.back.nos.sonic.words import MAP, expand_range, parse_number
 from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import format_boolean
@@ -78,7 +78,7 @@ _BINDING = {
 """Table of maps -> field by which a port has one of them."""
 
 
-def _map(name: str, fields: PatternRow, *bound: PatternRow) -> PatternRow:
+def _map_row(name: str, fields: PatternRow, *bound: PatternRow) -> PatternRow:
     """A table whose fields are numbers or ports; fabricc binds its row `AZURE`, and those of `bound`."""
     others = Block("<word>", "row", (Entry("<word> <word>", "map"),))
     return Block(name, name, (Block(MAP, "map", (fields,)), *bound, others))
@@ -87,40 +87,41 @@ def _map(name: str, fields: PatternRow, *bound: PatternRow) -> PatternRow:
 _MAPS = ("TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "TC_TO_PRIORITY_GROUP_MAP", qos.PFC_GROUPS)
 
 
-def _metres(text: str) -> Value:
-    return number(text.removesuffix("m"))
+def _to_meters(text: str) -> Value:
+    return parse_number(text.removesuffix("m"))
 
 
-TYPES = {"metres": _metres}
+TYPES = {"metres": _to_meters}
 
 ROWS: tuple[PatternRow, ...] = (
-    _map("DSCP_TO_TC_MAP",
+    _map_row("DSCP_TO_TC_MAP",
         Fact("<word> <number>", "qos/dscp[{0}]/traffic_class"),
         Block(qos.UNTRUSTED, "untrusted", (Entry("<word> <number>", "map"),)),
     ),
-    *(_map(name, Entry("<word> <number>", "map")) for name in _MAPS),
-    _map("CABLE_LENGTH", Entry("<word> <metres>", "map")),
-    table("SCHEDULER", *kept("type", "weight", *_SHAPED)),
-    table("WRED_PROFILE",
-        *kept(*_STATED["WRED_PROFILE"]),
+    *(_map_row(name, Entry("<word> <number>", "map")) for name in _MAPS),
+    _map_row("CABLE_LENGTH", Entry("<word> <metres>", "map")),
+    table_block("SCHEDULER", *kept_fields("type", "weight", *_SHAPED)),
+    table_block("WRED_PROFILE",
+        *kept_fields(*_STATED["WRED_PROFILE"]),
         *(Keep(f"{field} <number>", leaf) for field, leaf in _WRED.items()),
-        *kept(*_COLOURS),
+        *kept_fields(*_COLOURS),
     ),
-    table("PORT_QOS_MAP",
-        *kept("dscp_to_tc_map", "pfc_enable", "pfcwd_sw_enable", "tc_to_queue_map", *_GROUP_MAPS, *_OTHER_BINDINGS),
+    table_block("PORT_QOS_MAP",
+        *kept_fields("dscp_to_tc_map", "pfc_enable", "pfcwd_sw_enable", "tc_to_queue_map", *_GROUP_MAPS,
+            *_OTHER_BINDINGS),
     ),
-    *(_map(name, Entry("<word> <number>", "map")) for name in _OTHER_MAPS),
-    table("QUEUE", *kept("scheduler", "wred_profile")),
-    table("BUFFER_POOL", *kept("mode", "percentage", "size", "type", "xoff")),
-    table("BUFFER_PROFILE", *kept(*_PROFILE, "headroom_type", "mode")),
-    *(flat(name) for name in ("BUFFER_PG", "BUFFER_QUEUE", *qos.PROFILE_LISTS)),
-    table("PFC_WD",
+    *(_map_row(name, Entry("<word> <number>", "map")) for name in _OTHER_MAPS),
+    table_block("QUEUE", *kept_fields("scheduler", "wred_profile")),
+    table_block("BUFFER_POOL", *kept_fields("mode", "percentage", "size", "type", "xoff")),
+    table_block("BUFFER_PROFILE", *kept_fields(*_PROFILE, "headroom_type", "mode")),
+    *(flat_table(name) for name in ("BUFFER_PG", "BUFFER_QUEUE", *qos.PROFILE_LISTS)),
+    table_block("PFC_WD",
         *(Keep(f"{field} <number>", field) for field in (*qos.WATCHDOG, "POLL_INTERVAL")),
         Silent("pfc_stat_history <word>"),
     ),
-    table("SWITCH_TRIMMING", *(Keep(f"{field} <number>", leaf) for field, leaf in _TRIMMING.items())),
-    table("FLEX_COUNTER_TABLE",
-        *kept("FLEX_COUNTER_STATUS"),
+    table_block("SWITCH_TRIMMING", *(Keep(f"{field} <number>", leaf) for field, leaf in _TRIMMING.items())),
+    table_block("FLEX_COUNTER_TABLE",
+        *kept_fields("FLEX_COUNTER_STATUS"),
         Silent("(BULK_CHUNK_SIZE|BULK_CHUNK_SIZE_PER_PREFIX|FLEX_COUNTER_DELAY_STATUS|POLL_INTERVAL) <word>"),
     ),
 )  # fmt: skip
@@ -128,7 +129,7 @@ ROWS: tuple[PatternRow, ...] = (
 
 def finish(document: Document) -> None:
     """State queues and buffers of every port, and list what contradicts the rest of them."""
-    demand(document, _STATED)
+    require_fields(document, _STATED)
     demand_row(document, "PORT_QOS_MAP", "global")
     pfc = _finish_maps(document)
     _finish_queues(document)
@@ -138,7 +139,7 @@ def finish(document: Document) -> None:
     zero = reclaim.zero_profiles(
         qos.INGRESS_POOL, qos.EGRESS_POOL, qos.lossy_pool(rows_of(document, "BUFFER_POOL"))
     )
-    groups, queues = bindings(document, "BUFFER_PG"), bindings(document, "BUFFER_QUEUE")
+    groups, queues = profile_bindings(document, "BUFFER_PG"), profile_bindings(document, "BUFFER_QUEUE")
     shut = reclaim.read_reclaimed(document, groups, bound, zero, group)
     _finish_groups(document, groups, bound, shut, group)
     _finish_buffer_queues(document, queues, bound, shut, pfc)
@@ -147,7 +148,7 @@ def finish(document: Document) -> None:
     for name, said in _map_of(document, "CABLE_LENGTH").items():
         document.put(f"interface[{name}]/headroom/cable_m", *said)
     _finish_watchdog(document, {name: priorities for name, priorities in bound.items() if priorities})
-    put(document, "counter[ecn_marks]", "FLEX_COUNTER_TABLE", qos.MARKS_GROUP, "FLEX_COUNTER_STATUS")
+    put_field(document, "counter[ecn_marks]", "FLEX_COUNTER_TABLE", qos.MARKS_GROUP, "FLEX_COUNTER_STATUS")
 
 
 def _map_of(document: Document, name: str) -> Mapping[str, tuple[Value, int]]:
@@ -157,7 +158,7 @@ def _map_of(document: Document, name: str) -> Mapping[str, tuple[Value, int]]:
         ports = rows_of(document, "PORT_QOS_MAP").values() if name in _BINDING else ()
         used = Counter(value_of(port, _BINDING[name]) for port in ports)
         entries = rows[max(rows, key=lambda row: used[row])].table("map")
-        return {str(field): (_metres(str(value)), line) for field, (value, line) in entries.items()}
+        return {str(field): (_to_meters(str(value)), line) for field, (value, line) in entries.items()}
     return bound.table("map") if bound else {}  # type: ignore[return-value]
 
 
@@ -172,7 +173,7 @@ def _finish_maps(document: Document) -> list[str]:
     """State the maps; the priorities that PFC pauses."""
     for name in ("DSCP_TO_TC_MAP", *_MAPS, "CABLE_LENGTH", *_OTHER_MAPS):
         for key, row in rows_of(document, name).items():
-            strange(document, row.line, f"{name}|{key}: no port uses this map")
+            report_strange(document, row.line, f"{name}|{key}: no port uses this map")
             _put_map(document, f"qos/map[{name} {key}]", row.table("map"), row.line)
         if name in _OTHER_MAPS:
             _put_map(document, f"qos/map[{name} {MAP}]", _map_of(document, name), 0)
@@ -194,23 +195,25 @@ def _finish_maps(document: Document) -> list[str]:
     bound = table_scope(document, "TC_TO_PRIORITY_GROUP_MAP").scopes.get("map", {}).get("")
     for field in queues.keys() - groups.keys() if groups else ():
         line = bound.line if bound else next(iter(groups.values()))[1]
-        strange(document, line, f"TC_TO_PRIORITY_GROUP_MAP{f'|{MAP}' if bound else ''} without {field}")
+        report_strange(
+            document, line, f"TC_TO_PRIORITY_GROUP_MAP{f'|{MAP}' if bound else ''} without {field}"
+        )
     return pfc
 
 
 def _finish_queues(document: Document) -> None:
-    schedulers = {name: _scheduler(row) for name, row in rows_of(document, "SCHEDULER").items()}
-    marking = {name: _marking(row) for name, row in rows_of(document, "WRED_PROFILE").items()}
+    schedulers = {name: _scheduler_text(row) for name, row in rows_of(document, "SCHEDULER").items()}
+    marking = {name: _marking_facts(row) for name, row in rows_of(document, "WRED_PROFILE").items()}
     for name, row in rows_of(document, "WRED_PROFILE").items():
         state_fields(document, f"qos/wred[{name}]/setting", row, *_COLOURS)
     for key, row in rows_of(document, "QUEUE").items():
         name, _, numbers = key.rpartition("|")
         paths, wred = port_paths(name), value_of(row, "wred_profile")
-        if wred and wred not in marking and expand(numbers):
+        if wred and wred not in marking and expand_range(numbers):
             text = f"QUEUE|{key} wred_profile: {wred} is missing"
-            strange(document, line_of(row, "wred_profile"), text)
+            report_strange(document, line_of(row, "wred_profile"), text)
             document.put(paths[f"qos_setting[queue {numbers} marking]"], f"missing {wred}", row.line)
-        for queue in expand(numbers):
+        for queue in expand_range(numbers):
             if "scheduler" in row.values:
                 scheduler, line = row.values["scheduler"]
                 value = schedulers.get(str(scheduler), f"missing {scheduler}")
@@ -219,7 +222,7 @@ def _finish_queues(document: Document) -> None:
                 document.put(paths[f"queue[{queue}]/{leaf}"], figure, line)
 
 
-def _marking(row: Scope) -> list[tuple[str, Value, int]]:
+def _marking_facts(row: Scope) -> list[tuple[str, Value, int]]:
     """Return the queue facts of a profile: start and maximum of marking, or dropping if it does not mark."""
     marks = (
         value_of(row, "ecn", "ecn_none") in _MARKING and value_of(row, "wred_green_enable", "false") == "true"
@@ -228,17 +231,17 @@ def _marking(row: Scope) -> list[tuple[str, Value, int]]:
     return [(leaf if marks else leaf.replace("ecn_", "drop_"), *row.values[leaf]) for leaf in leaves]
 
 
-def _scheduler(row: Scope) -> str:
+def _scheduler_text(row: Scope) -> str:
     shaped = "".join(f" {field} {value_of(row, field)}" for field in _SHAPED if field in row.values)
     if value_of(row, "type") == "STRICT":
         return f"strict{shaped}"
     return f"{value_of(row, 'type').lower()} {value_of(row, 'weight')}{shaped}"
 
 
-def _put(document: Document, path: str, row: Scope, field: str, default: str = "") -> None:
+def _put_number(document: Document, path: str, row: Scope, field: str, default: str = "") -> None:
     """State a number of a row, at its line if there is one; nothing where it has none, nor what holds without."""
     if default or field in row.values:
-        document.put(path, number(value_of(row, field, default)), line_of(row, field))
+        document.put(path, parse_number(value_of(row, field, default)), line_of(row, field))
 
 
 def _finish_pools(document: Document) -> None:
@@ -248,20 +251,20 @@ def _finish_pools(document: Document) -> None:
             continue
         kind = value_of(row, "type", "None")
         if _POOL_TYPES.get(name) != kind:
-            strange(document, line_of(row, "type"), f"BUFFER_POOL|{name} type: {kind}")
+            report_strange(document, line_of(row, "type"), f"BUFFER_POOL|{name} type: {kind}")
             _put_buffer(document, f"buffer_pool[{name}]/", row)
             continue
         short = name.removesuffix("_pool")
-        _put(document, f"pool/{short}_bytes", row, "size")
+        _put_number(document, f"pool/{short}_bytes", row, "size")
         document.put(f"pool/{short}_mode", value_of(row, "mode"), line_of(row, "mode"))
         if name == qos.INGRESS_POOL:
-            _put(document, "pool/headroom_bytes", row, "xoff", "0")
+            _put_number(document, "pool/headroom_bytes", row, "xoff", "0")
     if pools:
         _finish_profiles(document)
     for name, row in profiles.items():
         pool = value_of(row, "pool", "None")
         if "xoff" in row.values and pool != qos.INGRESS_POOL:
-            strange(document, line_of(row, "pool"), f"BUFFER_PROFILE|{name} pool: {pool}")
+            report_strange(document, line_of(row, "pool"), f"BUFFER_PROFILE|{name} pool: {pool}")
             _put_buffer(document, f"buffer_profile[{name}]/", row)
         if "xoff" not in row.values and name not in _PLANNED_PROFILES:
             _put_buffer(document, f"buffer_profile[{name}]/", row)
@@ -284,7 +287,7 @@ def _put_buffer(document: Document, prefix: str, row: Scope) -> None:
     for field, (value, line) in row.values.items():
         leaf = _BUFFER_LEAVES[field]
         text = leaf in ("pool", "type", "mode", "headroom_type", "discard_action")
-        document.put(prefix + leaf, str(value) if text else number(str(value)), line)
+        document.put(prefix + leaf, str(value) if text else parse_number(str(value)), line)
 
 
 def _finish_profiles(document: Document) -> None:
@@ -300,44 +303,44 @@ def _finish_profiles(document: Document) -> None:
         row = profiles.get(name, Scope(missing.line))
         for field, leaf in qos.THRESHOLDS.items():
             if field in row.values:
-                _put(document, f"{qos.SHARED[name]}_{leaf}", row, field)
+                _put_number(document, f"{qos.SHARED[name]}_{leaf}", row, field)
         one = len(row.values.keys() & qos.THRESHOLDS.keys()) == 1 and len(row.values) == 3
         if value_of(row, "pool") != pool or not one:
             text = f"BUFFER_PROFILE|{name} is no profile of {pool} with one threshold"
-            strange(document, row.line, text)
+            report_strange(document, row.line, text)
             _put_buffer(document, f"buffer_profile[{name}]/", row)
         size = value_of(row, "size", "None")
         if name == qos.LOSSY_QUEUE_PROFILE:
-            _put(document, "pool/lossy_queue_bytes", row, "size")
+            _put_number(document, "pool/lossy_queue_bytes", row, "size")
         elif size != "0":
-            strange(document, line_of(row, "size"), f"BUFFER_PROFILE|{name} size: {size}")
+            report_strange(document, line_of(row, "size"), f"BUFFER_PROFILE|{name} size: {size}")
     wanted: Table = {}
-    if _has(document, next(iter(qos.PROFILE_LISTS))):
+    if _has_profile(document, next(iter(qos.PROFILE_LISTS))):
         wanted[qos.INGRESS_PORT_PROFILE] = qos.INGRESS_PORT
-    if _has(document, "SWITCH_TRIMMING") or qos.TRIM_QUEUE_PROFILE in profiles:
+    if _has_profile(document, "SWITCH_TRIMMING") or qos.TRIM_QUEUE_PROFILE in profiles:
         plain = profiles.get(qos.LOSSY_QUEUE_PROFILE)
         wanted[qos.TRIM_QUEUE_PROFILE] = {**(fields_of(plain) if plain else {}), **qos.TRIMS}
     demand_rows(document, "BUFFER_PROFILE", wanted)
 
 
-def _has(document: Document, name: str) -> bool:
+def _has_profile(document: Document, name: str) -> bool:
     return name in document.scope.scopes
 
 
 def _finish_bindings(document: Document) -> dict[str, str]:
     """State trust and PFC of every port; the PFC priorities of each bound port, empty where it has none."""
     bound: dict[str, str] = {}
-    mellanox = [name for name in qos.MELLANOX_TABLES if _has(document, name)]
+    mellanox = [name for name in qos.MELLANOX_TABLES if _has_profile(document, name)]
     for name in qos.MELLANOX_TABLES if mellanox else ():
         if name not in mellanox:
-            strange(document, 1, f"table {name} is missing")
+            report_strange(document, 1, f"table {name} is missing")
     wanted = ("tc_to_queue_map", *(_GROUP_MAPS if mellanox else _GROUP_MAPS[:-1]))
-    trusts = {MAP: "dscp", qos.UNTRUSTED: _untrusted(document)}
+    trusts = {MAP: "dscp", qos.UNTRUSTED: _untrusted_kind(document)}
     for name, row in rows_of(document, "PORT_QOS_MAP").items():
         said = value_of(row, "dscp_to_tc_map")
         if said not in trusts or (name == "global" and said != MAP):
             wrong = f"dscp_to_tc_map: {said}" if said else f"without dscp_to_tc_map {MAP}"
-            strange(document, line_of(row, "dscp_to_tc_map"), f"PORT_QOS_MAP|{name} {wrong}")
+            report_strange(document, line_of(row, "dscp_to_tc_map"), f"PORT_QOS_MAP|{name} {wrong}")
         _put_bindings(document, name, row)
         if name == "global":
             continue
@@ -348,7 +351,7 @@ def _finish_bindings(document: Document) -> dict[str, str]:
             document.put(f"interface[{name}]/pfc", *row.values["pfc_enable"])
         for field in wanted if bound[name] else wanted[:1]:
             if value_of(row, field) != MAP:
-                strange(document, row.line, f"PORT_QOS_MAP|{name} without {field} {MAP}")
+                report_strange(document, row.line, f"PORT_QOS_MAP|{name} without {field} {MAP}")
     return bound
 
 
@@ -363,7 +366,7 @@ def _put_bindings(document: Document, port: str, row: Scope) -> None:
         document.put(f"{path.removesuffix('qos_setting')}trust", "dscp", line_of(row, "dscp_to_tc_map"))
 
 
-def _untrusted(document: Document) -> str:
+def _untrusted_kind(document: Document) -> str:
     """What ports of that map trust: nothing, where all code points go where most do, to the default class."""
     found = table_scope(document, "DSCP_TO_TC_MAP").scopes.get("untrusted", {}).get("")
     classes = [value for value, _ in found.table("map").values()] if found else []
@@ -380,7 +383,8 @@ def _finish_groups(
     lossless: dict[str, dict[int, str]] = {name: {} for name in bound}
     lossy: dict[str, list[str]] = {name: [] for name in bound}
     headrooms = {
-        name: [(f"headroom/{leaf}", *_figure(row, field)) for field, leaf in _HEADROOM.items() if field in row.values]
+        name: [(f"headroom/{leaf}", *_row_figure(row, field)) for field,
+            leaf in _HEADROOM.items() if field in row.values]
         for name, row in rows_of(document, "BUFFER_PROFILE").items()
         if "xoff" in row.values
     }  # fmt: skip
@@ -390,39 +394,39 @@ def _finish_groups(
         if profile == qos.LOSSY_PG_PROFILE:
             lossy.setdefault(name, []).append(numbers)
         elif profile in headrooms:
-            lossless.setdefault(name, {}).update((group, profile) for group in expand(numbers))
+            lossless.setdefault(name, {}).update((group, profile) for group in expand_range(numbers))
             _put_headroom(document, name, headrooms[profile])
         else:
-            strange(document, line, f"BUFFER_PG|{name}|{numbers} profile: {profile}")
+            report_strange(document, line, f"BUFFER_PG|{name}|{numbers} profile: {profile}")
             _put_profile(document, name, "priority_group", numbers, profile, line)
     if not rows_of(document, "BUFFER_POOL"):
         return
     line = table_scope(document, "BUFFER_PG").line
     for name, groups in lossless.items():
         paused = bound.get(name, "")
-        if not groups and paused and (profile := _reclaimed(document, name)):
+        if not groups and paused and (profile := _restored_profile(document, name)):
             groups.update((int(group), profile) for group in paused.split(",") if is_number(group))
             _put_headroom(document, name, headrooms.get(profile, ()))
         if ",".join(map(str, sorted(groups))) != paused or len(set(groups.values())) > 1:
             text = f"BUFFER_PG|{name}: the groups of one lossless profile are not PFC's {paused}"
-            strange(document, line, text)
+            report_strange(document, line, text)
             for group, profile in groups.items():
                 _put_profile(document, name, "priority_group", str(group), profile, line)
         if lossy.get(name) != [lossy_key]:
-            strange(document, line, f"BUFFER_PG|{name}: the lossy group is not {lossy_key} alone")
+            report_strange(document, line, f"BUFFER_PG|{name}: the lossy group is not {lossy_key} alone")
             for numbers in lossy.get(name, ()):
                 _put_profile(document, name, "priority_group", numbers, qos.LOSSY_PG_PROFILE, line)
 
 
 def _put_profile(document: Document, port: str, kind: str, numbers: str, profile: str, line: int) -> None:
     """State which profile of buffers groups or queues have, where a plan has another."""
-    for each in expand(numbers):
+    for each in expand_range(numbers):
         document.put(port_paths(port)[f"{kind}[{each}]/buffer_profile"], profile, line)
 
 
-def _figure(row: Scope, field: str) -> tuple[Value, int]:
+def _row_figure(row: Scope, field: str) -> tuple[Value, int]:
     value, line = row.values[field]
-    return number(str(value)), line
+    return parse_number(str(value)), line
 
 
 def _put_headroom(document: Document, port: str, figures: Iterable[tuple[str, Value, int]]) -> None:
@@ -431,7 +435,7 @@ def _put_headroom(document: Document, port: str, figures: Iterable[tuple[str, Va
         document.put(paths[leaf], value, line)
 
 
-def _reclaimed(document: Document, port: str) -> str:
+def _restored_profile(document: Document, port: str) -> str:
     """The profile that a port gets back when it is no longer shut.
 
     On Mellanox buffermgrd deletes the lossless groups of a port that is shut, if their profile has the name that it
@@ -441,7 +445,7 @@ def _reclaimed(document: Document, port: str) -> str:
     speed = row.values.get("speed_gbps", (0, 0))[0]
     cable = _map_of(document, "CABLE_LENGTH").get(port, (0, 0))[0]
     profile = f"pg_lossless_{speed}000_{cable}m_profile"
-    mellanox = any(_has(document, name) for name in qos.MELLANOX_TABLES)
+    mellanox = any(_has_profile(document, name) for name in qos.MELLANOX_TABLES)
     shut = value_of(row, "enabled", "false") == "false"
     return profile if mellanox and shut and profile in rows_of(document, "BUFFER_PROFILE") else ""
 
@@ -456,28 +460,28 @@ def _finish_buffer_queues(
     zero: dict[str, dict[int, bool]] = {name: {} for name in sorted(shut)}
     for name, numbers, profile, line in found:
         if profile in reclaim.ZERO_QUEUES and name in shut:
-            zero[name].update(dict.fromkeys(expand(numbers), profile == reclaim.ZERO_LOSSLESS))
+            zero[name].update(dict.fromkeys(expand_range(numbers), profile == reclaim.ZERO_LOSSLESS))
             continue
         if profile not in (qos.LOSSLESS_QUEUE_PROFILE, qos.LOSSY_QUEUE_PROFILE, qos.TRIM_QUEUE_PROFILE):
             text = f"BUFFER_QUEUE|{name}|{numbers} profile: {profile}"
-            strange(document, line, text)
+            report_strange(document, line, text)
             _put_profile(document, name, "queue", numbers, profile, line)
-        queues.setdefault(name, {}).update(dict.fromkeys(expand(numbers), profile))
+        queues.setdefault(name, {}).update(dict.fromkeys(expand_range(numbers), profile))
     wanted = {queue: str(queue) in pfc for queue in qos.QUEUES}
     line = table_scope(document, "BUFFER_QUEUE").line
     for name, kinds in zero.items():
         if kinds != wanted:
-            strange(document, line, f"BUFFER_QUEUE|{name}: not every queue is without buffer")
+            report_strange(document, line, f"BUFFER_QUEUE|{name}: not every queue is without buffer")
     for name, profiles in queues.items():
         paused = bound.get(name, "")
         lossless = [str(queue) for queue in sorted(profiles) if profiles[queue] == qos.LOSSLESS_QUEUE_PROFILE]
         if ",".join(lossless) != paused:
             _put_lossy_queues(document, name, profiles, paused, line)
-            strange(document, line, f"BUFFER_QUEUE|{name}: the lossless queues are not PFC's {paused}")
+            report_strange(document, line, f"BUFFER_QUEUE|{name}: the lossless queues are not PFC's {paused}")
             for queue, profile in profiles.items():
                 _put_profile(document, name, "queue", str(queue), profile, line)
         if sorted(profiles) != list(qos.QUEUES):
-            strange(document, line, f"BUFFER_QUEUE|{name}: not all of the eight queues")
+            report_strange(document, line, f"BUFFER_QUEUE|{name}: not all of the eight queues")
 
 
 def _put_lossy_queues(
@@ -494,14 +498,14 @@ def _put_lossy_queues(
 def _finish_lists(document: Document, bound: Mapping[str, str], shut: frozenset[str]) -> None:
     """Every port in use has the profile lists that the renderer gives it."""
     for listing, want in qos.PROFILE_LISTS.items():
-        if not _has(document, listing):
+        if not _has_profile(document, listing):
             continue
         listed = flat_rows(document, listing)
         for name in bound.keys() - listed.keys():
-            strange(document, table_scope(document, listing).line, f"{listing}|{name} is missing")
+            report_strange(document, table_scope(document, listing).line, f"{listing}|{name} is missing")
         for name, (profiles, line) in listed.items():
             if name not in shut and profiles != want:
-                strange(document, line, f"{listing}|{name} is not {want}")
+                report_strange(document, line, f"{listing}|{name} is not {want}")
                 way = "ingress" if "INGRESS" in listing else "egress"
                 document.put(port_paths(name)[f"qos_setting[{way} profiles]"], profiles, line)
 
@@ -513,7 +517,7 @@ def _finish_trimming(document: Document, found: Bindings, bound: Mapping[str, st
     for name, numbers, profile, line in found:
         if profile == qos.TRIM_QUEUE_PROFILE:
             place = place or key_line(document, f"{name}|{numbers}", line)
-            trimmed.setdefault(name, set()).update(expand(numbers))
+            trimmed.setdefault(name, set()).update(expand_range(numbers))
     asked = rows_of(document, "SWITCH_TRIMMING").get("GLOBAL", Scope(1))
     if not asked.values and not any(trimmed.values()):
         return
@@ -525,13 +529,13 @@ def _finish_trimming(document: Document, found: Bindings, bound: Mapping[str, st
     document.put("trimming/queues", ",".join(map(str, sorted(everywhere))), line)
     for name, queues in trimmed.items():
         if queues != everywhere:
-            strange(document, line, f"BUFFER_QUEUE|{name}: other queues are trimmed than of {first}")
+            report_strange(document, line, f"BUFFER_QUEUE|{name}: other queues are trimmed than of {first}")
 
 
 def _finish_watchdog(document: Document, guarded: Mapping[str, str]) -> None:
     rows, bindings = dict(rows_of(document, "PFC_WD")), rows_of(document, "PORT_QOS_MAP")
     rows.pop("GLOBAL", None)
-    put(document, "watchdog/poll_ms", "PFC_WD", "GLOBAL", "POLL_INTERVAL")
+    put_field(document, "watchdog/poll_ms", "PFC_WD", "GLOBAL", "POLL_INTERVAL")
     reference = next(iter(rows.values()), None)
     for name, priorities in guarded.items():
         row = rows.get(name)
@@ -542,7 +546,7 @@ def _finish_watchdog(document: Document, guarded: Mapping[str, str]) -> None:
         document.put(f"interface[{name}]/watchdog", value, (row or bindings[name]).line)
     for name, row in rows.items():
         if name not in guarded:
-            strange(document, row.line, f"PFC_WD|{name}: no PFC on this port")
+            report_strange(document, row.line, f"PFC_WD|{name}: no PFC on this port")
     for field, leaf in qos.WATCHDOG.items() if reference else ():
         if reference and field in reference.values:
             document.put(f"watchdog/{leaf}", *reference.values[field])

@@ -13,8 +13,8 @@ from fabricc.back.nos.sonic.config_db import (
     demand_rows,
     flat_rows,
     key_line,
+    report_strange,
     rows_of,
-    strange,
     table_scope,
     value_of,
 )
@@ -55,7 +55,7 @@ def zero_profiles(ingress: str, egress: str, lossy: str) -> Table:
     }
 
 
-def reclaim(
+def reclaim_buffers(
     tables: Tables,
     ports: Iterable[str],
     profiles: Table,
@@ -107,18 +107,18 @@ def read_reclaimed(
         document.put(FACT.format(name), "none", line)
         if numbers != lossy:
             at = key_line(document, f"{name}|{numbers}", line)
-            strange(document, at, f"{text}: not the lossy group {lossy}")
+            report_strange(document, at, f"{text}: not the lossy group {lossy}")
         if name in bound:
-            strange(document, line, f"{text}: a port in use holds no buffer")
+            report_strange(document, line, f"{text}: a port in use holds no buffer")
         if name in ports and value_of(ports[name], "enabled") == "true":
-            strange(document, line, f"{text}: a port that is up holds no buffer")
+            report_strange(document, line, f"{text}: a port that is up holds no buffer")
     for listing, zero in ZERO_LISTS.items():
         rows = flat_rows(document, listing)
         for name in shut.keys() - rows.keys():
-            strange(document, table_scope(document, listing).line, f"{listing}|{name} is missing")
+            report_strange(document, table_scope(document, listing).line, f"{listing}|{name} is missing")
         for name, (listed, line) in rows.items():
             if (listed == zero) != (name in shut):
-                strange(document, line, f"{listing}|{name}: {listed}")
+                report_strange(document, line, f"{listing}|{name}: {listed}")
     if shut:
         demand_rows(document, "BUFFER_POOL", {ZERO_POOL: _POOL})
         demand_rows(document, "BUFFER_PROFILE", profiles)

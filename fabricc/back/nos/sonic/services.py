@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.sonic import beyond, control_plane
 from fabricc.back.nos.sonic.config_db import (
-    demand,
     demand_row,
-    kept,
+    kept_fields,
     line_of,
-    put,
-    release,
+    put_field,
+    report_strange,
+    require_fields,
     rows_of,
-    silent,
+    schema_release,
+    silent_fields,
     state_fields,
-    strange,
-    table,
+    table_block,
     table_scope,
     value_of,
 )
 from fabricc.back.nos.sonic.limits import RELEASES, release_of
-from fabricc.back.nos.sonic.words import CERTIFICATES, DEFAULT_LLDP_S, ROLES, Platform, number
+from fabricc.back.nos.sonic.words import CERTIFICATES, DEFAULT_LLDP_S, ROLES, Platform, parse_number
 from fabricc.back.reading import Document, Keep, Scope, Silent, Topic
 from fabricc.back.reading import Row as PatternRow
 from fabricc.base.numbers import is_number
@@ -73,7 +73,7 @@ def identity_tables(switch: Switch) -> Tables:
 def service_tables(management: Management) -> Tables:
     """The services; tables of those that are off are empty."""
     tacacs, snmp = management.tacacs, management.snmp
-    guards = guarded(management)
+    guards = guarded_services(management)
     return {
         "NTP": {"global": {"admin_state": "enabled", "src_intf": "eth0", "vrf": "mgmt"}}
         if management.ntp
@@ -89,14 +89,16 @@ def service_tables(management: Management) -> Tables:
         },
         "TACPLUS": {"global": {"passkey": tacacs.key}} if tacacs else {},
         "TACPLUS_SERVER": _tacacs_servers(tacacs.servers) if tacacs else {},
-        "AAA": {kind: {"login": login} for kind, login in _logins(management).items()},
+        "AAA": {kind: {"login": login} for kind, login in _login_fields(management).items()},
         "SNMP": {key.upper(): {key: text} for key, text in _snmp_texts(management).items()},
         "SNMP_COMMUNITY": {snmp.community: {"TYPE": "RO"}} if snmp else {},
         "SNMP_AGENT_ADDRESS_CONFIG": {f"{_snmp_address(management)}|161|mgmt": {}} if snmp else {},
-        "GNMI": _gnmi(management.gnmi_port) if management.gnmi_port is not None else {},
-        "LLDP": _lldp(management.lldp_interval_s),
+        "GNMI": _gnmi_table(management.gnmi_port) if management.gnmi_port is not None else {},
+        "LLDP": _lldp_table(management.lldp_interval_s),
         "ACL_TABLE": {SERVICES[service]: _access_list(service) for service in guards},
-        "ACL_RULE": {key: rule for service in guards for key, rule in _rules(service, management).items()},
+        "ACL_RULE": {
+            key: rule for service in guards for key, rule in _rule_table(service, management).items()
+        },
     }
 
 
@@ -105,7 +107,7 @@ def hash_tables() -> Tables:
     return {"SWITCH_HASH": {"GLOBAL": {"ecmp_hash": list(HASH_FIELDS)}}}
 
 
-def guarded(management: Management) -> list[str]:
+def guarded_services(management: Management) -> list[str]:
     """Return the services that only the access networks may reach."""
     on = {
         "SSH": True,
@@ -124,7 +126,7 @@ def _tacacs_servers(servers: tuple[str, ...]) -> Table:
     }
 
 
-def _logins(management: Management) -> dict[str, str]:
+def _login_fields(management: Management) -> dict[str, str]:
     """Local accounts serve when no server answers; one that a server refuses is refused (`common-auth-sonic.j2`).
 
     `failthrough` would let a refused user try the local accounts, `authorization` would contact the servers for every
@@ -143,11 +145,11 @@ def _snmp_address(management: Management) -> str:
     return management.address.partition("/")[0]
 
 
-def _gnmi(port: int) -> Table:
+def _gnmi_table(port: int) -> Table:
     return {"certs": {**CERTIFICATES}, "gnmi": {"client_auth": "true", "log_level": "2", "port": str(port)}}
 
 
-def _lldp(interval_s: int) -> Table:
+def _lldp_table(interval_s: int) -> Table:
     if interval_s == DEFAULT_LLDP_S:
         return {}
     return {"GLOBAL": {"hello_time": str(interval_s), "multiplier": str(LLDP_HOLD)}}
@@ -162,7 +164,7 @@ def _access_list(service: str) -> Row:
     }
 
 
-def _rules(service: str, management: Management) -> Table:
+def _rule_table(service: str, management: Management) -> Table:
     """A rule for each network, and at last one that drops."""
     name = SERVICES[service]
     port: Row = {"L4_DST_PORT": str(management.gnmi_port)} if service == "EXTERNAL_CLIENT" else {}
@@ -194,14 +196,16 @@ def state(facts: Facts, switch: Switch) -> None:
     facts["system/hwsku"] = platform.hwsku
     facts["system/platform"] = platform.platform
     facts["system/type"] = ROLES[switch.tier_index]
-    facts |= {f"aaa[{kind}]": login for kind, login in _logins(management).items()}
+    facts |= {f"aaa[{kind}]": login for kind, login in _login_fields(management).items()}
     if management.snmp:
         facts["snmp/address"] = _snmp_address(management)
     if management.gnmi_port is not None:
         facts["gnmi/certificates"] = ",".join(CERTIFICATES.values())
-    if _lldp(management.lldp_interval_s):
+    if _lldp_table(management.lldp_interval_s):
         facts["lldp/hold_intervals"] = LLDP_HOLD
-    facts |= {f"access[{service}]": ",".join(sorted(management.access)) for service in guarded(management)}
+    facts |= {
+        f"access[{service}]": ",".join(sorted(management.access)) for service in guarded_services(management)
+    }
 
 
 # --- and back -----------------------------------------------------------------------------------------
@@ -226,62 +230,63 @@ _SYSTEM = (
 _RULE = ("ETHER_TYPE", "L4_DST_PORT", "PACKET_ACTION", "PRIORITY", "SRC_IP")
 
 
-def _stated(name: str, *others: PatternRow) -> PatternRow:
-    return table(name, *kept(*_STATED[name]), *others)
+def _stated_row(name: str, *others: PatternRow) -> PatternRow:
+    return table_block(name, *kept_fields(*_STATED[name]), *others)
 
 
 ROWS: tuple[PatternRow, ...] = (
-    _stated("DEVICE_METADATA",
-        *kept("hostname", "hwsku", "platform", "type", *_SYSTEM),
+    _stated_row("DEVICE_METADATA",
+        *kept_fields("hostname", "hwsku", "platform", "type", *_SYSTEM),
         Silent("bgp_asn None"),
         Keep("bgp_asn <number>", "bgp_asn"),
-        *silent("bgp_router_id", "mac", "timezone", "region", "cloudtype", "deployment_id", "resource_type"),
-        *silent("rack_mgmt_map", "cluster", "location_type", "default_bgp_status", "yang_config_validation"),
-        *silent("create_only_config_db_buffers"),
+        *silent_fields("bgp_router_id", "mac", "timezone", "region", "cloudtype", "deployment_id", "resource_type"),
+        *silent_fields("rack_mgmt_map", "cluster", "location_type", "default_bgp_status", "yang_config_validation"),
+        *silent_fields("create_only_config_db_buffers"),
         Silent("nexthop_group disabled"),
-        *kept("nexthop_group"),
+        *kept_fields("nexthop_group"),
     ),
-    table("VERSIONS", *kept("VERSION"), Silent("<word> <word>")),
-    _stated("NTP", Keep("src_intf @ <word>", "src_intf"), *silent("authentication", "dhcp", "server_role")),
-    _stated("NTP_SERVER",
-        *kept("resolve_as"),
+    table_block("VERSIONS", *kept_fields("VERSION"), Silent("<word> <word>")),
+    _stated_row("NTP", Keep("src_intf @ <word>", "src_intf"), *silent_fields("authentication", "dhcp", "server_role")),
+    _stated_row("NTP_SERVER",
+        *kept_fields("resolve_as"),
         Silent("admin_state enabled"),
-        *silent("iburst", "version", "trusted"),
+        *silent_fields("iburst", "version", "trusted"),
     ),
-    table("DNS_NAMESERVER"),
-    _stated("SYSLOG_SERVER", *silent("severity", "source")),
-    table("TACPLUS", Silent("auth_type pap"), *kept("passkey"), *silent("timeout", "src_intf")),
-    _stated("TACPLUS_SERVER", Silent("tcp_port 49"), *kept("priority"), *silent("timeout", "auth_type")),
-    table("AAA", *kept("login", "failthrough"), *silent("fallback", "debug", "trace")),
-    table("SNMP", *kept("Location", "Contact")),
-    _stated("SNMP_COMMUNITY"),
-    table("SNMP_AGENT_ADDRESS_CONFIG"),
-    table("GNMI",
-        *kept(*CERTIFICATES, "client_auth"),
+    table_block("DNS_NAMESERVER"),
+    _stated_row("SYSLOG_SERVER", *silent_fields("severity", "source")),
+    table_block("TACPLUS", Silent("auth_type pap"), *kept_fields("passkey"), *silent_fields("timeout", "src_intf")),
+    _stated_row("TACPLUS_SERVER", Silent("tcp_port 49"), *kept_fields("priority"), *silent_fields("timeout",
+        "auth_type")),
+    table_block("AAA", *kept_fields("login", "failthrough"), *silent_fields("fallback", "debug", "trace")),
+    table_block("SNMP", *kept_fields("Location", "Contact")),
+    _stated_row("SNMP_COMMUNITY"),
+    table_block("SNMP_AGENT_ADDRESS_CONFIG"),
+    table_block("GNMI",
+        *kept_fields(*CERTIFICATES, "client_auth"),
         Keep("port <number>", "port"),
-        *silent("log_level", "save_on_set", "user_auth"),
+        *silent_fields("log_level", "save_on_set", "user_auth"),
     ),
-    table("LLDP",
+    table_block("LLDP",
         *(Keep(f"{field} <number>", field) for field in ("hello_time", "multiplier")),
-        *silent("system_name", "system_description"),
+        *silent_fields("system_name", "system_description"),
     ),
-    _stated("ACL_TABLE",
-        *kept("stage"), *silent("policy_desc"),
+    _stated_row("ACL_TABLE",
+        *kept_fields("stage"), *silent_fields("policy_desc"),
         *(Keep(f"{field} @ <word>", field) for field in ("services", "ports")),
-        *kept("ports"),
+        *kept_fields("ports"),
     ),
-    table("ACL_RULE", *kept(*_RULE, *beyond.RULE)),
-    table("SWITCH_HASH",
+    table_block("ACL_RULE", *kept_fields(*_RULE, *beyond.RULE)),
+    table_block("SWITCH_HASH",
         Keep("ecmp_hash @ <word>", "ecmp_hash"),
         Silent("lag_hash @ <word>"),
-        *silent("lag_hash_algorithm"),
+        *silent_fields("lag_hash_algorithm"),
     ),
 )  # fmt: skip
 
 
 def finish(document: Document) -> None:
     """State identity and services, and list what is not as every plan has it."""
-    demand(document, _STATED)
+    require_fields(document, _STATED)
     demand_row(document, "DEVICE_METADATA", "localhost")
     demand_row(document, "SWITCH_HASH", "GLOBAL")
     _finish_identity(document)
@@ -295,39 +300,39 @@ def finish(document: Document) -> None:
     _finish_gnmi(document)
     lldp = rows_of(document, "LLDP").get("GLOBAL") or table_scope(document, "LLDP")
     document.put("lldp/interval_s", *lldp.values.get("hello_time", (DEFAULT_LLDP_S, lldp.line)))
-    put(document, "lldp/hold_intervals", "LLDP", "GLOBAL", "multiplier")
+    put_field(document, "lldp/hold_intervals", "LLDP", "GLOBAL", "multiplier")
     _finish_access(document)
 
 
 def _finish_identity(document: Document) -> None:
     name, key = "DEVICE_METADATA", "localhost"
-    put(document, "bgp/asn", name, key, "bgp_asn")
+    put_field(document, "bgp/asn", name, key, "bgp_asn")
     for field in ("hostname", "hwsku", "platform", "type"):
-        put(document, f"system/{field}", name, key, field)
+        put_field(document, f"system/{field}", name, key, field)
     row = rows_of(document, name).get(key)
     if row:
         state_fields(document, "system/setting", row, *_SYSTEM, "nexthop_group")
     for field in ("hostname", "bgp_asn") if row else ():
         if row and field not in row.values:
-            strange(document, row.line, f"{name}|{key} without {field}")
+            report_strange(document, row.line, f"{name}|{key} without {field}")
 
 
 def _finish_ntp(document: Document) -> None:
     servers = rows_of(document, "NTP_SERVER")
-    of = release(document)
+    of = schema_release(document)
     needless = of != "" and "NTP_SERVER" in RELEASES[of].absent
     for key, row in servers.items():
         if value_of(row, "resolve_as", key if needless else "None") != key:
             text = f"NTP_SERVER|{key} resolve_as: {value_of(row, 'resolve_as', 'None')}"
-            strange(document, line_of(row, "resolve_as"), text)
+            report_strange(document, line_of(row, "resolve_as"), text)
     if servers and "global" not in rows_of(document, "NTP"):
-        strange(document, table_scope(document, "NTP").line, "NTP|global is missing")
+        report_strange(document, table_scope(document, "NTP").line, "NTP|global is missing")
 
 
 def _finish_tacacs(document: Document) -> None:
-    put(document, "management/tacacs/secret", "TACPLUS", "global", "passkey")
+    put_field(document, "management/tacacs/secret", "TACPLUS", "global", "passkey")
     if servers := rows_of(document, "TACPLUS_SERVER"):
-        order = sorted(servers, key=lambda name: -_rank(servers[name], "priority", "1"))
+        order = sorted(servers, key=lambda name: -_priority_rank(servers[name], "priority", "1"))
         line = line_of(servers[order[-1]], "priority")
         document.put("management/tacacs/servers", ",".join(order), line)
     for kind, row in rows_of(document, "AAA").items():
@@ -338,8 +343,8 @@ def _finish_tacacs(document: Document) -> None:
 
 
 def _finish_snmp(document: Document) -> None:
-    put(document, "management/snmp/location", "SNMP", "LOCATION", "Location")
-    put(document, "management/snmp/contact", "SNMP", "CONTACT", "Contact")
+    put_field(document, "management/snmp/location", "SNMP", "LOCATION", "Location")
+    put_field(document, "management/snmp/contact", "SNMP", "CONTACT", "Contact")
     communities = rows_of(document, "SNMP_COMMUNITY")
     if names := sorted(communities):
         document.put("management/snmp/secret", ",".join(names), communities[names[0]].line)
@@ -348,7 +353,7 @@ def _finish_snmp(document: Document) -> None:
         if rest == "161|mgmt":
             document.put("snmp/address", address, row.line)
         else:
-            strange(document, row.line, f"SNMP_AGENT_ADDRESS_CONFIG|{key}")
+            report_strange(document, row.line, f"SNMP_AGENT_ADDRESS_CONFIG|{key}")
 
 
 def _finish_gnmi(document: Document) -> None:
@@ -357,9 +362,9 @@ def _finish_gnmi(document: Document) -> None:
     if certificates and certificates.values:
         paths = [value_of(certificates, field) for field in CERTIFICATES]
         document.put("gnmi/certificates", ",".join(paths), certificates.line)
-    put(document, "management/gnmi_port", "GNMI", "gnmi", "port")
+    put_field(document, "management/gnmi_port", "GNMI", "gnmi", "port")
     if server and (client := value_of(server, "client_auth", "not stated")) != "true":
-        strange(document, line_of(server, "client_auth"), f"GNMI|gnmi client_auth: {client}")
+        report_strange(document, line_of(server, "client_auth"), f"GNMI|gnmi client_auth: {client}")
 
 
 def _finish_access(document: Document) -> None:
@@ -376,38 +381,40 @@ def _finish_access(document: Document) -> None:
         if name in rules:
             rules[name].append((key, rule))
         elif name not in rows_of(document, "ACL_TABLE"):
-            strange(document, rule.line, f"ACL_RULE|{key} of no table")
+            report_strange(document, rule.line, f"ACL_RULE|{key} of no table")
     for name, row in known.items():
         if (stage := value_of(row, "stage", "ingress")) != "ingress":
-            strange(document, line_of(row, "stage"), f"ACL_TABLE|{name} stage: {stage}")
+            report_strange(document, line_of(row, "stage"), f"ACL_TABLE|{name} stage: {stage}")
         if name in of_all:
             control_plane.read_list(document, name, row, rules[name])
             continue
         services = value_of(row, "services")
         for service in services.split(",") if services else ():
-            value = _permitted(document, rules[name], service)
+            value = _permitted_networks(document, rules[name], service)
             document.put(f"access[{service}]", value, row.line)
             if service == "SSH":
                 document.put("management/access", value, row.line)
 
 
-def _permitted(document: Document, rules: list[tuple[str, Scope]], service: str) -> str:
+def _permitted_networks(document: Document, rules: list[tuple[str, Scope]], service: str) -> str:
     port = document.reading.facts.get("management/gnmi_port") if service == "EXTERNAL_CLIENT" else None
     networks, dropped = [], False
-    for key, rule in sorted(rules, key=lambda each: -_rank(each[1], "PRIORITY", "0")):
-        match = number(value_of(rule, "L4_DST_PORT")) if "L4_DST_PORT" in rule.values else None
-        fits = match == port and value_of(rule, "ETHER_TYPE") == IPV4 and _rank(rule, "PRIORITY", "0")
+    for key, rule in sorted(rules, key=lambda each: -_priority_rank(each[1], "PRIORITY", "0")):
+        match = parse_number(value_of(rule, "L4_DST_PORT")) if "L4_DST_PORT" in rule.values else None
+        fits = (
+            match == port and value_of(rule, "ETHER_TYPE") == IPV4 and _priority_rank(rule, "PRIORITY", "0")
+        )
         action = value_of(rule, "PACKET_ACTION")
         if fits and not dropped and action == "ACCEPT" and "SRC_IP" in rule.values:
             networks.append(value_of(rule, "SRC_IP"))
         elif fits and not dropped and action == "DROP" and "SRC_IP" not in rule.values:
             dropped = True
         else:
-            strange(document, rule.line, f"ACL_RULE|{key}: not as planned")
+            report_strange(document, rule.line, f"ACL_RULE|{key}: not as planned")
     return ",".join(sorted(networks)) + ("" if dropped else ", and everyone else")
 
 
-def _rank(row: Scope, field: str, default: str) -> int:
+def _priority_rank(row: Scope, field: str, default: str) -> int:
     """A priority, the highest first; 0 for one that is no number, which `caclmgrd` cannot take."""
     text = value_of(row, field, default)
     return int(text) if is_number(text) else 0

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.base import Application
-from fabricc.back.nos.sonic.config_db import FILE, parsed
+from fabricc.back.nos.sonic.config_db import FILE, parse_json
 from fabricc.base import sonic_tables
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
@@ -46,32 +46,32 @@ _VERSION = re.compile(r"version_(\d{6})_")
 
 
 @cache
-def _known() -> Mapping[str, Mapping[str, list[str]]]:
+def _known_skus() -> Mapping[str, Mapping[str, list[str]]]:
     found: Mapping[str, Mapping[str, list[str]]] = json.loads(TABLE.read_text("utf-8"))
     return found
 
 
-def knows(hwsku: str, release: str) -> bool:
+def knows_sku(hwsku: str, release: str) -> bool:
     """Whether the updater of a release knows a hardware SKU."""
     sku = hwsku.lower()
     equal, within = (
-        [one.lower() for since, names in _known()[how].items() if since <= release for one in names]
+        [one.lower() for since, names in _known_skus()[how].items() if since <= release for one in names]
         for how in ("equal", "within")
     )
     return sku in equal or any(one in sku for one in within)
 
 
-def refused(old: Mapping[str, Any], new: Mapping[str, Any], release: str) -> str:
+def refused_table(old: Mapping[str, Any], new: Mapping[str, Any], release: str) -> str:
     """The first table whose change the updater refuses; "" for none."""
     hwsku = str(new.get("DEVICE_METADATA", {}).get("localhost", {}).get("hwsku", ""))
-    known = knows(hwsku, release)
+    known = knows_sku(hwsku, release)
     for table, (fields, operations) in LIMITED.items():
         if table == "WRED_PROFILE" and release >= FREE_MARKING:
             continue
         named = table == "WRED_PROFILE" and release < PROFILE_NAMES
         if named or (table == "BUFFER_POOL" and release >= FIXED_POOLS):
             fields = frozenset()
-        for key, here, there in _changes(old, new, table):
+        for key, here, there in _row_changes(old, new, table):
             operation = "add" if here is None else "remove" if there is None else "replace"
             before, after = here or {}, there or {}
             changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
@@ -81,7 +81,7 @@ def refused(old: Mapping[str, Any], new: Mapping[str, Any], release: str) -> str
     return ""
 
 
-def _changes(
+def _row_changes(
     old: Mapping[str, Any], new: Mapping[str, Any], table: str
 ) -> Iterator[tuple[str, Mapping[str, Any] | None, Mapping[str, Any] | None]]:
     """Key and rows, before and after, of what differs in a table."""
@@ -99,12 +99,12 @@ def application(before: Mapping[str, str], after: Mapping[str, str]) -> Applicat
     """
     if FILE not in before or FILE not in after:
         return Application()
-    old, wanted = _tables(before[FILE]), _tables(after[FILE])
+    old, wanted = _parse_tables(before[FILE]), _parse_tables(after[FILE])
     new = sonic_tables.merge(old, wanted)
     rows = sum(1 for _ in sonic_tables.changed_rows(old, new))
     if not rows:
         return Application()
-    if table := refused(old, new, _release(old) or _release(wanted)):
+    if table := refused_table(old, new, _schema_release(old) or _schema_release(wanted)):
         return Application(
             way="config reload (access file: `reload: true`)",
             interrupts=f"SONiC's updater refuses this change of {table}, so all services restart",
@@ -118,7 +118,7 @@ def application(before: Mapping[str, str], after: Mapping[str, str]) -> Applicat
         if new.get("PORT", {}).get(port, {}).get("admin_status") == "up"
     )
     restarts = sonic_tables.restarts_bgp(old, new)
-    causes = [f"SONiC's updater shuts and opens {_listed(ports)}"] if ports else []
+    causes = [f"SONiC's updater shuts and opens {_join_ports(ports)}"] if ports else []
     causes += ["the bgp container restarts"] if restarts else []
     return Application(
         way=f"config replace in {plural(len(sonic_tables.steps(old, new)), 'step')}",
@@ -137,7 +137,7 @@ def typical_applications(
     A factory-default CONFIG_DB has no table of buffers; its stock ports and services change nothing about the way.
     """
     files = render(switch)
-    wanted = _tables(files[FILE])
+    wanted = _parse_tables(files[FILE])
     stock = {name: wanted[name] for name in ("DEVICE_METADATA", "VERSIONS")}
     yield "first push", application({FILE: json.dumps(stock)}, files)
     for direction in (Direction.HOST, Direction.DOWN):
@@ -152,18 +152,18 @@ def typical_applications(
             return
 
 
-def _listed(ports: tuple[str, ...]) -> str:
+def _join_ports(ports: tuple[str, ...]) -> str:
     return f"{', '.join(ports[:3])}{' and more' if ports[3:] else ''}"
 
 
-def _tables(text: str) -> Tables:
+def _parse_tables(text: str) -> Tables:
     """Return the tables of a file.
 
     Raises:
         ValueError: it is not a JSON object of tables of rows of fields.
     """
     try:
-        found = parsed(text)
+        found = parse_json(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if not isinstance(found, dict):
@@ -175,7 +175,7 @@ def _tables(text: str) -> Tables:
     return tables
 
 
-def _release(tables: Tables) -> str:
+def _schema_release(tables: Tables) -> str:
     """Return the release of the schema; "" for one whose name has none."""
     version = str(tables.get("VERSIONS", {}).get("DATABASE", {}).get("VERSION", ""))
     found = _VERSION.match(version)

@@ -34,17 +34,17 @@ MODE = re.compile(r"(\d{1,9})x(\d{1,9})G(?:\[([^]]*)\])?(?:\(\d+\))?")
 
 
 @lru_cache(maxsize=8192)
-def number(text: str) -> Value:
+def parse_number(text: str) -> Value:
     """An integer as SONiC writes it, or the text itself when it is none."""
     digits = text.removeprefix("-")
     return int(text) if is_number(digits) else text
 
 
 @lru_cache(maxsize=256)
-def expand(numbers: str) -> range:
+def expand_range(numbers: str) -> range:
     """The numbers of a key's last part, `3` or `3-4`; none when it is neither."""
     first, _, last = numbers.partition("-")
-    low, high = number(first), number(last or first)
+    low, high = parse_number(first), parse_number(last or first)
     if isinstance(low, int) and isinstance(high, int) and 0 <= low <= high < 64:
         return range(low, high + 1)
     return range(0)
@@ -87,7 +87,7 @@ class Run:
         return self.number + (cage - self.cages.first) * self.step + lane * self.step // self.cages.lanes
 
 
-def runs(model: SwitchModel) -> tuple[Run, ...]:
+def cage_runs(model: SwitchModel) -> tuple[Run, ...]:
     """The runs of a model's fabric cages in panel order.
 
     Raises:
@@ -150,7 +150,7 @@ class Platform:
             platform=settings["platform"],
             hwsku=settings["hwsku"],
             asic_vendor=settings["asic_vendor"],
-            runs=runs(model),
+            runs=cage_runs(model),
             first_index=settings.get("first_index", 1),
             alias_style=settings["alias_style"],
             lanes=settings["lanes"],
@@ -207,7 +207,7 @@ class Platform:
 
 def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
     """The name of a port: its number is the position of its first lane, in steps of the platform."""
-    run = run_of(runs(model), cage)
+    run = run_of(cage_runs(model), cage)
     cages = run.cages
     lanes = max((b.lanes for b in cages.breakouts if b.children == children), default=cages.lanes // children)
     return f"Ethernet{run.port_number(cage, (child - 1) * lanes)}"

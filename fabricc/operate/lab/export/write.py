@@ -9,7 +9,7 @@ from fabricc.operate.lab.export.containerlab import render_containerlab
 from fabricc.operate.lab.export.devices import build_topology
 from fabricc.operate.lab.export.netlab import render_netlab
 from fabricc.operate.lab.lab_fabric import plan_fabric
-from fabricc.tree.exclusive import exclusive
+from fabricc.tree.exclusive import hold_lock
 from fabricc.tree.manifest import Manifest
 from fabricc.tree.stage import Stage
 from fabricc.version import __version__
@@ -52,7 +52,7 @@ def export_topology(
     found = build_topology(fabric)
     files = FORMATS[format_](found)
     name = f"{fabric.cluster}-{format_}"
-    with exclusive(out / name):
+    with hold_lock(out / name):
         stage = Stage.open(out, name)
         try:
             written = [stage.put(path, text.encode()) for path, text in files.items()]

@@ -65,7 +65,7 @@ def net_file(topology: str) -> str:
     return _OTHER_RATE.sub(" 4xHDR", _LID.sub(" lid 0", text))
 
 
-def prepare(folder: Path, files: Mapping[str, str]) -> None:
+def write_inputs(folder: Path, files: Mapping[str, str]) -> None:
     """Write the input of the simulation below `folder`: the net, and every file of the subnet manager.
 
     Paths below /etc in the files become paths below the folder; nothing else in them changes except the log level.
@@ -77,11 +77,11 @@ def prepare(folder: Path, files: Mapping[str, str]) -> None:
         if path.startswith("etc/"):
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(_conf(folder, text) if path == sm_files.CONF else text)
+            target.write_text(_adapt_conf(folder, text) if path == sm_files.CONF else text)
     (folder / "cache" / "guid2lid").write_text(files[sm_files.LIDS])
 
 
-def _conf(folder: Path, text: str) -> str:
+def _adapt_conf(folder: Path, text: str) -> str:
     kept = [
         line.replace(" /etc/", f" {folder}/etc/")
         for line in text.splitlines()

@@ -9,7 +9,7 @@ from fabricc.back.infiniband.sm_files import CONF, PARTITIONS, default_lane
 from fabricc.back.infiniband.topology import read_topology
 from fabricc.fabric.infiniband.model import DEFAULT_PKEY
 from fabricc.proof import Finding
-from fabricc.proof.infiniband.sim.routes import read_tables, walk
+from fabricc.proof.infiniband.sim.routes import read_tables, walk_routes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ class Subject(NamedTuple):
     running: SimulatedSubnet
 
 
-def complaints(running: SimulatedSubnet) -> Iterator[Finding]:
+def report_messages(running: SimulatedSubnet) -> Iterator[Finding]:
     """Report FAB6321: messages of opensm about its configuration and its fabric, which do not stop it."""
     found = [
         *_PRINTED.findall(running.printed()),
@@ -50,7 +50,7 @@ def complaints(running: SimulatedSubnet) -> Iterator[Finding]:
         yield Finding("FAB6321", line.strip()[:240], CONF)
 
 
-def engine(subject: Subject) -> Iterator[Finding]:
+def check_engine(subject: Subject) -> Iterator[Finding]:
     """Report FAB6322 if the engine that made the tables is not the first planned one."""
     wanted = subject.ib.engine.names[0]
     used = _ENGINE.findall(subject.running.log())
@@ -58,9 +58,9 @@ def engine(subject: Subject) -> Iterator[Finding]:
         yield Finding("FAB6322", f"planned is {wanted}, used {', '.join(sorted(set(used))) or 'none'}", CONF)
 
 
-def lids(subject: Subject) -> Iterator[Finding]:
+def check_lids(subject: Subject) -> Iterator[Finding]:
     """Report FAB6323 if a port that answers has another LID than planned; a separate program reads the subnet."""
-    answered = read_topology(subject.running.tool("ibnetdiscover"))
+    answered = read_topology(subject.running.run_tool("ibnetdiscover"))
     found = {node.name: node.lid for node in answered.nodes.values()}
     told = 0
     for node in subject.topology.nodes.values():
@@ -71,20 +71,20 @@ def lids(subject: Subject) -> Iterator[Finding]:
         yield Finding("FAB6323", f"{len(extra)} nodes that were not planned: {min(extra)}", "")
 
 
-def walked(subject: Subject, cut: frozenset[tuple[str, int]] = frozenset()) -> Walk:
+def walk_tables(subject: Subject, cut: frozenset[tuple[str, int]] = frozenset()) -> Walk:
     """Walk every route through the tables that are installed now."""
     topology = subject.topology
     top = max(node.lid for node in topology.nodes.values())
     switches = sum(1 for _ in topology.switches())
     if switches * top <= READ_BY_MADS:
-        tables = read_tables(subject.running.tool("dump_lfts", "-a").splitlines(), top)
+        tables = read_tables(subject.running.run_tool("dump_lfts", "-a").splitlines(), top)
     else:
         with (subject.running.folder / "dump" / "opensm-lfts.dump").open(encoding="utf-8") as lines:
             tables = read_tables(lines, top)
-    return walk(topology, tables, cut)
+    return walk_routes(topology, tables, cut)
 
 
-def routes(result: Walk, code: str = "FAB6324") -> Iterator[Finding]:
+def check_routes(result: Walk, code: str = "FAB6324") -> Iterator[Finding]:
     """Report FAB6324 (or the given code) for routes that do not arrive, FAB6325 for turns from down to up."""
     if result.lost_count:
         yield Finding(
@@ -94,10 +94,10 @@ def routes(result: Walk, code: str = "FAB6324") -> Iterator[Finding]:
         yield Finding("FAB6325", f"a route goes down and up again {result.turns[0]}", "")
 
 
-def loops(subject: Subject) -> Iterator[Finding]:
+def check_loops(subject: Subject) -> Iterator[Finding]:
     """Report FAB6325 if ibdmchk finds a credit loop or a dead end; it runs only where it ends in reasonable time."""
     dump = subject.running.folder / "dump"
-    said = subject.running.tool(
+    said = subject.running.run_tool(
         "ibdmchk", "-s", str(dump / "opensm-subnet.lst"), "-f", str(dump / "opensm.fdbs"),
         "-m", str(dump / "opensm.mcfdbs"), timeout_s=1800,
     )  # fmt: skip
@@ -106,14 +106,14 @@ def loops(subject: Subject) -> Iterator[Finding]:
         yield Finding("FAB6325", f"ibdmchk: {(wrong or ['no verdict'])[0][:200]}", "")
 
 
-def traced(subject: Subject, first: Node, last: Node) -> Iterator[Finding]:
+def trace_packet(subject: Subject, first: Node, last: Node) -> Iterator[Finding]:
     """Report FAB6324 if a packet from one adapter does not reach another through the simulated switches."""
-    said = subject.running.tool("ibtracert", str(first.lid), str(last.lid))
+    said = subject.running.run_tool("ibtracert", str(first.lid), str(last.lid))
     if f"lid {last.lid}-{last.lid}" not in said.strip().rpartition("\n")[2]:
         yield Finding("FAB6324", f"ibtracert from {first.name} to {last.name}: {said.strip()[-160:]}", "")
 
 
-def partitions(subject: Subject) -> Iterator[Finding]:
+def check_partitions(subject: Subject) -> Iterator[Finding]:
     """Report FAB6326 and FAB6328: paths exist between members of one tenant only, with its service level."""
     ports: dict[str, Node] = {}
     for node in subject.topology.adapters():
@@ -126,26 +126,26 @@ def partitions(subject: Subject) -> Iterator[Finding]:
     if not ib.partitions:
         pair = [host for host in ports if host != manager][:2]
         if len(pair) == 2:
-            yield from _joined(subject, ports, pair, DEFAULT_PKEY, default)
+            yield from _check_joined(subject, ports, pair, DEFAULT_PKEY, default)
     for tenant, members in zip(ib.partitions, asked, strict=False):
         if len(members) > 1:
             level = default if tenant.sl is None else tenant.sl
-            yield from _joined(subject, ports, [members[0], members[-1]], tenant.pkey, level)
+            yield from _check_joined(subject, ports, [members[0], members[-1]], tenant.pkey, level)
     for index, (tenant, members) in enumerate(zip(ib.partitions, asked, strict=False)):
         for other in asked[index + 1 :]:
             apart = [host for host in other if host not in tenant.hosts]
-            if members and apart and not _shared(ib, members[0], apart[0]):
-                yield from _apart(subject, ports, members[0], apart[0])
+            if members and apart and not _have_common_tenant(ib, members[0], apart[0]):
+                yield from _check_separated(subject, ports, members[0], apart[0])
 
 
-def _shared(ib: InfinibandFabric, one: str, other: str) -> bool:
+def _have_common_tenant(ib: InfinibandFabric, one: str, other: str) -> bool:
     return any(one in each.hosts and other in each.hosts for each in ib.partitions)
 
 
-def _joined(
+def _check_joined(
     subject: Subject, ports: dict[str, Node], pair: list[str], pkey: int, level: int
 ) -> Iterator[Finding]:
-    said = _path(subject, ports[pair[0]], ports[pair[1]], pkey | 0x8000)
+    said = _path_record(subject, ports[pair[0]], ports[pair[1]], pkey | 0x8000)
     key, sl = _PKEY.search(said), _LEVEL.search(said)
     if key is None or int(key[1], 16) & DEFAULT_PKEY != pkey:
         message = f"{pair[0]} and {pair[1]} have no path in partition 0x{pkey:04x}"
@@ -156,13 +156,13 @@ def _joined(
         yield Finding("FAB6328", message, CONF)
 
 
-def _apart(subject: Subject, ports: dict[str, Node], one: str, other: str) -> Iterator[Finding]:
-    if _PKEY.search(_path(subject, ports[one], ports[other])):
+def _check_separated(subject: Subject, ports: dict[str, Node], one: str, other: str) -> Iterator[Finding]:
+    if _PKEY.search(_path_record(subject, ports[one], ports[other])):
         yield Finding("FAB6326", f"{one} has a path to {other}, which is of another tenant", PARTITIONS)
 
 
-def _path(subject: Subject, one: Node, other: Node, pkey: int | None = None) -> str:
+def _path_record(subject: Subject, one: Node, other: Node, pkey: int | None = None) -> str:
     """Return the path record between two ports, in any shared partition or in the requested one."""
     asked = [] if pkey is None else ["--pkey", f"0x{pkey:04x}"]
     lids_ = ("--slid", str(one.lid), "--dlid", str(other.lid))
-    return subject.running.tool("saquery", "PR", *lids_, *asked)
+    return subject.running.run_tool("saquery", "PR", *lids_, *asked)

@@ -28,19 +28,19 @@ class SimulationError(Exception):
     """The simulated subnet did not come up, or did not answer in time."""
 
 
-def preload() -> str | None:
+def preload_library() -> str | None:
     """Return the library that redirects libibumad to the simulator, or None."""
     found = sorted(Path("/usr/lib").glob("*/umad2sim/libumad2sim.so"))
     return str(found[0]) if found else None
 
 
-def missing() -> list[str]:
+def missing_programs() -> list[str]:
     """Return the programs that are not installed."""
-    lacking = [name for name in PROGRAMS if not shutil.which(name, path=_path())]
-    return lacking if preload() else [*lacking, "libumad2sim"]
+    lacking = [name for name in PROGRAMS if not shutil.which(name, path=_search_path())]
+    return lacking if preload_library() else [*lacking, "libumad2sim"]
 
 
-def _path() -> str:
+def _search_path() -> str:
     return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 
@@ -48,7 +48,7 @@ class SimulatedSubnet:
     """ibsim with opensm attached at one adapter; use it as a context.
 
     Attributes:
-        folder: made by `inputs.prepare`; logs and dumps end up in it.
+        folder: made by `inputs.write_inputs`; logs and dumps end up in it.
         up_s: seconds from the start of opensm to its first SUBNET UP.
     """
 
@@ -59,7 +59,7 @@ class SimulatedSubnet:
         self._opensm: subprocess.Popen[bytes] | None = None
         self._environment = {
             **os.environ,
-            "PATH": _path(),
+            "PATH": _search_path(),
             "IBSIM_SOCKNAME": f"fabricc-{os.getpid()}-{folder.name}",
         }
 
@@ -74,9 +74,9 @@ class SimulatedSubnet:
     def __exit__(self, *_: object) -> None:
         for process in (self._opensm, self._ibsim):
             if process is not None:
-                _end(process)
+                _end_process(process)
 
-    def tool(self, *command: str, timeout_s: float = _TOOL_S) -> str:
+    def run_tool(self, *command: str, timeout_s: float = _TOOL_S) -> str:
         """Run a tool that attaches where opensm does, and return its standard output and error.
 
         Raises:
@@ -85,7 +85,7 @@ class SimulatedSubnet:
         try:
             done = subprocess.run(
                 [*_DYING, *command],
-                env=self._attached(),
+                env=self._tool_environment(),
                 cwd=self.folder / "run",
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -113,13 +113,13 @@ class SimulatedSubnet:
 
     def log(self) -> str:
         """Return the subnet manager's log so far."""
-        return _read(self.folder / "opensm.log")
+        return _read_text(self.folder / "opensm.log")
 
     def printed(self) -> str:
         """Return the output of opensm so far, which contains its complaints about the configuration."""
-        return _read(self.folder / "opensm.out")
+        return _read_text(self.folder / "opensm.out")
 
-    def sweeps(self) -> int:
+    def count_sweeps(self) -> int:
         """Return how often the subnet manager has brought the subnet up."""
         return self.log().count("SUBNET UP")
 
@@ -129,22 +129,22 @@ class SimulatedSubnet:
         Raises:
             SimulationError: there is none in time, or opensm dies.
         """
-        return self._wait(lambda: self.sweeps() > after, "opensm has not brought the subnet up")
+        return self._wait(lambda: self.count_sweeps() > after, "opensm has not brought the subnet up")
 
     def _start(self) -> None:
         self._ibsim = self._spawn("ibsim", ["ibsim", "-s", *self.needs.options(), "net"], self._environment)
-        self._wait(lambda: "simulator ready" in _read(self.folder / "ibsim.out"), "ibsim is not ready")
+        self._wait(lambda: "simulator ready" in _read_text(self.folder / "ibsim.out"), "ibsim is not ready")
         conf = str(self.folder / "etc" / "opensm" / "opensm.conf")
         begin = time.monotonic()
-        self._opensm = self._spawn("opensm", ["opensm", "-F", conf], self._attached())
+        self._opensm = self._spawn("opensm", ["opensm", "-F", conf], self._tool_environment())
         self.wait_for_sweep(0)
         self.up_s = time.monotonic() - begin
 
-    def _attached(self) -> dict[str, str]:
+    def _tool_environment(self) -> dict[str, str]:
         return {
             **self._environment,
             "SIM_HOST": self.host,
-            "LD_PRELOAD": preload() or "",
+            "LD_PRELOAD": preload_library() or "",
             "OSM_TMP_DIR": str(self.folder / "dump"),
             "OSM_CACHE_DIR": str(self.folder / "cache"),
         }
@@ -174,18 +174,18 @@ class SimulatedSubnet:
         return time.monotonic() - begin
 
     def _last_words(self) -> str:
-        lines = (_read(self.folder / "ibsim.out") + self.printed()).strip().splitlines()
+        lines = (_read_text(self.folder / "ibsim.out") + self.printed()).strip().splitlines()
         return lines[-1][:200] if lines else "nothing said"
 
 
-def _read(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text("utf-8", "replace")
     except FileNotFoundError:
         return ""
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end_process(process: subprocess.Popen[bytes]) -> None:
     if process.stdin is not None:
         with suppress(BrokenPipeError):
             process.stdin.close()

@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.proof.infiniband.subnets import distances
+from fabricc.proof.infiniband.subnets import adapter_distances
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -55,16 +55,18 @@ class Walk:
     turns: list[str] = field(default_factory=list)
     loads: Counter[tuple[str, int]] = field(default_factory=Counter)
 
-    def lose(self, what: str) -> None:
+    def record_lost(self, what: str) -> None:
         """Record a route that does not arrive."""
         self.lost_count += 1
         if len(self.lost) < _SHOWN:
             self.lost.append(what)
 
 
-def walk(topology: ReadTopology, tables: Tables, cut: frozenset[tuple[str, int]] = frozenset()) -> Walk:
+def walk_routes(
+    topology: ReadTopology, tables: Tables, cut: frozenset[tuple[str, int]] = frozenset()
+) -> Walk:
     """Walk every route; `cut` are the ends (node id, port) of unplugged links."""
-    rank, found = distances(topology), Walk()
+    rank, found = adapter_distances(topology), Walk()
     links = {
         node.id: {port: peer for port, (peer, _, _) in node.ends.items() if (node.id, port) not in cut}
         for node in topology.switches()
@@ -97,7 +99,7 @@ def _walk_to(
                 break
             if at in passed:  # a circle: whoever is come down to again went up from here
                 if came_down:
-                    _turn(found, topology, at, target)
+                    _record_turn(found, topology, at, target)
                 break
             passed.append(at)
             port = tables[at][lid] if at in tables else _NO_PORT
@@ -111,13 +113,13 @@ def _walk_to(
                 break
             down = rank[following] < rank[at]
             if came_down and not down:
-                _turn(found, topology, at, target)
+                _record_turn(found, topology, at, target)
             at, came_down = following, down
         arrives |= dict.fromkeys(passed, done)
         if not done:
-            found.lose(f"from {topology.nodes[leaf].name} to {topology.nodes[target].name}")
+            found.record_lost(f"from {topology.nodes[leaf].name} to {topology.nodes[target].name}")
 
 
-def _turn(found: Walk, topology: ReadTopology, at: str, target: str) -> None:
+def _record_turn(found: Walk, topology: ReadTopology, at: str, target: str) -> None:
     if len(found.turns) < _SHOWN:
         found.turns.append(f"at {topology.nodes[at].name} towards {topology.nodes[target].name}")

@@ -17,9 +17,14 @@ from fabricc.base.values import dataclass
 from fabricc.fabric.infiniband.wiring import Subnet
 from fabricc.proof import Finding
 from fabricc.proof.infiniband.sim import judge
-from fabricc.proof.infiniband.sim.inputs import Needs, adapter_id, prepare
-from fabricc.proof.infiniband.sim.processes import PACKAGES, SimulatedSubnet, SimulationError, missing
-from fabricc.proof.infiniband.subnets import distances
+from fabricc.proof.infiniband.sim.inputs import Needs, adapter_id, write_inputs
+from fabricc.proof.infiniband.sim.processes import (
+    PACKAGES,
+    SimulatedSubnet,
+    SimulationError,
+    missing_programs,
+)
+from fabricc.proof.infiniband.subnets import adapter_distances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -71,7 +76,7 @@ def simulate_tree(
     ib: InfinibandFabric, tree: Path, progress: Callable[[str, int, int], None] | None = None
 ) -> list[Diagnostic]:
     """Simulate every subnet of a tree; findings as errors, and one note (FAB6329) for each subnet that is sound."""
-    if lacking := missing():
+    if lacking := missing_programs():
         message = f"not installed: {', '.join(lacking)}"
         return [
             Diagnostic(
@@ -87,7 +92,7 @@ def simulate_tree(
         if progress is not None:
             progress("subnets simulated", plane, ib.planes)
         folder, files = tree / subnet_folder(plane), dict(sm_files(Subnet(ib, plane)))
-        if altered := _altered(tree, subnet_folder(plane), files):
+        if altered := _find_altered(tree, subnet_folder(plane), files):
             message = (
                 f"not simulated: {altered} is not what the build writes, and opensm runs what its files name"
             )
@@ -95,7 +100,7 @@ def simulate_tree(
                 Diagnostic("FAB6022", Severity.ERROR, message, Position(str(folder / altered), 1), _REBUILD)
             )
             continue
-        report = simulate(ib, files)
+        report = simulate_subnet(ib, files)
         for found in report.findings:
             at = Position(str(folder / found.file), max(1, found.line)) if found.file else None
             result.append(Diagnostic(found.code, found.severity, found.message, at, found.help))
@@ -105,7 +110,7 @@ def simulate_tree(
     return result
 
 
-def _altered(tree: Path, folder: str, files: Mapping[str, str]) -> str:
+def _find_altered(tree: Path, folder: str, files: Mapping[str, str]) -> str:
     """Return the first file of a subnet in a tree that differs from a fresh build; "" without one."""
     with Folder(tree) as present:
         for name, text in sorted(files.items()):
@@ -117,7 +122,7 @@ def _altered(tree: Path, folder: str, files: Mapping[str, str]) -> str:
     return ""
 
 
-def simulate(ib: InfinibandFabric, files: Mapping[str, str]) -> Report:
+def simulate_subnet(ib: InfinibandFabric, files: Mapping[str, str]) -> Report:
     """Bring one subnet up from its files and judge it."""
     report = Report()
     if absent := {CONF, LIDS, TOPOLOGY} - files.keys():
@@ -128,43 +133,43 @@ def simulate(ib: InfinibandFabric, files: Mapping[str, str]) -> Report:
     report.adapters, report.switches = len(adapters), len(topology.nodes) - len(adapters)
     with tempfile.TemporaryDirectory(prefix="fabricc-sim-") as name:
         folder = Path(name)
-        prepare(folder, files)
+        write_inputs(folder, files)
         wait_s = 120 + report.adapters / 10 + report.adapters**2 / 500_000
         try:
             with SimulatedSubnet(
                 folder, Needs.of(topology), adapter_id(adapters[-1].guid), wait_s
             ) as running:
-                _judge(judge.Subject(ib, topology, running), report)
+                _judge_subnet(judge.Subject(ib, topology, running), report)
         except SimulationError as error:
             report.findings.append(Finding("FAB6320", str(error), CONF))
     return report
 
 
-def _judge(subject: judge.Subject, report: Report) -> None:
+def _judge_subnet(subject: judge.Subject, report: Report) -> None:
     running, topology = subject.running, subject.topology
     report.up_s = running.up_s
     report.engine = subject.ib.engine.names[0]
-    report.findings += judge.complaints(running)
-    report.findings += judge.engine(subject)
-    report.findings += judge.lids(subject)
-    result = judge.walked(subject)
+    report.findings += judge.report_messages(running)
+    report.findings += judge.check_engine(subject)
+    report.findings += judge.check_lids(subject)
+    result = judge.walk_tables(subject)
     report.routes = result.routes
     if result.loads:
         report.loads = min(result.loads.values()), max(result.loads.values())
-    report.findings += judge.routes(result)
+    report.findings += judge.check_routes(result)
     adapters = list(topology.adapters())
     if len(adapters) <= judge.CHECKED_BY_IBDM:
         report.ibdm = True
-        report.findings += judge.loops(subject)
-    report.findings += judge.traced(subject, adapters[0], adapters[-1])
-    report.findings += judge.partitions(subject)
+        report.findings += judge.check_loops(subject)
+    report.findings += judge.trace_packet(subject, adapters[0], adapters[-1])
+    report.findings += judge.check_partitions(subject)
     if (spare := _spare_link(topology)) is not None and not report.findings:
-        report.findings += _unplug(subject, spare, report)
+        report.findings += _test_unplugged(subject, spare, report)
 
 
 def _spare_link(topology: ReadTopology) -> tuple[str, int] | None:
     """The first uplink (switch id, port) of a leaf that has another one, or None."""
-    rank = distances(topology)
+    rank = adapter_distances(topology)
     for node in topology.switches():
         ups = [port for port, (peer, _, _) in node.ends.items() if rank.get(peer, 0) > rank.get(node.id, 0)]
         if rank.get(node.id) == 1 and len(ups) > 1:
@@ -172,28 +177,28 @@ def _spare_link(topology: ReadTopology) -> tuple[str, int] | None:
     return None
 
 
-def _unplug(subject: judge.Subject, link: tuple[str, int], report: Report) -> list[Finding]:
+def _test_unplugged(subject: judge.Subject, link: tuple[str, int], report: Report) -> list[Finding]:
     """Unplug a link, judge, and plug it in again: no route may need it, and afterwards all routes must be back."""
     running, (node_id, port) = subject.running, link
     peer, peer_port, _ = subject.topology.nodes[node_id].ends[port]
-    sweeps = running.sweeps()
+    sweeps = running.count_sweeps()
     running.console(f'Unlink "{node_id}"[{port}]')
     report.reroute_s = running.wait_for_sweep(sweeps)
-    _settle(running)
+    _wait_until_settled(running)
     cut = frozenset({link, (peer, peer_port)})
-    found = list(judge.routes(judge.walked(subject, cut), "FAB6327"))
-    sweeps = running.sweeps()
+    found = list(judge.check_routes(judge.walk_tables(subject, cut), "FAB6327"))
+    sweeps = running.count_sweeps()
     running.console(f'ReLink "{node_id}"[{port}]')
     running.wait_for_sweep(sweeps)
-    _settle(running)
-    return [*found, *judge.routes(judge.walked(subject), "FAB6327")]
+    _wait_until_settled(running)
+    return [*found, *judge.check_routes(judge.walk_tables(subject), "FAB6327")]
 
 
-def _settle(running: SimulatedSubnet) -> None:
+def _wait_until_settled(running: SimulatedSubnet) -> None:
     """Wait until the subnet manager has stopped sweeping: one link can cause several traps."""
     with suppress(SimulationError):
         while True:
-            before = running.sweeps()
+            before = running.count_sweeps()
             time.sleep(_QUIET_S)
-            if running.sweeps() == before:
+            if running.count_sweeps() == before:
                 return

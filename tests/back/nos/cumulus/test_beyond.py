@@ -12,7 +12,7 @@ from fabricc.back.nos.cumulus import CUMULUS, second_reading
 from fabricc.back.nos.cumulus.words import FILE
 from fabricc.back.nos.frr import found as frr
 from fabricc.fabric.facts import Unplanned
-from fabricc.review.diff.impact import vocabulary
+from fabricc.review.diff.impact import vocabulary_of
 from tests.audit.corpora import ROOT, Share, devices, share
 from tests.back.nos.cumulus.variants import VARIANTS
 from tests.back.nos.test_vocabulary import fits
@@ -203,7 +203,7 @@ def test_a_line_beside_a_plan_changes_no_fact_of_the_plan(name: str) -> None:
 
 
 def check_declared(facts: dict[str, str | int]) -> None:
-    rows = {path: vocabulary("cumulus").row(path) for path in facts}
+    rows = {path: vocabulary_of("cumulus").row(path) for path in facts}
     assert {path for path, row in rows.items() if not row.declared and not OF_FRR.match(path)} == set()
     apart = re.compile(r"(ipv[46]|transmit) .+|.*, .+|none|icmp")
     wrong = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.back.nos.cumulus import CUMULUS
-from fabricc.compiler.gaps import unexpressed
+from fabricc.compiler.gaps import find_unexpressed
 from fabricc.fabric.model import Account, Direction, Switch
 from fabricc.fabric.qos import Ecn, Trimming, Watchdog
 from fabricc.fabric.routing import CommunityList, LoadBalancing, Spreading
@@ -149,7 +149,7 @@ def test_what_a_spec_asks_for_is_expressed_or_refused_once(release: str) -> None
     wish = LoadBalancing(Spreading.FLOWLET, queue_pairs=True, flowlet_idle_us=64)
     for switch in (VARIANTS["settings"], replace(VARIANTS["settings"], load_balancing=wish)):
         asked = replace(switch, release=release)
-        assert list(unexpressed(asked, CUMULUS, CUMULUS.gaps(asked))) == []
+        assert list(find_unexpressed(asked, CUMULUS, CUMULUS.gaps(asked))) == []
 
 
 def test_a_community_that_would_drop_others_is_a_warning() -> None:

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fabricc.back.nos.cumulus import CUMULUS
-from fabricc.back.nos.cumulus.startup import members
+from fabricc.back.nos.cumulus.startup import expand_members
 from tests.back.nos.cumulus.variants import VARIANTS, variant
 from tests.wrecks import damaged, texts
 
@@ -143,7 +143,7 @@ def test_a_bare_tree_as_the_api_gives_it_is_read() -> None:
     ],
 )
 def test_ranges_in_keys(key: str, names: list[str]) -> None:
-    assert list(members(key)) == names
+    assert list(expand_members(key)) == names
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.audit import audit
+from fabricc.audit import audit_fabric
 from fabricc.back.nos.cumulus import CUMULUS
 from fabricc.back.nos.cumulus.words import FILE
 from tests.back.nos.cumulus.test_beyond import check_declared
@@ -132,7 +132,7 @@ def test_an_audit_names_the_one_switch_that_is_not_lossless(said: str, tmp_path:
     (tmp_path / "spine1.txt").write_text(SPINE)
     for number in range(1, 7):
         (tmp_path / f"leaf{number}.txt").write_text(leaf(number, said if number == 4 else "mode lossless"))
-    found = audit(tmp_path, jobs=1)
+    found = audit_fabric(tmp_path, jobs=1)
     told = [each for each in found.findings if each.code == "FAB9600"]
     assert {each.file for each in told} == {"leaf4.txt"}
     assert any("PFC" in each.message for each in told)

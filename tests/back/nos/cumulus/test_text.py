@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.back.nos.cumulus import CUMULUS
-from fabricc.back.nos.cumulus.startup import parsed, scalar, write
-from fabricc.back.reading.tree import find
+from fabricc.back.nos.cumulus.startup import format_scalar, parse_startup, write
+from fabricc.back.reading.tree import find_node
 from fabricc.base.order import natural_key
 from fabricc.fabric.model import Switch, Tacacs
 from fabricc.fabric.routing import LoadBalancing, Spreading
@@ -336,14 +336,14 @@ def test_whatever_is_written_is_read_back_by_a_yaml_library(tree: dict[str, Any]
 @given(st.text())
 def test_any_text_stays_text(text: str) -> None:
     if text.isascii():
-        assert yaml.safe_load(f"key: {scalar(text)}") == {"key": text}
+        assert yaml.safe_load(f"key: {format_scalar(text)}") == {"key": text}
 
 
 @given(st.dictionaries(PRINTABLE.filter(bool), TREES, max_size=4))
 def test_whatever_is_written_is_read_back_here(tree: dict[str, Any]) -> None:
-    found = parsed(write([{"set": tree}]))
+    found = parse_startup(write([{"set": tree}]))
     assert found.faults == []
-    root = find(found.nodes, "set")
+    root = find_node(found.nodes, "set")
     assert root is not None
     assert plain(root) == strings(tree)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.back.nos.eos import EOS, FILE
-from fabricc.review.diff.impact import vocabulary
+from fabricc.review.diff.impact import vocabulary_of
 from tests.audit import corpora
 from tests.back.nos.test_vocabulary import fits
 from tests.back.reading.compiled import compiled_blocks
@@ -35,7 +35,7 @@ def read(text: str) -> dict[str, str | int]:
 
 
 def check_declared(facts: dict[str, str | int]) -> None:
-    rows = {path: vocabulary("eos").row(path) for path in facts}
+    rows = {path: vocabulary_of("eos").row(path) for path in facts}
     assert {path for path, row in rows.items() if not row.declared} == set()
     named = {"management/ntp", "management/syslog"}
     wrong = {

@@ -72,7 +72,7 @@ def test_marks_come_by_kmax_and_less_than_a_step_before_it(speed_gbps: int, kmax
     threshold_us = qos.delay_us(switch, profile)
     assert threshold_us is not None
     assert threshold_us % step_us == 0
-    held = qos.thresholds(threshold_us, speed_gbps)
+    held = qos.delay_thresholds(threshold_us, speed_gbps)
     step_bytes = step_us * speed_gbps * 125
     if kmax >= step_bytes:
         assert kmax - step_bytes < held.min_bytes <= kmax
@@ -83,7 +83,7 @@ def test_marks_come_by_kmax_and_less_than_a_step_before_it(speed_gbps: int, kmax
 
 @given(st.integers(1, 10**9 - 1))
 def test_a_delay_reads_as_it_was_written(threshold_us: int) -> None:
-    assert qos_rows.microseconds(*qos.delay_words(threshold_us).split()) == threshold_us
+    assert qos_rows.to_microseconds(*qos.delay_words(threshold_us).split()) == threshold_us
 
 
 def test_a_delay_is_spelled_in_the_largest_unit_that_holds_it_whole() -> None:
@@ -96,7 +96,7 @@ def test_a_delay_is_spelled_in_the_largest_unit_that_holds_it_whole() -> None:
         f"{'9' * 5000} milliseconds",
         "\u0663 milliseconds",
     )
-    assert [qos_rows.microseconds(*text.split()) for text in strange] == [None] * 5
+    assert [qos_rows.to_microseconds(*text.split()) for text in strange] == [None] * 5
 
 
 def test_the_line_stands_on_the_port_and_no_queue_has_thresholds() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.back.nos.frr import ASIDES, FILE, FRR, _readers
-from fabricc.review.diff.impact import vocabulary
+from fabricc.back.nos.frr import ASIDES, FILE, FRR, _file_readers
+from fabricc.review.diff.impact import vocabulary_of
 from tests.audit.corpora import ROOT, devices, share
 from tests.back.nos.test_vocabulary import fits
 from tests.back.reading.compiled import compiled_blocks
@@ -192,7 +192,7 @@ def test_every_fact_is_declared_and_of_its_type() -> None:
 
 
 def check_declared(facts: dict[str, str | int]) -> None:
-    rows = {path: vocabulary("frr").row(path) for path in facts}
+    rows = {path: vocabulary_of("frr").row(path) for path in facts}
     assert {path for path, row in rows.items() if not row.declared and not OF_SONIC.match(path)} == set()
     of_families = re.compile(r"(ipv[46]|transmit) .+|.+, .+")
     wrong = {
@@ -205,7 +205,7 @@ def check_declared(facts: dict[str, str | int]) -> None:
 
 def test_all_rows_compile() -> None:
     """Blocks compile at their first use: no two may be equal."""
-    assert sum(compiled_blocks(reader.start) for reader in (*_readers().values(), ASIDES)) > 50
+    assert sum(compiled_blocks(reader.start) for reader in (*_file_readers().values(), ASIDES)) > 50
 
 
 corpora = pytest.mark.skipif(not ROOT.is_dir(), reason="the shared corpora are not here")

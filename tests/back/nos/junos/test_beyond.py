@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.nos.junos import FILE, JUNOS
-from fabricc.review.diff.impact import vocabulary
+from fabricc.review.diff.impact import vocabulary_of
 from tests.back.nos.junos.test_read import as_commands
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def test_no_secret_becomes_a_value() -> None:
 
 
 def test_every_fact_has_its_row() -> None:
-    rows = vocabulary("junos")
+    rows = vocabulary_of("junos")
     for path in JUNOS.read({FILE: LEAF}).facts:
         assert rows.row(path), path
 

@@ -12,7 +12,7 @@ from fabricc.back.nos import load
 from fabricc.back.nos.junos import FILE, JUNOS
 from fabricc.back.nos.junos.bgp import maximum_ecmp
 from fabricc.back.nos.junos.qos import percent_of, queue_bytes
-from fabricc.compiler.gaps import unexpressed
+from fabricc.compiler.gaps import find_unexpressed
 from fabricc.fabric.model import Account, Tacacs
 from fabricc.fabric.qos import Ecn, Watchdog
 from fabricc.fabric.routing import LoadBalancing, PrefixList, PrefixRule
@@ -155,7 +155,7 @@ def test_no_sample_has_a_fatal_gap(name: str) -> None:
 @pytest.mark.parametrize("name", ["evo-settings", "evo-settings-unnumbered", "classic-settings"])
 def test_no_setting_is_passed_over(name: str) -> None:
     switch = variant(name)
-    assert list(unexpressed(switch, load("junos"), JUNOS.gaps(switch))) == []
+    assert list(find_unexpressed(switch, load("junos"), JUNOS.gaps(switch))) == []
 
 
 def test_an_older_release_lacks_what_its_model_has_not() -> None:

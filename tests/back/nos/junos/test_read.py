@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.back.nos.junos import FILE, JUNOS
-from fabricc.back.nos.junos.words import SPEEDS, quoted
+from fabricc.back.nos.junos.words import SPEEDS, quote_text
 from fabricc.back.reading.tree import braces
 from fabricc.fabric.model import Account
 from fabricc.fabric.qos import Headroom
@@ -46,7 +46,7 @@ def as_commands(text: str) -> list[str]:
     def walk(nodes: Sequence[Node], path: tuple[str, ...]) -> None:
         for node in nodes:
             if node.children is None:
-                lines.append(" ".join(["set", *map(quoted, (*path, *node.key))]))
+                lines.append(" ".join(["set", *map(quote_text, (*path, *node.key))]))
             else:
                 walk(node.children, (*path, *node.key))
 

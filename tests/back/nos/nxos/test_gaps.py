@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.back.nos.nxos import NXOS
 from fabricc.base.diagnostics.codes import TITLES
-from fabricc.compiler.gaps import unexpressed
+from fabricc.compiler.gaps import find_unexpressed
 from fabricc.fabric.facts import SETTINGS
 from fabricc.fabric.model import Account, Switch
 from fabricc.fabric.qos import Ecn, Watchdog
@@ -132,10 +132,10 @@ def test_dynamic_load_balancing_is_there_from_a_release_on(name: str, release: s
         [] if has else [SETTINGS["load_balancing/mode"], SETTINGS["load_balancing/flowlet_idle_us"]]
     )
     assert ("hardware profile dlb" in NXOS.render(switch)["running-config.cfg"]) == has
-    assert list(unexpressed(switch, NXOS, NXOS.gaps(switch))) == []
+    assert list(find_unexpressed(switch, NXOS, NXOS.gaps(switch))) == []
 
 
 def test_every_setting_is_expressed_or_has_a_gap_of_its_own() -> None:
     for name in ("cloudscale/settings", "silicon-one/settings"):
         switch = balanced(name, LoadBalancing(Spreading.FLOWLET, queue_pairs=True, flowlet_idle_us=500))
-        assert list(unexpressed(switch, NXOS, NXOS.gaps(switch))) == []
+        assert list(find_unexpressed(switch, NXOS, NXOS.gaps(switch))) == []

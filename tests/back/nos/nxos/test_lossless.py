@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from fabricc.back.nos.nxos import FILE, NXOS
 from fabricc.back.nos.nxos.qos import qos_groups, strict_queues
-from fabricc.back.nos.nxos.words import ranges
-from fabricc.back.reading.types import numbers as listed
+from fabricc.back.nos.nxos.words import format_ranges
+from fabricc.back.reading.types import parse_numbers as listed
 from fabricc.fabric.qos import TrafficClass
 from fabricc.proof.invariants import Survey
-from fabricc.proof.invariants.view import view
+from fabricc.proof.invariants.view import make_view
 from tests.back.nos.nxos.variants import cabled, variant
 
 
@@ -120,7 +120,7 @@ def test_a_moved_class_keeps_its_pause_priority() -> None:
 
 @given(st.sets(st.integers(0, 63), min_size=1))
 def test_lists_of_ranges_say_the_same_numbers(numbers: set[int]) -> None:
-    assert listed(ranges(numbers)) == tuple(sorted(numbers))
+    assert listed(format_ranges(numbers)) == tuple(sorted(numbers))
 
 
 def test_the_proof_holds_the_platform_s_own_buffers_to_their_length() -> None:
@@ -128,7 +128,7 @@ def test_the_proof_holds_the_platform_s_own_buffers_to_their_length() -> None:
         switch = cabled(variant("cloudscale/numbered"), cable_m)
         bare = replace(switch.model, nos={"nxos": {**switch.model.nos["nxos"], "pause": []}})
         reading = NXOS.read(NXOS.render(replace(switch, model=bare)))
-        found = Survey().add_switch(view(switch, reading), "tor")
+        found = Survey().add_switch(make_view(switch, reading), "tor")
         return [(finding.code, finding.message) for finding in found if "own buffers" in finding.message]
 
     assert told(100) == []

@@ -12,7 +12,7 @@ import pytest
 from fabricc.back.nos.sonic import SONIC, reader
 from fabricc.back.nos.sonic.config_db import FILE
 from fabricc.fabric.facts import Unplanned
-from fabricc.review.diff.impact import vocabulary
+from fabricc.review.diff.impact import vocabulary_of
 from tests.audit.corpora import ROOT, Share, devices, share
 from tests.back.nos.test_vocabulary import fits
 from tests.back.reading.compiled import compiled_blocks
@@ -164,7 +164,7 @@ def test_no_password_is_a_fact() -> None:
 
 
 def check_declared(facts: dict[str, str | int]) -> None:
-    rows = {path: vocabulary("sonic").row(path) for path in facts}
+    rows = {path: vocabulary_of("sonic").row(path) for path in facts}
     assert {path for path, row in rows.items() if not row.declared and not OF_FRR.match(path)} == set()
     apart = re.compile(r"(ipv[46]|transmit) .+|.*, .+|none")
     wrong = {

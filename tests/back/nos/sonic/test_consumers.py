@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.back.nos.sonic import SONIC
-from fabricc.back.nos.sonic.consumers import consumers
+from fabricc.back.nos.sonic.consumers import load_consumers
 from fabricc.back.nos.sonic.limits import RELEASES
 from tests.back.nos.sonic.variants import VARIANTS
 
@@ -42,7 +42,7 @@ def test_every_field_that_is_written_has_a_reader_or_a_finding(name: str, releas
     if any(gap.fatal for gap in SONIC.gaps(switch)):
         pytest.skip("the release refuses it")
     for table, row, field in written(files):
-        reader = consumers().of(table, row, field, release)
+        reader = load_consumers().of(table, row, field, release)
         assert reader is not None, f"{table}|{row} {field or ''}"
         assert not reader.gap or reader.gap in gaps, f"{table}: {reader.gap} is not told"
 
@@ -51,20 +51,20 @@ def test_every_field_that_is_written_has_a_reader_or_a_finding(name: str, releas
 def test_every_line_of_frr_conf_has_a_reader_in_the_release(name: str, release: str) -> None:
     _, files = rendered(name, release)
     for line in files["frr.conf"].splitlines():
-        assert consumers().of_line(line).is_in(release), line
+        assert load_consumers().of_line(line).is_in(release), line
 
 
 def test_every_reader_is_of_something_that_is_written() -> None:
     used = set()
     for name, release in EACH:
         _, files = rendered(name, release)
-        used |= {consumers().of(*one, release) for one in written(files)}
-        used |= {consumers().of_line(line) for line in files["frr.conf"].splitlines()}
-    assert [one for every in consumers().tables.values() for one in every if one not in used] == []
+        used |= {load_consumers().of(*one, release) for one in written(files)}
+        used |= {load_consumers().of_line(line) for line in files["frr.conf"].splitlines()}
+    assert [one for every in load_consumers().tables.values() for one in every if one not in used] == []
 
 
 def test_every_reader_has_a_source_and_every_condition_a_use() -> None:
-    known = consumers()
+    known = load_consumers()
     every = [one for tables in (known.tables, known.found) for rows in tables.values() for one in rows]
     for one in every:
         assert bool(one.by) is bool(one.sources) is not bool(one.gap), one

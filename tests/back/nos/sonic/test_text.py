@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.back.nos.sonic import SONIC
-from fabricc.back.nos.sonic.config_db import tree, write
+from fabricc.back.nos.sonic.config_db import table_tree, write
 from fabricc.back.reading.tree import Node
 from tests.back.nos.sonic.variants import VARIANTS
 
@@ -59,7 +59,7 @@ def test_every_scalar_is_text(name: str) -> None:
 def test_lines_are_those_of_the_text(name: str, indent: int) -> None:
     text = json.dumps(json.loads(SONIC.render(VARIANTS[name])["config_db.json"]), indent=indent)
     split = text.splitlines()
-    read = tree(json.loads(text).keys(), text)
+    read = table_tree(json.loads(text).keys(), text)
     assert not read.faults
     every = [row for table in read.nodes for row in table.children or ()]
     rows = [row for row in every if len(row.key) == 1]
@@ -75,7 +75,7 @@ def test_lines_are_those_of_the_text(name: str, indent: int) -> None:
 
 def test_where_lines_cannot_be_told_a_place_is_that_of_its_table() -> None:
     text = '{\n"PORT": {\n"Ethernet0": {\n"description" : "to \\"x\\": y",\n"mtu" : "9100"}}}'
-    (table,) = tree({"PORT"}, text).nodes
+    (table,) = table_tree({"PORT"}, text).nodes
     (row,) = table.children or ()
     assert [(each.key, each.line) for each in (table, row, *(row.children or ()))] == [
         (("PORT",), 2),

@@ -61,7 +61,7 @@ def explain_check_mode(module, tree, message):
     )
 
 
-def required(module):
+def require_package(module):
     """Return the package fabricc; fail the task where it is missing, or a parameter is empty or names nothing."""
     if fabricc is None:
         module.fail_json(msg=missing_required_lib("fabricc"), exception=IMPORT_ERROR)
@@ -77,7 +77,7 @@ def required(module):
 def plain(diagnostics, renamed=None):
     """Findings as a task returns them; `renamed` has what paths in them are called -> what they stand for."""
 
-    def said(text):
+    def plain_text(text):
         for old, new in (renamed or {}).items():
             text = text and text.replace(old, new)
         return text
@@ -86,9 +86,9 @@ def plain(diagnostics, renamed=None):
         {
             "code": one.code,
             "severity": one.severity.value,
-            "message": said(one.message),
-            "help": said(one.help),
-            "file": said(one.position.file) if one.position else None,
+            "message": plain_text(one.message),
+            "help": plain_text(one.help),
+            "file": plain_text(one.position.file) if one.position else None,
             "line": one.position.line if one.position else None,
         }
         for one in diagnostics
@@ -100,9 +100,9 @@ def wrong(findings):
     return "\n".join(f"{one['code']}: {one['message']}" for one in findings if one["severity"] == "error")
 
 
-def told(module, words, operand):
+def run_verb(module, words, operand):
     """Return the exit status and the JSON of a verb with its options; the task fails where that could not begin."""
-    required(module)
+    require_package(module)
     # -P: nothing is imported from the folder that the task runs in.
     command = [sys.executable, "-P", "-m", "fabricc", *words, "--format", "json", "--", operand]
     status, out, err = module.run_command(command)

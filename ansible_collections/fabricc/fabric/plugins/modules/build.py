@@ -113,14 +113,14 @@ from ansible_collections.fabricc.fabric.plugins.module_utils.interface import (
     make_preview_folder,
     note_preview,
     plain,
-    required,
+    require_package,
     wrong,
 )
 
 MOST = 200
 
 
-def linked(source, target):
+def link_files(source, target):
     """A file of a tree under another name; no build writes into a file that stands."""
     try:
         os.link(source, target, follow_symlinks=False)
@@ -140,7 +140,7 @@ def content(file):
     return file.read_bytes() if file else b""
 
 
-def compared(new, old):
+def compare_trees(new, old):
     """The files that differ between two trees, and their texts for diff mode."""
     after, before = files(new), files(old)
     paths = sorted(
@@ -170,7 +170,7 @@ def build_aside(fabricc, spec, dest, folder, repin, options):
         if old.is_symlink() or old.is_file():
             shutil.copy2(old, copy, follow_symlinks=False)
         elif old.is_dir():
-            shutil.copytree(old, copy, symlinks=True, copy_function=linked)
+            shutil.copytree(old, copy, symlinks=True, copy_function=link_files)
     lock = Path(folder, compiled.lock_path.name)
     if compiled.lock_path.is_file():
         shutil.copy2(compiled.lock_path, lock)
@@ -190,7 +190,7 @@ def main():
         },
         supports_check_mode=True,
     )
-    fabricc, wanted = required(module), module.params
+    fabricc, wanted = require_package(module), module.params
     spec, dest = Path(wanted["spec"]), Path(wanted["dest"])
     options = {"jobs": wanted["jobs"], "frozen": wanted["frozen"], "check": wanted["prove"]}
     told = {}
@@ -198,7 +198,7 @@ def main():
         folder = make_preview_folder() if module.check_mode else Path(tempfile.mkdtemp(dir=module.tmpdir))
         result, trees, lock = build_aside(fabricc, spec, dest, folder, wanted["repin"], options)
         if result.tree is not None:
-            paths, shown = compared(result.tree, dest / result.cluster)
+            paths, shown = compare_trees(result.tree, dest / result.cluster)
             told = {"changed_files": paths[:MOST]} | ({"diff": shown} if module._diff else {})
         findings = plain(result.diagnostics, {str(trees): str(dest), str(lock): str(spec.parent / lock.name)})
         if module.check_mode and result.tree is not None and not result.exit_status:

@@ -68,7 +68,7 @@ from ansible_collections.fabricc.fabric.plugins.module_utils.interface import (
     explain_check_mode,
     plain,
     preview_of,
-    required,
+    require_package,
     wrong,
 )
 
@@ -83,7 +83,7 @@ def main():
         },
         supports_check_mode=True,
     )
-    fabricc, tree, spec = required(module), module.params["tree"], module.params["spec"]
+    fabricc, tree, spec = require_package(module), module.params["tree"], module.params["spec"]
     built = preview_of(module, tree)
     result = fabricc.check(
         tree, spec or built.get("spec"), lock=built.get("lock"), jobs=module.params["jobs"]

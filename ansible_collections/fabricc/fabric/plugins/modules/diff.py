@@ -102,7 +102,7 @@ findings:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.fabricc.fabric.plugins.module_utils.interface import plain, required, wrong
+from ansible_collections.fabricc.fabric.plugins.module_utils.interface import plain, require_package, wrong
 
 
 def main():
@@ -121,7 +121,7 @@ def main():
         mutually_exclusive=[("after", "base"), ("after", "head")],
         supports_check_mode=True,
     )
-    fabricc = required(module)
+    fabricc = require_package(module)
     try:
         review = fabricc.diff(module.params["before"], **{name: module.params[name] for name in names})
     except fabricc.FindingsError as error:

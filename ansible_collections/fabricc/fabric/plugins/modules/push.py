@@ -130,7 +130,7 @@ findings:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.fabricc.fabric.plugins.module_utils.interface import preview_of, told, wrong
+from ansible_collections.fabricc.fabric.plugins.module_utils.interface import preview_of, run_verb, wrong
 
 OPTIONS = {
     "spec": "path",
@@ -174,7 +174,7 @@ def main():
     if module.check_mode or module._diff:
         built = preview_of(module, tree)
         stated = [f"--{name}={value}" for name, value in built.items() if not module.params.get(name)]
-        found = told(module, [*command, *stated, "--dry-run"], tree)[1]
+        found = run_verb(module, [*command, *stated, "--dry-run"], tree)[1]
         diffs = {name: one.pop("diff") or "" for name, one in found["switches"].items()}
         shown = {"switches": found["switches"], "waves": found["waves"]}
         if module._diff:
@@ -186,7 +186,7 @@ def main():
             findings=found["findings"],
             **shown,
         )
-    status, ended = told(module, command, tree)
+    status, ended = run_verb(module, command, tree)
     ended |= shown
     ended["changed"] = any(count for state, count in ended["states"].items() if state != "unchanged")
     if status:
