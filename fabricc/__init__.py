@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fabricc.audit.run import Audit
     from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
     from fabricc.compiler.compiled import Compiled, compile_spec
-    from fabricc.compiler.planned import CompileError
+    from fabricc.compiler.planned_spec import CompileError
     from fabricc.compiler.result import BuildResult
     from fabricc.fabric.model import Host, Switch
     from fabricc.facts.device import Device
@@ -55,7 +55,7 @@ _HOMES = {
     "audit.run": ("Audit",),
     "base.diagnostics": ("Diagnostic", "FindingsError", "Position", "Severity"),
     "compiler.compiled": ("Compiled", "compile_spec"),
-    "compiler.planned": ("CompileError",),
+    "compiler.planned_spec": ("CompileError",),
     "compiler.result": ("BuildResult",),
     "fabric.model": ("Host", "Switch"),
     "interface": ("assign_tenant", "audit_folder", "build", "check", "diff", "explain", "read_folder"),

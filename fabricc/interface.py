@@ -18,7 +18,7 @@ from fabricc.compiler import driver
 from fabricc.compiler.recheck import check_tree
 from fabricc.front.spec.tenant_edit import AssignmentError, assign_hosts
 from fabricc.proof.tree import read_consistently, trees_around
-from fabricc.review.diff.judged import review_change
+from fabricc.review.diff.requested_review import review_change
 from fabricc.review.explain.answer import answer_question
 from fabricc.tree import EmitError
 from fabricc.tree.file import write_file

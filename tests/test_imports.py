@@ -136,7 +136,7 @@ INSIDE = {
     "fabricc.cli": (1, "Ctrl-C while the command loads is an exit status too"),
     "fabricc.cli.adopt": (1, "as for `push`"),
     "fabricc.cli.audit": (1, "as for `push`"),
-    "fabricc.cli.auditing": (1, "the report's page, which few audits are asked for"),
+    "fabricc.cli.audit_run": (1, "the report's page, which few audits are asked for"),
     "fabricc.cli.collect": (1, "as for `push`"),
     "fabricc.cli.build": (2, "plans, and a build that finds nothing to do does not"),
     "fabricc.cli.entry": (1, "verbs that are known need no nearest one"),

@@ -13,7 +13,7 @@ BY_OUR_OWN_WORDS = frozenset({
     "back/jobs/shipped.py read_scripts", "back/nos/__init__.py load", "back/nos/__init__.py load_vocabulary",
     "back/nos/cumulus/__init__.py reader", "back/nos/eos/peering.py process_rows",
     "back/nos/frr/__init__.py _router_reader",
-    "back/nos/ports.py load_spelling", "back/nos/ports.py cached_parser", "back/nos/printing.py _template_patterns",
+    "back/nos/ports.py load_spelling", "back/nos/ports.py cached_parser", "back/nos/line_origin.py _template_patterns",
     "back/nos/templating.py _make_environment", "base/documents/fitting.py compile_pattern",
     "base/documents/package_yaml.py load_package_yaml",
     "base/documents/schema.py load_schema", "base/documents/schema.py schema_validator",

@@ -12,9 +12,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.belonging import device_of
 from fabricc.audit.boxes import Boxes
 from fabricc.audit.device import devices_of
+from fabricc.audit.file_grouping import device_of
 from fabricc.audit.substitution import Alike
 from fabricc.audit.texts import Texts, collected_systems, parts_in, texts_of
 from fabricc.base.diagnostics import Severity

@@ -13,7 +13,7 @@ from fabricc.audit.places import places_of
 from fabricc.audit.rules import examine_fabric
 from fabricc.base.diagnostics import Diagnostic, Position
 from fabricc.base.garbage import no_collection
-from fabricc.compiler.grouped import Grouped
+from fabricc.compiler.finding_groups import Grouped
 from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.result import exit_status
 from fabricc.facts.device import Kind

@@ -15,8 +15,8 @@ from fabricc.cli import options, output
 from fabricc.cli.repin import RepinningCommand, announce_repinning, repin_option
 from fabricc.cli.words import complete_planned
 from fabricc.compiler.driver import build_tree
-from fabricc.compiler.finding import lock_of
 from fabricc.compiler.result import counted_hosts
+from fabricc.compiler.spec_location import lock_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ def command(
     if only:
         if repin is not None or ledger is not None:
             raise click.UsageError("--only takes neither --repin nor --ledger.")
-        from fabricc.cli.apart import build_devices  # plans; a build that finds nothing to do does not
+        from fabricc.cli.build_only import build_devices  # plans; a build that finds nothing to do does not
 
         return build_devices(spec, only, out, frozen, not no_check, format_, begin)
     with output.progress() as bar:
@@ -90,7 +90,9 @@ def _never_accepted(spec: Path, ledger: Path | None) -> Sequence[Diagnostic]:
     path = ledger or spec.parent / LEDGER
     if ledger is None and not path.exists():
         return ()
-    from fabricc.compiler.accepted import never_accepted  # plans; a build that finds nothing to do does not
+    from fabricc.compiler.accepted_lines import (
+        never_accepted,  # plans; a build that finds nothing to do does not
+    )
 
     return never_accepted(spec, path)
 

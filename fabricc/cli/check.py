@@ -10,7 +10,7 @@ from fabricc.back.infiniband.cabling import compare_files
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.cli import options, output
-from fabricc.compiler.committed import check_committed
+from fabricc.compiler.committed_tree import check_committed
 from fabricc.compiler.quoting import input_texts
 from fabricc.compiler.recheck import check_tree
 

@@ -25,6 +25,6 @@ def command(
     TARGETS are SYSTEM:ADDRESS, SYSTEM:NAME=ADDRESS, or files of `SYSTEM: {NAME: ADDRESS}`; systems as in a spec. Exit
     status: 0 all were read, 3 a switch could not be read; with --audit that of the audit if all were read.
     """
-    from fabricc.cli.collecting import run_collect  # loads the drivers, unlike `--help`
+    from fabricc.cli.collect_run import run_collect  # loads the drivers, unlike `--help`
 
     return run_collect(targets, folder, access_file, parallel, audits=audits)

@@ -12,7 +12,7 @@ from fabricc.cli import options, output
 from fabricc.compiler.result import exit_status
 from fabricc.review.diff import markdown, review_json, terminal
 from fabricc.review.diff.findings import as_diagnostics
-from fabricc.review.diff.judged import review_change
+from fabricc.review.diff.requested_review import review_change
 
 if TYPE_CHECKING:
     from fabricc.review.diff.model import Review

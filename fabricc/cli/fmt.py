@@ -13,8 +13,8 @@ from fabricc.base.documents.reader import MAX_BYTES, parse_yaml, too_large
 from fabricc.base.foreign import files
 from fabricc.cli import options, output
 from fabricc.compiler.affected_specs import is_spec
-from fabricc.compiler.finding import POLICY_NAME
 from fabricc.compiler.result import exit_status
+from fabricc.compiler.spec_location import POLICY_NAME
 from fabricc.front.spec.canonical import first_difference, format_spec
 from fabricc.tree import EmitError
 from fabricc.tree.file import write_file

@@ -72,6 +72,6 @@ def command(**chosen: Any) -> int:
 
     Exit status: 0 it can be done, 1 an error, or existing outages or --keep forbid it.
     """
-    from fabricc.cli.maintaining import run_maintenance  # plans and compares; `--help` and completion do not
+    from fabricc.cli.maintain_run import run_maintenance  # plans and compares; `--help` and completion do not
 
     return run_maintenance(**chosen)

@@ -31,6 +31,6 @@ def command(
 
     Exit status: 0 done, 1 an error, or a step that is not possible.
     """
-    from fabricc.cli.migrating import run_migration  # plans and compares; `--help` and completion do not
+    from fabricc.cli.migrate_run import run_migration  # plans and compares; `--help` and completion do not
 
     return run_migration(first, second, base, keep, write, format_)

@@ -107,6 +107,6 @@ def command(mode: str | None, rollback: int | None, inventory_out: Path | None, 
         raise click.UsageError("--images are for a --hook.")
     if chosen["format_"] != "text" and inventory_out is not None:
         raise click.UsageError("--inventory-out writes files: leave --format out.")
-    from fabricc.cli.pushing import run_push  # loads the drivers, unlike `--help`
+    from fabricc.cli.push_run import run_push  # loads the drivers, unlike `--help`
 
     return run_push(mode, rollback, inventory_out, chosen)

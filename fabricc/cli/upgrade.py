@@ -35,6 +35,6 @@ def command(**chosen: Any) -> int:
     Exit status: 0 it can be done, 1 an error: a switch does not support the release, or an image differs from the
     table.
     """
-    from fabricc.cli.upgrading import run_upgrade  # plans and compares; `--help` and completion do not
+    from fabricc.cli.upgrade_run import run_upgrade  # plans and compares; `--help` and completion do not
 
     return run_upgrade(**chosen)

@@ -58,6 +58,6 @@ def command(**chosen: Any) -> int:
 
     Exit status: 0 all is as planned, 1 something is not, 3 a switch could not be read.
     """
-    from fabricc.cli.verifying import run_verify  # loads the drivers, unlike `--help`
+    from fabricc.cli.verify_run import run_verify  # loads the drivers, unlike `--help`
 
     return run_verify(**chosen)

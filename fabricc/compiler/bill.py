@@ -6,7 +6,7 @@ from itertools import chain
 from math import ceil
 from typing import TYPE_CHECKING
 
-from fabricc.catalog.joining import find_fits, reach_of
+from fabricc.catalog.cable_choice import find_fits, reach_of
 from fabricc.catalog.optics import lane_gbps
 from fabricc.catalog.power import total_draw
 from fabricc.catalog.reach import load_reaches
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.documents.document import KeyPath
-    from fabricc.catalog.joining import Fit
+    from fabricc.catalog.cable_choice import Fit
     from fabricc.catalog.optics import End
     from fabricc.catalog.power import Draw
     from fabricc.compiler.materials import Item, Lack, Materials

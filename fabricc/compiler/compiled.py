@@ -14,21 +14,21 @@ from fabricc.base.values import dataclass, replace
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.names import suggestion_remedy
 from fabricc.compiler.accept import apply_acceptances
-from fabricc.compiler.finding import lock_of
 from fabricc.compiler.host_facts import host_fact_findings
 from fabricc.compiler.inputs import file_digests
 from fabricc.compiler.lock_file import read_lock
 from fabricc.compiler.naming import Naming
 from fabricc.compiler.overlays import add_overlays
-from fabricc.compiler.planned import PlannedSpec, ethernet_wanted
+from fabricc.compiler.planned_spec import PlannedSpec, ethernet_wanted
 from fabricc.compiler.quoting import input_texts
 from fabricc.compiler.rendering import render_switch
 from fabricc.compiler.repinning import Repinning
+from fabricc.compiler.spec_location import lock_of
 from fabricc.fabric.model import Switch
 from fabricc.front.planning import plan_fabric
-from fabricc.front.planning.carried import carry_lock, with_switches_called
 from fabricc.front.planning.endpoints import has_endpoints, with_out_of_band
 from fabricc.front.planning.host_cables import with_host_cable
+from fabricc.front.planning.lock_renames import carry_lock, with_switches_called
 from fabricc.front.planning.renaming import report_unknown_names
 from fabricc.front.planning.tenants import reach_findings
 from fabricc.front.planning.touched import find_touched

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass
-from fabricc.compiler.alike import Alike
-from fabricc.compiler.gathered import Gathered, put_device, put_text
-from fabricc.compiler.grouped import Grouped
+from fabricc.compiler.finding_groups import Grouped
 from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.proof import host_findings, switch_findings
 from fabricc.compiler.rendering import render_switch
+from fabricc.compiler.staged_files import Gathered, put_device, put_text
+from fabricc.compiler.substitution import Alike
 from fabricc.compiler.tables import Fragments, device_rows
 from fabricc.fabric.links import port_layout
 from fabricc.fabric.shape import HostId
 from fabricc.proof import Finding
+from fabricc.proof.finding_places import Text
 from fabricc.proof.invariants import Survey
 from fabricc.proof.invariants.view import make_view
 from fabricc.proof.likeness import survey_device
 from fabricc.proof.links import End, host_ends, locate_end, switch_ends
-from fabricc.proof.placing import Text
 from fabricc.rules.planned import common_summary, is_common, planned_statement
 from fabricc.rules.registry import run_switch_rules
 from fabricc.rules.sessions import sessions_of
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.compiler.alike import DeviceKind
+    from fabricc.compiler.substitution import DeviceKind
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Said
     from fabricc.fabric.model import Host, Switch
     from fabricc.fabric.shape import DeviceId, PortLayout
     from fabricc.proof.likeness import Common
     from fabricc.rules.summary import Summary
-    from fabricc.tree.held import Held
+    from fabricc.tree.memory_stage import Held
     from fabricc.tree.patch import Patch
     from fabricc.tree.stage import Stage
 

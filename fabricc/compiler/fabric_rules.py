@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
-from fabricc.compiler.grouped import SHOWN
+from fabricc.compiler.finding_groups import SHOWN
 from fabricc.compiler.rendering import render_switch
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.links import switch_links
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.compiler.device import Work
-    from fabricc.compiler.grouped import Grouped
-    from fabricc.compiler.planned import PlannedSpec
+    from fabricc.compiler.finding_groups import Grouped
+    from fabricc.compiler.planned_spec import PlannedSpec
     from fabricc.fabric.fabric import Fabric
     from fabricc.facts.device import Device
     from fabricc.proof.compare import Finding

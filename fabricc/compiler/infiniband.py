@@ -13,10 +13,10 @@ from fabricc.back.infiniband.sm_files import sm_files, subnet_folder
 from fabricc.back.infiniband.tables import plan_files
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
-from fabricc.compiler.gathered import Gathered, put_text
 from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.rendering import with_templates
 from fabricc.compiler.result import BuildResult
+from fabricc.compiler.staged_files import Gathered, put_text
 from fabricc.fabric.infiniband.wiring import Subnet, expand_hosts
 from fabricc.front.spec.load import apply_severities
 from fabricc.proof.infiniband.hosts import prove_host
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from fabricc.compiler.planned import PlannedSpec
+    from fabricc.compiler.planned_spec import PlannedSpec
     from fabricc.fabric.infiniband.model import InfinibandFabric
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.proof import Finding

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from fabricc.compiler.planned import PlannedSpec
+    from fabricc.compiler.planned_spec import PlannedSpec
     from fabricc.front.spec.model import ClusterSpec
 
 LATER = frozenset({"network", "networks", "identities", "given_devices", "given_links"})

@@ -13,7 +13,7 @@ from fabricc.base.documents.document import clip
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.order import natural_key
 from fabricc.base.values import replace
-from fabricc.fabric.given import Identities
+from fabricc.fabric.given_identities import Identities
 from fabricc.fabric.shape import TierName
 from fabricc.front.spec.identities import DEVICES, LINKS
 

@@ -8,8 +8,8 @@ from fabricc.base.values import replace
 from fabricc.compiler.naming import Naming
 from fabricc.compiler.overlays import add_overlays
 from fabricc.front.planning import plan_fabric
-from fabricc.front.planning.carried import with_hosts_called
 from fabricc.front.planning.host_cables import with_host_cable
+from fabricc.front.planning.lock_renames import with_hosts_called
 from fabricc.front.planning.networks import (
     check_networks,
     join_networks,

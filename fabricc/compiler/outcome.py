@@ -12,10 +12,10 @@ from fabricc.base.values import dataclass, replace
 from fabricc.compiler import out_of_band, tables
 from fabricc.compiler.device import Work
 from fabricc.compiler.fabric_rules import add_fabric_findings
-from fabricc.compiler.gathered import Gathered
-from fabricc.compiler.grouped import Grouped
+from fabricc.compiler.finding_groups import Grouped
 from fabricc.compiler.incremental.ledger import Ledger
 from fabricc.compiler.spool import Spool
+from fabricc.compiler.staged_files import Gathered
 from fabricc.compiler.tables import Fragments
 from fabricc.compiler.workers import spread_work
 from fabricc.front.planning.quality import list_worksheets
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler.device import Piece
-    from fabricc.compiler.incremental.altered import Outline
+    from fabricc.compiler.incremental.device_changes import Outline
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
-    from fabricc.proof.invariants.declared import Ratio
+    from fabricc.proof.invariants.accepted_breaches import Ratio
     from fabricc.proof.links import End
     from fabricc.rules.summary import Summary
     from fabricc.tree.stage import Parts

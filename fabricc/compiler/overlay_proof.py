@@ -10,8 +10,8 @@ from fabricc.compiler.overlays import SAMPLE
 from fabricc.compiler.proof import switch_findings
 from fabricc.compiler.rendering import render_switch
 from fabricc.front.spec.load import apply_severities
-from fabricc.proof.invariants.declared import soften_breaches
-from fabricc.proof.placing import Text
+from fabricc.proof.finding_places import Text
+from fabricc.proof.invariants.accepted_breaches import soften_breaches
 
 if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic

@@ -11,7 +11,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.patterns import pattern
 from fabricc.compiler.rendering import overlay_departures, overlay_lines, render_switch
 from fabricc.proof import Finding, compare, device_findings
-from fabricc.proof.placing import Text, place_findings
+from fabricc.proof.finding_places import Text, place_findings
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:

@@ -13,17 +13,17 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.device import Work, job_count, pieces_of
-from fabricc.compiler.gathered import Gathered
 from fabricc.compiler.incremental import record, recording
-from fabricc.compiler.incremental.altered import fabric_outline
+from fabricc.compiler.incremental.device_changes import fabric_outline
 from fabricc.compiler.incremental.ledger import store_ledgers
 from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.lock_file import lock_change, lost_lock, write_lock
 from fabricc.compiler.outcome import Outcome, plan_texts
 from fabricc.compiler.repinning import REPINNED
 from fabricc.compiler.result import BuildResult
+from fabricc.compiler.staged_files import Gathered
 from fabricc.front.spec.load import apply_severities
-from fabricc.proof.invariants.declared import declared_ratios, soften_breaches
+from fabricc.proof.invariants.accepted_breaches import declared_ratios, soften_breaches
 from fabricc.tree import EmitError, folders, swap
 from fabricc.tree.exclusive import hold_lock
 from fabricc.tree.manifest import Manifest
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from fabricc.compiler.incremental.ledger import Ledger, Ledgers
     from fabricc.compiler.infiniband import InfinibandRun
-    from fabricc.compiler.planned import PlannedSpec
+    from fabricc.compiler.planned_spec import PlannedSpec
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.tree.stage import Parts

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.cables import CableRow
-from fabricc.fabric.given import COMPUTED, NOTHING
+from fabricc.fabric.given_identities import COMPUTED, NOTHING
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import host_port_name, switch_name
 from fabricc.fabric.neighbours import NO_ENDS, Below, FarEnd, Link, Serving

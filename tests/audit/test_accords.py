@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from fabricc.audit.rules.meeting import Meeting
+from fabricc.audit.rules.session_pairs import Meeting
 from fabricc.rules import sessions
 from tests.audit.test_rules import device, told
 

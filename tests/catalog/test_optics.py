@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.base.documents.schema import breaches
-from fabricc.catalog.joining import FIBRES, choose_shortest, find_fits, number_of, part_for, reach_of
+from fabricc.catalog.cable_choice import FIBRES, choose_shortest, find_fits, number_of, part_for, reach_of
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import Breakout
 from fabricc.catalog.optics import TABLE, End, cage_form, form_factor, host_ends, load_optics, plugs_of_cage

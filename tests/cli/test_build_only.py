@@ -6,9 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from benchmarks.specs import MILLION
-from fabricc.compiler.apart import write_devices
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.rendering import render_switch
+from fabricc.compiler.selected_devices import write_devices
 from fabricc.fabric import expand
 from tests.cli.test_build import tree_bytes
 

@@ -15,10 +15,10 @@ import pytest
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.compiler.alike import Alike
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.device import Work, pieces_of
 from fabricc.compiler.outcome import Outcome
+from fabricc.compiler.substitution import Alike
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
 from fabricc.fabric.model import Host
 from fabricc.proof.invariants import Survey

@@ -22,8 +22,8 @@ from fabricc.operate.push.impact import Effect, Impact
 from fabricc.operate.push.plant import build_capacity_model
 from fabricc.operate.push.waves import compute_waves
 from fabricc.review.explain.answer import plan_sources
-from fabricc.review.explain.ask import explain_name, subject_of
 from fabricc.review.explain.facts import Explainer
+from fabricc.review.explain.questions import explain_name, subject_of
 from fabricc.review.report.page import render_report
 from tests.outward import MODELS, spec_text
 

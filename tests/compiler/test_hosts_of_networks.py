@@ -14,7 +14,7 @@ from fabricc import compile_spec
 from fabricc.back import hosts as host_files
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.recheck import check_tree
-from fabricc.review.explain.ask import has_name
+from fabricc.review.explain.questions import has_name
 from tests.compiler.test_networks import NETPLAN, apart, codes, compiled
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.racks import Place, device_titles, read_places
 from fabricc.operate.devices import inventory
-from fabricc.review.explain.ask import explain_name
 from fabricc.review.explain.origins import PlanSources
+from fabricc.review.explain.questions import explain_name
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import yaml
 
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.recheck import check_tree
-from fabricc.review.explain.ask import has_name
+from fabricc.review.explain.questions import has_name
 from tests.compiler.test_networks import RAILS, STORAGE, USERS, codes, compiled
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from fabricc.fabric import links
 from fabricc.front.spec.lock import parse_lock
 from fabricc.operate.lab import lab_fabric
 from fabricc.operate.push import built_tree
-from fabricc.review.explain.ask import has_name
+from fabricc.review.explain.questions import has_name
 from fabricc.review.report.page import render_report
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from fabricc.back.nos import load
 from fabricc.fabric.facts import Reading
 from fabricc.proof import compare
 from fabricc.proof.changes import Change, find_changes, with_one
-from fabricc.proof.placing import Text, place_findings
+from fabricc.proof.finding_places import Text, place_findings
 from tests.effort import examples
 from tests.samples import tor
 

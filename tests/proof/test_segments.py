@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.compiler.compiled import compile_spec
-from fabricc.proof.invariants.declared import Ratio
+from fabricc.proof.invariants.accepted_breaches import Ratio
 from tests.proof.fabrics import Fault, judge
 from tests.segmented import SPINE, TOR, fabric
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.proof.invariants.declared import Ratio
+from fabricc.proof.invariants.accepted_breaches import Ratio
 from tests.proof.fabrics import Fault, judge
 from tests.tenanted import EXPRESSED, SPINE, TOR, fabric
 

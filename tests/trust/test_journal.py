@@ -187,7 +187,7 @@ def test_switches_have_one_journal(network: Network) -> None:
 
 
 def test_two_pushes_with_journals_of_their_own_do_not_meet(network: Network) -> None:
-    from fabricc.operate.push.holding import hold_switches
+    from fabricc.operate.push.push_lock import hold_switches
 
     address = next(iter(network.source.devices.values())).address
     with pytest.MonkeyPatch.context() as patch:

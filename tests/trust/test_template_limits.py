@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.back.nos import bounded, templating
+from fabricc.back.nos import child_process, templating
 from fabricc.back.nos.templating import (
     TemplateFaultError,
     render_bounded,
@@ -43,8 +43,8 @@ LARGE = [
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setattr(bounded, "CPU_S", 1)
-    monkeypatch.setattr(bounded, "_GRACE_S", 1)
+    monkeypatch.setattr(child_process, "CPU_S", 1)
+    monkeypatch.setattr(child_process, "_GRACE_S", 1)
     (tmp_path / "own/eos").mkdir(parents=True)
     yield tmp_path / "own/eos/one.j2"
     set_template_path([])
@@ -69,7 +69,7 @@ def test_time_ends(own: Path, text: str) -> None:
     found = fault(own, f"a\n{text}\n")
     assert "5 s of CPU time" in found.message or "256 MiB" in found.message
     assert found.file == str(own) or found.file == str(own.parent.parent)
-    assert time.process_time() - began < bounded.CPU_S, "the work is another process's"
+    assert time.process_time() - began < child_process.CPU_S, "the work is another process's"
 
 
 @pytest.mark.parametrize("text", LARGE)
@@ -105,7 +105,7 @@ def test_what_a_child_compiled_is_compiled_once(own: Path) -> None:
     kept = template_environment("eos").get_template("one.j2")
     assert template_environment("eos").get_template("one.j2") is kept
     assert kept.name in [name for _, name in template_environment("eos").cache or ()]
-    assert not bounded.is_child()
+    assert not child_process.is_child()
 
 
 def test_an_error_that_is_no_templates_is_told_apart(own: Path) -> None:

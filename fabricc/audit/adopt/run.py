@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from fabricc.audit.adopt.adopting import adopt_networks
+from fabricc.audit.adopt.adoption import adopt_networks
 from fabricc.audit.adopt.reasons import mismatch_reason
 from fabricc.audit.adopt.trial import LOCK
 from fabricc.audit.gather import gather_devices
@@ -20,7 +20,7 @@ from fabricc.back.nos.commands import command_lines
 from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass
-from fabricc.compiler.grouped import Grouped
+from fabricc.compiler.finding_groups import Grouped
 from fabricc.compiler.quoting import tree_texts
 from fabricc.facts.device import Kind, Tier
 from fabricc.proof.compare import Finding
@@ -30,7 +30,7 @@ from fabricc.tree.file import make_folder, write_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from fabricc.audit.adopt.adopting import Adopted
+    from fabricc.audit.adopt.adoption import Adopted
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.facts.device import Device
     from fabricc.proof.compare import Mismatch

@@ -23,7 +23,7 @@ from fabricc.rules.topics import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fabricc.audit.rules.proved import Answers
+    from fabricc.audit.rules.invariant_rules import Answers
     from fabricc.proof.compare import Finding
     from fabricc.rules.inputs import Answer
 

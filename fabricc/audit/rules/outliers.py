@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.rules.alike import (
+from fabricc.audit.rules.consensus import (
     BETWEEN,
     LEAST,
     MAPS,
@@ -27,7 +27,7 @@ from fabricc.rules.findings import finding_at, line_of, nearest_shared_fact
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.audit.rules.alike import Expected, Role
+    from fabricc.audit.rules.consensus import Expected, Role
     from fabricc.fabric.facts import Value
     from fabricc.facts.device import Device
     from fabricc.facts.statement import Statement

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import TemplateAssertionError, TemplateError, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from fabricc.back.nos.bounded import TOO_LARGE, LimitError
+from fabricc.back.nos.child_process import TOO_LARGE, LimitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

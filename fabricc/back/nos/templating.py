@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fabricc.back.nos import bounded
+from fabricc.back.nos import child_process
 from fabricc.base import installation
 from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.foreign import files
@@ -127,11 +127,11 @@ def render_bounded(work: Callable[[], _Result]) -> _Result:
     Raises:
         TemplateFaultError: a template failed, or reached a limit of `bounded`.
     """
-    if not _overrides or bounded.is_child():
+    if not _overrides or child_process.is_child():
         return work()
     try:
-        result, failed = bounded.run_bounded(lambda: (work(), _compiled_templates()), _describe_error)
-    except bounded.LimitError as error:
+        result, failed = child_process.run_bounded(lambda: (work(), _compiled_templates()), _describe_error)
+    except child_process.LimitError as error:
         own = (file for file in error.files if any(Path(file).is_relative_to(each) for each in _overrides))
         file = next(own, str(_overrides[0]))
         raise TemplateFaultError(Fault(file, 1, str(error))) from None
@@ -162,7 +162,7 @@ def _first_used() -> str:
 def _describe_error(error: Exception) -> list[Any] | str:
     """Return file, line and message of an error in a template; of any other its traceback."""
     fault = fault_of(error)
-    if fault is None and isinstance(error, bounded.LimitError):
+    if fault is None and isinstance(error, child_process.LimitError):
         return [_first_used(), 1, str(error)]
     return [fault.file, fault.line, fault.message] if fault else "".join(traceback.format_exception(error))
 
@@ -247,7 +247,7 @@ def template_environment(nos: str, *, objects: bool = False) -> Environment:
 def _make_environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> Environment:
     from jinja2 import ChoiceLoader, Environment, FileSystemLoader, FunctionLoader, StrictUndefined
 
-    from fabricc.back.nos import compiling
+    from fabricc.back.nos import template_compiler
 
     builtin = installation.data_folder("templates") / nos
     common: dict[str, Any] = {
@@ -271,7 +271,9 @@ def _make_environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> E
         bytecode_cache=_bytecode_cache(),
         **common,
     )
-    made.code_generator_class = compiling.AttributeTemplates if objects else compiling.JoinedTemplates
+    made.code_generator_class = (
+        template_compiler.AttributeTemplates if objects else template_compiler.JoinedTemplates
+    )
     return made
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fabricc.compiler.incremental.altered import Outline
+    from fabricc.compiler.incremental.device_changes import Outline
     from fabricc.compiler.tables import Share
     from fabricc.proof.invariants import Census
 
@@ -38,7 +38,7 @@ _CLASSES = {
     ("fabricc.proof.invariants.policy", "Policy"),
     ("fabricc.proof.invariants.policy", "Stance"),
     ("fabricc.proof.invariants.prefixes", "Block"),
-    ("fabricc.compiler.incremental.altered", "Outline"),
+    ("fabricc.compiler.incremental.device_changes", "Outline"),
     ("fabricc.fabric.plans", "DeviceChange"),
 }
 """All that a ledger may name: a file from elsewhere can make nothing else run (`pickle`, Restricting Globals)."""

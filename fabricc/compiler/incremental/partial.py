@@ -19,19 +19,19 @@ from fabricc.base.foreign.files import STREAMED, Folder
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import replace
 from fabricc.compiler.device import Work
-from fabricc.compiler.gathered import put_text
-from fabricc.compiler.grouped import Grouped
+from fabricc.compiler.finding_groups import Grouped
 from fabricc.compiler.incremental import ledger as ledgers
 from fabricc.compiler.incremental import recording
-from fabricc.compiler.incremental.altered import altered_devices, fabric_outline
+from fabricc.compiler.incremental.device_changes import altered_devices, fabric_outline
 from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.outcome import Outcome, plan_folder, plan_texts
 from fabricc.compiler.pieces import usable_cpus
+from fabricc.compiler.staged_files import put_text
 from fabricc.compiler.tables import SIZED, qos_text
 from fabricc.front.spec.load import apply_severities
 from fabricc.proof.invariants import CODES
+from fabricc.proof.invariants.accepted_breaches import declared_ratios, soften_breaches
 from fabricc.proof.invariants.census import changed_attributes
-from fabricc.proof.invariants.declared import declared_ratios, soften_breaches
 from fabricc.tree import EmitError
 from fabricc.tree import manifest as manifests
 from fabricc.tree.exclusive import hold_lock

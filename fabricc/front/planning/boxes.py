@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.fabric import links
-from fabricc.fabric.given import Box
+from fabricc.fabric.given_identities import Box
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.layout import (
     Block,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.documents.document import KeyPath
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.given import Box
+    from fabricc.fabric.given_identities import Box
     from fabricc.fabric.shape import SwitchId
     from fabricc.front.planning.models import Models, Naming
     from fabricc.front.spec.model import ClusterSpec

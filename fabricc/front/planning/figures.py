@@ -8,7 +8,7 @@ from itertools import product
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from fabricc.catalog.joining import FIBRES
+from fabricc.catalog.cable_choice import FIBRES
 from fabricc.catalog.optics import cage_of, host_ends
 from fabricc.fabric import links
 from fabricc.fabric.shape import TierName

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import replace
-from fabricc.catalog.joining import find_fits, reach_of
+from fabricc.catalog.cable_choice import find_fits, reach_of
 from fabricc.catalog.model import Breakout
 from fabricc.catalog.optics import End, cage_form, host_ends
 

@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric import links
-from fabricc.fabric.given import COMPUTED
+from fabricc.fabric.given_identities import COMPUTED
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.identity_rows import ends_of, error_at, line_of, no_link, report_duplicate_link
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.given import Ends
+    from fabricc.fabric.given_identities import Ends
     from fabricc.fabric.neighbours import Link
     from fabricc.fabric.shape import SwitchId
     from fabricc.front.spec.model import LinkRow

@@ -10,7 +10,7 @@ from fabricc.base.documents.document import clip
 from fabricc.base.values import replace
 from fabricc.catalog.names import did_you_mean
 from fabricc.fabric import links
-from fabricc.fabric.given import Ends, Given, Identities
+from fabricc.fabric.given_identities import Ends, Given, Identities
 from fabricc.fabric.management_addresses import management_place
 from fabricc.fabric.naming import computed_name
 from fabricc.fabric.shape import TierName

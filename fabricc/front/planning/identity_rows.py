@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.document import clip
-from fabricc.fabric.given import Ends
+from fabricc.fabric.given_identities import Ends
 
 if TYPE_CHECKING:
     from fabricc.base.diagnostics import Position

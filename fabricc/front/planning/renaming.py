@@ -11,10 +11,10 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import replace
-from fabricc.fabric.given import NOTHING
+from fabricc.fabric.given_identities import NOTHING
 from fabricc.fabric.moves import Former, Moves
 from fabricc.fabric.naming import computed_name
-from fabricc.front.planning.carried import of_unit
+from fabricc.front.planning.lock_renames import of_unit
 from fabricc.front.spec.document import join_words
 from fabricc.front.spec.moves import kinds_of, list_renames, path_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.front.qos.computed import Computed, Step
+from fabricc.front.qos.headroom_result import Computed, Step
 from fabricc.front.qos.wire import QUANTUM_BYTES, bytes_in, cable_bytes, cell_factor, pause_quanta, up_to_cell
 
 if TYPE_CHECKING:

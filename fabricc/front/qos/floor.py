@@ -11,7 +11,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from fabricc.front.qos.annex import PFC_FRAME_BYTES
-from fabricc.front.qos.computed import Step
+from fabricc.front.qos.headroom_result import Step
 from fabricc.front.qos.wire import QUANTUM_BYTES, cable_bytes, cell_factor, response_quanta
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fabricc.catalog.model import Buffers, Formula, HeadroomRow
-    from fabricc.front.qos.computed import Computed
+    from fabricc.front.qos.headroom_result import Computed
 
 _SPECTRUM_DYNAMIC_TH = 0
 """Of a Spectrum without a table: `default_dynamic_th` in SONiC's template for Spectrum."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fabricc.front.qos.computed import Computed, Step
+from fabricc.front.qos.headroom_result import Computed, Step
 from fabricc.front.qos.wire import KIB, QUANTUM_BYTES, cable_bytes, cell_factor, pause_quanta, up_to_kib
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from fabricc.back.jobs.maintenance import kubernetes_commands, slurm_commands
 from fabricc.back.jobs.roster import list_hosts
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import dataclass
-from fabricc.operate.maintain import down as downs
+from fabricc.operate.maintain import outages as downs
 from fabricc.operate.maintain import specs
 from fabricc.operate.maintain.plan import assess_network, check_network
 from fabricc.operate.maintain.wiring import Outage, Wiring

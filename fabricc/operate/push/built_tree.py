@@ -9,9 +9,9 @@ from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.finding import find_spec
 from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.rendering import render_switch
+from fabricc.compiler.spec_location import find_spec
 from fabricc.fabric import expand
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.plans import DeviceChange

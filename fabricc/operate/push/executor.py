@@ -19,7 +19,7 @@ from fabricc.operate.push.journal import State
 from fabricc.operate.push.options import Congestion
 from fabricc.operate.push.ownership import find_pending_commit
 from fabricc.operate.push.reach import SHOWN, Files
-from fabricc.operate.push.returning import MOST_REFUSED, Returning
+from fabricc.operate.push.rollback import MOST_REFUSED, Returning
 from fabricc.operate.push.secrecy import extract_secrets, hide_secrets
 from fabricc.review.diff.model import Impact
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.foreign.text import Rendered
+    from fabricc.operate.push.canary_trial import Trials
     from fabricc.operate.push.journal import Run, State
     from fabricc.operate.push.options import Options
     from fabricc.operate.push.run import Outcome
     from fabricc.operate.push.start import Preview
-    from fabricc.operate.push.trying import Trials
 
     Runs = Sequence[tuple[Run, Mapping[str, tuple[State, str, str, int]]]]
 

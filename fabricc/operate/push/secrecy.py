@@ -8,8 +8,8 @@ from fabricc.operate.devices import running
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.secrets import REFERENCE, secret_names_in
 from fabricc.operate.drivers.redact import HIDDEN, secrets_in
-from fabricc.operate.push.apart import MARK
 from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.secret_store import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import dataclass, replace
 from fabricc.operate.devices import readings, running
-from fabricc.operate.push import confirming, lockout
+from fabricc.operate.push import confirmation, lockout
 from fabricc.operate.push import resume as resuming
-from fabricc.operate.push.apart import MARK
 from fabricc.operate.push.built_tree import RefusedError
-from fabricc.operate.push.holding import hold_switches
 from fabricc.operate.push.hook import INSTALL, OPPOSITE, RETURN
 from fabricc.operate.push.impact import Effect
 from fabricc.operate.push.journal import NEW, SESSION, Journal, State
@@ -22,8 +20,10 @@ from fabricc.operate.push.options import Options
 from fabricc.operate.push.ownership import new_session
 from fabricc.operate.push.plant import build_capacity_model
 from fabricc.operate.push.proof import prove_files
+from fabricc.operate.push.push_lock import hold_switches
 from fabricc.operate.push.run import Outcome, Push, describe_guard, estimate_s, plan_waves, report_skipped
 from fabricc.operate.push.secrecy import require_secrets
+from fabricc.operate.push.secret_store import MARK
 from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def check_prerequisites(
     Raises:
         RefusedError: FAB9133, FAB9150 or FAB9160.
     """
-    confirming.require_revert_time(setting, names)
+    confirmation.require_revert_time(setting, names)
     if not setting.vouched:
         prove_files(setting.source, names)
     if not setting.login_known:

@@ -11,8 +11,8 @@ from fabricc.operate.devices import readings
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.devices.identity import LOOK, shared_devices, shared_endpoints
 from fabricc.operate.verify import neighbours
-from fabricc.operate.verify.ask import Answer, Question, verify_switch
 from fabricc.operate.verify.model import Aspect, Found, Report, make_finding
+from fabricc.operate.verify.verify_switch import Answer, Question, verify_switch
 from fabricc.operate.verify.widths import LARGEST_SOLVED, Widths
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.shape import Wired
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants.declared import Ratio
+    from fabricc.proof.invariants.accepted_breaches import Ratio
     from fabricc.proof.invariants.digest import SwitchDigest
 
 TIERS = ("tor", "spine", "core")

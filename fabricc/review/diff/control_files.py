@@ -13,7 +13,7 @@ from fabricc.base.foreign import files
 from fabricc.base.foreign.git import Change, GitError, visible_path
 from fabricc.base.order import group_pairs
 from fabricc.base.patterns import pattern
-from fabricc.compiler.committed import check_committed
+from fabricc.compiler.committed_tree import check_committed
 from fabricc.review.diff.model import ControlFile, TreeVerdict
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from fabricc.base.foreign.git import GitError
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.base_revision import choose_comparison
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.finding import POLICY_NAME
 from fabricc.compiler.revision import SpecHistory, revision_finding
+from fabricc.compiler.spec_location import POLICY_NAME
 from fabricc.compiler.spec_search import (
     Found,
     find_base_spec,

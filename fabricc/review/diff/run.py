@@ -18,7 +18,7 @@ from fabricc.review.diff.application import with_application
 from fabricc.review.diff.causes import find_causes
 from fabricc.review.diff.classes import derive_changes, device_classes
 from fabricc.review.diff.compare import compare_views
-from fabricc.review.diff.former import box_of, former_names, under_present_names
+from fabricc.review.diff.former_names import box_of, former_names, under_present_names
 from fabricc.review.diff.impact import judge_statement
 from fabricc.review.diff.model import (
     Box,

@@ -14,12 +14,12 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.front.spec.lock import lines_of
 from fabricc.proof.tree import read_consistently, read_manifest
 from fabricc.review.explain import trees
-from fabricc.review.explain.ask import explain_name, has_name, subject_of
 from fabricc.review.explain.codes import explain_code
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.lines import explain_line
 from fabricc.review.explain.model import SubjectError
 from fabricc.review.explain.origins import PlanSources
+from fabricc.review.explain.questions import explain_name, has_name, subject_of
 from fabricc.review.explain.trees import line_named, spec_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
-from fabricc.fabric.given import COMPUTED
+from fabricc.fabric.given_identities import COMPUTED
 from fabricc.fabric.links import host_links, tor_id
 from fabricc.fabric.management import ManagementPlace
 from fabricc.fabric.management_addresses import management_network, management_place

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.proof import compare
-from fabricc.proof.placing import Text, place_findings
+from fabricc.proof.finding_places import Text, place_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -10,7 +10,7 @@ import random
 import pytest
 
 from fabricc.back import nos as back_ends
-from fabricc.proof.placing import Text
+from fabricc.proof.finding_places import Text
 from tests.back.nos.feature_table import FEATURES, LOSSLESS, MODELS, fabric_of
 from tests.back.nos.mutation import KINDS, TEXT_ONLY, changed_words, deleted_lines, named, tried
 

@@ -12,7 +12,7 @@ import pytest
 
 from fabricc.back.nos import BUILT_IN, load
 from fabricc.compiler.gaps import find_unexpressed
-from fabricc.proof.invariants.declared import Ratio
+from fabricc.proof.invariants.accepted_breaches import Ratio
 from tests.proof.fabrics import Fault, judge
 from tests.segmented import EXPRESSED, SPINE, TOR, fabric, switch, switches
 

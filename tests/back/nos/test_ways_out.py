@@ -15,7 +15,7 @@ from fabricc.back.nos import BUILT_IN, load
 from fabricc.compiler.gaps import find_unexpressed
 from fabricc.fabric.external import External
 from fabricc.fabric.model import Direction
-from fabricc.proof.invariants.declared import Ratio
+from fabricc.proof.invariants.accepted_breaches import Ratio
 from tests.outward import SPINE, TOR, fabric, switch, switches
 from tests.proof.fabrics import Fault, judge
 

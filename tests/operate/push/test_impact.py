@@ -11,8 +11,8 @@ from fabricc.compiler.rendering import render_switch
 from fabricc.operate.devices.device import devices_by_name
 from fabricc.operate.push.impact import Effect, assess_effect
 from fabricc.review.diff.application import application_words
-from fabricc.review.diff.judged import review_change
 from fabricc.review.diff.model import Impact
+from fabricc.review.diff.requested_review import review_change
 from tests.operate.lab import specs
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.compiler import accepted
-from fabricc.compiler.accepted import Tried, line_form
+from fabricc.compiler import accepted_lines
+from fabricc.compiler.accepted_lines import Tried, line_form
 from fabricc.version import __version__
 from tests.operate.push.network import run_here
 from tests.operate.push.test_drivers import bench
@@ -51,7 +51,7 @@ def eos(switch: Bench, *options: str) -> str:
 
 def test_a_build_warns_of_what_no_device_took_and_only_with_a_ledger(tmp_path: Path) -> None:
     with bench(tmp_path, "eos") as switch:
-        ledger = switch.source.spec.parent / accepted.NAME
+        ledger = switch.source.spec.parent / accepted_lines.NAME
         assert "FAB9046" not in eos(switch)
         switch.push("--try", status=0)
         assert not ledger.exists(), "--try alone keeps nothing"
@@ -83,10 +83,10 @@ def test_a_build_warns_of_what_no_device_took_and_only_with_a_ledger(tmp_path: P
 def test_the_later_word_on_a_form_counts() -> None:
     old = Tried(PLATFORM, "1", frozenset({"a", "b"}), {"c": "no"})
     new = Tried(PLATFORM, "1", frozenset({"c"}), {"b": "not that"})
-    (both,) = accepted.merge_ledgers([old], [new])
+    (both,) = accepted_lines.merge_ledgers([old], [new])
     assert (both.accepted, both.refused) == ({"a", "c"}, {"b": "not that"})
     other = Tried(PLATFORM, "0", frozenset(), {})
-    assert [one.version for one in accepted.merge_ledgers([both], [other])] == ["0", "1"]
+    assert [one.version for one in accepted_lines.merge_ledgers([both], [other])] == ["0", "1"]
 
 
 WORD = st.text(max_size=9).map(line_form)
@@ -107,9 +107,9 @@ WORD = st.text(max_size=9).map(line_form)
 def test_a_ledger_reads_back_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, tried: list[Tried]
 ) -> None:
-    path = tmp_path_factory.mktemp("ledger") / accepted.NAME
-    path.write_bytes(accepted.ledger_bytes(accepted.merge_ledgers(tried, ())))
-    assert accepted.read_ledger(path) == (accepted.merge_ledgers(tried, ()), ())
+    path = tmp_path_factory.mktemp("ledger") / accepted_lines.NAME
+    path.write_bytes(accepted_lines.ledger_bytes(accepted_lines.merge_ledgers(tried, ())))
+    assert accepted_lines.read_ledger(path) == (accepted_lines.merge_ledgers(tried, ()), ())
 
 
 @pytest.mark.parametrize(
@@ -118,11 +118,11 @@ def test_a_ledger_reads_back_as_it_was_written(
      b"a: &a [1,1]\nb: &b [*a,*a]\nc: [*b,*b]\n", b"x" * (5 << 20)],
 )  # fmt: skip
 def test_a_damaged_ledger_is_a_warning_with_a_place(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / accepted.NAME
+    path = tmp_path / accepted_lines.NAME
     path.write_bytes(content)
-    tried, (wrong,) = accepted.read_ledger(path)
+    tried, (wrong,) = accepted_lines.read_ledger(path)
     assert (tried, wrong.code) == ((), "FAB9047")
     assert wrong.position is not None
     path.unlink()
     path.symlink_to("/dev/zero")
-    assert accepted.read_ledger(path)[1][0].code == "FAB9047"
+    assert accepted_lines.read_ledger(path)[1][0].code == "FAB9047"

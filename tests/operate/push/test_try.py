@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.back.nos.printing import find_printer
+from fabricc.back.nos.line_origin import find_printer
 from fabricc.operate.devices import running
-from fabricc.operate.push import trying
+from fabricc.operate.push import canary_trial
 from tests.operate.lab import specs
 from tests.operate.push.network import HITLESS, Network, built
 from tests.operate.push.test_drivers import MODELS, NAME, bench
@@ -151,9 +151,9 @@ def test_a_login_that_would_be_locked_out_is_refused_first(tmp_path: Path) -> No
 
 def test_the_first_switch_of_each_kind_is_the_canary(tmp_path: Path) -> None:
     source = built(specs.two_tiers(tmp_path / "spec"), tmp_path / "out")
-    found = trying.choose_canaries(source, source.devices)
+    found = canary_trial.choose_canaries(source, source.devices)
     assert {kind.tier: name for kind, name in found.items()} == {"tor": "su001-tor1a", "spine": "spine01a"}
-    assert list(trying.choose_canaries(source, ["spine02a"]).values()) == ["spine02a"]
+    assert list(canary_trial.choose_canaries(source, ["spine02a"]).values()) == ["spine02a"]
 
 
 def test_a_driver_that_cannot_check_says_so(network: Network) -> None:

@@ -11,7 +11,7 @@ from fabricc.back import nos as back_ends
 from fabricc.back.hosts.interfaces import SYSTEMS
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.compiled import compile_spec
-from fabricc.review.explain.ask import subject_of
+from fabricc.review.explain.questions import subject_of
 from tests import outward, segmented, tenanted
 from tests.back.hosts.variants import VARIANTS as HOSTS
 from tests.back.nos import feature_table

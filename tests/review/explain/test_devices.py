@@ -8,7 +8,6 @@ import pytest
 
 from fabricc.fabric.model import Direction, Switch
 from fabricc.front.planning.strides import power_of_two
-from fabricc.review.explain.ask import explain_name, subject_of
 from fabricc.review.explain.devices import (
     explain_device,
     explain_facts,
@@ -18,6 +17,7 @@ from fabricc.review.explain.devices import (
 )
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.model import SubjectError
+from fabricc.review.explain.questions import explain_name, subject_of
 from tests.front.planning.support import document
 from tests.front.planning.test_shapes import SHAPES
 from tests.review.explain.fabrics import INVENTORIES, inventory, subjects

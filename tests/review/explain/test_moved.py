@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 
 from fabricc.compiler.compiled import compile_spec
-from fabricc.review.explain.ask import explain_name
 from fabricc.review.explain.model import Source
 from fabricc.review.explain.origins import PlanSources
+from fabricc.review.explain.questions import explain_name
 
 LAB = Path(__file__).parents[3] / "inventories" / "lab-smallest"
 

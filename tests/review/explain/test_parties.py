@@ -8,8 +8,8 @@ import pytest
 
 from fabricc.compiler.compiled import compile_spec
 from fabricc.review.explain.answer import of_any, plan_sources
-from fabricc.review.explain.ask import explain_name
 from fabricc.review.explain.model import SubjectError
+from fabricc.review.explain.questions import explain_name
 from tests.outward import compiled
 
 if TYPE_CHECKING:

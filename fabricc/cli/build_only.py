@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.cli import output
-from fabricc.compiler.apart import write_devices
 from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.selected_devices import write_devices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

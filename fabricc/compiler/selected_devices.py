@@ -15,10 +15,10 @@ from fabricc.compiler.outcome import Outcome
 from fabricc.compiler.result import BuildResult
 from fabricc.fabric.shape import HostId
 from fabricc.front.spec.load import apply_severities
-from fabricc.proof.invariants.declared import soften_breaches
+from fabricc.proof.invariants.accepted_breaches import soften_breaches
 from fabricc.tree import EmitError, manifest
 from fabricc.tree.file import make_folder, write_file
-from fabricc.tree.held import Held
+from fabricc.tree.memory_stage import Held
 from fabricc.tree.stage import CREATE
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt import tables
-from fabricc.audit.adopt.choosing import Choosing
+from fabricc.audit.adopt.choices import Choosing
 from fabricc.audit.adopt.networks import needs_of, networks_of
 from fabricc.audit.adopt.order import order_of
 from fabricc.audit.adopt.overlays import ENDS, add_overlays
+from fabricc.audit.adopt.pinning import settle_draft
 from fabricc.audit.adopt.pools import number_of
-from fabricc.audit.adopt.settling import settle_draft
 from fabricc.audit.adopt.shape import KEYS, rail_name
 from fabricc.audit.adopt.sides import Sides
 from fabricc.audit.adopt.trial import Site, built_files, compiled_of, error_codes, find_mismatches

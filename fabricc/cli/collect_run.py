@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.cli import logins, output
-from fabricc.cli.auditing import run_audit
+from fabricc.cli.audit_run import run_audit
 from fabricc.compiler.result import ENVIRONMENT
 from fabricc.operate.collect.run import collect
 from fabricc.operate.collect.targets import parse_targets

@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back import nos as back_ends
-from fabricc.back.nos.printing import find_printer
+from fabricc.back.nos.line_origin import find_printer
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
-from fabricc.compiler import accepted
+from fabricc.compiler import accepted_lines
 from fabricc.compiler.compiled import COMPUTE, compile_spec
 from fabricc.compiler.rendering import overlay_lines
 from fabricc.front.spec.lock import lines_of
@@ -24,10 +24,10 @@ from fabricc.operate.push.reach import read_files
 from fabricc.operate.push.secrecy import require_secrets
 from fabricc.operate.push.snapshot import SWITCHES
 from fabricc.operate.push.start import check_prerequisites, hold_journal
-from fabricc.review.explain.ask import subject_of
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.lines import Place, Texts, explain_line
 from fabricc.review.explain.origins import PlanSources
+from fabricc.review.explain.questions import subject_of
 from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def record_trials(source: BuiltTree, found: Trials, path: Path) -> None:
         RefusedError: FAB9047, what stands there is no ledger.
         EmitError: it cannot be written.
     """
-    known, wrong = accepted.read_ledger(path)
+    known, wrong = accepted_lines.read_ledger(path)
     if wrong:
         raise RefusedError.of(wrong)
     fresh = []
@@ -111,8 +111,8 @@ def record_trials(source: BuiltTree, found: Trials, path: Path) -> None:
             switch, texts = source.switch(trial.canary), source.files(trial.canary)
             refused = {line: one.text for one in trial.refused if (line := _get_refused_line(texts, one))}
             if refused or not trial.refused:
-                fresh.append(accepted.tried_now(switch, texts, refused))
-    write_file(path, accepted.ledger_bytes(accepted.merge_ledgers(known, fresh)))
+                fresh.append(accepted_lines.tried_now(switch, texts, refused))
+    write_file(path, accepted_lines.ledger_bytes(accepted_lines.merge_ledgers(known, fresh)))
 
 
 def _get_refused_line(texts: Mapping[str, str], refusal: Refused) -> str:

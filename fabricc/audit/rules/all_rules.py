@@ -8,15 +8,15 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.audit.model import fars_of, neighbors_of
-from fabricc.audit.rules import alike, design, ends, unique
+from fabricc.audit.rules import consensus, design, ends, unique
 from fabricc.audit.rules.account import Account, account_topics, unchecked_topics
-from fabricc.audit.rules.alike import Ballot
+from fabricc.audit.rules.consensus import Ballot
 from fabricc.audit.rules.design import Designs
 from fabricc.audit.rules.ends import Ends, Votes
-from fabricc.audit.rules.meeting import Meeting, session_findings
+from fabricc.audit.rules.invariant_rules import Asked, Proof
+from fabricc.audit.rules.invariant_rules import prove_switch as prove
 from fabricc.audit.rules.outliers import UNLIKE, find_outliers
-from fabricc.audit.rules.proved import Asked, Proof
-from fabricc.audit.rules.proved import prove_switch as prove
+from fabricc.audit.rules.session_pairs import Meeting, session_findings
 from fabricc.audit.rules.waist import CNP_DSCP, Models
 from fabricc.base.garbage import no_collection
 from fabricc.base.values import dataclass
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.audit.model import Found
-    from fabricc.audit.rules.alike import Expected
-    from fabricc.audit.rules.proved import Proved
+    from fabricc.audit.rules.consensus import Expected
+    from fabricc.audit.rules.invariant_rules import Proved
     from fabricc.audit.rules.unique import Owned
     from fabricc.facts.device import Device, Place, Tier
     from fabricc.facts.statement import Far, Statement
@@ -136,7 +136,7 @@ class Digest(NamedTuple):
     ends: Ends
     sessions: bytes
     owned: Owned
-    vote: alike.Said
+    vote: consensus.Said
     mixed: bool
     safe: frozenset[int] | None = None
     designs: tuple[tuple[str, str], ...] = ()
@@ -155,7 +155,7 @@ def _looked_at(
         ends.ends_of(one),
         sessions.pack_sessions(mine),
         unique.owned_by(one),
-        *alike.vote_of(one, mine.near),
+        *consensus.vote_of(one, mine.near),
     )
     if device.kind is Kind.HOST:
         points = ((path, one.rest.get(path)) for path in _POINTS)
@@ -295,7 +295,7 @@ def _find_odd(
             one for each in expected for one in find_outliers(device, near, each, found.devices[each.witness])
         ]
 
-    yield from _map_items(jobs, list(alike.odd_devices(digests.ballot).items()), find_outliers_of)
+    yield from _map_items(jobs, list(consensus.odd_devices(digests.ballot).items()), find_outliers_of)
 
 
 def groups_of(found: Found) -> dict[str, str]:

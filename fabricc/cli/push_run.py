@@ -13,17 +13,17 @@ from click.core import ParameterSource
 from fabricc.base.values import replace
 from fabricc.cli import logins, output
 from fabricc.cli.entry import INTERRUPTED
-from fabricc.compiler import accepted
+from fabricc.compiler import accepted_lines
 from fabricc.compiler.result import ENVIRONMENT
 from fabricc.operate.devices.access import NAME, Access
 from fabricc.operate.devices.inventory import write_inventory
 from fabricc.operate.devices.login import Login
-from fabricc.operate.push import confirming, report, start, trying
+from fabricc.operate.push import canary_trial, confirmation, report, start
 from fabricc.operate.push.built_tree import RefusedError, read_source
-from fabricc.operate.push.holding import get_default_path
 from fabricc.operate.push.hook import Hook
 from fabricc.operate.push.images import Images, Wanted, read_images
 from fabricc.operate.push.options import Congestion, Options
+from fabricc.operate.push.push_lock import get_default_path
 from fabricc.operate.push.run import Reporter
 from fabricc.operate.push.setting import Setting
 from fabricc.proof import signed
@@ -161,7 +161,7 @@ def _show_preview(setting: Setting, format_: str, *, ask: bool) -> int:
             found = start.preview_push(attended)
     else:
         found = start.plan_push(setting)
-    remarks = confirming.report_revert_limits(setting, list(found.effects))
+    remarks = confirmation.report_revert_limits(setting, list(found.effects))
     status = ENVIRONMENT if found.skipped else 0
     if format_ == "json":
         output.document(report.preview_json(found, remarks))
@@ -174,11 +174,13 @@ def _show_preview(setting: Setting, format_: str, *, ask: bool) -> int:
 
 def _run_trial(setting: Setting, ledger: Path | None, format_: str, *, record: bool) -> int:
     with _attended_setting(setting) as attended:
-        found = trying.try_canaries(attended)
+        found = canary_trial.try_canaries(attended)
     status = _status_of(found, stopped=setting.stop.is_set())
     if record and status != INTERRUPTED:
         try:
-            trying.record_trials(setting.source, found, ledger or setting.source.spec.parent / accepted.NAME)
+            canary_trial.record_trials(
+                setting.source, found, ledger or setting.source.spec.parent / accepted_lines.NAME
+            )
         except (EmitError, RefusedError) as error:
             found, status = replace(found, findings=(*found.findings, *error.diagnostics)), 1
     if format_ == "json":
@@ -189,7 +191,7 @@ def _run_trial(setting: Setting, ledger: Path | None, format_: str, *, record: b
     return status
 
 
-def _status_of(found: trying.Trials, *, stopped: bool) -> int:
+def _status_of(found: canary_trial.Trials, *, stopped: bool) -> int:
     if stopped:
         return INTERRUPTED
     if any(trial.trouble for trial in found.trials):
@@ -198,7 +200,7 @@ def _status_of(found: trying.Trials, *, stopped: bool) -> int:
 
 
 def _carry_out(setting: Setting, mode: str | None, rollback: int | None, format_: str) -> int:
-    remarks = confirming.report_revert_limits(setting, setting.names)
+    remarks = confirmation.report_revert_limits(setting, setting.names)
     if format_ == "text":
         output.tell(remarks, "text", {})
     outcome: Outcome
