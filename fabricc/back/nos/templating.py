@@ -311,7 +311,7 @@ def _bytecode_cache() -> BytecodeCache | None:
         return None
     with suppress(OSError):
         folder.mkdir(exist_ok=True)
-    compiler = zlib.crc32(Path(__file__).with_name("compiling.py").read_bytes())
+    compiler = zlib.crc32(Path(__file__).with_name("template_compiler.py").read_bytes())
     return (
         FileSystemBytecodeCache(str(folder), f"%s.{compiler:08x}.j2c") if os.access(folder, os.W_OK) else None
     )

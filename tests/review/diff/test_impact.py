@@ -71,7 +71,12 @@ def test_a_row_of_an_access_list_carries_no_traffic() -> None:
 
 @pytest.mark.parametrize("nos", sorted(back_ends.list_names()))
 def test_settings_that_a_spec_must_ask_for_have_an_impact_on_every_nos(nos: str) -> None:
-    keyed = {"bgp/neighbor[": "x]/secret", "interface[": "x]/set_dscp", "static_route[": "x]"}
+    keyed = {
+        "bgp/neighbor[": "x]/secret",
+        "interface[": "x]/set_dscp",
+        "static_route[": "x]",
+        "tenant[": "x]",
+    }
     for path in facts.SETTINGS:
         found = judge_statement(path + keyed.get(path, "x" if path.endswith("/") else ""), "~", nos)
         assert found.source
