@@ -14,7 +14,7 @@ from fabricc.catalog.library import replace_sources
 from fabricc.catalog.model import Breakout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fabricc.catalog.model import CageGroup, HostModel, Power
 
@@ -191,31 +191,56 @@ def cage_form(group: CageGroup) -> str:
     return group.form_factor or form_factor(group.lanes, group.breakouts)
 
 
-def host_ends(model: HostModel) -> tuple[End, ...]:
-    """What a back-end cage of a host may be, all with as many children: as its NIC is sold, else by lanes and speed."""
-    nic, ports, speed = model.nic, model.ports_per_nic, model.port_gbps
-    splits = [use for use in nic.port_splits if use.speed_gbps == speed]
+def host_ends(model: HostModel, ports: int, gbps: int) -> tuple[End, ...]:
+    """Return the possible uses of a back-end cage of a host; all of them have the same number of children.
+
+    The forms are those that its NIC is sold with. Without such rows they follow from lanes and speed.
+
+    Args:
+        model: the host.
+        ports: cabled ports of one NIC, after planes have split them.
+        gbps: speed of one such port.
+    """
+    nic, parts = model.nic, ports // model.ports_per_nic
+    splits = [use for use in nic.port_splits if use.speed_gbps == gbps]
     if model.cages:
-        uses = [replace(use, children=len(model.cages[0])) for use in splits if use.children == 1]
+        children = parts * len(model.cages[0])
+        uses = [replace(use, children=children) for use in splits if use.children == parts]
         return tuple(End(model.form_factor, use, nic.vendor) for use in uses)
-    sold = [
-        (each.form_factor, Breakout(each.children, speed, each.lanes))
-        for each in nic.cages
-        if each.speed_gbps == speed
-    ]
-    sold = sold or [(_nic_form(form_factor(use.children * use.lanes, (use,))), use) for use in splits]
-    for children in (ports, 1) if nic.cages else (1, ports):
-        if found := [End(form, use, nic.vendor) for form, use in sold if use.children == children]:
-            return tuple(found)
+    counts = (model.ports_per_nic, 1) if nic.cages else (1, model.ports_per_nic)
+    for unsplit in counts:
+        if found := _nic_ends(model, splits, unsplit, parts):
+            return tuple(End(form, use, nic.vendor) for form, use in found)
     return ()
 
 
+def _nic_ends(
+    model: HostModel, splits: Sequence[Breakout], unsplit: int, parts: int
+) -> list[tuple[str, Breakout]]:
+    """Return form and use of a NIC's cage that has this many ports, each of which planes split into `parts`."""
+    children = unsplit * parts
+    wanted = [use for use in splits if use.children == children]
+    gbps = {use.speed_gbps for use in splits} | {model.port_gbps}
+    cages = [cage for cage in model.nic.cages if cage.speed_gbps in gbps]
+    if not cages:
+        return [(_nic_form(form_factor(children * use.lanes, (use,))), use) for use in wanted]
+    sold = [
+        (cage.form_factor, Breakout(children, cage.speed_gbps, cage.lanes))
+        for cage in cages
+        if cage.children == children and cage.children * cage.speed_gbps == unsplit * model.port_gbps
+    ]
+    whole = [
+        cage.form_factor for cage in cages if (cage.children, cage.speed_gbps) == (unsplit, model.port_gbps)
+    ]
+    return sold or [(form, use) for form in dict.fromkeys(whole) for use in wanted]
+
+
 def cage_of(model: HostModel, ends: tuple[End, ...], nic: int, on_nic: int) -> tuple[str, int]:
-    """Which cage a port of a NIC is in, and which of its children it is."""
+    """Return the cage that a port of a NIC is in, and which of its children it is."""
+    children = ends[0].use.children if ends else 1
     for number, rails in enumerate(model.cages):
         if nic in rails:
-            return f"cage{number}", rails.index(nic)
-    children = ends[0].use.children if ends else 1
+            return f"cage{number}", rails.index(nic) * max(1, children // len(rails)) + on_nic
     return f"{nic}.{on_nic // children}", on_nic % children
 
 

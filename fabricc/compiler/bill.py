@@ -141,11 +141,16 @@ def _explain_lack(lack: Lack) -> str:
     joined = f"{_describe_end(lack.lower)} and {_describe_end(lack.upper)}"
     if found := _possible_fits(lack, lack.medium):
         return f"between {joined} the catalog's reaches {max(map(reach_of, found))} m"
-    if min(lack.lower.use.children, lack.upper.use.children) > 1 and not lack.alone:
+    if _is_split_twice(lack):
         return f"{joined} are both split, which no such cable is"
     if lack.medium == "dac" and lane_gbps(lack.lower.use) != lane_gbps(lack.upper.use):
         return f"{joined} have lanes of different speed, which passive copper does not convert"
     return f"nothing in the catalog joins {joined}"
+
+
+def _is_split_twice(lack: Lack) -> bool:
+    ends = (lack.lower, lack.upper)
+    return not lack.alone and all(end is not None and end.use.children > 1 for end in ends)
 
 
 def _describe_end(end: End) -> str:
@@ -163,4 +168,8 @@ def _suggest_media(lack: Lack) -> str:
     longest = max(map(reach_of, _possible_fits(lack, lack.medium)), default=0)
     ways = [f"{' or '.join(others)} of that length"] if others else []
     ways += [f"a {lack.medium} cable of {longest} m at the most"] if longest else []
-    return f"Use {', or '.join(ways)}." if ways else "See `fabricc docs catalog` for what it holds."
+    if ways:
+        return f"Use {', or '.join(ways)}."
+    if _is_split_twice(lack):
+        return "Plan an optical shuffle panel between them, or fewer `planes`, or a switch whose ports are not split."
+    return "See `fabricc docs catalog` for what it holds."

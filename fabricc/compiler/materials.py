@@ -312,7 +312,10 @@ def _host_sides(fabric: Fabric, protocol: str, devices: dict[str, Item]) -> dict
         ]
         for each in fabric.attachments
     ]
-    ends = [tuple(end._replace(protocol=protocol) for end in host_ends(m)) for m in fabric.host_models]
+    ends = [
+        tuple(end._replace(protocol=protocol) for end in host_ends(model, each.ports_per_nic, each.gbps))
+        for model, each in zip(fabric.host_models, fabric.attachments, strict=False)
+    ]
     for host_id in fabric.host_ids():
         unit = fabric.units[host_id.unit]
         model, name = fabric.host_models[unit.group], unit.hosts[host_id.slot]

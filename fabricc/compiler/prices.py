@@ -69,9 +69,11 @@ def link_parts(candidate: Candidate) -> Counter[Item]:
     tor, spine, core = shape.tor_layouts[0], shape.spine_layout, shape.core_layout
     found, counts = candidate.figures.ends, shape.shape
     in_order = [rail for cage in models.hosts[0].cages for rail in cage] == [*range(counts.rails)]
-    rails = counts.rails_per_tor if in_order else 1
+    rails = counts.rails_per_tor if in_order and counts.nic_ports == 1 else 1
     down = port_end(models.tor, tor.slots[tor.down[0]])
-    bill = of_kind("host", host_ends(models.hosts[0]), (down,), cables.host, found["host"], rails)
+    own = candidate.attached[0]
+    near = host_ends(models.hosts[0], own.ports_per_nic, own.gbps)
+    bill = of_kind("host", near, (down,), cables.host, found["host"], rails)
     if models.spine is not None:
         ends = port_end(models.tor, tor.slots[tor.up[0]]), port_end(models.spine, spine.slots[spine.down[0]])
         bill += of_kind("spine", ends[:1], ends[1:], cables.spine, found["spine"], counts.links_per_spine)

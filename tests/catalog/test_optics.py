@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,8 +13,18 @@ from fabricc.base.documents.schema import breaches
 from fabricc.catalog.cable_choice import FIBRES, choose_shortest, find_fits, number_of, part_for, reach_of
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import Breakout
-from fabricc.catalog.optics import TABLE, End, cage_form, form_factor, host_ends, load_optics, plugs_of_cage
+from fabricc.catalog.optics import (
+    TABLE,
+    End,
+    cage_form,
+    cage_of,
+    form_factor,
+    host_ends,
+    load_optics,
+    plugs_of_cage,
+)
 from fabricc.catalog.reach import load_reaches
+from fabricc.front.planning.attachments import list_port_splits
 from tests.effort import examples
 
 CATALOG, _ = load_catalog()
@@ -28,7 +39,15 @@ SWITCH_ENDS = sorted(
     },
     key=repr,
 )
-HOST_ENDS = sorted({end for model in CATALOG.hosts.values() for end in host_ends(model)}, key=repr)
+HOST_ENDS = sorted(
+    {
+        end
+        for model in CATALOG.hosts.values()
+        for ports, gbps in list_port_splits(model).items()
+        for end in host_ends(model, ports, gbps)
+    },
+    key=repr,
+)
 
 
 def test_the_file_follows_its_schema_and_every_source_is_known() -> None:
@@ -55,7 +74,13 @@ def test_every_use_of_a_transceiver_fills_whole_lanes_of_light_and_whole_connect
 
 
 def test_every_host_of_the_catalog_has_a_cage() -> None:
-    assert [name for name, model in CATALOG.hosts.items() if model.gpus and not host_ends(model)] == []
+    without = [
+        (name, ports)
+        for name, model in CATALOG.hosts.items()
+        for ports, gbps in list_port_splits(model).items()
+        if model.gpus and not host_ends(model, ports, gbps)
+    ]
+    assert without == []
 
 
 def test_the_form_of_a_cage_follows_from_its_lanes_unless_the_model_says_it() -> None:
@@ -74,8 +99,32 @@ def test_the_form_of_a_cage_follows_from_its_lanes_unless_the_model_says_it() ->
 
 
 def test_two_connectx_7_of_a_dgx_h100_share_a_cage() -> None:
-    (end,) = host_ends(CATALOG.hosts["dgx-h100"])
+    (end,) = host_ends(CATALOG.hosts["dgx-h100"], 1, 400)
     assert (end.form_factor, end.use) == ("osfp-rhs", Breakout(2, 400, 4))
+
+
+@pytest.mark.parametrize(
+    ("host", "ports", "gbps", "form", "use"),
+    [
+        ("dgx-b300", 2, 400, "osfp-rhs", Breakout(2, 400, 4)),
+        ("dgx-b300", 8, 100, "osfp-rhs", Breakout(8, 100, 1)),
+        ("dgx-h100", 2, 200, "osfp-rhs", Breakout(4, 200, 2)),
+        ("hgx-8gpu", 2, 200, "osfp-rhs", Breakout(2, 200, 2)),
+        ("mi355x-pollara", 4, 100, "qsfp112", Breakout(4, 100, 1)),
+        ("dgx-a100", 2, 100, "qsfp56", Breakout(2, 100, 2)),
+    ],
+)
+def test_planes_split_the_cage_of_a_nic_and_add_none(
+    host: str, ports: int, gbps: int, form: str, use: Breakout
+) -> None:
+    model = CATALOG.hosts[host]
+    ends = host_ends(model, ports, gbps)
+    assert End(form, use, model.nic.vendor) in ends
+    assert {end.use.children for end in ends} == {use.children}
+    cages = {cage_of(model, ends, nic, port)[0] for nic in range(model.rails) for port in range(ports)}
+    children = {cage_of(model, ends, nic, port) for nic in range(model.rails) for port in range(ports)}
+    assert len(cages) == (len(model.cages) or model.rails)
+    assert len(children) == model.rails * ports
 
 
 @settings(max_examples=examples(400), deadline=None)

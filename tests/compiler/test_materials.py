@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,10 +104,13 @@ def test_every_cable_of_an_inventory_is_fitted(name: str) -> None:
     st.sampled_from(["sn5600", "sn5400", "sn4700", "7060x6-64pe", "7060dx5-64s", "z9864f"]),
     st.sampled_from(["dac", "aec", "aoc", "mmf", "smf"]),
     st.integers(1, 700),
+    st.sampled_from([1, 1, 2, 4]),
 )  # fmt: skip
-def test_a_bill_adds_up_and_never_exceeds_a_reach(host: str, switch: str, medium: str, metres: int) -> None:
+def test_a_bill_adds_up_and_never_exceeds_a_reach(
+    host: str, switch: str, medium: str, metres: int, planes: int
+) -> None:
     metres = min(metres, {"dac": 5, "aec": 7}.get(medium, 100 if medium != "smf" else 700))
-    text = small(host, switch, medium, metres)
+    text = small(host, switch, medium, metres, planes=planes)
     fabric = planned(text).fabric
     if fabric is None:
         return
@@ -141,6 +145,44 @@ def test_a_splitter_is_bought_once_for_its_children() -> None:
     fibre = list_materials(fabric := fabric_of(small("hgx-2x200", planes=2, medium="mmf")))
     assert quantity(fibre, "fibre", "host") == fabric.counts()["host_cables"] // 2
     assert lines(fibre, "fibre")["mmf mpo-12 to 2 x mpo-12"] == fabric.counts()["host_cables"] // 2
+
+
+def test_planes_on_a_split_port_need_the_parts_of_two_sold_ports() -> None:
+    split = list_materials(fabric_of(small("dgx-b300", medium="mmf", planes=2)))
+    sold = list_materials(fabric_of(small("dgx-b300-2x400", medium="mmf", planes=2)))
+    parts = ("transceiver", "fibre", "cable", "missing")
+    bills = [{item: n for item, n in each.bill.items() if item.item in parts} for each in (split, sold)]
+    assert bills[0] == bills[1]
+    assert quantity(split, "transceiver", "host") == 8 * quantity(split, "host")
+
+
+@pytest.mark.parametrize(
+    ("host", "planes"), [("dgx-b300", 4), ("dgx-h100", 2), ("hgx-8gpu", 2), ("mi355x-pollara", 4)]
+)
+def test_a_cage_that_planes_split_takes_no_splitter_of_the_tor(host: str, planes: int) -> None:
+    fabric = fabric_of(small(host, medium="aec", metres=3, planes=planes))
+    found = list_materials(fabric)
+    assert quantity(found, "missing", "host") == fabric.counts()["host_cables"]
+    text = small(host, medium="aec", metres=3, planes=planes)
+    (wrong,) = [d for d in material_findings(spec_of(text), found) if d.message.startswith("cables.host")]
+    assert (wrong.code, "are both split" in wrong.message) == ("FAB3140", True)
+    assert "shuffle" in str(wrong.help)
+
+
+@pytest.mark.parametrize("planes", [1, 2])
+@pytest.mark.parametrize("host", ["dgx-b300", "hgx-2x200", "dgx-h100"])
+def test_parts_of_split_ports_in_closed_form_are_those_of_the_bill(host: str, planes: int) -> None:
+    text = small(host, medium="mmf", planes=planes)
+    text["gpus"]["rails_per_tor"] = 8
+    fabric = fabric_of(text)
+    bought: Counter[tuple[str, str]] = Counter()
+    for item, number in list_materials(fabric).bill.items():
+        if item.item not in ("switch", "host"):
+            bought[item.item, item.title] += number
+    computed: Counter[tuple[str, str]] = Counter()
+    for item, number in link_parts(own_shape(spec_of(text), fabric)).items():
+        computed[item.item, item.title] += number
+    assert computed == bought
 
 
 def test_part_numbers_are_those_of_the_maker_of_each_end() -> None:

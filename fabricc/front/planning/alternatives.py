@@ -64,6 +64,7 @@ class Candidate:
     Attributes:
         spec: the spec with this shape. `changes`: the keys that differ from the given spec.
         models, sized, figures: its hardware models, its layout and its quantities.
+        attached: host group index -> how its hosts are attached.
         own: whether it uses only models that the spec names.
         fabric: its plan, where there is one already.
     """
@@ -73,6 +74,7 @@ class Candidate:
     models: Models
     sized: Sized
     figures: Figures
+    attached: Sequence[Attachment]
     own: bool
     fabric: Fabric | None = None
 
@@ -189,7 +191,7 @@ def own_shape(spec: ClusterSpec, fabric: Fabric) -> Candidate:
     counted = compute_figures(
         spec, models.hosts, fabric.attachments, switches, fabric, fabric.tor_links, units
     )
-    return Candidate(spec, {}, models, fabric, counted, own=True, fabric=fabric)
+    return Candidate(spec, {}, models, fabric, counted, fabric.attachments, own=True, fabric=fabric)
 
 
 def list_candidates(
@@ -267,7 +269,7 @@ def _size_candidate(
     spec = with_host_cable(spec, host_cable(spec, models, sized.tor_layouts, attached))
     counted = compute_figures(spec, models.hosts, attached, models.switches, sized, links, units)
     used = {model.name for model in models.switches.values()}
-    return Candidate(spec, changes, models, sized, counted, used <= named)
+    return Candidate(spec, changes, models, sized, counted, attached, used <= named)
 
 
 def _list_model_choices(

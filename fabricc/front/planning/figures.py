@@ -197,9 +197,10 @@ def _host_ends(
     shape, links, lower, upper = sized.shape, 0, 0, 0
     for (group, count), number in Counter((unit.group, unit.hosts) for unit in units).items():
         model, layout = hosts[group], sized.tor_layouts[group]
-        ends = host_ends(model)
+        own = attached[group]
+        ends = host_ends(model, own.ports_per_nic, own.gbps)
         nics = {
-            cage_of(model, ends, *attached[group].nic(rail, port))[0]
+            cage_of(model, ends, *own.nic(rail, port))[0]
             for rail in range(shape.rails)
             for port in range(shape.nic_ports)
         }

@@ -41,9 +41,7 @@ def host_cable(
     for medium in MEDIA:
         groups = zip(models.hosts, layouts, attached, strict=False)
         if all(
-            _has_cable(
-                host, models.tor, layout, medium, cable.length_m, whole=each.nic_ports == 1 and not host.cages
-            )
+            _has_cable(host, models.tor, layout, medium, cable.length_m, each)
             for host, layout, each in groups
         ):
             return replace(cable, medium=medium)
@@ -62,19 +60,17 @@ def with_host_cable(spec: ClusterSpec, planned: CableKind) -> ClusterSpec:
 
 
 def _has_cable(
-    host: HostModel, tor: SwitchModel, layout: PortLayout, medium: str, metres: float, *, whole: bool
+    host: HostModel, tor: SwitchModel, layout: PortLayout, medium: str, metres: float, attached: Attachment
 ) -> bool:
-    """Return whether a product in the catalog connects each host port, as its cage is split, to a cage of the host.
-
-    `whole`: all ports of a cage of the host lead to one ToR, so that one cable can carry them.
-    """
-    near = host_ends(host)
+    """Return whether a product in the catalog connects each host port, as its cage is split, to a cage of the host."""
+    whole = attached.nic_ports == 1 and not host.cages  # one cable can carry all ports of a cage of the host
+    near = host_ends(host, attached.ports_per_nic, attached.gbps)
     used = [layout.slots[index] for index in layout.down[: len(layout.down) - layout.reserved]]
     ports = {(slot.cage, Breakout(slot.children, slot.speed_gbps, slot.lanes)) for slot in used}
     ends = {
         End(_form_of_cage(tor, cage), use, tor.vendor)
         for cage, use in ports
-        if use.speed_gbps == host.port_gbps
+        if use.speed_gbps == attached.gbps
     }
     return not near or all(any(_has_reach(one, far, medium, metres, whole) for one in near) for far in ends)
 

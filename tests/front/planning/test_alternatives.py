@@ -201,8 +201,10 @@ def test_a_shape_that_is_written_plans_as_it_is_listed(name: str) -> None:
 
 
 def test_the_host_cable_of_a_shape_is_the_one_of_its_plan() -> None:
-    """Whatever the own shape has: a DGX has two ports to a cage, which copper joins to some switches alone."""
-    spec = spec_of(document(gpus={"model": "dgx-h100", "hosts": 32, "hosts_per_unit": 16}))
+    """A copper cable joins whole ports of 800G; where planes split them, only fibre does."""
+    tier = {"model": "sn5600", "nos": "frr"}
+    gpus = {"model": "dgx-b300", "hosts": 32, "hosts_per_unit": 16}
+    spec = spec_of(document(gpus=gpus, tors=tier, spines=tier))
     own = planner(spec)
     assert own is not None
     shapes = found(with_host_cable(spec, own.cable_kinds["host"]), {})
