@@ -10,7 +10,6 @@ from fabricc.catalog.cable_choice import find_fits, reach_of
 from fabricc.catalog.optics import lane_gbps
 from fabricc.catalog.power import total_draw
 from fabricc.catalog.reach import load_reaches
-from fabricc.compiler.materials import Joint
 from fabricc.compiler.racks import device_place
 from fabricc.front.spec.document import format_path
 
@@ -89,8 +88,7 @@ def _total_watts(items: Iterable[tuple[Item, int]]) -> tuple[object, object]:
 
 def label_rows(found: Materials, places: Mapping[str, Place]) -> Iterator[tuple[object, ...]]:
     """Two labels for each link, the lower end first; a cable is called by its lower end, so that no name moves."""
-    outside = (Joint(row, (None, None), None) for row in found.outside)
-    for row, modules, cable in chain(found.joints, outside):
+    for row, modules, cable in found.joints:
         lower, upper = (row.a_device, row.a_port), (row.b_device, row.b_port)
         bought = (cable.title, cable.number) if cable else ("", "")
         for end, near, far, module in (("a", lower, upper, modules[0]), ("b", upper, lower, modules[1])):

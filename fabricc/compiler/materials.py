@@ -91,7 +91,6 @@ class Materials:
         joints: every link in the order of the cabling plan.
         lacking: links that nothing joins, by what they have in common.
         torn: kind of link -> cages whose children need different modules.
-        outside: links of management switches to what is not in the plan; what joins their ends is not known.
         devices: switches and hosts by name. plugged: transceivers by the cage that they are in.
     """
 
@@ -99,7 +98,6 @@ class Materials:
     joints: list[Joint] = field(default_factory=list)
     lacking: Counter[Lack] = field(default_factory=Counter)
     torn: Counter[str] = field(default_factory=Counter)
-    outside: list[CableRow] = field(default_factory=list)
     devices: dict[str, Item] = field(default_factory=dict)
     plugged: dict[Plug, Item] = field(default_factory=dict)
 
@@ -120,7 +118,7 @@ def list_materials(fabric: Fabric, protocol: str = "ethernet") -> Materials:
 
 
 def _management_links(fabric: Fabric, found: Materials) -> Iterator[tuple[CableRow, Side, Side]]:
-    """The links between management switches; these go on the bill, and so do the copper cables to devices."""
+    """Yield the links between management switches and out of the network; count these switches and copper cables."""
     if (switches := fabric.out_of_band.switches) is None:
         return
     models = dict.fromkeys(switches.numbers, switches.bank.model)
@@ -134,14 +132,14 @@ def _management_links(fabric: Fabric, found: Materials) -> Iterator[tuple[CableR
             cable = Item("cable", row.kind, _COPPER, length_m=row.length_m, source=_COPPER_SOURCE)
             found.bill[cable] += 1
             found.joints.append(Joint(row, (None, None), cable))
-        elif upper is None:
-            found.outside.append(row)
+            continue
+        side = _management_side(models, row.a_device, lower)
+        if upper is None:
+            (end,) = side.ends
+            far = Side(Plug(row.b_device, f"{row.a_device} {row.a_port}"), 0, _far_ends(end), OUTSIDE)
         else:
-            yield (
-                row,
-                _management_side(models, row.a_device, lower),
-                _management_side(models, row.b_device, upper),
-            )
+            far = _management_side(models, row.b_device, upper)
+        yield row, side, far
 
 
 def _management_side(models: Mapping[str, SwitchModel], name: str, port: Port) -> Side:
@@ -180,7 +178,6 @@ def merge_materials(parts: Iterable[Materials]) -> Materials:
         whole.joints += part.joints
         whole.lacking += part.lacking
         whole.torn += part.torn
-        whole.outside += part.outside
         whole.devices |= part.devices
         whole.plugged |= part.plugged
     return whole

@@ -331,7 +331,9 @@ def test_what_is_bought_labelled_and_placed(tmp_path: Path) -> None:
     bill = {(item.item, item.role, item.title): number for item, number in found.bill.items()}
     assert bill["switch", "management", "NVIDIA SN2201"] == 3
     assert bill["switch", "management", "NVIDIA SN3700C"] == 2
-    assert bill["transceiver", "management", "100GBASE-DR QSFP28"] == 12
+    assert bill["transceiver", "management", "100GBASE-DR QSFP28"] == 2 * 6 + 2
+    assert bill["fibre", "management-uplink", "smf lc to lc"] == 6
+    assert bill["fibre", "management-external", "smf lc to lc"] == 2
     copper = sum(
         number for item, number in found.bill.items() if item.role == "management" and item.item == "cable"
     )
@@ -345,6 +347,34 @@ def test_what_is_bought_labelled_and_placed(tmp_path: Path) -> None:
         "oob-su001-1",
         "oob-agg1",
     }
+
+
+@pytest.mark.parametrize(
+    ("uplink", "bought"),
+    [
+        (
+            {"medium": "smf", "length_m": 40},
+            {("transceiver", "100GBASE-DR QSFP28"), ("fibre", "smf lc to lc")},
+        ),
+        ({"medium": "dac", "length_m": 2}, {("cable", "dac 1x100G qsfp28 to qsfp28")}),
+    ],
+)
+def test_links_out_of_management_switches_are_on_the_bill(
+    tmp_path: Path, uplink: dict[str, Any], bought: set[tuple[str, str]]
+) -> None:
+    fabric = fabric_of(tmp_path, spec(management=managed(uplink=uplink)))
+    ways = [row for row, _, _ in management_cables(fabric) if row.kind == "management-external"]
+    found = list_materials(fabric)
+    switched = {
+        (item.item, item.title): number
+        for item, number in found.bill.items()
+        if item.role in ("management", "management-external")
+        and item.item != "switch"
+        and not item.title.startswith("copper")
+    }
+    assert switched == dict.fromkeys(bought, len(ways))
+    assert ways
+    assert found.lacking == {}
 
 
 def test_a_spec_without_the_words_has_no_tables(tmp_path: Path) -> None:
