@@ -81,6 +81,8 @@ def spine_too_small(
         if planes > spec.planes and (fit := _with_planes(spec, models, spine, planes, bottom, tors)):
             remedies.append(fit)
             break
+    if fit := _with_larger_units(spec, models, spine, bottom, tors):
+        remedies.append(fit)
     if fit := _with_rails_apart(spec, models, bottom, tors):
         remedies.append(fit)
     slower = [
@@ -121,19 +123,50 @@ def _with_planes(
 ) -> str:
     """One sentence on the same hosts over more planes, by the plan's own arithmetic, or "" when that does not fit."""
     for changes, wanted in _split_planes(spec, models, spine, planes):
-        try:
-            split = bottom_of(wanted, models, {})
-        except UnfitError:
-            continue
-        units = tors // bottom.sides
-        if len(wanted.gpus.groups) == 1:
-            units = -(-units * bottom.slots // wanted.gpus.groups[0].hosts_per_unit)
-        leaves = units * split.sides
-        most = split.uplinks if spec.tors.uplinks else split.most_uplinks
-        ports = ports_at(spine.model, split.up_gbps) - spine.tier.reserved_ports
-        if layer := topology.fewest_spines(leaves, split.uplinks, most, ports):
-            return f"{' with '.join(changes)} fits: per plane {leaves} ToRs and {layer.count} spines."
+        if fit := _describe_fit(changes, wanted, models, spine, bottom, tors):
+            return fit
     return ""
+
+
+def _with_larger_units(spec: ClusterSpec, models: Models, spine: Asked, bottom: Bottom, tors: int) -> str:
+    """Return one sentence on fewer ToRs with more hosts or rails behind each, or "" where that does not fit."""
+    group, *others = spec.gpus.groups
+    if others or group.racks:
+        return ""
+    lead = bottom.lead
+    most = largest_unit(spec, models.tor, lead.gbps, bottom.up_gbps, lead.rails_per_tor)
+    for per_unit in range(2 * group.hosts_per_unit, most + 1, group.hosts_per_unit):
+        larger = replace(spec.gpus, groups=(replace(group, hosts_per_unit=per_unit),))
+        keys = (f"`gpus.hosts_per_unit: {per_unit}`",)
+        if fit := _describe_fit(keys, replace(spec, gpus=larger), models, spine, bottom, tors):
+            return fit
+    shares = topology.list_divisors(lead.rails) if spec.gpus.wiring == "rail" else []
+    for share in sorted(n for n in shares if n > lead.rails_per_tor):
+        wanted = replace(spec, gpus=replace(spec.gpus, rails_per_tor=share))
+        keys = (f"`gpus.rails_per_tor: {share}`",)
+        if fit := _describe_fit(keys, wanted, models, spine, bottom, tors):
+            return fit
+    return ""
+
+
+def _describe_fit(
+    changes: tuple[str, ...], wanted: ClusterSpec, models: Models, spine: Asked, bottom: Bottom, tors: int
+) -> str:
+    """Return one sentence on two tiers of a changed spec for the same hosts, or "" where they do not fit."""
+    try:
+        split = bottom_of(wanted, models, {})
+    except UnfitError:
+        return ""
+    units = tors // bottom.sides
+    if len(wanted.gpus.groups) == 1:
+        units = -(-units * bottom.slots // wanted.gpus.groups[0].hosts_per_unit)
+    leaves = units * split.sides
+    most = split.uplinks if wanted.tors.uplinks else split.most_uplinks
+    ports = ports_at(spine.model, split.up_gbps) - spine.tier.reserved_ports
+    layer = topology.fewest_spines(leaves, split.uplinks, most, ports) if ports > 0 else None
+    if layer is None:
+        return ""
+    return f"{' with '.join(changes)} fits: per plane {leaves} ToRs and {layer.count} spines."
 
 
 def _split_planes(
@@ -236,15 +269,37 @@ def cores_too_small(
 
 
 def no_pod(
-    spec: ClusterSpec, spine: Asked, units: int, uplinks: int, count: int | None, best: int, free: int | None
+    spec: ClusterSpec,
+    spine: Asked,
+    units: int,
+    uplinks: int,
+    count: int | None,
+    best: int,
+    free: int | None,
+    planes: int | None,
 ) -> Diagnostic:
-    """No spines serve a pod of so many units. `best`: the most units that fit, `free`: spines when none are pinned."""
+    """Report a pod of more units than spines can serve.
+
+    Args:
+        spec: the spec.
+        spine: the spines that it asks for.
+        units: units of the pod.
+        uplinks: uplinks of a ToR.
+        count: pinned spines, or None.
+        best: the most units that fit.
+        free: spines that serve the pod when none are pinned, or None.
+        planes: a larger number of planes with which the same pod fits, or None.
+    """
     who = (
         f"no number of {spine.model.title} spines serves"
         if count is None
         else "the pinned spines do not serve"
     )
     remedies = [f"The largest pod that fits has {plural(best, 'unit')}."] if best else []
+    if planes is not None:
+        remedies.insert(
+            0, f"`planes: {planes}` divides the ToRs of the pod over more sets of spines and fits."
+        )
     if count is not None and free is not None:
         remedies.insert(0, f"`spines.count: {free}` serves it, in place of {count}.")
     return spec.error(

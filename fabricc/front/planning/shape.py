@@ -222,7 +222,8 @@ def _three_tiers(
             (n for n in sizes if _find_pod(spine, n, uplinks, count, links, bottom, core_gbps, pins)), 0
         )
         free = _find_pod(spine, asked or units, bottom.uplinks, None, None, bottom, core_gbps, pins)
-        raise UnfitError(no_pod(spec, spine, asked or units, uplinks, count, best, free and free[1]))
+        more = None if pins else _find_planes(spec, models, present, units, spine, core)
+        raise UnfitError(no_pod(spec, spine, asked or units, uplinks, count, best, free and free[1], more))
     per_pod, spines, links, spine_uplinks, up_cage = found
     pods, by_rail = -(-units // per_pod), bottom.planes.by_rail
     core_ports = ports_at(core.model, core_gbps) - core.tier.reserved_ports
@@ -254,6 +255,22 @@ def _three_tiers(
     return _assemble_sizing(
         spec, models, bottom, shape, capacity_pods * per_pod, spine_layout, core_layout, up_cage
     )
+
+
+def _find_planes(
+    spec: ClusterSpec, models: Models, present: int, units: int, spine: Asked, core: Asked
+) -> int | None:
+    """Return the smallest larger number of planes over which the same pods can be planned, or None."""
+    for planes in (2, 4, 8):
+        if planes <= spec.planes:
+            continue
+        wanted = replace(spec, planes=planes)
+        try:
+            _three_tiers(wanted, models, present, units, {}, bottom_of(wanted, models, {}), spine, core)
+        except UnfitError:
+            continue
+        return planes
+    return None
 
 
 def _find_pod(

@@ -127,3 +127,21 @@ def test_a_pod_too_large_for_the_pinned_spines_names_a_number_that_serves_it() -
     smaller = pod(2)
     smaller["spines"]["units_per_pod"] = int(most[1])
     assert planned(smaller).fabric is not None
+
+
+def test_a_pod_too_large_for_one_plane_names_the_planes_that_serve_it() -> None:
+    def pod(planes: int) -> dict[str, Any]:
+        gpus = {"model": "hgx-2x200", "hosts": 64, "hosts_per_unit": 4}
+        spines = {**CORES, "units_per_pod": 4}
+        return document(gpus=gpus, tors=CORES, spines=spines, cores=CORES, planes=planes)
+
+    (refused,) = [each for each in planned(pod(1)).diagnostics if each.code == "FAB3010"]
+    (planes,) = re.findall(r"`planes: (\d+)`", refused.help)
+    fabric = fabric_of(pod(int(planes)))
+    assert fabric.shape.units_per_pod == 4
+
+
+def test_a_pod_that_no_number_of_planes_serves_names_none() -> None:
+    text = pods_of(24, 12, hosts_per_unit=4)
+    (refused,) = [each for each in planned(text).diagnostics if each.code == "FAB3010"]
+    assert "planes" not in refused.help

@@ -223,3 +223,33 @@ def test_spines_whose_ports_are_all_reserved_are_refused() -> None:
         document(tors={"model": "sn5600"}, spines={"model": "sn5600", "count": 2, "reserved_ports": 64})
     )
     assert [each.code for each in refused.diagnostics] == ["FAB3009"]
+
+
+@pytest.mark.parametrize(
+    ("gpus", "key"),
+    [
+        ({"model": "hgx-8gpu", "hosts": 64, "hosts_per_unit": 4}, "gpus.hosts_per_unit"),
+        (
+            {"model": "hgx-2x200", "hosts": 128, "hosts_per_unit": 8, "rails_per_tor": 1},
+            "gpus.hosts_per_unit",
+        ),
+    ],
+)
+def test_a_mesh_of_too_many_tors_names_more_hosts_behind_each(gpus: dict[str, Any], key: str) -> None:
+    box = {"model": "sn5400", "nos": "frr"}
+    (problem,) = planned(document(gpus=gpus, tors=box, spines=box)).diagnostics
+    assert problem.code == "FAB3009"
+    found = re.search(rf"(?:^|\. )`{key}: (\d+)` fits: per plane (\d+) ToRs and (\d+) spines", problem.help)
+    assert found
+    larger = {**gpus, key.removeprefix("gpus."): int(found[1])}
+    counts = fabric_of(document(gpus=larger, tors=box, spines=box)).counts()
+    assert (counts["tors"], counts["spines"]) == (int(found[2]), int(found[3]))
+
+
+def test_a_mesh_of_full_tors_names_no_more_hosts_behind_each() -> None:
+    tor = {"model": "sn5600", "nos": "frr", "uplink_gbps": 400}
+    gpus = {"model": "hgx-8gpu", "hosts": 4096, "hosts_per_unit": 64}
+    (problem,) = planned(document(gpus=gpus, tors=tor, spines={"model": "sn5600", "nos": "frr"})).diagnostics
+    assert problem.code == "FAB3009"
+    assert "hosts_per_unit" not in problem.help
+    assert "rails_per_tor" not in problem.help
