@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nornir.core.inventory import ConnectionOptions, Defaults, Group, Groups, Host, Hosts, Inventory
 
+from fabricc.base.foreign.home import expand_home
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric import links
 from fabricc.fabric.shape import TierName
@@ -38,8 +38,8 @@ class FabriccInventory:
     def __init__(
         self, spec: str, access_file: str | None = None, network: str | None = None, *, passwords: bool = True
     ) -> None:
-        self._spec = Path(spec).expanduser()
-        self._access = Path(access_file).expanduser() if access_file else None
+        self._spec = expand_home(spec)
+        self._access = expand_home(access_file) if access_file else None
         self._network, self._passwords = network, passwords
 
     def load(self) -> Inventory:

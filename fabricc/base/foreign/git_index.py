@@ -12,6 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from stat import S_ISREG
 
+from fabricc.base.foreign.home import home_folder
+
 _LARGEST = 256 << 20  # bytes of an index
 _LONGEST = 4096  # bytes of a `.git` that is a file
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
@@ -44,7 +46,7 @@ def owns_path(top: Path, path: Path) -> bool:
 
 def holds_home(top: Path) -> bool:
     """Return whether the user's home is a folder or is below it: who can write there is the user."""
-    return Path(os.path.realpath(Path("~").expanduser())).is_relative_to(os.path.realpath(top))
+    return home_folder().is_relative_to(os.path.realpath(top))
 
 
 def _has_entry(index: bytes, name: bytes, end: bytes) -> bool:

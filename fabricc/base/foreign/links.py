@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 
 from fabricc.base.foreign.files import ForeignFileError, repository_at, root_below
+from fabricc.base.foreign.home import home_folder
 
 _MOST = 40  # links on one way, as in Linux (path_resolution(7))
 
@@ -61,7 +62,7 @@ def _is_of_user(folder: Path, link: Path) -> bool:
     """Return whether the user, or the administrator of the machine, made a link, because no archive can bring it."""
     if folder == Path("/") or not os.access(folder, os.W_OK):
         return True
-    if folder == Path(os.path.realpath(Path("~").expanduser())):
+    if folder == home_folder():
         return True
     working = Path(os.environ.get("PWD", ""))
     if not working.is_absolute() or os.path.realpath(working) != str(Path.cwd()):

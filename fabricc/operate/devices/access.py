@@ -15,6 +15,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.reader import STRICT, parse_document
 from fabricc.base.documents.scalars import resolve_1_1
 from fabricc.base.foreign import files
+from fabricc.base.foreign.home import expand_home
 from fabricc.base.values import replace
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.operate.devices import allowed_options
@@ -248,9 +249,7 @@ def _parse_access(path: Path, content: bytes) -> Access:
     }
     allowed = stated.pop("require_signature", None)
     if allowed is not None:
-        allowed = (
-            path.parent / Path(str(_parse_value(path, "the file", "require_signature", allowed))).expanduser()
-        )
+        allowed = path.parent / expand_home(str(_parse_value(path, "the file", "require_signature", allowed)))
     default = _parse_login(path, stated, "the file", set())
     for where, nos, table in (
         ("the file", "", default),
@@ -283,7 +282,7 @@ def _parse_login(path: Path, value: object, where: str, more: set[str]) -> dict[
     found = {name: _parse_value(path, where, name, entry) for name, entry in table.items()}
     for name in _PATHS:
         if name in found:
-            found[name] = str(path.parent / Path(str(found[name])).expanduser())
+            found[name] = str(path.parent / expand_home(str(found[name])))
     return found
 
 
@@ -309,7 +308,7 @@ def _parse_reference(path: Path, value: object, where: str) -> Reference:
         if kind in KINDS and isinstance(place, str) and place:
             if kind != "file":
                 return Reference(kind, place)
-            file = Path(os.path.abspath(path.parent / Path(place).expanduser()))  # noqa: PTH100 - takes `..` out
+            file = Path(os.path.abspath(path.parent / expand_home(place)))  # noqa: PTH100 - takes `..` out
             root = files.repository_of(path)
             return Reference(kind, str(file), str(root if file.is_relative_to(root) else "/"))
     remedy = "Write {env: NAME}, {file: PATH} or {keyring: SERVICE}; a secret itself may not stand there."
