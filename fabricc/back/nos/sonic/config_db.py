@@ -54,7 +54,8 @@ REFERRING = OF_PORTS | {"BUFFER_PROFILE"}
 Releases before 202205 write such a name as `[TABLE|row]`; their own migration (db_migrator.py) takes the brackets off.
 """
 _REFERENCE = re.compile(r"\[[A-Z_]+\|([^\[\]|]+)\]")
-_KEY_END = re.compile(r'"\s*:')
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"(\s*+:)?')
+"""A string of JSON, and the colon that makes a key of it."""
 _ROW = "row"
 _TEXT = frozenset((str,))
 _NO_ROWS = Scope(1)
@@ -113,14 +114,13 @@ def parse_json(text: str) -> Any:
 def table_tree(known: Set[str], text: str) -> Tree:
     """A node for each table, row and field, without the tables of `IGNORED`.
 
-    Lines are exact, unless a text in quotes looks like the end of a key: then a place is that of the table's first
-    mention.
+    Lines are exact, unless an object has a key twice: then a place is that of the table's first mention.
 
     Args:
         known: names of the tables that rows read; others are reported by name only.
         text: JSON, an object.
     """
-    for lines in (_key_lines, _loose_key_lines):
+    for lines in (_key_lines, _exact_key_lines):
         left = chain(lines(text), (0,), repeat(-1))
         found = _table_nodes(known, text, left)
         if next(left) == 0:
@@ -161,9 +161,15 @@ def _key_lines(text: str) -> list[int]:
     return [number for number, line in enumerate(text.split("\n"), 1) for _ in range(line.count('":'))]
 
 
-def _loose_key_lines(text: str) -> list[int]:
-    """The same, where blanks may stand before the colon."""
-    return [number for number, line in enumerate(text.split("\n"), 1) for _ in _KEY_END.findall(line)]
+def _exact_key_lines(text: str) -> list[int]:
+    """The line of each key, where blanks stand before a colon or values contain what looks like the end of a key."""
+    found, line, at = [], 1, 0
+    for string in _STRING.finditer(text):
+        if string.group(1):
+            line += text.count("\n", at, string.start())
+            at = string.start()
+            found.append(line)
+    return found
 
 
 def _table_nodes(known: Set[str], text: str, lines: Iterator[int] | None) -> Tree:

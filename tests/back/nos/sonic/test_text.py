@@ -73,14 +73,24 @@ def test_lines_are_those_of_the_text(name: str, indent: int) -> None:
     assert told == text.count('": ') - sum(len(row.key) > 1 for row in every)
 
 
-def test_where_lines_cannot_be_told_a_place_is_that_of_its_table() -> None:
-    text = '{\n"PORT": {\n"Ethernet0": {\n"description" : "to \\"x\\": y",\n"mtu" : "9100"}}}'
+@pytest.mark.parametrize("value", ['to \\"x\\": y', "::/0", "::", ":"])
+@pytest.mark.parametrize("colon", [":", " : "])
+def test_lines_are_exact_where_a_value_looks_like_the_end_of_a_key(value: str, colon: str) -> None:
+    text = (
+        f'{{\n"PORT"{colon}{{\n"Ethernet0"{colon}{{\n"description"{colon}"{value}",\n"mtu"{colon}"9100"}}}}}}'
+    )
     (table,) = table_tree({"PORT"}, text).nodes
     (row,) = table.children or ()
-    assert [(each.key, each.line) for each in (table, row, *(row.children or ()))] == [
-        (("PORT",), 2),
+    fields = [(field.key[0], field.line) for field in row.children or ()]
+    assert (table.line, row.line, fields) == (2, 3, [("description", 4), ("mtu", 5)])
+
+
+def test_a_key_that_is_there_twice_leaves_the_line_of_the_table() -> None:
+    text = '{\n"PORT": {\n"Ethernet0": {\n"mtu": "1500",\n"mtu": "9100"}}}'
+    (table,) = table_tree({"PORT"}, text).nodes
+    (row,) = table.children or ()
+    assert [(each.key, each.line) for each in (row, *(row.children or ()))] == [
         (("Ethernet0",), 2),
-        (("description", 'to "x": y'), 2),
         (("mtu", "9100"), 2),
     ]
 
