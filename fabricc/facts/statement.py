@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from fabricc.back.nos.ports import PLAIN, PortKind, cached_parser
 from fabricc.base.values import dataclass
 from fabricc.facts.device import End, Kind, Place, Tier
-from fabricc.facts.frame import NEIGHBOUR, SECONDARY, VRF
+from fabricc.facts.frame import NEIGHBOUR, PORT, SECONDARY, VRF
 from fabricc.facts.packed import parts_of
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _FAMILIES = ("ipv4", "ipv6")
 _USED = ("ipv4", "ipv6", "unnumbered", "switchport", "pfc", "bundle")
 _FIRST = ("ipv4", "mtu", "description", "enabled", "remote_asn", "switchport", "pfc", "speed_gbps")
+_LINK_STATE = ("ospf[", "isis[")
+_LINK_STATE_PORT = ("ospf_area", "isis")
 NOWHERE = Place(Tier.OTHER)
 
 T = TypeVar("T")
@@ -128,6 +130,13 @@ class Statement:
             name = self.parsed(port)
             if name.kind is PortKind.PORT and not name.unit and any(leaf in says for leaf in _USED):
                 yield port
+
+    def link_state_paths(self) -> Iterator[str]:
+        """Yield paths of facts about OSPF and IS-IS in the default routing instance, of processes before ports."""
+        yield from (path for path in self.rest if path.startswith(_LINK_STATE))
+        for port, says in self.ports.items():
+            if "vrf" not in says:
+                yield from (f"{PORT}{port}]/{leaf}" for leaf in _LINK_STATE_PORT if leaf in says)
 
     def once(self, what: Hashable, worked_out: Callable[[], T]) -> T:
         """Return a result that needs no own facts of the device, and only tiers of its links: computed once for all."""

@@ -87,3 +87,68 @@ def test_evpn_of_frr_is_a_family_of_the_session(both: bool, tmp_path: Path) -> N
     assert [("carries no evpn" in message, message[0]) for message in found] == (
         [] if both else [(True, "b")]
     )
+
+
+PROTOCOLS = {
+    "ospf": "ospf {{ area 0.0.0.0 {{ interface lo0.0; {} }} }}",
+    "ospf3": "ospf3 {{ area 0.0.0.0 {{ interface lo0.0; {} }} }}",
+    "isis": "isis {{ interface lo0.0; {} }}",
+}
+
+
+def junos(name: str, ports: dict[str, str], routing: str) -> str:
+    """Return a Junos configuration: port -> address."""
+    text = "".join(
+        f"{port} {{ unit 0 {{ family inet{'6' if ':' in address else ''} {{ address {address}; }} }} }}\n"
+        for port, address in ports.items()
+    )
+    return f"system {{ host-name {name}; }}\ninterfaces {{\n{text}}}\n{routing}\n"
+
+
+@pytest.mark.parametrize("protocol", [*PROTOCOLS, ""])
+def test_a_junos_port_without_passive_shows_a_link_state_protocol(protocol: str, tmp_path: Path) -> None:
+    links = ["et-0/0/0", "et-0/0/1"]
+    running = (
+        PROTOCOLS[protocol].format("".join(f"interface {port}.0; " for port in links)) if protocol else ""
+    )
+    for end, name in enumerate(("r1", "r2")):
+        ports = {port: f"10.5.{at}.{end}/31" for at, port in enumerate(links)} | {"lo0": f"10.5.9.{end}/32"}
+        ports |= {"et-0/0/2": "10.5.2.0/31"} if name == "r1" else {}
+        inside = f"group over {{ type internal; local-address 10.5.9.{end}; neighbor 10.5.9.{1 - end}; }}"
+        outside = "group ext { type external; neighbor 10.5.2.1 { peer-as 65200; } }" if name == "r1" else ""
+        routing = f"protocols {{ bgp {{ {inside} {outside} }} {running} }}"
+        (tmp_path / f"{name}.conf").write_text(
+            junos(name, ports, f"routing-options {{ autonomous-system 65100; }}\n{routing}")
+        )
+    (tmp_path / "x1.conf").write_text(
+        junos(
+            "x1",
+            {"et-0/0/0": "10.5.2.1/31"},
+            "routing-options { autonomous-system 65200; }\n"
+            "protocols { bgp { group up { type external; neighbor 10.5.2.0 { peer-as 65100; } } } }",
+        )
+    )
+    found = audit_folder(tmp_path, jobs=1).findings
+    assert any(each.code == "FAB6209" for each in found) is not bool(protocol)
+    assert any("link-state" in each.message for each in found) is bool(protocol)
+
+
+@pytest.mark.parametrize("family", ["", "family inet { unicast; }"], ids=["default", "IPv4 alone"])
+def test_a_junos_session_without_a_family_carries_that_of_its_address(family: str, tmp_path: Path) -> None:
+    (tmp_path / "j.conf").write_text(
+        junos(
+            "j",
+            {"et-0/0/0": "2001:db8:7::/127"},
+            "routing-options { router-id 10.7.7.1; autonomous-system 65001; }\n"
+            f"protocols {{ bgp {{ group six {{ type external; {family} "
+            "neighbor 2001:db8:7::1 { peer-as 65002; } } } }",
+        )
+    )
+    (tmp_path / "e.cfg").write_text(
+        "hostname e\n!\nip routing\n!\nipv6 unicast-routing\n!\ninterface Ethernet1\n   no switchport\n"
+        "   ipv6 address 2001:db8:7::1/127\n!\nrouter bgp 65002\n   router-id 10.7.7.2\n"
+        "   no bgp default ipv4-unicast\n   neighbor 2001:db8:7:: remote-as 65001\n   !\n"
+        "   address-family ipv6\n      neighbor 2001:db8:7:: activate\n!\nend\n"
+    )
+    found = audit_folder(tmp_path, jobs=1)
+    assert any("carries no ipv6" in each.message for each in found.findings) is bool(family)

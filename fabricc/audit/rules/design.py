@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from fabricc.proof.invariants.digest import SwitchDigest
 
 LEADS, MEANS, UNLINKED, LOSSY = "FAB9609", "FAB9611", "FAB9511", "FAB9621"
+_LINK_STATE = "a link-state protocol"
 _DESIGNS = (
-    ("a link-state protocol", ("ospf[", "isis["),
+    (_LINK_STATE, (),
      "every switch takes any shortest path, so after a failure traffic can come down and go up again, and lossless "
      "buffers can wait for each other in a circle; no policy shows that it cannot"),
     ("bundles that two switches share", ("mlag/",),
@@ -36,7 +37,7 @@ _DESIGNS = (
      "the code point of RDMA has to be copied to the outer header where a packet enters, and packets are 50 bytes "
      "longer on links between switches"),
 )  # fmt: skip
-"""Design, what paths of it begin with, and what it means for RDMA."""
+"""Design, what paths of it begin with unless the statement knows them, and what it means for RDMA."""
 _TIERS = {Tier.TOR: "ToRs", Tier.SPINE: "spines", Tier.CORE: "cores"}
 
 
@@ -75,7 +76,8 @@ def designs_of(statement: Statement) -> tuple[tuple[str, str], ...]:
     """The designs that a switch shows, and the first path that shows each."""
     found = []
     for design, prefixes, _ in _DESIGNS:
-        path = next((path for path in statement.rest if path.startswith(prefixes)), None)
+        paths = (path for path in statement.rest if path.startswith(prefixes))
+        path = next(statement.link_state_paths() if design == _LINK_STATE else paths, None)
         if path is not None:
             found.append((design, path))
     return tuple(found)

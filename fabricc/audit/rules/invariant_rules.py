@@ -221,7 +221,7 @@ def _find_breaches(
         (_find_breaches, cnp),
         lambda: tuple(_of_ports(replace(seen, reading=statement.device.reading), statement)),
     )
-    igp = any(path.startswith(("ospf[", "isis[")) for path in statement.rest)
+    igp = any(statement.link_state_paths())
     for each in session_breaches(seen):
         if each.number == 7 and each.path != "bgp/asn":
             continue  # iBGP is a design

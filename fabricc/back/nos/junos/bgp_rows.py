@@ -314,7 +314,7 @@ def _put_session(document: Document, prefix: str, said: Scope, *, unnumbered: bo
     if interval_ms is not None:
         document.agree("bfd/interval_ms", interval_ms, line)
         document.agree("bfd/multiplier", *bfd.get("multiplier", (DEFAULT_BFD_MULTIPLIER, line)))
-    _put_families(document, prefix, said, unnumbered=unnumbered)
+    _put_families(document, prefix, said, ipv6=unnumbered or ":" in prefix, unnumbered=unnumbered)
 
 
 def _policy_chain(said: Mapping[Value, Said]) -> tuple[list[str], int]:
@@ -346,7 +346,7 @@ def _put_exports(document: Document, prefix: str, exports: Mapping[Value, Said])
         document.agree(f"bgp/redistribute[{protocol}]", " ".join(dict.fromkeys(names)), line)
 
 
-def _put_families(document: Document, prefix: str, said: Scope, *, unnumbered: bool) -> None:
+def _put_families(document: Document, prefix: str, said: Scope, *, ipv6: bool, unnumbered: bool) -> None:
     """State the families of a session and their limits; IPv4 has no next hop on a link without addresses of its own."""
     configured = said.each("family")
     families: list[str] = []
@@ -374,13 +374,14 @@ def _put_families(document: Document, prefix: str, said: Scope, *, unnumbered: b
                     at
                 )
     families += [words for words, _ in kept_statements(said) if words.startswith("family route-target")]
-    document.put(prefix + "families", ",".join(families) or ("none" if configured else "ipv4"), line)
+    default = "ipv6" if ipv6 else "ipv4"  # Junos offers unicast routes of the family that carries the session
+    document.put(prefix + "families", ",".join(families) or ("none" if configured else default), line)
     document.put_all(agreed_facts(prefix + "maximum_prefixes", limits))
     if loops:
         document.put(prefix + "allow_as_in", max(map(int, loops)), max(loops.values()))
     if "cluster" in said.values:
         cluster, at = said.values["cluster"]
-        document.put(prefix + "reflector_client", ",".join(families) or "ipv4", at)
+        document.put(prefix + "reflector_client", ",".join(families) or default, at)
         document.agree("bgp/cluster_id", cluster, at)
 
 
