@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.nos.junos.ports import PORTS
 from fabricc.back.nos.junos.qos import (
     ALPHA_OFFSET,
     DEFAULT_ACTION,
@@ -15,6 +16,7 @@ from fabricc.back.nos.junos.qos import (
     DEFAULT_RECOVERY_MS,
 )
 from fabricc.back.nos.junos.settings import SETTING, put_settings, verbatim_rows
+from fabricc.back.nos.ports import PortKind
 from fabricc.back.reading import Block, Captured, Document, Entry, Fact, Keep, Row, Said, Topic, Types
 from fabricc.back.reading.scope import Scope, agreed_facts
 from fabricc.fabric.facts import format_boolean
@@ -187,6 +189,7 @@ ROWS: Sequence[Row] = (
 
 Stated = list[tuple[str, "Value", int]]
 """The rest of each fact's path, its value, and its line."""
+_ALL = "all"
 _KINDS = ("map", "classifier", "congestion")
 """What an interface refers to."""
 
@@ -209,7 +212,8 @@ def finish(document: Document) -> None:
     for queue, (class_name, line) in document.scope.table("queues").items():
         known = document.scope.scopes.setdefault("class", {}).setdefault(class_name, Scope(line))
         known.values.setdefault("queue", (queue, line))
-    for name, each in _find_attachments(document):
+    attachments = list(_find_attachments(document))
+    for name, each in attachments:
         _put_rest(document, name, each)
         said = [each.values.get(kind) for kind in _KINDS]
         used = tuple(
@@ -233,7 +237,7 @@ def finish(document: Document) -> None:
             reference = said[1] if leaf == "trust" else said[2]
             lines[port_paths(name)[leaf]] = (file, reference[1] if reference else 0)
     document.put_agreed()
-    _finish_fixed(document)
+    _finish_fixed(document, attachments)
     for each in document.scope.each("class").values():
         if each.used and "queue" in each.values:
             queue, line = each.values["queue"]
@@ -262,28 +266,53 @@ def _put_rest(document: Document, name: str, each: Scope) -> None:
             each.values.setdefault("map", shaper.values["map"])
 
 
-def _finish_fixed(document: Document) -> None:
+def _finish_fixed(document: Document, attachments: Sequence[tuple[str, Scope]]) -> None:
     """State interfaces all of whose packets are of one class: the default one, to which most code points belong."""
     facts = document.reading.facts
     every = Counter(facts.get(f"qos/dscp[{dscp}]/traffic_class") for dscp in range(64))
     usual = every.most_common(1)[0][0]
-    for name, each in document.scope.each("attachment").items():
+    for name, each in attachments:
         if "fixed" not in each.values:
             continue
         forwarding_class = _class_of(document, *each.values["fixed"])
         same = forwarding_class is not None and forwarding_class.values["queue"][0] == usual
-        document.put(port_paths(str(name))["trust"], "none" if same else "something", each.values["fixed"][1])
+        document.put(port_paths(name)["trust"], "none" if same else "something", each.values["fixed"][1])
 
 
 def _find_attachments(document: Document) -> Iterator[tuple[str, Scope]]:
-    """What every interface has; a pattern such as `et-*` stands for all that are in use and not named."""
-    named = {str(name): each for name, each in document.scope.each("attachment").items()}
-    patterns = [name for name in named if "*" in name]
-    yield from [(name, each) for name, each in named.items() if "*" not in name]
+    """Yield what every interface has: its own entry, completed by the patterns that cover it, and by `all` at last.
+
+    A pattern such as `et-*` stands for all that are in use.
+    """
+    entries = {str(name): each for name, each in document.scope.each("attachment").items()}
+    patterns = [name for name in entries if "*" in name] + [name for name in entries if name == _ALL]
+    own = {name: each for name, each in entries.items() if name not in patterns}
+    names = dict.fromkeys(own)
     for port, interface in document.scope.each("interface").items() if patterns else ():
-        pattern = next((pattern for pattern in patterns if fnmatchcase(str(port), pattern)), None)
-        if pattern and port not in named and interface.each("unit"):
-            yield str(port), named[pattern]
+        if interface.each("unit"):
+            names.setdefault(str(port))
+    for name in names:
+        found = [own[name]] if name in own else []
+        found += [entries[pattern] for pattern in patterns if _covers(pattern, name)]
+        if found:
+            yield name, found[0] if len(found) == 1 else _complete_attachment(found)
+
+
+def _covers(pattern: str, name: str) -> bool:
+    """Return whether an entry for several interfaces is also one for an interface; `all` is for ports and bundles."""
+    if pattern == _ALL:
+        return PORTS.parsed(name).kind in (PortKind.PORT, PortKind.BUNDLE)
+    return fnmatchcase(name, pattern)
+
+
+def _complete_attachment(entries: Sequence[Scope]) -> Scope:
+    """Return one entry of several, of which the first that states something counts."""
+    merged = Scope(entries[0].line)
+    for each in reversed(entries):
+        merged.values |= each.values
+        for name, table in each.tables.items():
+            merged.tables[name] = merged.table(name) | table
+    return merged
 
 
 def _interface_facts(

@@ -187,6 +187,27 @@ def test_attachments_by_pattern_are_each_interface_s() -> None:
     assert read(text[:start] + pattern + text[end:]) == read(text)
 
 
+@pytest.mark.parametrize("pattern", ["all", "et-*"])
+def test_an_interface_s_own_entry_is_completed_by_those_for_several(pattern: str) -> None:
+    text = text_of("evo-dual")
+    bare, count = re.subn(r" +unit 0 \{\s+classifiers \{\s+dscp DSCP;\s+\}\s+\}\n", "", text)
+    assert count == 5
+    start = bare.index("    interfaces {\n", bare.index("class-of-service {")) + len("    interfaces {\n")
+    shared = f"        {pattern} {{ scheduler-map NONE; unit * {{ classifiers {{ dscp DSCP; }} }} }}\n"
+    assert read(bare[:start] + shared + bare[start:]) == read(text)
+
+
+def test_a_class_by_pattern_is_of_ports_and_not_of_the_pattern() -> None:
+    text = text_of("evo-lossy")
+    start = text.index("    interfaces {", text.index("class-of-service {"))
+    end = text.index("    scheduler-maps {")
+    entry = "    interfaces { et-* { unit * { forwarding-class best-effort; } } }\n"
+    facts = read(text[:start] + entry + text[end:])
+    trusts = [path for path in facts if path.endswith("/trust")]
+    assert trusts
+    assert not [path for path in trusts if "*" in path]
+
+
 def test_a_classifier_may_be_the_whole_interface_s_instead_of_its_unit_s() -> None:
     text = text_of("evo-dual")
     whole, count = re.subn(r"unit 0 \{\s+(classifiers \{\s+dscp DSCP;\s+\})\s+\}", r"\1", text)
