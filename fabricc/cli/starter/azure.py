@@ -31,7 +31,7 @@ class _Stay(HTTPRedirectHandler):
         return None
 
 
-def ask(method: str, path: str, body: object = None) -> Any:
+def call_api(method: str, path: str, body: object = None) -> Any:
     """Return the answer of the API to a request of this organization."""
     request = Request(
         os.environ["SYSTEM_COLLECTIONURI"].rstrip("/") + path,
@@ -45,7 +45,7 @@ def ask(method: str, path: str, body: object = None) -> Any:
         return json.loads(answer.read(64 << 20))
 
 
-def review(folder: Path, marker: str) -> str | None:
+def read_review(folder: Path, marker: str) -> str | None:
     """Return the text of a review, None without one."""
     path = folder / "comment.md"
     if path.is_symlink() or not path.is_file() or path.stat().st_size > 4 * LARGEST:
@@ -57,7 +57,7 @@ def review(folder: Path, marker: str) -> str | None:
 def main(folder: str, spec: str) -> int:
     """Post the review; 1 if there is none."""
     marker = f"<!-- fabricc:diff:{spec.replace('--', '-')} -->"
-    text = review(Path(folder), marker)
+    text = read_review(Path(folder), marker)
     if text is None:
         print(f"##vso[task.logissue type=error]there is no review of {spec!a} to post")
         return 1
@@ -65,16 +65,16 @@ def main(folder: str, spec: str) -> int:
     number = int(os.environ["SYSTEM_PULLREQUEST_PULLREQUESTID"])
     project, repository = (quote(each, safe="") for each in place)
     threads = f"/{project}/_apis/git/repositories/{repository}/pullRequests/{number}/threads"
-    me = ask("GET", "/_apis/connectionData?api-version=7.1-preview")["authenticatedUser"]["id"]
-    for thread in ask("GET", f"{threads}?{VERSION}")["value"]:
+    me = call_api("GET", "/_apis/connectionData?api-version=7.1-preview")["authenticatedUser"]["id"]
+    for thread in call_api("GET", f"{threads}?{VERSION}")["value"]:
         first: dict[str, Any] = next(iter(thread.get("comments") or ()), {})
         own = not thread.get("isDeleted") and (first.get("author") or {}).get("id") == me
         if own and str(first.get("content") or "").rstrip().splitlines()[-1:] == [marker]:
             path = f"{threads}/{int(thread['id'])}/comments/{int(first['id'])}?{VERSION}"
-            ask("PATCH", path, {"content": text})
+            call_api("PATCH", path, {"content": text})
             return 0
     comment = {"parentCommentId": 0, "content": text, "commentType": "text"}
-    ask("POST", f"{threads}?{VERSION}", {"comments": [comment], "status": "closed"})
+    call_api("POST", f"{threads}?{VERSION}", {"comments": [comment], "status": "closed"})
     return 0
 
 

@@ -200,7 +200,7 @@ def test_gitlab_takes_the_token_to_no_other_place(
     monkeypatch.setenv("CI_API_V4_URL", f"http://127.0.0.1:{gitlab.server_port}")
     monkeypatch.setenv("REVIEW_TOKEN", "t0ken")
     with pytest.raises(HTTPError, match="302"):
-        gitlab_module(forge.trusted / "ci").ask("GET", "/redirected")
+        gitlab_module(forge.trusted / "ci").call_api("GET", "/redirected")
 
 
 def test_the_token_of_gitlab_is_of_an_environment_that_only_posting_has(forge: Forge) -> None:
