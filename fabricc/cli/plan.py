@@ -378,7 +378,15 @@ def _plan_tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
         for p in s.qos.profiles
     }  # fmt: skip
     if profiles:
-        head = ("tier", "profile", "xoff, bytes", "headroom, bytes", "ECN from", "ECN to", "from")
+        head = (
+            "tier",
+            "profile",
+            "headroom (xoff), bytes",
+            "group size, bytes",
+            "ECN from",
+            "ECN to",
+            "from",
+        )
         title = "Lossless profiles" if samples[0].qos.lossless else "Marking profiles"
         yield title, head, [profiles[key] for key in sorted(profiles)]
     yield from growth.application_tables(samples)

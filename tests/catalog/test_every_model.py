@@ -102,6 +102,20 @@ LISTED = [
 """Those with ports of 1G are management switches, which no ToR of EOS is."""
 
 
+def test_a_box_without_a_system_says_why() -> None:
+    without = [name for name, model in MODELS.items() if not model.nos and not model.listed]
+    assert without == []
+
+
+def test_an_infiniband_switch_with_an_ethernet_system_names_the_fabric(tmp_path: Path) -> None:
+    spec = tmp_path / "cluster.yaml"
+    (tmp_path / "host.yaml").write_text(HOST.replace("SPEED", "400"))
+    spec.write_text(SPEC.format(model="qm9700", nos="eos", up=400, lossless="", key=KEY, accept=""))
+    refused = [d for d in compile_spec(spec).diagnostics if d.code == "FAB3016"]
+    assert refused
+    assert all("`fabric: infiniband`" in d.help for d in refused)
+
+
 @pytest.mark.parametrize("name", LISTED)
 def test_a_box_without_a_system_is_refused_until_a_catalog_file_gives_it_one(
     tmp_path: Path, name: str

@@ -234,6 +234,8 @@ def nos_release(
         remedy = (
             f"NOSes of that model: {able}."
             if able
+            else "It is an InfiniBand switch: write `fabric: infiniband`, or name an Ethernet model."
+            if "infiniband" in model.nos
             else "None is known to: extend the model with `nos` in a catalog file of your own."
         )
         findings.append(spec.error("FAB3016", message, *path, help=remedy))

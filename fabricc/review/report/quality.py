@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 MOST_SHEETS = 24
 """Worksheets that the page holds; a fabric with more different ports has them all in the plan's file."""
 _PROFILE = (
-    "switches", "model and NOS", "profile", "ports", "headroom, B", "xon, B", "xoff, B", "alpha, 2^", "Kmin, B",
-    "Kmax, B", "Pmax, %",
+    "switches", "model and NOS", "profile", "ports", "group size, B", "xon, B", "headroom (xoff), B", "alpha, 2^",
+    "Kmin, B", "Kmax, B", "Pmax, %",
 )  # fmt: skip
 _STEP = ("step", "value", "unit", "rule or source")
 _HOST = (
@@ -111,8 +111,9 @@ def buffers_section(fabric: Fabric, kinds: tuple[Kind, ...], sheets: Sequence[Sh
             tuple(_profile_rows(shares)),
             codes=(2,),
             right=(8, 9, 10),
-            note="alpha: a queue may take this power of two times the free shared buffer. Kmin, Kmax and Pmax are the "
-            "ECN marking thresholds.",
+            note="group size: what a priority group reserves for itself; where groups share a headroom pool it leaves "
+            "xoff out. alpha: a queue may take this power of two times the free shared buffer. Kmin, Kmax and Pmax are "
+            "the ECN marking thresholds.",
         )
     ]
     for number, (names, sheet) in enumerate(list(grouped)[:MOST_SHEETS], 1):

@@ -93,6 +93,7 @@ def test_classes_and_profiles_are_those_of_the_plan(both: Planned) -> None:
         points = [int(d) for part in shown["DSCP"].split(", ") for d in _both_ends(part)]
         assert points == [int(d) for d in wanted["dscps"].split()]
     profiles = both.page.tables["profiles"]
+    assert profiles.head[4:7] == ["group size, B", "xon, B", "headroom (xoff), B"]
     shown_rows = [[cell.replace(",", "") for cell in row[3:]] for row in profiles.rows]
     columns = ("ports", "size_bytes", "xon_bytes", "xoff_bytes", "dynamic_th",
                "ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent")  # fmt: skip
