@@ -84,7 +84,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
     What differs from NAPALM's own driver:
 
     * A replace is `configure replace`, which takes a running configuration; NAPALM's wants a checkpoint file that only
-      the device can write. The candidate has the device's own frame and printed forms (`nxos_candidate`). It is
+      the device can write. The candidate has the device's own frame and printed forms (`nxos_candidate.py`). It is
       verified when loaded (`verify-only`), compared by the device (`show-patch`), and can wait for confirmation
       (`commit-timeout`, 30 to 3600 s; Cisco Nexus 9000 System Management Configuration Guide, "Performing
       Configuration Replace").

@@ -218,7 +218,7 @@ class Executor(Returning):
     def _require_untouched(
         self, name: str, switch: Connection, wanted: Files, left: Counter[str] | None
     ) -> None:
-        """Refuse a drained switch that somebody else changed since this run did; see `_edited`.
+        """Refuse a drained switch that somebody else changed since this run did; see `_describe_edits`.
 
         Raises:
             DeviceError: FAB9112.

@@ -1,6 +1,6 @@
 """Marking by delay: bytes become time and time bytes in one place, and the proof holds on what the device will do.
 
-`UPDATE_GOLDEN=1 pytest tests/back/nos/eos/test_qos.py` rewrites the golden file of the whole spine.
+`UPDATE_GOLDEN=1 pytest tests/back/nos/eos/test_marking.py` rewrites the golden file of the whole spine.
 """
 
 from __future__ import annotations
