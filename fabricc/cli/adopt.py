@@ -31,8 +31,8 @@ def command(folder: Path, target: Path, name: str | None, every: bool, jobs: int
     reports = {report.TEXT: report.as_text(adoption), report.JSON: str(report.as_json(adoption))}
     written = run.write_adoption(adoption, target, reports)
     diagnostics = run.diagnostics_of(adoption, every=every)
-    output.tell(diagnostics, "text", run.finding_texts(diagnostics, folder))
-    output.show(report.report_parts(adoption))
+    output.print_findings(diagnostics, "text", run.finding_texts(diagnostics, folder))
+    output.print_parts(report.report_parts(adoption))
     output.out(f"{target}: {', '.join(written)}")
     if not adoption.adopted.compiled.sound:
         return 1

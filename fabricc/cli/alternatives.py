@@ -94,7 +94,7 @@ def show_shapes(compiled: Compiled, wish: Wish, format_: str) -> int:
     """
     spec, told = compiled.loaded, list(compiled.diagnostics)
     if spec is None or spec.infiniband is not None:
-        output.tell(told, format_, compiled.sources)
+        output.print_findings(told, format_, compiled.sources)
         return exit_status(told)
     folder = compiled.path.parent
     catalog, _ = load_catalog([folder / name for name in spec.catalog_files], folder=folder)
@@ -128,10 +128,10 @@ def show_shapes(compiled: Compiled, wish: Wish, format_: str) -> int:
             raise click.BadParameter(f"there are shapes 1 to {len(found.best)}", param_hint="--write")
         write_file(wrote, write_shape(text, found.best[number - 1], planner).encode())
     if format_ == "json":
-        output.document(_render_json(rows, found, catalog, told))
+        output.print_document(_render_json(rows, found, catalog, told))
     else:
-        output.tell(told, "text", compiled.sources)
-        output.show(_show_parts(spec.cluster, rows, found, priced=prices is not None))
+        output.print_findings(told, "text", compiled.sources)
+        output.print_parts(_show_parts(spec.cluster, rows, found, priced=prices is not None))
     if wrote is not None:
         output.err(str(wrote))
     return exit_status(told)

@@ -23,8 +23,8 @@ def run_audit(folder: Path, format_: str, target: Path | None, jobs: int | None,
         found = audit_fabric(folder, jobs=jobs, progress=bar)
     if format_ == "text":
         diagnostics = found.every if every else found.diagnostics
-        output.tell(diagnostics, format_, tree_texts(diagnostics, Path(found.top)))
-        output.show(report_parts(found))
+        output.print_findings(diagnostics, format_, tree_texts(diagnostics, Path(found.top)))
+        output.print_parts(report_parts(found))
     else:
         _write_output(_render_output(found, format_, every=every), target)
     return found.exit_status
@@ -41,7 +41,7 @@ def _render_output(found: Audit, format_: str, *, every: bool) -> Rendered:
 
 def _write_output(text: Rendered, target: Path | None) -> None:
     if target is None:
-        output.document(text)
+        output.print_document(text)
         return
     content = text.encode()
     write_file(target, content)

@@ -76,7 +76,7 @@ def command(
             before=before if format_ == "text" else None,
         )  # fmt: skip
     found = (*result.diagnostics, *(_never_accepted(spec, ledger) if result.tree is not None else ()))
-    output.tell(found, format_, sources)
+    output.print_findings(found, format_, sources)
     if format_ == "text":
         if result.tree is None:
             output.err(f"nothing written: {output.count_findings(result.diagnostics)}")

@@ -22,7 +22,7 @@ def build_devices(
     """Write the files of a few devices below `out`; the exit status."""
     compiled = compile_spec(spec, ethernet_only=True)
     result = write_devices(compiled, frozenset(only), out, frozen=frozen, check=check)
-    output.tell(result.diagnostics, format_, compiled.sources)
+    output.print_findings(result.diagnostics, format_, compiled.sources)
     if format_ == "text" and result.tree is None:
         output.err(f"nothing written: {output.count_findings(result.diagnostics)}")
     elif format_ == "text":

@@ -46,9 +46,9 @@ def imports(
 ) -> int:
     """Make a catalog entry of PATH, a SONiC platform folder or a NetBox device type, and list what it lacks."""
     made = import_switch(path, Wishes(name, asic, sku, since))
-    output.tell(made.found, "text", {})
+    output.print_findings(made.found, "text", {})
     if made.text and str(target) == "-":
-        output.verbatim(*made.text.splitlines())
+        output.print_verbatim(*made.text.splitlines())
     elif made.text:
         write_file(target, made.text.encode())
         output.err(f"{target}: written; name it in the `catalog` of a spec")
@@ -78,7 +78,7 @@ def compare(repository: Path, branches: tuple[str, ...]) -> int:
         differs = differs or any(row.differs for row in rows)
         title = f"{release} at {branch.commit[:12]} ({sum(row.differs for row in rows)} of {len(rows)} SKUs differ)"
         cells = [(row.model, row.hwsku, row.table, row.pools) for row in rows]
-        output.show([Table(title, ("model", "hardware SKU", "lossless table", "pools"), cells)])
+        output.print_parts([Table(title, ("model", "hardware SKU", "lossless table", "pools"), cells)])
     return int(differs)
 
 
@@ -108,12 +108,12 @@ def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
     `fabricc catalog compare --help` how to compare the catalog with branches of SONiC.
     """
     catalog, found = load_catalog(list(extra))
-    output.tell(found, "text", input_texts(found))
+    output.print_findings(found, "text", input_texts(found))
     if name is None:
         if format_ == "json":
-            output.document(_list_json(catalog))
+            output.print_document(_list_json(catalog))
         else:
-            output.show(_list_models(catalog))
+            output.print_parts(_list_models(catalog))
         return exit_status(found)
     model = catalog.switches.get(name) or catalog.hosts.get(name) or catalog.nics.get(name)
     if model is None:
@@ -126,7 +126,7 @@ def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
             {"figure": path, "value": value, "source": cite_commit(source)}
             for path, value, source in list_figures(model)
         ]
-        output.document(json_document({"name": model.name, "title": model.title, "figures": rows}))
+        output.print_document(json_document({"name": model.name, "title": model.title, "figures": rows}))
     else:
         output.out(*model_page.render_model(model))
     return exit_status(found)

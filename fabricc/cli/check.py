@@ -53,7 +53,7 @@ def command(
         compared = compare_files(tree, found)
         result = replace(result, diagnostics=(*result.diagnostics, *compared))
         sources = {**input_texts(compared), **sources}
-    output.tell(result.diagnostics, format_, sources)
+    output.print_findings(result.diagnostics, format_, sources)
     if format_ == "text":
         devices = sum(result.counts.get(name, 0) for name in ("tors", "spines", "cores", "hosts"))
         verdict = "proved" if result.exit_status == 0 else "not proved"
@@ -67,7 +67,7 @@ def command(
 def _check_committed(folder: Path, revision: str, spec: Path, jobs: int | None, format_: str) -> int:
     with output.progress() as bar:
         result, sources = check_committed(folder, revision, spec, jobs=jobs, progress=bar)
-    output.tell(result.diagnostics, format_, sources)
+    output.print_findings(result.diagnostics, format_, sources)
     if format_ == "text":
         verdict = "as a fresh build writes it" if result.exit_status == 0 else "not shown to be a fresh build"
         output.out(

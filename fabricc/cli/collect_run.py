@@ -26,7 +26,7 @@ def run_collect(
     with output.progress() as bar:
         fetched = collect(devices, access, folder, parallel, bar or (lambda *_: None))
     told = [one for each in fetched.values() for one in (*each.failures, *each.lacks)]
-    output.tell(told, "text", {})
+    output.print_findings(told, "text", {})
     files = sum(len(each.files) for each in fetched.values())
     unasked = [name for name, each in fetched.items() if each.failures]
     asked = plural(len(fetched) - len(unasked), "switch")

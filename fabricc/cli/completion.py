@@ -20,4 +20,4 @@ def command(shell: str) -> None:
     kind = get_completion_class(shell)
     if kind is None:
         raise click.UsageError(f"no completion for {shell}")
-    output.verbatim(*kind(cli, {}, "fabricc", "_FABRICC_COMPLETE").source().split("\n"))
+    output.print_verbatim(*kind(cli, {}, "fabricc", "_FABRICC_COMPLETE").source().split("\n"))

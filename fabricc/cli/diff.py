@@ -78,10 +78,10 @@ def command(
             jobs=jobs,
         )
     except FindingsError as error:
-        output.tell(error.diagnostics, "text" if format_ == "md" else format_, error.sources)
+        output.print_findings(error.diagnostics, "text" if format_ == "md" else format_, error.sources)
         if format_ == "md":
             spec = str(second or first)
-            output.document(markdown.render_failure(error.diagnostics, spec, markdown.FORGES[forge]))
+            output.print_document(markdown.render_failure(error.diagnostics, spec, markdown.FORGES[forge]))
         return exit_status(error.diagnostics) or 1
     _print_review(found, format_, forge, details_url)
     if found.violations or exit_status(found.findings):
@@ -91,10 +91,10 @@ def command(
 
 def _print_review(review: Review, format_: str, forge: str, details_url: str) -> None:
     if format_ == "text":
-        output.show(terminal.review_lines(review))
+        output.print_parts(terminal.review_lines(review))
     elif format_ == "md":
-        output.document(markdown.render(review, markdown.FORGES[forge], details_url))
+        output.print_document(markdown.render(review, markdown.FORGES[forge], details_url))
     elif format_ == "json":
-        output.document(review_json.render(review))
+        output.print_document(review_json.render(review))
     else:
-        output.findings_document(as_diagnostics(review, format_), format_)
+        output.print_findings_document(as_diagnostics(review, format_), format_)

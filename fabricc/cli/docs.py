@@ -85,7 +85,7 @@ def command(topic: str | None, site: Path | None, man: bool) -> int:
     if man:
         if topic is not None or site is not None:
             raise click.UsageError("`--man` prints one page of all verbs; leave out the topic and `--site`.")
-        output.verbatim(*render_manual().splitlines())
+        output.print_verbatim(*render_manual().splitlines())
         return 0
     known = list_pages()
     if site is not None:
@@ -103,7 +103,7 @@ def command(topic: str | None, site: Path | None, man: bool) -> int:
         near = get_close_matches(topic, known, 1)
         hint = f" Did you mean '{near[0]}'?" if near else ""
         raise click.UsageError(f"no topic '{topic}'.{hint} `fabricc docs` lists them.")
-    output.page(known[topic].read_text("utf-8"), _name_commands)
+    output.print_page(known[topic].read_text("utf-8"), _name_commands)
     return 0
 
 

@@ -40,7 +40,7 @@ def write_site(place: Path, pages: Mapping[str, Path]) -> int:
             make_folder((place / path).parent)
             written += write_file(place / path, content)
     except EmitError as error:
-        output.tell((error.diagnostic,), "text", {})
+        output.print_findings((error.diagnostic,), "text", {})
         return exit_status((error.diagnostic,))
     output.out(
         f"{place / CONFIGURATION}: {written} files written; build it with `zensical build` or `mkdocs build`"

@@ -43,9 +43,9 @@ def command(spec: Path | None, access_file: Path | None, parallel: int, format_:
         found += _check_spec(spec, access_file, parallel)
     counts = Counter(each.state for each in found)
     if format_ == "json":
-        output.document(json_document({"checks": [each._asdict() for each in found]}))
+        output.print_document(json_document({"checks": [each._asdict() for each in found]}))
     else:
-        output.show([_table(found)])
+        output.print_parts([_table(found)])
         output.out("", ", ".join(f"{counts[state]} {state}" for state in State if counts[state]))
     return 1 if counts[State.ERROR] else 0
 

@@ -135,7 +135,7 @@ def _report_error(
     ctx: click.Context, found: Sequence[Diagnostic], sources: Mapping[str, str] | None = None
 ) -> None:
     """Report the error that ended a verb, in the requested format."""
-    output.tell(found, ctx.meta.get(output.FORMAT, "text"), sources or {})
+    output.print_findings(found, ctx.meta.get(output.FORMAT, "text"), sources or {})
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -165,7 +165,7 @@ def run(arguments: list[str] | None = None) -> int:
         output.err("fabricc: interrupted; nothing was changed by half")
         return INTERRUPTED
     except Exception as error:  # also where standard output takes nothing, be it what is wrong
-        output.tell([_failure_finding(error)], "text", {})
+        output.print_findings([_failure_finding(error)], "text", {})
         return ENVIRONMENT
     return status if isinstance(status, int) else 0
 

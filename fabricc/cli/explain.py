@@ -62,7 +62,7 @@ def command(first: str, words: tuple[str, ...], spec: Path | None, format_: str)
     if format_ == "json":
         _tell_json(explanation, found)
     else:
-        output.tell(found, "text", sources)
+        output.print_findings(found, "text", sources)
         if explanation is not None:
             _show_explanation(explanation)
     return exit_status(found)
@@ -71,9 +71,9 @@ def command(first: str, words: tuple[str, ...], spec: Path | None, format_: str)
 def _tell_json(explanation: Explanation | None, found: Iterable[Diagnostic]) -> None:
     findings = [dataclasses.asdict(each) for each in found]
     whole = {"explanation": as_plain(explanation) if explanation else None, "findings": findings}
-    output.document(json_document(whole))
+    output.print_document(json_document(whole))
 
 
 def _show_explanation(explanation: Explanation) -> None:
     told = explanation_lines(explanation, max(60, min(output.width(), 120)))
-    output.show(Line(each.text, _STYLES[each.style]) for each in told)
+    output.print_parts(Line(each.text, _STYLES[each.style]) for each in told)

@@ -42,7 +42,7 @@ def openconfig(
     """
     compiled = compile_spec(spec, gaps=False, ethernet_only=True)
     if not compiled.sound:
-        output.tell(compiled.diagnostics, format_, compiled.sources)
+        output.print_findings(compiled.diagnostics, format_, compiled.sources)
         return exit_status(compiled.diagnostics)
     found = export_documents(compiled, folder, only, network, jobs)
     message = (
@@ -53,12 +53,12 @@ def openconfig(
     told = Diagnostic("FAB0081", Severity.NOTE, message, None, help_)
     if format_ == "json":
         stated = {**found.as_json(), "removed": found.removed, "findings": [finding_entry(told)]}
-        output.document(json_document(stated))
+        output.print_document(json_document(stated))
         return 0
     rows = [(kind, f"{count:,}") for kind, count in found.missing.items()]
     title = f"Not carried, the {_SHOWN} most frequent of {len(rows)}"
-    output.show([Table(title, ("fact", "times"), rows[:_SHOWN])])
-    output.tell([told], "text", {})
+    output.print_parts([Table(title, ("fact", "times"), rows[:_SHOWN])])
+    output.print_findings([told], "text", {})
     gone = f", {found.removed:,} of switches that are gone removed" if found.removed else ""
     output.out(
         f"{folder}: {found.switches:,} documents{gone}; {folder / MISSING} has every kind of fact not carried"
@@ -74,11 +74,11 @@ def topograph(spec: Path, target: Path) -> int:
     """Write the hosts of SPEC as a model of NVIDIA Topograph: units as switches, NVLink domains as blocks."""
     compiled = compile_spec(spec, gaps=False, ethernet_only=True)
     if not compiled.sound:
-        output.tell(compiled.diagnostics, "text", compiled.sources)
+        output.print_findings(compiled.diagnostics, "text", compiled.sources)
         return exit_status(compiled.diagnostics)
     text = json_document(topograph_model(compiled.fabric))
     if str(target) == "-":
-        output.document(text)
+        output.print_document(text)
     else:
         write_file(target, text.encode())
     return 0
@@ -90,8 +90,8 @@ def terraform(spec: Path) -> int:
     """Print devices, links and addresses of SPEC for Terraform's data source `external`."""
     compiled = compile_spec(spec, gaps=False, ethernet_only=True)
     if not compiled.sound:
-        output.tell(compiled.diagnostics, "text", compiled.sources)
+        output.print_findings(compiled.diagnostics, "text", compiled.sources)
         return exit_status(compiled.diagnostics)
     fabric = compiled.fabric
-    output.document(json_document(terraform_result((fabric, *fabric.networks))))
+    output.print_document(json_document(terraform_result((fabric, *fabric.networks))))
     return 0

@@ -37,7 +37,7 @@ def command(files: tuple[Path, ...], check: bool, changed: bool, format_: str) -
     if changed:
         files = tuple(path for path in files if path.name == POLICY_NAME or is_spec(path))
     for path in files:
-        wrong, text, laid_out = _laid_out(path)
+        wrong, text, laid_out = _format_file(path)
         sources[str(path)] = text
         found += wrong
         if wrong or laid_out == text:
@@ -50,14 +50,14 @@ def command(files: tuple[Path, ...], check: bool, changed: bool, format_: str) -
             write_file(path, laid_out.encode())
         except EmitError as error:
             found.append(error.diagnostic)
-    output.tell(found, format_, sources)
+    output.print_findings(found, format_, sources)
     failed = any(d.severity is Severity.ERROR for d in found)
     if format_ == "text" and not failed:
         output.out(f"{plural(len(files), 'file')}: {rewritten} laid out anew")
     return exit_status(found)
 
 
-def _laid_out(path: Path) -> tuple[tuple[Diagnostic, ...], str, str]:
+def _format_file(path: Path) -> tuple[tuple[Diagnostic, ...], str, str]:
     """What is wrong with the file, its text, and its canonical text."""
     try:
         raw = files.read(path, limit=MAX_BYTES)

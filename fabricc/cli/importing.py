@@ -37,7 +37,7 @@ def netbox(path: Path, spec: Path, roles: tuple[str, ...], folder: Path | None) 
     """Write tables of identities from PATH: devices, addresses and cables of a NetBox as JSON or CSV."""
     stated = dict(_parse_role(each) for each in roles)
     export = read_export(path)
-    output.tell(export.findings, "text", {})
+    output.print_findings(export.findings, "text", {})
     if not export.devices:
         return exit_status(export.findings)
     targets = {key: (folder or spec.parent) / f"{key}.csv" for key in ("devices", "links")}
@@ -47,10 +47,10 @@ def netbox(path: Path, spec: Path, roles: tuple[str, ...], folder: Path | None) 
         raise click.UsageError(f"{own[0]} is of the export itself: name another folder with -o")
     compiled = compile_spec(spec, gaps=False, ethernet_only=True)
     if compiled.planned is None:
-        output.tell(compiled.diagnostics, "text", compiled.sources)
+        output.print_findings(compiled.diagnostics, "text", compiled.sources)
         return exit_status(compiled.diagnostics)
     tables = tables_of(export, compiled.planned, stated)
-    output.tell(tables.findings, "text", {})
+    output.print_findings(tables.findings, "text", {})
     make_folder(folder or spec.parent)
     for key, target in targets.items():
         if text := getattr(tables, key):

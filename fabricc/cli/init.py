@@ -91,7 +91,7 @@ def command(folder: Path, **given: Any) -> int:
     else:
         answers = read_options(stated, catalog)
     text, found = fit_spec((STARTER / _SPEC).read_text("utf-8"), answers, catalog)
-    output.tell(found, "text", {_SPEC: text})
+    output.print_findings(found, "text", {_SPEC: text})
     if exit_status(found):
         account = "" if answers.ssh_key else " An account for the switches is given with --ssh-key FILE."
         output.err(f"Nothing was written, since this spec does not build: change the answers.{account}")

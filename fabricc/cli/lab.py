@@ -225,7 +225,7 @@ def test(
     if format_ == "text":
         output.out(*report.table_lines(trial))
     else:
-        output.document(report.as_json(trial) if format_ == "json" else report.as_junit(trial))
+        output.print_document(report.as_json(trial) if format_ == "json" else report.as_junit(trial))
     return 1 if trial.wrong else 0
 
 

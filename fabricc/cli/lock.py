@@ -76,7 +76,7 @@ def command(
             except EmitError as error:
                 wrong = [error.diagnostic]
         found += wrong
-    output.tell(found, format_, sources)
+    output.print_findings(found, format_, sources)
     if format_ == "text":
         output.out(*told)
     return exit_status(found)

@@ -18,13 +18,13 @@ def run_maintenance(spec: Path, format_: str, **wish: Any) -> int:
     """Prepare and report; return the exit status. Keyword arguments have the names of the command's parameters."""
     compiled = compile_spec(spec, ethernet_only=True)
     if not compiled.sound:
-        output.tell(compiled.diagnostics, format_, compiled.sources)
+        output.print_findings(compiled.diagnostics, format_, compiled.sources)
         return exit_status(compiled.diagnostics)
     with output.progress() as bars:
         found = prepare_maintenance(compiled, MaintenanceRequest(**wish), bars or (lambda *_: None))
     if format_ == "json":
-        output.document(as_json(found))
+        output.print_document(as_json(found))
     else:
-        output.show(render_maintenance(found))
-        output.tell(found.findings, "text", compiled.sources)
+        output.print_parts(render_maintenance(found))
+        output.print_findings(found.findings, "text", compiled.sources)
     return exit_status(found.findings)

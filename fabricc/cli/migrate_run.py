@@ -42,9 +42,9 @@ def run_migration(
         if stage.spec and stage.moves:
             write_file(stage.spec.parent / WORKSHEET, format_worksheet(stage).encode())
     if format_ == "json":
-        output.document(as_json(found))
+        output.print_document(as_json(found))
     else:
-        output.show(render_migration(found))
+        output.print_parts(render_migration(found))
     return 0
 
 
@@ -63,7 +63,7 @@ def _deployed_spec(first: Path, second: Path | None, base: str) -> Iterator[Path
     if found is None:
         remedy = "Name the spec that is deployed, then this one."
         raise FindingsError("FAB9451", f"{first} is not in {base}", remedy)
-    output.tell(found.findings, "text", {})
+    output.print_findings(found.findings, "text", {})
     with TemporaryDirectory(prefix="fabricc-deployed-") as scratch:
         path = found.history.extract(history.commit(base), Path(found.name), Path(scratch))
         assert path is not None

@@ -47,7 +47,7 @@ def out(*lines: str) -> None:
     _print_lines(lines, sys.stdout)
 
 
-def verbatim(*lines: str) -> None:
+def print_verbatim(*lines: str) -> None:
     """Print lines for a program or a file on standard output like `out`, but without line breaks."""
     _print_lines(lines, sys.stdout)
 
@@ -57,12 +57,12 @@ def err(*lines: str) -> None:
     _print_lines(lines, sys.stderr)
 
 
-def document(text: Rendered | Markdown) -> None:
+def print_document(text: Rendered | Markdown) -> None:
     """Print a whole document on standard output, as UTF-8."""
     _echo_text(text.encode(), sys.stdout)
 
 
-def page(text: str, laid_out: Callable[[str], str]) -> None:
+def print_page(text: str, laid_out: Callable[[str], str]) -> None:
     """Print a page of ours: Markdown as it is; on a terminal the result of `laid_out`, rendered, in a pager."""
     if not sys.stdout.isatty():
         _write_text(text, sys.stdout)
@@ -72,7 +72,7 @@ def page(text: str, laid_out: Callable[[str], str]) -> None:
     click.echo_via_pager(neutral_text(drawing.render_page(laid_out(text))), color=True)
 
 
-def show(parts: Iterable[Part]) -> None:
+def print_parts(parts: Iterable[Part]) -> None:
     """Print styled lines and tables on standard output."""
     from fabricc.cli import drawing  # rich; see `width`
 
@@ -115,7 +115,7 @@ def _echo_text(shown: str | bytes, stream: TextIO) -> None:
             raise
 
 
-def tell(diagnostics: Sequence[Diagnostic], format_: str, sources: Mapping[str, str]) -> None:
+def print_findings(diagnostics: Sequence[Diagnostic], format_: str, sources: Mapping[str, str]) -> None:
     """Print findings: text on standard error, machine formats on standard output (also when there are none).
 
     A format that findings do not have, such as `table`, means text.
@@ -127,10 +127,10 @@ def tell(diagnostics: Sequence[Diagnostic], format_: str, sources: Mapping[str, 
             columns = width() if terminal else None
             _write_text(render_text(diagnostics, sources, colour=colour, width=columns), sys.stderr)
         return
-    findings_document(diagnostics, format_)
+    print_findings_document(diagnostics, format_)
 
 
-def findings_document(diagnostics: Iterable[Diagnostic], format_: str) -> None:
+def print_findings_document(diagnostics: Iterable[Diagnostic], format_: str) -> None:
     """Print findings in a format for programs.
 
     SARIF and annotations are read at the top of the repository, so that their paths start there; in SARIF each finding
@@ -141,7 +141,7 @@ def findings_document(diagnostics: Iterable[Diagnostic], format_: str) -> None:
         diagnostics = in_repository(with_places(diagnostics) if format_ == "sarif" else diagnostics)
     if format_ == "sarif":
         advice = code_causes()
-    document(rendered(diagnostics, format_, advice))
+    print_document(rendered(diagnostics, format_, advice))
 
 
 def count_findings(diagnostics: Iterable[Diagnostic]) -> str:

@@ -157,11 +157,11 @@ def command(
     if proposal_file is not None and compiled.planned is not None:
         written.append(_propose([fabric for _, fabric in planned], RackLayout(*rack_layout), proposal_file))
     if format_ == "json":
-        output.document(_render_json(compiled, found, sheets if qos else None))
+        output.print_document(_render_json(compiled, found, sheets if qos else None))
     else:
-        output.tell(found, "text", compiled.sources)
+        output.print_findings(found, "text", compiled.sources)
         for part in parts:
-            output.show(_show_network(part, sheets[_network_name(part)] if qos else None))
+            output.print_parts(_show_network(part, sheets[_network_name(part)] if qos else None))
             if qos and part.planned is not None and not sheets[_network_name(part)]:
                 output.out(f"{_table_label(part)}No lossless class: there is nothing to compute.")
         if compiled.planned is not None and not qos and compiled.lock_before is None:

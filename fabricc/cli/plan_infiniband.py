@@ -68,10 +68,12 @@ def show_plan(
     if wanted is not None and bought is not None:
         written += bill.write_files(wanted, bought)
     if format_ == "json":
-        output.document(_render_json(ib, compiled, found))
+        output.print_document(_render_json(ib, compiled, found))
     else:
-        output.tell(found, "text", compiled.sources)
-        output.show(starmap(Table, chain(growth.repinned_tables(compiled), _plan_tables(ib, compiled))))
+        output.print_findings(found, "text", compiled.sources)
+        output.print_parts(
+            starmap(Table, chain(growth.repinned_tables(compiled), _plan_tables(ib, compiled)))
+        )
     output.err(*written)
     return exit_status(found)
 

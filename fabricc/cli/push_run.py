@@ -164,11 +164,11 @@ def _show_preview(setting: Setting, format_: str, *, ask: bool) -> int:
     remarks = confirmation.report_revert_limits(setting, list(found.effects))
     status = ENVIRONMENT if found.skipped else 0
     if format_ == "json":
-        output.document(report.preview_json(found, remarks))
+        output.print_document(report.preview_json(found, remarks))
         return status
-    output.verbatim(*report.format_preview(found, setting.options))
-    output.tell(found.findings, "text", {})
-    output.tell(remarks, "text", {})
+    output.print_verbatim(*report.format_preview(found, setting.options))
+    output.print_findings(found.findings, "text", {})
+    output.print_findings(remarks, "text", {})
     return status
 
 
@@ -184,9 +184,9 @@ def _run_trial(setting: Setting, ledger: Path | None, format_: str, *, record: b
         except (EmitError, RefusedError) as error:
             found, status = replace(found, findings=(*found.findings, *error.diagnostics)), 1
     if format_ == "json":
-        output.document(report.trials_json(found, setting.source.digest, status))
+        output.print_document(report.trials_json(found, setting.source.digest, status))
         return status
-    output.tell(found.findings, "text", found.sources)
+    output.print_findings(found.findings, "text", found.sources)
     output.out(*report.format_trials(found))
     return status
 
@@ -202,7 +202,7 @@ def _status_of(found: canary_trial.Trials, *, stopped: bool) -> int:
 def _carry_out(setting: Setting, mode: str | None, rollback: int | None, format_: str) -> int:
     remarks = confirmation.report_revert_limits(setting, setting.names)
     if format_ == "text":
-        output.tell(remarks, "text", {})
+        output.print_findings(remarks, "text", {})
     outcome: Outcome
     with _attended_setting(setting) as attended:
         if mode == "resume":
@@ -212,9 +212,9 @@ def _carry_out(setting: Setting, mode: str | None, rollback: int | None, format_
         else:
             outcome = start.push_tree(attended)
     if format_ == "json":
-        output.document(report.outcome_json(outcome, remarks))
+        output.print_document(report.outcome_json(outcome, remarks))
         return outcome.exit_status
-    output.tell(outcome.diagnostics, "text", {})
+    output.print_findings(outcome.diagnostics, "text", {})
     output.out(report.format_outcome(outcome))
     return outcome.exit_status
 
@@ -222,7 +222,7 @@ def _carry_out(setting: Setting, mode: str | None, rollback: int | None, format_
 def _show_status(journal: Path, number: int | None, format_: str) -> int:
     runs = start.list_runs(journal, number)
     if format_ == "json":
-        output.document(report.status_json(runs))
+        output.print_document(report.status_json(runs))
     else:
         output.out(*report.format_status(runs, whole=number is not None))
     return 0

@@ -30,11 +30,11 @@ def command(spec: Path, network: str | None, target: Path) -> int:
     if not target.name:
         raise click.BadParameter(f"'{target}' names no file", param_hint="--output")
     compiled = compile_spec(spec)
-    output.tell(compiled.diagnostics, "text", compiled.sources)
+    output.print_findings(compiled.diagnostics, "text", compiled.sources)
     if not compiled.sound:
         return exit_status(compiled.diagnostics)
     if str(target) == "-":
-        output.document(render_report(compiled.of_network(network)))
+        output.print_document(render_report(compiled.of_network(network)))
         return exit_status(compiled.diagnostics)
     parts = [compiled.of_network(network)] if network else [compiled, *compiled.networks.values()]
     for part in parts:

@@ -20,7 +20,7 @@ from fabricc.compiler.result import exit_status
 from fabricc.integrations.sync.changes import compare
 from fabricc.integrations.sync.client import Client
 from fabricc.integrations.sync.products import PRODUCTS
-from fabricc.integrations.sync.pulling import pull
+from fabricc.integrations.sync.pulling import pull_export
 from fabricc.integrations.sync.records import Scope, planned_records
 from fabricc.integrations.sync.server import Server
 from fabricc.operate.devices.secrets import KINDS, Reference
@@ -78,15 +78,15 @@ def command(
     client = _connect(which, url, token, ca)
     compiled = compile_spec(spec, gaps=False, ethernet_only=True)
     if compiled.planned is None:
-        output.tell(compiled.diagnostics, format_, compiled.sources)
+        output.print_findings(compiled.diagnostics, format_, compiled.sources)
         return exit_status(compiled.diagnostics)
     scope = Scope(location or compiled.planned.cluster, tenant or "", f"fabricc-{compiled.planned.cluster}")
     if folder is not None:
-        return _pull(client, which, compiled.planned, scope.location, folder)
-    return _push(client, which, compiled, scope, format_, apply=apply)
+        return _write_tables(client, which, compiled.planned, scope.location, folder)
+    return _update_product(client, which, compiled, scope, format_, apply=apply)
 
 
-def _push(
+def _update_product(
     client: Client, product: Product, compiled: Compiled, scope: Scope, format_: str, *, apply: bool
 ) -> int:
     """Show the changes of the server, and make them."""
@@ -97,21 +97,21 @@ def _push(
     if apply:
         server.apply(changes, lambda what, count: output.err(f"{what}: {count}"))
     if format_ == "json":
-        output.document(json_document(_document(product, changes, conflicts, applied=apply)))
+        output.print_document(json_document(_build_document(product, changes, conflicts, applied=apply)))
     else:
-        output.tell(conflicts, "text", {})
-        output.out(_headline(product, changes, len(conflicts), applied=apply))
+        output.print_findings(conflicts, "text", {})
+        output.out(_format_headline(product, changes, len(conflicts), applied=apply))
         if changes:
-            output.show(_tables(changes))
-            output.out(*_lines(changes))
+            output.print_parts(_list_tables(changes))
+            output.out(*_format_lines(changes))
             if not apply:
                 output.out("", "Nothing was changed. Next: the same command with --apply.")
     return exit_status(conflicts)
 
 
-def _pull(client: Client, product: Product, fabric: Fabric, location: str, folder: Path) -> int:
+def _write_tables(client: Client, product: Product, fabric: Fabric, location: str, folder: Path) -> int:
     """Write the identity tables that the server gives."""
-    export = pull(client, product, location, [str(pool) for pool in fabric.addresses.pools().values()])
+    export = pull_export(client, product, location, [str(pool) for pool in fabric.addresses.pools().values()])
     if not export.devices:
         raise click.UsageError(
             f"{product.name} has no devices at {location!a}: name their location with --location."
@@ -121,7 +121,7 @@ def _pull(client: Client, product: Product, fabric: Fabric, location: str, folde
     ).keys()
     export = export._replace(devices=tuple(each for each in export.devices if each.name not in elsewhere))
     tables = tables_of(export, fabric, {})
-    output.tell(tables.findings, "text", {})
+    output.print_findings(tables.findings, "text", {})
     make_folder(folder)
     for key in ("devices", "links"):
         if text := getattr(tables, key):
@@ -148,7 +148,7 @@ def _connect(product: Product, url: str, token: str | None, ca: Path | None) -> 
     return Client(url, secret.reveal(), str(ca) if ca else None)
 
 
-def _headline(product: Product, changes: Sequence[Change], conflicts: int, *, applied: bool) -> str:
+def _format_headline(product: Product, changes: Sequence[Change], conflicts: int, *, applied: bool) -> str:
     counts = Counter(each.action for each in changes)
     if not changes:
         rest = f", {plural(conflicts, 'conflict')}" if conflicts else ""
@@ -157,27 +157,28 @@ def _headline(product: Product, changes: Sequence[Change], conflicts: int, *, ap
     return f"{product.name}: {parts}{'; done' if applied else ''}"
 
 
-def _tables(changes: Sequence[Change]) -> Iterator[Table]:
+def _list_tables(changes: Sequence[Change]) -> Iterator[Table]:
     counts = Counter((each.kind, each.action) for each in changes)
     kinds = dict.fromkeys(each.kind for each in changes)
     rows = [[kind.replace("_", " "), *(f"{counts[kind, action]:,}" for action in _SIGNS)] for kind in kinds]
     yield Table("", ("kind", *_SIGNS), rows)
 
 
-def _lines(changes: Sequence[Change]) -> Iterator[str]:
+def _format_lines(changes: Sequence[Change]) -> Iterator[str]:
     """Yield a line for each change, at most ten of a kind and action."""
     seen: Counter[tuple[str, str]] = Counter()
     for change in changes:
         at = (change.action, change.kind)
         seen[at] += 1
         if seen[at] <= _SHOWN:
-            yield f"{_SIGNS[change.action]} {change.kind.replace('_', ' ')} {' '.join(change.key)}{_values(change)}"
+            subject = f"{change.kind.replace('_', ' ')} {' '.join(change.key)}"
+            yield f"{_SIGNS[change.action]} {subject}{_format_values(change)}"
     for (action, kind), count in seen.items():
         if count > _SHOWN:
             yield f"{_SIGNS[action]} {kind.replace('_', ' ')}: {count - _SHOWN:,} more"
 
 
-def _values(change: Change) -> str:
+def _format_values(change: Change) -> str:
     if change.record is None or change.found is None:
         return ""
     shown = ", ".join(
@@ -186,7 +187,7 @@ def _values(change: Change) -> str:
     return f": {shown or 'add the tag'}"
 
 
-def _document(
+def _build_document(
     product: Product, changes: Sequence[Change], conflicts: Sequence[object], *, applied: bool
 ) -> object:
     return {

@@ -43,7 +43,7 @@ def assign(hosts: tuple[str, ...], tenant: str, spec: Path, format_: str) -> int
         return _fail(Diagnostic("FAB0001", Severity.ERROR, message, Position(str(spec), 1), help_), format_)
     except (AssignmentError, EmitError) as error:
         return _fail(error.diagnostic, format_)
-    output.tell([], format_, {})
+    output.print_findings([], format_, {})
     if format_ == "text":
         same = (
             "is as it was"
@@ -55,5 +55,5 @@ def assign(hosts: tuple[str, ...], tenant: str, spec: Path, format_: str) -> int
 
 
 def _fail(diagnostic: Diagnostic, format_: str) -> int:
-    output.tell([diagnostic], format_, {})
+    output.print_findings([diagnostic], format_, {})
     return exit_status((diagnostic,))

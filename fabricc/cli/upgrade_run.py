@@ -18,14 +18,14 @@ def run_upgrade(spec: Path, to: str, since: str | None, format_: str, **wish: An
     """Plan and report; return the exit status. Keyword arguments have the names of the command's parameters."""
     compiled = compile_spec(spec, ethernet_only=True)
     if not compiled.sound:
-        output.tell(compiled.diagnostics, format_, compiled.sources)
+        output.print_findings(compiled.diagnostics, format_, compiled.sources)
         return exit_status(compiled.diagnostics)
     wanted = UpgradeRequest(Release.of(to), Release.of(since) if since else None, **wish)
     with output.progress() as bars:
         found = prepare_upgrade(compiled, wanted, bars or (lambda *_: None))
     if format_ == "json":
-        output.document(as_json(found, str(spec)))
+        output.print_document(as_json(found, str(spec)))
     else:
-        output.show(render_upgrade(found, str(spec)))
-        output.tell(found.findings, "text", {})
+        output.print_parts(render_upgrade(found, str(spec)))
+        output.print_findings(found.findings, "text", {})
     return exit_status(found.findings)

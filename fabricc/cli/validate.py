@@ -43,7 +43,7 @@ def command(specs: tuple[Path, ...], changed: bool, format_: str) -> int:
         sources.update(compiled.sources)
         verdict = "not valid" if exit_status(told) else "valid"
         verdicts.append(f"{spec}: {verdict}, {output.count_findings(told)}")
-    output.tell(found, format_, sources)
+    output.print_findings(found, format_, sources)
     if format_ == "text":
         output.out(*verdicts)
     return exit_status(found)

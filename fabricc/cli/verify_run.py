@@ -30,8 +30,8 @@ def run_verify(tree: Path, spec: Path | None, network: str | None, format_: str,
 
 def _print_report(report: Report, format_: str) -> None:
     if format_ == "table":
-        output.show(parts(report))
+        output.print_parts(parts(report))
     elif format_ == "markdown":
-        output.document(as_markdown(report))
+        output.print_document(as_markdown(report))
     else:
-        output.document(as_json(report) if format_ == "json" else as_junit(report))
+        output.print_document(as_json(report) if format_ == "json" else as_junit(report))

@@ -222,7 +222,7 @@ def test_a_configuration_that_unpacks_without_end_is_damage(tmp_path: Path) -> N
 
     with closing(Journal(tmp_path / "journal.sqlite")) as journal:
         run = journal.begin("push", "tree", "", {}, iter(["spine"]))
-        journal.reached(run, "spine", State.CONFIRMED)
+        journal.record_state(run, "spine", State.CONFIRMED)
         bomb = zlib.compress(bytes(200 << 20), 9)
         journal._base.execute("UPDATE device SET before=?, after=?", (bomb, bomb))
         with pytest.raises(RefusedError, match="too large"):

@@ -148,7 +148,9 @@ def test_a_command_does_not_begin_a_line_by_wrapping(said: Said, monkeypatch: py
 
     monkeypatch.setenv("COLUMNS", "40")
     cell = " ".join(["x" * 30, "::error::no"] * 9)
-    out, _ = said(by=lambda: output.show([Table("a [bold]title", ("one", "[red]two"), [(cell, cell)])]))
+    out, _ = said(
+        by=lambda: output.print_parts([Table("a [bold]title", ("one", "[red]two"), [(cell, cell)])])
+    )
     assert "::error" in out
     assert "[bold]title" in out
     assert "[red]two" in out
@@ -195,8 +197,8 @@ def test_a_verification_shows_neighbours_as_text(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "400")
     report = hostile_report(text)
-    out, _ = said(by=lambda: output.show(verify_report.parts(report)))
-    clean, _ = said(by=lambda: output.show(verify_report.parts(hostile_report("x"))))
+    out, _ = said(by=lambda: output.print_parts(verify_report.parts(report)))
+    clean, _ = said(by=lambda: output.print_parts(verify_report.parts(hostile_report("x"))))
     assert harmless(out)
     assert out.count("\n") == clean.count("\n"), "no name makes a line"
     for document in (
@@ -314,12 +316,12 @@ def test_a_comment_has_the_structure_of_a_clean_one(review: Review, forge: str) 
 @pytest.mark.parametrize("text", ALL)
 def test_a_review_is_text_on_a_terminal_and_for_programs(said: Said, review: Review, text: str) -> None:
     found_ = filled(review, text)
-    out, _ = said(by=lambda: output.show(review_parts(found_)))
+    out, _ = said(by=lambda: output.print_parts(review_parts(found_)))
     assert harmless(out)
     assert harmless(review_json(found_))
     json.loads(review_json(found_))
     for format_ in ("json", "sarif", "junit"):
-        out, _ = said(by=lambda format_=format_: output.tell(as_diagnostics(found_), format_, {}))
+        out, _ = said(by=lambda format_=format_: output.print_findings(as_diagnostics(found_), format_, {}))
         assert harmless(out)
         assert "](" not in out or format_ != "sarif"
 

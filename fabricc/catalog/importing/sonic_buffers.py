@@ -42,9 +42,9 @@ def read_pools(read: Callable[[str], str]) -> Raw | None:
     objects = {name: dict(_PAIR.findall(body)) for name, body in _OBJECT.findall(text)}
     ingress, egress = objects.get("ingress_lossless_pool", {}), objects.get("egress_lossless_pool", {})
     if "ingress_lossless_pool_size" in given and "egress_lossless_pool_size" in given:
-        return _of_variables(given)
+        return _figures_of_variables(given)
     if _profile_number(ingress, "size") and _profile_number(egress, "size"):
-        return _of_objects(objects, ingress, egress)
+        return _figures_of_objects(objects, ingress, egress)
     return None
 
 
@@ -55,7 +55,7 @@ def buffer_figures(found: Raw) -> Raw:
     return {**whole, "pools": {"source": "buffers", **found}}
 
 
-def _of_variables(given: Raw) -> Raw:
+def _figures_of_variables(given: Raw) -> Raw:
     """Pools of a Spectrum, whose sizes are variables of the template."""
     return {
         "ingress_lossless_bytes": given["ingress_lossless_pool_size"],
@@ -68,7 +68,7 @@ def _of_variables(given: Raw) -> Raw:
     }
 
 
-def _of_objects(objects: Raw, ingress: Raw, egress: Raw) -> Raw:
+def _figures_of_objects(objects: Raw, ingress: Raw, egress: Raw) -> Raw:
     """Pools of other makers, written out in the template."""
     lossless = objects.get("egress_lossless_profile", {})
     lossy_in, lossy_out = objects.get("ingress_lossy_profile", {}), objects.get("egress_lossy_profile", {})

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _CHUNK = 50
 
 
-def pull(client: Client, product: Product, location: str, prefixes: Sequence[str]) -> Export:
+def pull_export(client: Client, product: Product, location: str, prefixes: Sequence[str]) -> Export:
     """Return the devices of a location with their addresses and cables.
 
     Args:
@@ -33,22 +33,22 @@ def pull(client: Client, product: Product, location: str, prefixes: Sequence[str
     for answer in client.objects(product.paths["device"], (where, *product.options.get("device", ()))):
         if answer.get("name"):
             keys["device", answer.get("id")] = (str(answer["name"]),)
-            devices.append(_device(answer))
+            devices.append(_read_device(answer))
     ids = [str(id_) for kind, id_ in keys if kind == "device"]
-    for answer in _by_device(client, product, "interface", ids):
+    for answer in _group_by_device(client, product, "interface", ids):
         read = product.read("interface", answer, keys)
         if read is not None:
             keys["interface", answer.get("id")] = read[0]
     cables: list[tuple[End, End]] = []
-    for answer in _by_device(client, product, "cable", ids):
+    for answer in _group_by_device(client, product, "cable", ids):
         read = product.read("cable", answer, keys)
         if read is not None and read[0][0] and read[0][2]:
             cables.append(((read[0][0], read[0][1]), (read[0][2], read[0][3])))
-    addresses = tuple(_addresses(client, product, keys, prefixes))
+    addresses = tuple(_read_addresses(client, product, keys, prefixes))
     return Export(tuple(devices), addresses, tuple(dict.fromkeys(cables)), tuple(prefixes))
 
 
-def _by_device(
+def _group_by_device(
     client: Client, product: Product, kind: str, ids: Sequence[str]
 ) -> Iterator[Mapping[str, Any]]:
     for begin in range(0, len(ids), _CHUNK):
@@ -56,7 +56,7 @@ def _by_device(
         yield from client.objects(product.paths[kind], query)
 
 
-def _addresses(
+def _read_addresses(
     client: Client, product: Product, keys: dict[tuple[str, Any], Key], prefixes: Sequence[str]
 ) -> Iterator[Address]:
     """Yield the addresses in the pools, on interfaces of the devices."""
@@ -79,7 +79,7 @@ def _addresses(
             yield Address(str(answer.get("address")), _word(answer.get("role")), end[0], end[1])
 
 
-def _device(answer: Mapping[str, Any]) -> Device:
+def _read_device(answer: Mapping[str, Any]) -> Device:
     rack, primary = answer.get("rack"), answer.get("primary_ip4")
     asn = (answer.get("custom_fields") or {}).get("asn")
     return Device(
@@ -87,13 +87,13 @@ def _device(answer: Mapping[str, Any]) -> Device:
         _word(answer.get("role")),
         str(rack.get("name") or "") if isinstance(rack, dict) else "",
         _number(answer.get("position")),
-        _height(answer),
+        _read_height(answer),
         str(primary.get("address") or "") if isinstance(primary, dict) else "",
         str(asn) if isinstance(asn, int) else "",
     )
 
 
-def _height(answer: Mapping[str, Any]) -> str:
+def _read_height(answer: Mapping[str, Any]) -> str:
     model = answer.get("device_type")
     return _number(model.get("u_height")) if isinstance(model, dict) else ""
 

@@ -303,7 +303,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             sessions = self._sessions()
             if sessions.waiting:
                 raise CommitConfirmException("a commit waits for confirmation")
-            others = [name for name in sessions.opened() if name != self.config_session]
+            others = [name for name in sessions.list_open() if name != self.config_session]
             for name in [one for one in others if self._is_left_behind(one)]:
                 self._run_commands([f"configure session {name} abort"], encoding="text")
                 others.remove(name)
@@ -435,7 +435,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         ]
         found += [
             Hold(Claim.CANDIDATE, _session_owner(name), own=name == self._session_name, blocks=False)
-            for name in sessions.opened()
+            for name in sessions.list_open()
         ]
         return found
 

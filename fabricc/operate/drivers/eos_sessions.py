@@ -29,7 +29,7 @@ class Sessions:
     waiting: str = ""
     until: float | None = None
 
-    def opened(self) -> list[str]:
+    def list_open(self) -> list[str]:
         """Return the sessions that are edited and not committed."""
         return [name for name, state in self.states.items() if state == _OPEN]
 

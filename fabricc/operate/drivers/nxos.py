@@ -341,7 +341,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             log: shows the log of the last one.
             outcome: beginning of the last line of the command's answer, used where the log has no outcome.
         """
-        before = self._logged(log)
+        before = self._find_logged_operation(log)
         exchange = self._exchange(self._commit_timeout)
         exchange.longest_s = self._commit_timeout
         request = LongRequest(exchange, ["terminal dont-ask", command])
@@ -349,7 +349,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         while True:
             answered = request.wait(POLL_S)
             try:
-                operation = self._logged(log)
+                operation = self._find_logged_operation(log)
                 status = (
                     "" if answered and not request.error else self._show(CommandErrorException, _STATUS)[0]
                 )
@@ -382,7 +382,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         told = f"its log reports {status!r}: {text}" if status else text
         return CommitError(f"{self.hostname}: {told or 'no outcome is reported'}")
 
-    def _logged(self, log: str) -> Operation | None:
+    def _find_logged_operation(self, log: str) -> Operation | None:
         """Return the last operation in a log of the device; None when it has no such log."""
         with self._clean(CommandErrorException):
             assert self.device is not None
@@ -430,7 +430,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
 
     def _has_unsaved_commit(self) -> bool:
         """Return whether the last replace is a successful one of this user that has not been saved."""
-        operation = self._logged(_LOG)
+        operation = self._find_logged_operation(_LOG)
         if operation is None or not operation.succeeded or operation.user != self.username:
             return False
         running, startup = self._show(CommitError, _RUNNING, _STARTUP)

@@ -97,12 +97,12 @@ def compute_tor_capacities(wiring: Wiring, out: Outage) -> dict[str, Fraction]:
     return found
 
 
-def gpus_cut(wiring: Wiring, out: Outage) -> int:
+def count_cut_gpus(wiring: Wiring, out: Outage) -> int:
     """Return the number of GPUs without a port."""
     return sum(_compute_host_loss(wiring, lost).gpus for lost in _group_by_host(wiring.dark(out)).values())
 
 
-def worst_next(wiring: Wiring, out: Outage) -> NextFailure:
+def find_worst_failure(wiring: Wiring, out: Outage) -> NextFailure:
     """Return the worst effect of losing one more switch; losing a link is never worse than losing its switch."""
     lost = _group_by_host(wiring.dark(out))
     cut = {name: _compute_host_loss(wiring, ports).gpus for name, ports in lost.items()}

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.values import dataclass, replace
-from fabricc.operate.maintain.losses import NextFailure, find_affected_hosts, gpus_cut, worst_next
+from fabricc.operate.maintain.losses import (
+    NextFailure,
+    count_cut_gpus,
+    find_affected_hosts,
+    find_worst_failure,
+)
 from fabricc.operate.maintain.wiring import Outage
 
 if TYPE_CHECKING:
@@ -86,10 +91,10 @@ def assess_network(name: str, wiring: Wiring, target: Outage, down: Outage) -> N
     parts = {part: tuple(each[part] for each in left) for part in left[0]}
     above = {switch: tuple(wiring.share(switch, each) for each in moments.values()) for switch in wiring.up}
     switches = {switch: shares for switch, shares in above.items() if any(s.even < s.of for s in shares)}
-    cut = tuple(gpus_cut(wiring, each) for each in moments.values())
+    cut = tuple(count_cut_gpus(wiring, each) for each in moments.values())
     hosts, following = (
         tuple(find_affected_hosts(wiring, before, out)),
-        (worst_next(wiring, out), worst_next(wiring, Outage())),
+        (find_worst_failure(wiring, out), find_worst_failure(wiring, Outage())),
     )
     return NetworkMaintenance(name, standing, moments, parts, switches, hosts, cut, *following)
 
@@ -114,8 +119,8 @@ def _find_conflicts(
         told = join_words([*sorted(already), *(f"{d}:{p}" for d, p in sorted(before.ends & target.ends))], 4)
         yield Diagnostic("FAB9406", Severity.NOTE, f"out of service already: {told}", None, "")
     beside = join_words(network.standing.names, 4)
-    alone = gpus_cut(wiring, target)
-    known = gpus_cut(wiring, network.standing)
+    alone = count_cut_gpus(wiring, target)
+    known = count_cut_gpus(wiring, network.standing)
     if network.standing != Outage() and out > alone + known:
         message = f"{names} out while {beside} is: {plural(out - alone - known, 'GPU')} lose their last port"
         remedy = f"Bring {beside} back first, or choose another time."
@@ -131,7 +136,7 @@ def _find_conflicts(
                 f"{format_percent(own.capacity)}"
             )
             yield Diagnostic("FAB9403", Severity.WARNING, message, None, f"Bring {beside} back first.")
-    singly = sum(gpus_cut(wiring, one) for one in _split_target(target))
+    singly = sum(count_cut_gpus(wiring, one) for one in _split_target(target))
     if alone > singly:
         message = f"{names} together leave {plural(alone - singly, 'GPU')} without a port that one at a time would not"
         yield Diagnostic("FAB9407", Severity.WARNING, message, None, "Take them one at a time.")

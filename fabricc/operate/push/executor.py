@@ -93,7 +93,7 @@ class Executor(Returning):
         before, after = running.pack_files(held), running.pack_files(wanted)
         self.journal.asked(self.run, name, before, after, found.disruptive, measured, secrets)
         if not diff:
-            self.journal.reached(self.run, name, State.UNCHANGED)
+            self.journal.record_state(self.run, name, State.UNCHANGED)
         missing = gates.list_unstated(measured, lossless=bool(planned.qos.lossless))
         return Asked(name, diff, found, tuple(gates.list_down_sessions(planned, measured)), tuple(missing))
 
@@ -119,7 +119,7 @@ class Executor(Returning):
         """
         self.journal.record_intent(self.run, name, "drain")
         self._commit(name, self._drain_switch_files(name, self.old(name)), 0, first=True, guard=True)
-        self.journal.reached(self.run, name, State.DRAINED)
+        self.journal.record_state(self.run, name, State.DRAINED)
 
     def install(self, name: str) -> None:
         """Let the hook act on the drained switch, which takes logins again then.
@@ -129,7 +129,7 @@ class Executor(Returning):
         """
         self.journal.record_intent(self.run, name, "image")
         self._call_hook(self.action, name)
-        self.journal.reached(self.run, name, State.INSTALLED)
+        self.journal.record_state(self.run, name, State.INSTALLED)
 
     def change(self, name: str) -> None:
         """Load and commit what the switch is to run, drained when the change is disruptive.
@@ -143,7 +143,7 @@ class Executor(Returning):
         self._commit(
             name, self._files_until_confirmed(name), self.get_revert_time(name), announce=True, first=first
         )
-        self.journal.reached(self.run, name, State.COMMITTED, seconds=time.monotonic() - began)
+        self.journal.record_state(self.run, name, State.COMMITTED, seconds=time.monotonic() - began)
 
     def _commit(
         self,
@@ -164,7 +164,7 @@ class Executor(Returning):
             if guard:
                 switch.guard(self.guard_s, armed=False)
             if announce:
-                self.journal.reached(self.run, name, State.CANDIDATE)
+                self.journal.record_state(self.run, name, State.CANDIDATE)
                 self.journal.record_intent(self.run, name, "commit")
             if not diff:
                 switch.call("FAB9114", "discarding the candidate", "discard_config")
@@ -194,7 +194,7 @@ class Executor(Returning):
             ):
                 raise DeviceError("FAB9112", f"{name} was changed since it was asked: {wrong}")
         except DeviceError as error:
-            self.journal.reached(self.run, name, State.PLANNED, str(error))
+            self.journal.record_state(self.run, name, State.PLANNED, str(error))
             raise
         self._counted[name] = now
 
@@ -293,7 +293,7 @@ class Executor(Returning):
             if lasting or time.monotonic() > until or self.stop.is_set() or pause is None:
                 raise failure
             time.sleep(pause)
-        self.journal.reached(self.run, name, state)
+        self.journal.record_state(self.run, name, state)
         if state is State.VERIFIED:
             crowded += gates.report_pending_sessions(planned, before, now, apart)
         return tuple(f"{name}: {one}" for one in crowded)
@@ -330,7 +330,7 @@ class Executor(Returning):
                 if not commit:
                     switch.confirm_unseen()
         drained = self.needs_drain(name)
-        self.journal.reached(self.run, name, State.CONFIRMED, "drained" if drained else "")
+        self.journal.record_state(self.run, name, State.CONFIRMED, "drained" if drained else "")
         if drained:
             self.journal.record_intent(self.run, name, "undrain")
 

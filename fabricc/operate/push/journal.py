@@ -267,7 +267,7 @@ class Journal(JournalFile):
         """Write what is about to be done, before it is."""
         self.write("UPDATE device SET intent=?, at=? WHERE run=? AND name=?", act, time.time(), run, name)
 
-    def reached(self, run: int, name: str, state: State, detail: str = "", seconds: float = 0.0) -> None:
+    def record_state(self, run: int, name: str, state: State, detail: str = "", seconds: float = 0.0) -> None:
         """Write that a switch reached a state; nothing is about to be done any more."""
         now = time.time()
 

@@ -54,14 +54,14 @@ def settle_switches(push: Push) -> list[str]:
     for name, (word, error) in found.items():
         if error is not None:
             push.failures[name] = error
-            journal.reached(executor.run, name, State.UNKNOWN, str(error))
+            journal.record_state(executor.run, name, State.UNKNOWN, str(error))
         elif word == "old":
             told = "asked after the run was killed: runs the old one"
-            journal.reached(executor.run, name, State.PLANNED, told)
+            journal.record_state(executor.run, name, State.PLANNED, told)
         elif word == "":
             wrong = DeviceError("FAB9112", f"{name} runs neither the old nor the new configuration")
             push.failures[name] = wrong
-            journal.reached(executor.run, name, State.UNKNOWN, str(wrong))
+            journal.record_state(executor.run, name, State.UNKNOWN, str(wrong))
     new = ("new", "new, drained")
     halfway = [name for name, (word, error) in found.items() if error is None and word in new]
     _finish_switches(push, halfway, {name: word for name, (word, _) in found.items()})

@@ -67,7 +67,7 @@ class Returning(Ownership):
             self._restore_with_retries(name)
         except DeviceError as error:
             state, why = State.UNKNOWN, f"{why}; then {error}"
-        self.journal.reached(self.run, name, state, why)
+        self.journal.record_state(self.run, name, state, why)
         return state
 
     def _restore_with_retries(self, name: str) -> None:

@@ -164,7 +164,7 @@ class Push:
         """Skip switches that do not answer: they stay planned, and a resumed run contacts them again."""
         self.skipped |= failed.keys()
         for at, (name, error) in enumerate(failed.items()):
-            self.executor.journal.reached(self.executor.run, name, State.PLANNED, f"left out: {error}")
+            self.executor.journal.record_state(self.executor.run, name, State.PLANNED, f"left out: {error}")
             if at < _TOLD:
                 self.teller.say(f"left out: {error}")
 

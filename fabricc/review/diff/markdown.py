@@ -71,7 +71,7 @@ def render(review: Review, forge: Forge, details_url: str = "") -> Markdown:
             spent += extra
         elif extra:
             dropped += 1
-    note = _left_out(dropped, hidden, details_url)
+    note = _omission_note(dropped, hidden, details_url)
     return _join_lines([head, *taken, *_fleet_sections(review, forge), note, foot]).collapse_blank_lines()
 
 
@@ -251,7 +251,7 @@ def _fleet_sections(review: Review, forge: Forge) -> list[Markdown]:
     ]
 
 
-def _left_out(diffs: int, groups: int, url: str) -> Markdown:
+def _omission_note(diffs: int, groups: int, url: str) -> Markdown:
     if not diffs and not groups:
         return _BLANK
     parts = [f"the diffs of {diffs} groups"] if diffs else []

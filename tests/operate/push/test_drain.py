@@ -158,7 +158,7 @@ def test_the_journal_tells_what_a_switch_last_ran_and_is_private(tmp_path: Path)
         journal.asked(run, "a", "old", "new", disruptive=False, baseline={}, secrets={})
         journal.record_intent(run, "a", "change")
         assert not journal.entry(run, "a").settled
-        journal.reached(run, "a", end)
+        journal.record_state(run, "a", end)
         assert journal.entry(run, "a").settled
         assert journal.known(Device("a", "tor", "eos", "", "")) == known
         assert journal.known(Device("b", "tor", "eos", "", "", former="a")) == known
