@@ -152,3 +152,56 @@ def test_a_junos_session_without_a_family_carries_that_of_its_address(family: st
     )
     found = audit_folder(tmp_path, jobs=1)
     assert any("carries no ipv6" in each.message for each in found.findings) is bool(family)
+
+
+@pytest.mark.parametrize("overlay", [True, False], ids=["between loopbacks", "nowhere"])
+def test_evpn_between_loopbacks_is_no_missing_path_of_a_link(overlay: bool, tmp_path: Path) -> None:
+    for name, far, numbers in (
+        ("lf1", "10.66.0.1", {1: 65000}),
+        ("lf2", "10.66.0.1", {2: 65000}),
+        ("sp1", "", {1: 65101, 2: 65102}),
+    ):
+        leaf = name.startswith("lf")
+        loopback = f"10.66.1.{name[2]}" if leaf else "10.66.0.1"
+        lines = [
+            f"hostname {name}",
+            "ip routing",
+            "vlan 20",
+            "interface Loopback0",
+            f"   ip address {loopback}/32",
+        ]
+        for at in numbers:
+            lines += [
+                f"interface Ethernet{at}",
+                "   no switchport",
+                f"   ip address 10.66.1{at}.{int(leaf)}/31",
+            ]
+        lines += (
+            ["interface Vxlan1", "   vxlan source-interface Loopback0", "   vxlan vlan 20 vni 10020"]
+            if leaf
+            else []
+        )
+        lines += [
+            f"router bgp {65100 + int(name[2]) if leaf else 65000}",
+            f"   router-id {loopback}",
+            "   maximum-paths 4",
+        ]
+        lines += [f"   neighbor 10.66.1{at}.{1 - int(leaf)} remote-as {asn}" for at, asn in numbers.items()]
+        active = []
+        for at, asn in numbers.items() if overlay else ():
+            peer = far or f"10.66.1.{at}"
+            lines += [f"   neighbor {peer} remote-as {asn}", f"   neighbor {peer} update-source Loopback0"]
+            lines += [f"   neighbor {peer} ebgp-multihop 3", f"   neighbor {peer} send-community extended"]
+            lines += [] if leaf else [f"   neighbor {peer} next-hop-unchanged"]
+            active.append(f"      neighbor {peer} activate")
+        lines += ["   redistribute connected"]
+        vlan = [
+            "   vlan 20",
+            f"      rd {loopback}:20",
+            "      route-target both 20:20",
+            "      redistribute learned",
+        ]
+        lines += [*(vlan if leaf else ()), "   address-family evpn", *active]
+        (tmp_path / f"{name}.cfg").write_text("\n".join([*lines, "end", ""]))
+    found = audit_folder(tmp_path, jobs=1).findings
+    assert any("do not get EVPN routes" in each.message for each in found) is not overlay

@@ -29,6 +29,7 @@ _PROTOCOLS = ("protocol", "source-protocol")
 _EMPTY_PATHS = frozenset(("permit ^$", 'permit "^$"', "permit ()", 'permit "()"'))
 """AS paths of routes that the switch itself originates."""
 _FAMILIES = {"ipv4": 4, "ipv6": 6, "evpn": EVPN}
+_ALL_EVPN = Block(EVPN, 0, 0)
 _STANCE = ("families", "import", "export", "send_community")
 
 
@@ -163,7 +164,7 @@ def policy_of(seen: SwitchView, file: str) -> Policy:
     policy = Policy(
         switch.tier_index, switch.plane, _pod_number(switch), switch.drained, tuple(sorted(_find_stances(seen),
             key=repr)), maps,
-        lists, dict(seen.communities), _originated_blocks(blocks, "source" in seen.evpn), switch.name, file,
+        lists, dict(seen.communities), _originated_blocks(blocks, _announces_evpn(seen)), switch.name, file,
         outward=routes if "bgp/redistribute_static" in seen.facts else (),
         static_map=str(seen.facts.get("bgp/redistribute_static", "")), discards=discards, vtep="source" in seen.evpn,
     )  # fmt: skip
@@ -180,7 +181,8 @@ def policy_of_alike(first: Policy, switch: Switch, texts: Iterable[str], file: s
         file: where its lines are.
         key: b"" where it is not known.
     """
-    originates = _originated_blocks([mine for text in texts if (mine := parse_block(text))], first.vtep)
+    blocks = [mine for text in texts if (mine := parse_block(text))]
+    originates = _originated_blocks(blocks, _ALL_EVPN in first.originates)
     policy = replace(
         first,
         plane=switch.plane,
@@ -197,8 +199,18 @@ def _pod_number(switch: Switch) -> int:
     return -1 if switch.pod is None else switch.pod
 
 
-def _originated_blocks(blocks: Iterable[Block], vtep: bool) -> tuple[Block, ...]:
-    return (*dict.fromkeys(blocks), *((Block(EVPN, 0, 0),) if vtep else ()))
+def _announces_evpn(seen: SwitchView) -> bool:
+    """Return whether a VTEP announces EVPN routes over links; sessions between loopbacks take any path."""
+    if "source" not in seen.evpn:
+        return False
+    return not any(
+        neighbour not in seen.by_neighbour and "evpn" in address_families(attributes.get("families"))
+        for neighbour, attributes in seen.neighbours.items()
+    )
+
+
+def _originated_blocks(blocks: Iterable[Block], evpn: bool) -> tuple[Block, ...]:
+    return (*dict.fromkeys(blocks), *((_ALL_EVPN,) if evpn else ()))
 
 
 def _policy_key(policy: Policy) -> bytes:
@@ -210,6 +222,7 @@ def _policy_key(policy: Policy) -> bytes:
         (head, maps, policy.lists, sorted(policy.communities.items()))
         + (outside if policy.outward or policy.discards else ())
         + ((policy.vtep,) if policy.vtep else ())
+        + (("EVPN between loopbacks",) if policy.vtep and _ALL_EVPN not in policy.originates else ())
     )
     return blake2b(told.encode(), digest_size=16).digest()
 
