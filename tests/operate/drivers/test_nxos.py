@@ -226,7 +226,7 @@ def test_a_log_that_reports_a_failure_outweighs_the_words_of_the_answer(
 ) -> None:
     driver.load_replace_candidate(config=NEW)
     logs = iter(["", "Start Time : now\nEnd Time : now\nRollback Status : Failed\n"])
-    monkeypatch.setattr(driver, "_logged", lambda _: nxos_replace.read_log(next(logs)))
+    monkeypatch.setattr(driver, "_find_logged_operation", lambda _: nxos_replace.read_log(next(logs)))
     with pytest.raises(CommitError, match="Failed"):
         driver.commit_config()
 
