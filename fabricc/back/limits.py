@@ -46,6 +46,7 @@ class Limit(Generic[Device]):
         allowed: the supported values of `it`, or of the named attribute; None if nothing is supported.
         reason: the reason of the limit, with its source.
         fatal: False if the configuration works without it, but less well.
+        section: section of the spec that causes it for every tier alike; empty if tiers differ.
     """
 
     code: str = ""
@@ -55,6 +56,7 @@ class Limit(Generic[Device]):
     reason: str = ""
     remedy: str = ""
     fatal: bool = True
+    section: str = ""
 
     def title(self) -> str:
         """Return the requested feature in a few words."""
@@ -80,7 +82,7 @@ class Limit(Generic[Device]):
         fields = {"allowed": self.allowed, **fields, **(thing if isinstance(thing, dict) else {"it": thing})}
         reason, remedy = texts or (self.reason, self.remedy)
         feature, reason, remedy = (text.format_map(fields) for text in (self.title(), reason, remedy))
-        return Gap(self.code, feature, reason, remedy, self.fatal)
+        return Gap(self.code, feature, reason, remedy, self.fatal, self.section)
 
 
 def _attribute_of(thing: Any, name: str) -> Any:

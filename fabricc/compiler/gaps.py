@@ -29,7 +29,7 @@ def capability_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
         back_end = back_ends.load(switch.nos)
         gaps = back_end.gaps(switch)
         for gap in [*gaps, *find_unexpressed(switch, back_end, gaps)]:
-            key = (switch.tier.value, gap.code, gap.feature)
+            key = (gap.section or switch.tier.value, gap.code, gap.feature)
             if key in told:
                 continue
             told.add(key)

@@ -13,6 +13,7 @@ class Gap:
         code: diagnostic code, `FAB5…`.
         feature: the setting in a few words; `reason`: why it is impossible, with source; `remedy`: what to do.
         fatal: False when the configuration works without it, less well, or once the remedy is applied.
+        section: section of the spec that causes it for every tier alike, reported once; empty if tiers differ.
     """
 
     code: str
@@ -20,3 +21,4 @@ class Gap:
     reason: str
     remedy: str
     fatal: bool = True
+    section: str = ""

@@ -295,6 +295,7 @@ def login_limit(code: str, transport: str) -> Limit:
     return Reservation(code, feature=f"a login of `fabricc push` over {transport}", asked=is_refused,
         reason=f"{transport} takes a password, and accounts have a key alone: a switch refuses the push that loaded it",
         remedy="name TACACS+ servers under `management`, which check the password, or load the files over SSH",
+        section="management",
     )  # fmt: skip
 
 
@@ -304,4 +305,5 @@ def accounts_limit(
     """Nobody could log in: no user is named."""
     return Reservation(code, feature="no account with an SSH key",
         asked=lambda switch: not switch.management.users, reason=reason, remedy=remedy,
+        section="management",
     )  # fmt: skip
