@@ -10,8 +10,10 @@ from typing import Any
 import click
 
 from fabricc.base.documents.schema import schema_path
+from fabricc.base.foreign.git import GitError
 from fabricc.catalog.load import load_catalog
 from fabricc.cli import catalog_words, options, output
+from fabricc.cli import example as example_repository
 from fabricc.cli.first_spec import fit_spec
 from fabricc.cli.questions import Options, ask, read_options
 from fabricc.compiler.result import exit_status
@@ -70,12 +72,13 @@ _SCHEMA = "cluster.schema.json"
 @click.option("--ssh-key", type=options.FilePath(exists=True, dir_okay=False, path_type=Path),
               metavar="FILE", help="Public SSH key of the first account on the switches.")  # fmt: skip
 @click.option("--user", metavar="NAME", help="Name of that account. [default: netops]")
-def command(folder: Path, **given: Any) -> int:
+@click.option("--example", is_flag=True,
+              help="Write an example with commits, a branch that adds hosts, and its review comment.")  # fmt: skip
+def command(folder: Path, example: bool, **given: Any) -> int:
     """Write a commented spec, CI for GitHub and GitLab, and pre-commit hooks into DIR (default: here).
 
     On a terminal, the verb asks for hosts, switches and networks; with any of the options there are no questions.
-    Nothing that
-    exists is overwritten. There is no lock before the first build: until then nothing is pinned.
+    Existing files are not overwritten. There is no lock before the first build: until then nothing is pinned.
     """
     taken = [name for name in (*FILES.values(), LOCK_NAME, _SCHEMA) if os.path.lexists(folder / name)]
     if taken:
@@ -84,8 +87,12 @@ def command(folder: Path, **given: Any) -> int:
             "  help: choose an empty folder.",
         )
         return 1
-    catalog, _ = load_catalog()
     stated = Options(**given)
+    if example:
+        if stated != Options():
+            raise click.UsageError("--example takes no other option.")
+        return _write_example(folder)
+    catalog, _ = load_catalog()
     if stated == Options() and sys.stdin.isatty() and sys.stdout.isatty():
         answers = ask(catalog)
     else:
@@ -96,17 +103,58 @@ def command(folder: Path, **given: Any) -> int:
         account = "" if answers.ssh_key else " An account for the switches is given with --ssh-key FILE."
         output.err(f"Nothing was written, since this spec does not build: change the answers.{account}")
         return 1
-    sources = {name: STARTER / source for source, name in FILES.items()} | {_SCHEMA: schema_path("cluster")}
-    for name, source in sources.items():
-        make_folder((folder / name).parent)
-        content = source.read_bytes() if name != _SPEC else text.encode()
-        if name == "README.md":
-            content = content.replace(b"zone-a", answers.cluster.encode())
-        write_file(folder / name, content)
+    _write_files(folder, text, answers.cluster)
     where = "" if folder == Path() else f"cd {folder} && "
     output.out(
         f"{folder}: {', '.join([*FILES.values(), _SCHEMA])}",
         "Nothing is pinned or deployed yet: change cluster.yaml as you like, the first build writes fabricc.lock.",
         f"Next: `{where}fabricc build cluster.yaml`; once, for CI: `bash ci/pin.sh fabricc=={__version__}`",
+    )
+    return 0
+
+
+def _write_files(folder: Path, spec: str, cluster: str) -> None:
+    """Write the files of the starter with this spec."""
+    sources = {name: STARTER / source for source, name in FILES.items()} | {_SCHEMA: schema_path("cluster")}
+    for name, source in sources.items():
+        make_folder((folder / name).parent)
+        content = source.read_bytes() if name != _SPEC else spec.encode()
+        if name == "README.md":
+            content = content.replace(b"zone-a", cluster.encode())
+        write_file(folder / name, content)
+
+
+def _write_example(folder: Path) -> int:
+    """Write the example repository; without Git, its files only."""
+    if folder.exists() and any(folder.iterdir()):
+        output.err(
+            f"error[FAB7011]: {folder} is not empty; nothing was written", "  help: choose an empty folder."
+        )
+        return 1
+    catalog, _ = load_catalog()
+    text, _ = fit_spec((STARTER / _SPEC).read_text("utf-8"), example_repository.ANSWERS, catalog)
+    _write_files(folder, text, example_repository.ANSWERS.cluster)
+    result = example_repository.build_example(folder)
+    if result.tree is None:
+        output.print_findings(result.diagnostics, "text", {})
+        return 1
+    if not example_repository.has_git():
+        output.out(
+            f"{folder}: the example, built", "There is no supported Git: no commits, branch or comment."
+        )
+        return 0
+    try:
+        result = example_repository.commit_example(folder)
+    except GitError as error:
+        output.err(f"error[{error.code}]: {error}", *([f"  help: {error.help}"] if error.help else []))
+        return 1
+    if result.tree is None:
+        output.print_findings(result.diagnostics, "text", {})
+        return 1
+    where = "" if folder == Path() else f"cd {folder} && "
+    output.out(
+        f"{folder}: the example, on the branches {example_repository.MAIN} and {example_repository.BRANCH}",
+        f"{folder / example_repository.COMMENT}: the comment that CI posts for this change",
+        f"Next: `{where}fabricc diff cluster.yaml --base {example_repository.MAIN} --head {example_repository.BRANCH}`",
     )
     return 0
