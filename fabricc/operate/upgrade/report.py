@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from fabricc.base.foreign.screen import Part
     from fabricc.base.foreign.text import Rendered
+    from fabricc.fabric.gap import Gap
     from fabricc.operate.upgrade.plan import Upgrade
     from fabricc.review.diff.model import Group
 
@@ -132,6 +132,12 @@ def list_steps(found: Upgrade, spec: str) -> list[str]:
     ]
 
 
+def _gap_json(gap: Gap) -> dict[str, Any]:
+    return {
+        "code": gap.code, "feature": gap.feature, "reason": gap.reason, "remedy": gap.remedy, "fatal": gap.fatal,
+    }  # fmt: skip
+
+
 def as_json(found: Upgrade, spec: str) -> Rendered:
     """Return the upgrade as JSON."""
     answer: dict[str, Any] = {
@@ -140,8 +146,8 @@ def as_json(found: Upgrade, spec: str) -> Rendered:
         "to": str(found.wish.to),
         "switches": [taker._asdict() for taker in found.takers],
         "features": [feature._asdict() for feature in found.features],
-        "gaps": [asdict(gap) for gap in found.gaps],
-        "gaps_closed": [asdict(gap) for gap in found.closed],
+        "gaps": [_gap_json(gap) for gap in found.gaps],
+        "gaps_closed": [_gap_json(gap) for gap in found.closed],
         "impact": found.review.impact.label,
         "changes": [
             {
