@@ -320,7 +320,7 @@ def _put_session(document: Document, prefix: str, said: Scope, *, unnumbered: bo
 def _policy_chain(said: Mapping[Value, Said]) -> tuple[list[str], int]:
     """Return the words of a chain of policies and its line; brackets around an expression have no meaning."""
     words = [str(word) for word in said]
-    while words[:1] == ["("] and words[-1:] == [")"]:
+    while words[:1] == ["("] and words[-1:] == [")"] and words[1:-1]:
         words = words[1:-1]
     return words, max(line for _, line in said.values())
 
