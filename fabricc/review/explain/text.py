@@ -103,7 +103,7 @@ def origin_text(origin: Origin) -> str:
     if origin.source is Source.DEFAULT:
         return f"default  {origin.key}: {origin.value} ({SCHEMA}{_first_sentence(origin.note)})"
     if origin.source is Source.COMPUTED:
-        return f"not said  {origin.key} ({origin.note.rpartition('Default: ')[2].rstrip('.')})"
+        return f"not set  {origin.key} ({origin.note.rpartition('Default: ')[2].rstrip('.')})"
     if origin.source is Source.LOCK:
         return f"lock  {origin.key} {origin.value} ({origin.note})"
     if origin.source is Source.FIXED:
