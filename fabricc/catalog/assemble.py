@@ -185,6 +185,7 @@ def build_host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> Host
     pci: tuple[str, ...] = ()
     if "pci" in raw:
         pci = tuple(raw["pci"]["addresses"])
+        value["second_pci"] = tuple(raw["pci"].get("second", ()))
         sources["pci"] = read_citation(raw["pci"])
     value["nic"] = find_nic(value["nic"])
     if "nvlink_domain" in raw:

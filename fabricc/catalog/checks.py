@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 Finding = tuple["KeyPath", str, str]
 """Path below the model, what is wrong, the remedy."""
 
+_CAGE_LANES = {"qsfp-dd": 8, "osfp": 8, "qsfp": 4, "sfp": 1}
+"""Start of a form factor's name -> lanes of a cage (SFF-8402, SFF-8665, QSFP-DD MSA, OSFP MSA)."""
+
 
 def switch_findings(model: SwitchModel) -> Iterator[Finding]:
     """Contradictions within a switch: overlapping cages, breakouts without lanes, wrong lane maps."""
@@ -42,11 +45,13 @@ def switch_findings(model: SwitchModel) -> Iterator[Finding]:
 def host_findings(model: HostModel) -> Iterator[Finding]:
     """Contradictions within a host: a PCI list of the wrong length, a speed the NIC does not have."""
     if model.pci and len(model.pci) != model.rails:
-        remedy = "List one for each rail; of a port with two PCI functions (Socket Direct), list the first."
+        remedy = "List one for each rail; the second PCI functions of the same ports (Socket Direct) go to `second`."
         yield ("pci",), f"{len(model.pci)} PCI addresses for {model.rails} rails", remedy
+    yield from _second_function_findings(model)
     yield from _domain_findings(model)
     if model.cages and sorted(rail for cage in model.cages for rail in cage) != list(range(model.rails)):
         yield ("cages",), "a rail is in no cage or in two", f"Name each of 0 to {model.rails - 1} once."
+    yield from _shared_cage_findings(model)
     yield from _speed_findings(model.nic, model.port_gbps)
     for name, ports in model.networks.items():
         path: KeyPath = ("networks", name)
@@ -57,6 +62,40 @@ def host_findings(model: HostModel) -> Iterator[Finding]:
                 "List one for each NIC.",
             )
         yield from _speed_findings(ports.nic, ports.port_gbps, *path)
+
+
+def _second_function_findings(model: HostModel) -> Iterator[Finding]:
+    """Report second PCI functions that do not belong to one port each."""
+    if not model.second_pci:
+        return
+    path: KeyPath = ("pci", "second")
+    if len(model.second_pci) != model.rails:
+        yield (
+            path,
+            f"{len(model.second_pci)} second functions for {model.rails} rails",
+            "List one for each rail.",
+        )
+    elif model.ports_per_nic > 1:
+        yield (
+            path,
+            "second functions of NICs with several ports",
+            "Make each port a rail: `ports_per_nic: 1`.",
+        )
+    elif both := sorted({*model.pci} & {*model.second_pci}):
+        yield path, f"{both[0]} is the first and the second function of a port", "Write the other address."
+
+
+def _shared_cage_findings(model: HostModel) -> Iterator[Finding]:
+    """Report rails of one cage that need more lanes than the cage has, as two functions of one port would."""
+    lanes = min([use.lanes for use in model.nic.port_splits if use.speed_gbps == model.port_gbps], default=0)
+    room = next((lanes for form, lanes in _CAGE_LANES.items() if model.form_factor.startswith(form)), 0)
+    for rails in model.cages:
+        needed = len(rails) * model.ports_per_nic * lanes
+        if room and needed > room:
+            message = f"rails {', '.join(map(str, rails))} need {needed} lanes of a cage with {room}"
+            remedy = "Two PCI functions of one port are one rail: write `rails` without the second, and `pci.second`."
+            yield ("cages",), message, remedy
+            return
 
 
 def _domain_findings(model: HostModel) -> Iterator[Finding]:

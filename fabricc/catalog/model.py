@@ -380,6 +380,7 @@ class HostModel:
         ports_per_nic: back-end ports of one NIC that are cabled.
         port_gbps: speed of one such port.
         pci: PCI addresses of the NICs in rail order; empty where the platform does not fix them.
+        second_pci: PCI addresses of second functions of the same ports, in rail order (Socket Direct); empty without.
         management_interface: netdev of the out-of-band or front-end network, for NCCL's socket.
         gpu_vendor: maker of the GPUs, `nvidia` or `amd`; `none` where there are none.
         form_factor, cages: of cages that NICs share, and the rails of each; empty where every NIC has its own.
@@ -408,6 +409,7 @@ class HostModel:
     gpu_interconnect: str = "all"
     management: ManagementPorts = field(default_factory=ManagementPorts)
     power: Power | None = None
+    second_pci: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @property

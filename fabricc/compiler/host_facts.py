@@ -51,6 +51,7 @@ def host_fact_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic
     for group in _gpu_groups(fabric):
         model, path = fabric.host_models[group], spec.gpus.groups[group].path
         yield from _card_mode(spec, model, group, path)
+        yield from _second_functions(spec, model, path)
         if fabric.shape.rails_apart and model.rails > 1:
             yield from _rails_without_gpu_links(spec, model, path)
         if fabric.qos:
@@ -124,6 +125,17 @@ def _card_mode(spec: ClusterSpec, model: HostModel, group: int, path: KeyPath) -
         )
         help_ = "Write `nic_mode: nic`, or `nic_mode: dpu` where the card's own system has the ports."
         yield spec.note("FAB5624", message, *path, help=help_)
+
+
+def _second_functions(spec: ClusterSpec, model: HostModel, path: KeyPath) -> Iterator[Diagnostic]:
+    """Report ports with a second PCI function, through which the plan sends no traffic."""
+    if model.second_pci:
+        message = (
+            f"{model.title}: the second PCI function of each port has names and no address, so the PCIe lanes of "
+            "the first limit RDMA"
+        )
+        help_ = "Join both in one network device where the kernel does (multi-PF netdev, Linux 6.9), or check the rate."
+        yield spec.note("FAB5628", message, *path, help=help_)
 
 
 def _has_card_mode(model: HostModel) -> bool:

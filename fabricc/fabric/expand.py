@@ -438,6 +438,7 @@ class _Nic(NamedTuple):
     table: int
     metric: int | None
     on_nic: int
+    second_pci: str
 
 
 @memoize_by_identity
@@ -452,7 +453,9 @@ def _expand_nics(attached: Attachment, model: HostModel, network: str, number: i
             model.pci[nic] if model.pci else "",
         )
         table, metric = 100 + 1000 * number + at, 100 + at if network else None
-        found.append(_Nic(rail, nic_port, rail // attached.rails_per_tor, rdma, pci, table, metric, on_nic))
+        second = model.second_pci[nic] if model.second_pci else ""
+        of_set = rail // attached.rails_per_tor
+        found.append(_Nic(rail, nic_port, of_set, rdma, pci, table, metric, on_nic, second))
     return found
 
 
@@ -466,7 +469,7 @@ def expand_host(fabric: Design, coordinate: int, slot: int) -> Host:
     length6, gateway6 = _segment_route(segment.subnet6) if segment else ("/127", None)
     first, mtu, fabrics = attached.seat(slot)[0] * attached.tors, fabric.host_mtu, shape.fabrics
     ports = []
-    for rail, nic_port, of_set, rdma, pci, table, metric, on_nic in _expand_nics(
+    for rail, nic_port, of_set, rdma, pci, table, metric, on_nic, second in _expand_nics(
         attached, model, fabric.network, fabric.number
     ):
         tor = links.serving_tor(fabric, unit, first + of_set, nic_port)
@@ -477,6 +480,7 @@ def expand_host(fabric: Design, coordinate: int, slot: int) -> Host:
                 name, rail, nic_port, rdma, pci, far.layout.slots[at].speed_gbps, mtu, cable_m, medium,
                 Peer(far.name, far.ports[at]), own4 and own4 + length4, own4 and (gateway4 or tor4),
                 own6 and own6 + length6, own6 and (gateway6 or tor6), table, far.at.plane % fabrics, metric, on_nic,
+                second,
             )
         )  # fmt: skip
     name = unit.hosts[slot]

@@ -223,6 +223,7 @@ class HostPort:
         plane: of the host's `planes`, the one that the port is in.
         metric: of its routes in the main table, which sockets take that bind no address; None for no such routes.
         on_nic: which port of its NIC it is, from 0: `nic_port`, unless the ports of a NIC are on different rails.
+        second_pci: PCI address of a second function of the same port, "" without one.
     """
 
     name: str
@@ -243,6 +244,7 @@ class HostPort:
     plane: int = 0
     metric: int | None = None
     on_nic: int = 0
+    second_pci: str = ""
 
 
 @dataclass(frozen=True, slots=True)

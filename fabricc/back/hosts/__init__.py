@@ -80,7 +80,7 @@ _OF_NETWORK = pattern(
         )
     )
 )
-_OF_PORT = pattern(r".*fabricc-([a-z]+)\d+[a-z]?\.(?:link|nmconnection)")
+_OF_PORT = pattern(r".*fabricc-([a-z]+)\d+[a-z]{0,2}\.(?:link|nmconnection)")
 
 
 def network_of(path: str) -> str:

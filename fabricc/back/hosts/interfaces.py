@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 from ipaddress import ip_interface
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.hosts import keyfile, netplan, words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from fabricc.back.hosts.base import Network, Reader
     from fabricc.fabric.facts import Facts, Reading
@@ -33,12 +33,14 @@ def render(host: Host) -> dict[str, str]:
     """Return the files; a port with an unknown PCI address keeps the kernel's name (FAB5601)."""
     files = SYSTEMS[host.os].render(host)
     nic = host.nic
-    placed = [(port, pci) for port in host.ports if (pci := words.pci_function(port))]
-    for port, pci in placed:
-        files[f"{_LINKS}{port.name}.link"] = _link_file(port.name, pci, port.mtu, nic.ring_rx, nic.ring_tx)
-    if placed:
+    functions = tuple(_functions(host))
+    for function in functions:
+        files[f"{_LINKS}{function.name}.link"] = _link_file(
+            function.name, function.pci, function.mtu, nic.ring_rx, nic.ring_tx
+        )
+    if functions:
         files[words.network_path(RDMA_NAMES, host)] = _rdma_names(
-            tuple([(pci, port.rdma) for port, pci in placed])
+            tuple([(function.pci, function.rdma) for function in functions])
         )
     if kernel := _kernel_settings(host):
         lines = "\n".join([f"{key} = {value}" for key, value in kernel])
@@ -46,6 +48,24 @@ def render(host: Host) -> dict[str, str]:
             words.read_template("sysctl.conf.j2"), settings=lines
         )
     return files
+
+
+class _Function(NamedTuple):
+    """A PCI function with the fixed names of its network and RDMA devices."""
+
+    name: str
+    rdma: str
+    pci: str
+    mtu: int
+
+
+def _functions(host: Host) -> Iterator[_Function]:
+    """Yield the PCI functions with a known address; the second one of a port has its names with an `s`."""
+    for port in host.ports:
+        if pci := words.pci_function(port):
+            yield _Function(port.name, port.rdma, pci, port.mtu)
+        if pci := words.second_pci_function(port):
+            yield _Function(f"{port.name}s", f"{port.rdma}s", pci, port.mtu)
 
 
 def _kernel_settings(host: Host) -> list[tuple[str, int]]:
@@ -94,6 +114,8 @@ def state(facts: Facts, host: Host) -> None:
     """Add the facts of the ports."""
     for port in host.ports:
         _state_port(facts, host, port)
+    for function in _functions(host):
+        _state_function(facts, host, function)
     facts.update([(f"sysctl[{key}]", value) for key, value in _kernel_settings(host)])
     SYSTEMS[host.os].state(facts, host)
 
@@ -121,14 +143,17 @@ def _state_port(facts: Facts, host: Host, port: HostPort) -> None:
         facts[f"{prefix}rule[{source}/{bits}]"] = (
             f"table {port.table} priority {words.rule_priority(port.table)}"
         )
-    if pci := words.pci_function(port):
-        facts[prefix + "pci"] = pci
-        facts[prefix + "link_mtu"] = port.mtu
-        for leaf in ("pause_rx", "pause_tx", "pause_autoneg"):
-            facts[prefix + leaf] = "no"
-        facts[prefix + "ring_rx"] = host.nic.ring_rx
-        facts[prefix + "ring_tx"] = host.nic.ring_tx
-        facts[f"rdma[{port.rdma}]/pci"] = pci
+
+
+def _state_function(facts: Facts, host: Host, function: _Function) -> None:
+    prefix = f"interface[{function.name}]/"
+    facts[prefix + "pci"] = function.pci
+    facts[prefix + "link_mtu"] = function.mtu
+    for leaf in ("pause_rx", "pause_tx", "pause_autoneg"):
+        facts[prefix + leaf] = "no"
+    facts[prefix + "ring_rx"] = host.nic.ring_rx
+    facts[prefix + "ring_tx"] = host.nic.ring_tx
+    facts[f"rdma[{function.rdma}]/pci"] = function.pci
 
 
 _LEAVES = {

@@ -29,6 +29,9 @@ def _unusable_names(host: Host) -> list[str]:
     unusable = [name for name in names if len(name) > MAX_NAME_CHARACTERS or not is_word(name)]
     unusable += [port.rdma for port in host.ports if not is_word(port.rdma)]
     unusable += [port.pci for port in host.ports if port.pci and not _PCI.fullmatch(port.pci)]
+    unusable += [
+        port.second_pci for port in host.ports if port.second_pci and not _PCI.fullmatch(port.second_pci)
+    ]
     sockets = host.socket_interface
     if sockets and not is_word(sockets):
         unusable.append(sockets)

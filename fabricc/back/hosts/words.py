@@ -50,10 +50,19 @@ def parse_decimal(text: str) -> str | int:
 
 def pci_function(port: HostPort) -> str:
     """PCI address of a port, "" when unknown: port n of a NIC is its function n."""
-    if not port.pci or not port.on_nic:
-        return port.pci
-    device, _, function = port.pci.rpartition(".")
-    return f"{device}.{int(function) + port.on_nic}"
+    return _function_of_port(port.pci, port.on_nic)
+
+
+def second_pci_function(port: HostPort) -> str:
+    """PCI address of the second function of a port, "" without one."""
+    return _function_of_port(port.second_pci, port.on_nic)
+
+
+def _function_of_port(first: str, on_nic: int) -> str:
+    if not first or not on_nic:
+        return first
+    device, _, function = first.rpartition(".")
+    return f"{device}.{int(function) + on_nic}"
 
 
 def mark_path(path: str, mark: str) -> str:

@@ -130,6 +130,7 @@ def _network_model(spec: ClusterSpec, network: Network, catalog: Catalog, index:
         ports_per_nic=ports.ports_per_nic,
         port_gbps=ports.port_gbps,
         pci=ports.pci,
+        second_pci=(),
         form_factor="",
         cages=(),
     )

@@ -320,7 +320,8 @@ def _check_ports(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Ite
         for group, model in zip(
             spec.gpus.groups, fabric.host_models, strict=False
         ):  # border leaves have no hosts
-            ports = [spec.network.ports, *_pci_functions(model.pci, model.ports_per_nic)]
+            functions = [*_pci_functions(model.pci, model.ports_per_nic), *model.second_pci]
+            ports = [spec.network.ports, *functions]
             again = [port for port in ports if (group.name, port) in taken]
             if again and model.name not in told:
                 told.add(model.name)
