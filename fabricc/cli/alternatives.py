@@ -19,7 +19,6 @@ from fabricc.catalog.power import total_draw
 from fabricc.cli import output
 from fabricc.compiler.buildable import plan_buildable
 from fabricc.compiler.naming import Naming
-from fabricc.compiler.prices import link_parts, read_prices
 from fabricc.compiler.result import exit_status
 from fabricc.front.planning.alternatives import (
     Alternatives,
@@ -35,6 +34,7 @@ from fabricc.front.planning.models import UnfitError
 from fabricc.front.spec.canonical import edit_text
 from fabricc.front.spec.document import format_path
 from fabricc.front.spec.load import read_spec
+from fabricc.paperwork.prices import link_parts, read_prices
 from fabricc.review.report.failures import hardest_single, single_failures
 from fabricc.review.report.wording import format_percent, format_ratio
 from fabricc.tree.file import write_file
@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog
     from fabricc.catalog.power import Draw
     from fabricc.compiler.compiled import Compiled
-    from fabricc.compiler.prices import Prices
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.planning.alternatives import Alternative, Candidate
     from fabricc.front.spec.model import ClusterSpec
+    from fabricc.paperwork.prices import Prices
     from fabricc.review.report.failure import Failure
 
 TAKEN = ("shape", "switches", "of each tier", "model", "hosts of a unit", "planes", "ratio")

@@ -12,10 +12,10 @@ from fabricc.base.diagnostics import FindingsError, Severity, worst_severity
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.foreign.workbook import NoWorkbookError, build_workbook
 from fabricc.base.values import replace
-from fabricc.compiler.bill import BILL, LABELS, bill_rows, label_rows, material_findings
-from fabricc.compiler.materials import Materials, list_materials, merge_materials
-from fabricc.compiler.racks import ELEVATION, Racks, device_titles, elevation_rows, read_places
-from fabricc.compiler.tables import in_chunks
+from fabricc.paperwork.bill import BILL, LABELS, bill_rows, label_rows, material_findings
+from fabricc.paperwork.materials import Materials, list_materials, merge_materials
+from fabricc.paperwork.plan_tables import in_chunks
+from fabricc.paperwork.racks import ELEVATION, Racks, device_titles, elevation_rows, read_places
 from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:

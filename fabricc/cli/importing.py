@@ -8,10 +8,10 @@ import click
 
 from fabricc.cli import options, output
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.netbox import tables_of
 from fabricc.compiler.result import exit_status
 from fabricc.fabric.shape import TierName
 from fabricc.front.spec.netbox import read_export
+from fabricc.paperwork.netbox import tables_of
 from fabricc.tree.file import make_folder, write_file
 
 

@@ -19,14 +19,15 @@ from fabricc.base.foreign.screen import Table
 from fabricc.cli import growth, options, output
 from fabricc.cli.repin import RepinningCommand, repin_option
 from fabricc.cli.shares import Share
-from fabricc.compiler import out_of_band, tables
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.host_facts import host_facts
-from fabricc.compiler.place_proposal import RackLayout, place_rows, propose_places
 from fabricc.compiler.result import counted_hosts, exit_status
 from fabricc.front.planning.quality import list_worksheets
 from fabricc.front.planning.room import list_rooms, report_full
 from fabricc.front.qos.plot import draw_svg, panel_of
+from fabricc.paperwork import out_of_band
+from fabricc.paperwork import plan_tables as tables
+from fabricc.paperwork.place_proposal import RackLayout, place_rows, propose_places
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:

@@ -14,8 +14,6 @@ from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Table
 from fabricc.cli import options, output
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.netbox import tables_of
-from fabricc.compiler.racks import device_titles
 from fabricc.compiler.result import exit_status
 from fabricc.integrations.sync.changes import compare
 from fabricc.integrations.sync.client import Client
@@ -24,6 +22,8 @@ from fabricc.integrations.sync.pulling import pull_export
 from fabricc.integrations.sync.records import Scope, planned_records
 from fabricc.integrations.sync.server import Server
 from fabricc.operate.devices.secrets import KINDS, Reference
+from fabricc.paperwork.netbox import tables_of
+from fabricc.paperwork.racks import device_titles
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from fabricc.compiler.proof import host_findings, switch_findings
 from fabricc.compiler.rendering import render_switch
 from fabricc.compiler.staged_files import Gathered, put_device, put_text
 from fabricc.compiler.substitution import Alike
-from fabricc.compiler.tables import Fragments, device_rows
 from fabricc.fabric.links import port_layout
 from fabricc.fabric.shape import HostId
+from fabricc.paperwork.plan_tables import Fragments, device_rows
 from fabricc.proof import Finding
 from fabricc.proof.finding_places import Text
 from fabricc.proof.invariants import Survey

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler import out_of_band, tables
 from fabricc.compiler.device import Work
 from fabricc.compiler.fabric_rules import add_fabric_findings
 from fabricc.compiler.finding_groups import Grouped
 from fabricc.compiler.incremental.ledger import Ledger
 from fabricc.compiler.spool import Spool
 from fabricc.compiler.staged_files import Gathered
-from fabricc.compiler.tables import Fragments
 from fabricc.compiler.workers import spread_work
 from fabricc.front.planning.quality import list_worksheets
+from fabricc.paperwork import out_of_band
+from fabricc.paperwork import plan_tables as tables
+from fabricc.paperwork.plan_tables import Fragments
 from fabricc.proof.invariants import Census
 from fabricc.proof.invariants.prefixes import endpoint_blocks
 from fabricc.proof.links import Meeting, broken_findings

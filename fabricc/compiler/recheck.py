@@ -10,13 +10,13 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.device import Work, job_count, pieces_of
 from fabricc.compiler.inputs import TEMPLATES, manifest_inputs
-from fabricc.compiler.out_of_band import ADDRESS_FILE
 from fabricc.compiler.outcome import Outcome
 from fabricc.compiler.quoting import tree_texts
 from fabricc.compiler.result import BuildResult
 from fabricc.compiler.spec_location import find_spec
 from fabricc.compiler.workers import run_in_background
 from fabricc.front.spec.load import apply_severities
+from fabricc.paperwork.out_of_band import ADDRESS_FILE
 from fabricc.proof.invariants.accepted_breaches import declared_ratios, soften_breaches
 from fabricc.proof.tree import (
     DeviceFiles,

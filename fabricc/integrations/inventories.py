@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from fabricc.compiler.tables import host_addresses, switch_addresses
 from fabricc.fabric.management_addresses import management_place
+from fabricc.paperwork.plan_tables import host_addresses, switch_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

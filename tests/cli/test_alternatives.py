@@ -12,9 +12,9 @@ import pytest
 from fabricc.base.diagnostics import Severity
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.materials import list_materials
-from fabricc.compiler.prices import Prices, link_parts
 from fabricc.front.planning.alternatives import own_shape
+from fabricc.paperwork.materials import list_materials
+from fabricc.paperwork.prices import Prices, link_parts
 from tests.cli.conftest import SPEC
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ import pytest
 
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.materials import list_materials
 from fabricc.compiler.recheck import check_tree
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
@@ -21,6 +20,7 @@ from fabricc.operate.lab.slicing import sample_fabric, slice_fabric
 from fabricc.operate.push.impact import Effect, Impact
 from fabricc.operate.push.plant import build_capacity_model
 from fabricc.operate.push.waves import compute_waves
+from fabricc.paperwork.materials import list_materials
 from fabricc.review.explain.answer import plan_sources
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.questions import explain_name, subject_of

@@ -10,9 +10,9 @@ import pytest
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import Compiled, compile_spec
 from fabricc.compiler.driver import build_tree
-from fabricc.compiler.materials import list_materials
 from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Direction, Switch
+from fabricc.paperwork.materials import list_materials
 from fabricc.review.diff.model import Impact
 from tests.review.diff.conftest import compared
 

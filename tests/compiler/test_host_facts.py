@@ -13,7 +13,7 @@ from fabricc.catalog.load import load_catalog
 from fabricc.cli.entry import run
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.host_facts import host_facts
-from fabricc.compiler.materials import list_materials
+from fabricc.paperwork.materials import list_materials
 
 if TYPE_CHECKING:
     from pathlib import Path

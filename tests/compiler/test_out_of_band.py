@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 
 from fabricc import compile_spec
 from fabricc.base.diagnostics import Severity
-from fabricc.compiler.bill import label_rows
 from fabricc.compiler.lock_file import write_lock
-from fabricc.compiler.materials import list_materials
-from fabricc.compiler.out_of_band import ADDRESS_FILE, CABLING_FILE, table_texts
-from fabricc.compiler.racks import device_titles, read_places
 from fabricc.compiler.recheck import check_tree
 from fabricc.fabric.management_addresses import address_owners
 from fabricc.fabric.out_of_band_cables import management_cables
+from fabricc.paperwork.bill import label_rows
+from fabricc.paperwork.materials import list_materials
+from fabricc.paperwork.out_of_band import ADDRESS_FILE, CABLING_FILE, table_texts
+from fabricc.paperwork.racks import device_titles, read_places
 from fabricc.review.explain.addresses import explain_address
 from tests.effort import examples
 from tests.review.explain.support import known_of_front

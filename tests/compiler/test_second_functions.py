@@ -9,7 +9,7 @@ import pytest
 from fabricc.back.hosts import planned, read, render
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.materials import list_materials
+from fabricc.paperwork.materials import list_materials
 
 if TYPE_CHECKING:
     from pathlib import Path

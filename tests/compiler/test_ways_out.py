@@ -9,13 +9,13 @@ from tempfile import TemporaryDirectory
 
 from fabricc.back import hosts as host_files
 from fabricc.cli.plan import _plan_tables
-from fabricc.compiler.bill import LABELS, bill_rows, label_rows
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.materials import list_materials
-from fabricc.compiler.tables import cabling_rows, switch_cables
 from fabricc.fabric.external import External
 from fabricc.fabric.links import port_layout
 from fabricc.operate.push.gates import _check_sessions
+from fabricc.paperwork.bill import LABELS, bill_rows, label_rows
+from fabricc.paperwork.materials import list_materials
+from fabricc.paperwork.plan_tables import cabling_rows, switch_cables
 from fabricc.review.diff.figures import _switch_ratio
 from tests.outward import SPINE, TOR, compiled, fabric, spec_text, switch
 

@@ -15,10 +15,10 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.catalog.load import load_catalog
-from fabricc.compiler.bill import label_rows
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.materials import list_materials
 from fabricc.fabric.model import Host
+from fabricc.paperwork.bill import label_rows
+from fabricc.paperwork.materials import list_materials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -337,7 +337,7 @@ def test_ticks_in_an_overlay_do_not_close_the_fence(review: Review) -> None:
 
 def test_a_table_for_a_spreadsheet_calculates_nothing(said: Said, tmp_path: Path) -> None:
     from fabricc.base.foreign.formats import csv_text
-    from fabricc.compiler.tables import WORKSHEET
+    from fabricc.paperwork.plan_tables import WORKSHEET
 
     rows = [WORKSHEET, ("a", "b", "c", "d", -5, "-", '=HYPERLINK("https://evil.example")')]
     assert csv_text(rows).splitlines()[1] == 'a,b,c,d,-5,-,"\'=HYPERLINK(""https://evil.example"")"'

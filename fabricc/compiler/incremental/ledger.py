@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.compiler.incremental.device_changes import Outline
-    from fabricc.compiler.tables import Share
+    from fabricc.paperwork.plan_tables import Share
     from fabricc.proof.invariants import Census
 
 _CLASSES = {

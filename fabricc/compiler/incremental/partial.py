@@ -27,8 +27,8 @@ from fabricc.compiler.inputs import manifest_inputs
 from fabricc.compiler.outcome import Outcome, plan_folder, plan_texts
 from fabricc.compiler.pieces import usable_cpus
 from fabricc.compiler.staged_files import put_text
-from fabricc.compiler.tables import SIZED, qos_text
 from fabricc.front.spec.load import apply_severities
+from fabricc.paperwork.plan_tables import SIZED, qos_text
 from fabricc.proof.invariants import CODES
 from fabricc.proof.invariants.accepted_breaches import declared_ratios, soften_breaches
 from fabricc.proof.invariants.census import changed_attributes

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from fabricc.back.hosts.nics import host_qos, tos_byte
 from fabricc.base.diagnostics.wording import plural, ranges
 from fabricc.base.numbers import is_number
-from fabricc.compiler import tables
 from fabricc.fabric.shape import HostId, TierName
 from fabricc.front.qos.plot import panel_of, panel_svg
+from fabricc.paperwork import plan_tables as tables
 from fabricc.review.report.values import Picture, Prose, Section, Table
 from fabricc.review.report.wording import NONE, format_count, format_span
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back.jobs.files import is_executable, job_files
 from fabricc.base.foreign.formats import csv_text
-from fabricc.compiler import tables
+from fabricc.paperwork import plan_tables as tables
 from tests.front.planning.support import document, planned
 
 if TYPE_CHECKING:

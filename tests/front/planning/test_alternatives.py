@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.compiler.materials import list_materials
 from fabricc.front.planning import plan_fabric
 from fabricc.front.planning.alternatives import find_alternatives, is_better, list_candidates, own_shape
 from fabricc.front.planning.host_cables import MEDIA, with_host_cable
 from fabricc.front.spec.canonical import edit_text
 from fabricc.front.spec.load import read_spec
 from fabricc.front.spec.lock import EMPTY_LOCK
+from fabricc.paperwork.materials import list_materials
 from fabricc.review.report.failures import single_failures
 from tests.front.planning.support import CATALOG, AnyNos, document, spec_of
 

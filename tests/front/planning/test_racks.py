@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fabricc.compiler.tables import fabric_summary
+from fabricc.paperwork.plan_tables import fabric_summary
 from tests.front.planning.support import document, fabric_of, planned
 from tests.front.planning.test_growth import identity
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import FindingsError
-from fabricc.compiler.racks import COLUMNS, Place, device_titles
 from fabricc.fabric.shape import TierName
+from fabricc.paperwork.racks import COLUMNS, Place, device_titles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -10,8 +10,8 @@ from fabricc.catalog.cable_choice import find_fits, reach_of
 from fabricc.catalog.optics import lane_gbps
 from fabricc.catalog.power import total_draw
 from fabricc.catalog.reach import load_reaches
-from fabricc.compiler.racks import device_place
 from fabricc.front.spec.document import format_path
+from fabricc.paperwork.racks import device_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from fabricc.catalog.cable_choice import Fit
     from fabricc.catalog.optics import End
     from fabricc.catalog.power import Draw
-    from fabricc.compiler.materials import Item, Lack, Materials
-    from fabricc.compiler.racks import Place
     from fabricc.front.spec.model import ClusterSpec
+    from fabricc.paperwork.materials import Item, Lack, Materials
+    from fabricc.paperwork.racks import Place
 
 BILL = (
     "item", "for", "title", "vendor", "part_number", "length_m", "quantity", "spares", "total", "source", "typical_w",

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.base.foreign.formats import csv_text
-from fabricc.compiler import tables
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.links import port_layout
+from fabricc.paperwork import plan_tables as tables
 
 INVENTORIES = Path(__file__).parents[2] / "inventories"
 

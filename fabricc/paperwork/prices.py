@@ -14,7 +14,7 @@ from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.foreign import files
 from fabricc.catalog.names import did_you_mean
 from fabricc.catalog.optics import host_ends, load_optics
-from fabricc.compiler.materials import of_kind, port_end
+from fabricc.paperwork.materials import of_kind, port_end
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.catalog.model import Catalog
-    from fabricc.compiler.materials import Item
     from fabricc.front.planning.alternatives import Candidate
+    from fabricc.paperwork.materials import Item
 
 ITEMS = ("item", "model", "part")
 """Accepted names of the first column."""

@@ -8,8 +8,8 @@ import pytest
 
 from fabricc.base.diagnostics import FindingsError
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.place_proposal import RackLayout, propose_places
-from fabricc.compiler.racks import device_titles
+from fabricc.paperwork.place_proposal import RackLayout, propose_places
+from fabricc.paperwork.racks import device_titles
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,19 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.catalog.optics import load_optics
-from fabricc.compiler.bill import BILL, LABELS, bill_rows, label_rows, material_findings, power_of
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.materials import list_materials, merge_materials
-from fabricc.compiler.prices import link_parts
-from fabricc.compiler.racks import Place
 from fabricc.front.planning.alternatives import own_shape
+from fabricc.paperwork.bill import BILL, LABELS, bill_rows, label_rows, material_findings, power_of
+from fabricc.paperwork.materials import list_materials, merge_materials
+from fabricc.paperwork.prices import link_parts
+from fabricc.paperwork.racks import Place
 from tests.compiler.test_networks import WHOLE
 from tests.effort import examples
 from tests.front.planning.support import document, fabric_of, planned, spec_of
 
 if TYPE_CHECKING:
-    from fabricc.compiler.materials import Item, Materials
     from fabricc.fabric.fabric import Fabric
+    from fabricc.paperwork.materials import Item, Materials
 
 INVENTORIES = Path(__file__).parents[2] / "inventories"
 LARGE = {"hpn-dual-plane-pod", "meta-24k"}

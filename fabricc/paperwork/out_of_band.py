@@ -6,16 +6,16 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.formats import csv_text
-from fabricc.compiler.tables import CABLING
 from fabricc.fabric.management_addresses import address_owners
 from fabricc.fabric.out_of_band import MANAGEMENT_PORT
 from fabricc.fabric.out_of_band_cables import management_cables
+from fabricc.paperwork.plan_tables import CABLING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.compiler.tables import Row
     from fabricc.fabric.fabric import Fabric
+    from fabricc.paperwork.plan_tables import Row
 
 ADDRESSES = ("device", "port", "address", "gateway", "origin")
 ADDRESS_FILE = "out-of-band-addresses.csv"
