@@ -30,7 +30,7 @@ from fabricc.front.planning.alternatives import (
     own_shape,
     wired_alike,
 )
-from fabricc.front.planning.models import UnfitError
+from fabricc.front.planning.topology.models import UnfitError
 from fabricc.front.spec.canonical import edit_text
 from fabricc.front.spec.document import format_path
 from fabricc.front.spec.load import read_spec

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.cables import CableKind
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Switch
-    from fabricc.front.planning.room import Room
+    from fabricc.front.planning.topology.room import Room
     from fabricc.front.spec.model import ClusterSpec
 
     _Table = tuple[str, Sequence[str], Sequence[Sequence[object]]]

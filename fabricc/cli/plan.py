@@ -23,7 +23,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.host_facts import host_facts
 from fabricc.compiler.result import counted_hosts, exit_status
 from fabricc.front.planning.quality import list_worksheets
-from fabricc.front.planning.room import list_rooms, report_full
+from fabricc.front.planning.topology.room import list_rooms, report_full
 from fabricc.front.qos.plot import draw_svg, panel_of
 from fabricc.paperwork import out_of_band
 from fabricc.paperwork import plan_tables as tables

@@ -18,7 +18,7 @@ from fabricc.compiler.host_facts import host_facts
 from fabricc.compiler.result import exit_status
 from fabricc.fabric.infiniband.identity import MOST_LIDS
 from fabricc.front.planning.infiniband.plan import list_rooms
-from fabricc.front.planning.room import report_full
+from fabricc.front.planning.topology.room import report_full
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:

@@ -26,12 +26,12 @@ from fabricc.compiler.repinning import Repinning
 from fabricc.compiler.spec_location import lock_of
 from fabricc.fabric.model import Switch
 from fabricc.front.planning import plan_fabric
-from fabricc.front.planning.endpoints import has_endpoints, with_out_of_band
-from fabricc.front.planning.host_cables import with_host_cable
-from fabricc.front.planning.lock_renames import carry_lock, with_switches_called
-from fabricc.front.planning.renaming import report_unknown_names
-from fabricc.front.planning.tenants import reach_findings
-from fabricc.front.planning.touched import find_touched
+from fabricc.front.planning.hosts.host_cables import with_host_cable
+from fabricc.front.planning.identity.lock_renames import carry_lock, with_switches_called
+from fabricc.front.planning.identity.renaming import report_unknown_names
+from fabricc.front.planning.identity.touched import find_touched
+from fabricc.front.planning.networks.endpoints import has_endpoints, with_out_of_band
+from fabricc.front.planning.networks.tenants import reach_findings
 from fabricc.front.spec.document import join_words
 from fabricc.front.spec.identities import with_identities
 from fabricc.front.spec.load import load_spec

@@ -10,7 +10,7 @@ from fabricc.compiler.host_facts import host_fact_findings
 from fabricc.compiler.inputs import file_digests
 from fabricc.compiler.planned_spec import PlannedSpec
 from fabricc.compiler.quoting import input_texts
-from fabricc.front.planning.host_cables import with_host_cable
+from fabricc.front.planning.hosts.host_cables import with_host_cable
 from fabricc.front.planning.infiniband.plan import find_touched, plan_infiniband
 from fabricc.front.spec.lock import renew_lock
 

@@ -8,16 +8,16 @@ from fabricc.base.values import replace
 from fabricc.compiler.naming import Naming
 from fabricc.compiler.overlays import add_overlays
 from fabricc.front.planning import plan_fabric
-from fabricc.front.planning.host_cables import with_host_cable
-from fabricc.front.planning.lock_renames import with_hosts_called
-from fabricc.front.planning.networks import (
+from fabricc.front.planning.hosts.host_cables import with_host_cable
+from fabricc.front.planning.identity.lock_renames import with_hosts_called
+from fabricc.front.planning.identity.touched import find_touched
+from fabricc.front.planning.networks.further_networks import (
     check_networks,
     join_networks,
     shared_ports,
     with_front_end,
     with_hosts,
 )
-from fabricc.front.planning.touched import find_touched
 from fabricc.front.spec.lock import EMPTY_LOCK
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog
     from fabricc.compiler.repinning import Repinning
     from fabricc.fabric.fabric import Fabric
+    from fabricc.front.planning.identity.repin import Repinned
     from fabricc.front.planning.plan import Plan
-    from fabricc.front.planning.repin import Repinned
     from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.front.planning.repin import Repinned
+    from fabricc.front.planning.identity.repin import Repinned
 
 OK, WRONG, ENVIRONMENT = 0, 1, 3
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.out_of_band import Port
     from fabricc.fabric.shape import Slot
-    from fabricc.front.planning.figures import Ends
+    from fabricc.front.planning.topology.figures import Ends
 
 OUTSIDE = "outside"
 """Role of ends that others have: what is plugged in there is theirs to buy."""

@@ -24,7 +24,7 @@ from fabricc.catalog.optics import (
     plugs_of_cage,
 )
 from fabricc.catalog.reach import load_reaches
-from fabricc.front.planning.attachments import list_port_splits
+from fabricc.front.planning.topology.attachments import list_port_splits
 from tests.effort import examples
 
 CATALOG, _ = load_catalog()

@@ -12,18 +12,24 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.shape import TierName
-from fabricc.front.planning.attachments import attach_groups, list_port_splits
-from fabricc.front.planning.border import leaf_attachments, with_border
-from fabricc.front.planning.external import moved_out
-from fabricc.front.planning.figures import Filled, compute_figures, fill_units, forwarding_rate, with_ways_out
-from fabricc.front.planning.host_cables import host_cable, with_host_cable
-from fabricc.front.planning.layout import port_speeds, ports_at
-from fabricc.front.planning.models import Models, UnfitError, models_of, nos_release
-from fabricc.front.planning.refusals import find_spines
-from fabricc.front.planning.shape import size_fabric
-from fabricc.front.planning.tors import largest_unit, link_speed
-from fabricc.front.planning.units import border_units, capacity_units
-from fabricc.front.planning.uplinks import spread_links
+from fabricc.front.planning.hosts.host_cables import host_cable, with_host_cable
+from fabricc.front.planning.networks.external import moved_out
+from fabricc.front.planning.topology.attachments import attach_groups, list_port_splits
+from fabricc.front.planning.topology.border import leaf_attachments, with_border
+from fabricc.front.planning.topology.figures import (
+    Filled,
+    compute_figures,
+    fill_units,
+    forwarding_rate,
+    with_ways_out,
+)
+from fabricc.front.planning.topology.layout import port_speeds, ports_at
+from fabricc.front.planning.topology.models import Models, UnfitError, models_of, nos_release
+from fabricc.front.planning.topology.refusals import find_spines
+from fabricc.front.planning.topology.shape import size_fabric
+from fabricc.front.planning.topology.tors import largest_unit, link_speed
+from fabricc.front.planning.topology.units import border_units, capacity_units
+from fabricc.front.planning.topology.uplinks import spread_links
 from fabricc.front.spec.gpus import ALL_RAILS
 from fabricc.front.spec.lock import EMPTY_LOCK
 from fabricc.front.spec.model import NosChoice, Tier
@@ -37,8 +43,8 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog, SwitchModel
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import Attachment
-    from fabricc.front.planning.figures import Figures, Sized
-    from fabricc.front.planning.models import Naming
+    from fabricc.front.planning.topology.figures import Figures, Sized
+    from fabricc.front.planning.topology.models import Naming
     from fabricc.front.spec.model import ClusterSpec
 
     Changes = dict[KeyPath, object]

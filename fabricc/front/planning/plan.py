@@ -13,32 +13,37 @@ from fabricc.fabric.management import ManagementNetwork
 from fabricc.fabric.plans import AddressPlan, RoutingPlan
 from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import Strides, TierName
-from fabricc.front.planning import strides as stride_plan
-from fabricc.front.planning.attachments import attach_groups, refuse_renumbering
-from fabricc.front.planning.beside import beside_pins, refuse_unplaced
-from fabricc.front.planning.border import border_findings, with_border, with_leaves
-from fabricc.front.planning.changes import apply_overrides
-from fabricc.front.planning.counts import count_findings
-from fabricc.front.planning.evpn import with_segments
-from fabricc.front.planning.external import add_external
 from fabricc.front.planning.field_problems import field_problem_findings
-from fabricc.front.planning.host_cables import host_cable
-from fabricc.front.planning.identities import given_bits, given_devices, given_links
-from fabricc.front.planning.media import media_findings
-from fabricc.front.planning.models import UnfitError, models_at_releases, models_of, tiers_of
-from fabricc.front.planning.nics import nic_findings
-from fabricc.front.planning.out_of_band import narrow_subnets, out_of_band_findings, refuse_unmanaged
-from fabricc.front.planning.outside_numbers import numbered_outside
-from fabricc.front.planning.pods import check_pods, count_units, pod_findings
+from fabricc.front.planning.hosts.host_cables import host_cable
+from fabricc.front.planning.hosts.nics import nic_findings
+from fabricc.front.planning.hosts.racks import domain_groups, rack_findings, racks_of
+from fabricc.front.planning.identity.identities import given_bits, given_devices, given_links
+from fabricc.front.planning.identity.outside_numbers import numbered_outside
+from fabricc.front.planning.identity.renaming import apply_names, with_moves
+from fabricc.front.planning.networks.evpn import with_segments
+from fabricc.front.planning.networks.external import add_external
+from fabricc.front.planning.networks.out_of_band import narrow_subnets, out_of_band_findings, refuse_unmanaged
+from fabricc.front.planning.networks.overrides import apply_overrides
+from fabricc.front.planning.networks.tenants import with_tenants
 from fabricc.front.planning.quality import plan_quality
-from fabricc.front.planning.racks import domain_groups, rack_findings, racks_of
-from fabricc.front.planning.renaming import apply_names, with_moves
-from fabricc.front.planning.resilience import ratio_findings, resilience_findings, spine_findings
-from fabricc.front.planning.shape import Sizing, check_joined, size_fabric
-from fabricc.front.planning.tenants import with_tenants
-from fabricc.front.planning.tors import REPIN
-from fabricc.front.planning.units import assign_identities, border_units, capacity_units, count_digits
-from fabricc.front.planning.uplinks import spread_findings, spread_links, spread_pins
+from fabricc.front.planning.topology import strides as stride_plan
+from fabricc.front.planning.topology.attachments import attach_groups, refuse_renumbering
+from fabricc.front.planning.topology.beside import beside_pins, refuse_unplaced
+from fabricc.front.planning.topology.border import border_findings, with_border, with_leaves
+from fabricc.front.planning.topology.counts import count_findings
+from fabricc.front.planning.topology.media import media_findings
+from fabricc.front.planning.topology.models import UnfitError, models_at_releases, models_of, tiers_of
+from fabricc.front.planning.topology.pods import check_pods, count_units, pod_findings
+from fabricc.front.planning.topology.resilience import ratio_findings, resilience_findings, spine_findings
+from fabricc.front.planning.topology.shape import Sizing, check_joined, size_fabric
+from fabricc.front.planning.topology.tors import REPIN
+from fabricc.front.planning.topology.units import (
+    assign_identities,
+    border_units,
+    capacity_units,
+    count_digits,
+)
+from fabricc.front.planning.topology.uplinks import spread_findings, spread_links, spread_pins
 from fabricc.front.spec.classes import default_rdma_class
 from fabricc.front.spec.load import soften_errors
 from fabricc.front.spec.lock import Lock
@@ -53,10 +58,10 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog
     from fabricc.fabric.plans import TierPlan
     from fabricc.fabric.shape import Shape
-    from fabricc.front.planning.external import Planner
-    from fabricc.front.planning.models import Models, Naming
-    from fabricc.front.planning.units import Identities
-    from fabricc.front.planning.uplinks import Spread
+    from fabricc.front.planning.networks.external import Planner
+    from fabricc.front.planning.topology.models import Models, Naming
+    from fabricc.front.planning.topology.units import Identities
+    from fabricc.front.planning.topology.uplinks import Spread
     from fabricc.front.spec.model import ClusterSpec
 
 

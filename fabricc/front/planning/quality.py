@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.qos import PortProfile, SwitchQos, TrafficClass
     from fabricc.fabric.shape import SwitchId
-    from fabricc.front.planning.models import Naming
+    from fabricc.front.planning.topology.models import Naming
     from fabricc.front.qos import QosFinding, Row
     from fabricc.front.qos.marking import Marking
     from fabricc.front.spec.model import ClusterSpec

@@ -9,7 +9,7 @@ from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.shape import TierName
-from fabricc.front.planning.boxes import box_of
+from fabricc.front.planning.topology.boxes import box_of
 from fabricc.front.spec.classes import CODE_POINTS, effective_priority
 from fabricc.operate.migrate import renumbering
 

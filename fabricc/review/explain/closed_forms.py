@@ -11,7 +11,7 @@ from fabricc.fabric.links import loopback_offset
 from fabricc.fabric.model import Host, HostPort
 from fabricc.fabric.queue_pairs import MOST
 from fabricc.fabric.shape import HostId, TierName
-from fabricc.front.planning.layout import port_speeds
+from fabricc.front.planning.topology.layout import port_speeds
 from fabricc.front.qos.worksheet import Row
 from fabricc.review.explain import formulas
 from fabricc.review.explain.addresses import explain_address

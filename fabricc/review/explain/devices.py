@@ -11,8 +11,8 @@ from fabricc.fabric.model import Direction, Host, Port
 from fabricc.fabric.naming import computed_name
 from fabricc.fabric.paths import compile_patterns
 from fabricc.fabric.shape import HostId, TierName
-from fabricc.front.planning import topology
-from fabricc.front.planning.uplinks import PIN
+from fabricc.front.planning.topology import clos
+from fabricc.front.planning.topology.uplinks import PIN
 from fabricc.front.qos.worksheet import Row
 from fabricc.front.spec.document import format_path
 from fabricc.review.explain.formulas import make_formula
@@ -260,7 +260,7 @@ def _ratio_rows(plan: PlanSources, group: int) -> Iterator[Row]:
         yield Row("uplinks asked for", tier.uplinks, "", "spec")
         return
     ratio = tier.oversubscription or 1.0
-    needed = topology.uplinks_needed(down, ratio, fabric.shape.uplink_gbps)
+    needed = clos.uplinks_needed(down, ratio, fabric.shape.uplink_gbps)
     yield Row("oversubscription, at most", ratio, "", "spec, or default")
     yield Row("uplinks that it needs", needed, "", "to hosts / oversubscription / speed, rounded up")
 

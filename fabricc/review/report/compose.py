@@ -10,7 +10,7 @@ from fabricc.base.diagnostics import Severity, worst_severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.compiler.inputs import manifest_inputs
 from fabricc.front.planning.quality import list_worksheets
-from fabricc.front.planning.room import list_rooms, report_full
+from fabricc.front.planning.topology.room import list_rooms, report_full
 from fabricc.review.report import infiniband, origins, quality, topology
 from fabricc.review.report.addressing import addressing_section
 from fabricc.review.report.capacity import fabric_capacity

@@ -14,7 +14,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.infiniband.identity import MOST_LIDS, is_placeholder
 from fabricc.fabric.infiniband.wiring import Subnet, expand_hosts
 from fabricc.front.planning.infiniband.plan import list_rooms
-from fabricc.front.planning.topology import spine_layer
+from fabricc.front.planning.topology.clos import spine_layer
 from tests.back.infiniband.support import codes, document, found, planned
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fabricc.fabric.model import Direction
-from fabricc.front.planning.attachments import attach_groups
-from fabricc.front.planning.models import models_of
-from fabricc.front.planning.units import capacity_units
+from fabricc.front.planning.topology.attachments import attach_groups
+from fabricc.front.planning.topology.models import models_of
+from fabricc.front.planning.topology.units import capacity_units
 from fabricc.front.spec.lock import EMPTY_LOCK
 from tests.effort import examples
 from tests.front.planning.support import CATALOG, document, fabric_of, planned, spec_of

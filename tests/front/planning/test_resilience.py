@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.fabric.model import Direction
-from fabricc.front.planning.topology import fewest_spines, spine_layer
+from fabricc.front.planning.topology.clos import fewest_spines, spine_layer
 from tests.effort import examples
 from tests.front.planning.support import document, fabric_of, planned
 

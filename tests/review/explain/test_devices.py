@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.fabric.model import Direction, Switch
-from fabricc.front.planning.strides import power_of_two
+from fabricc.front.planning.topology.strides import power_of_two
 from fabricc.review.explain.devices import (
     explain_device,
     explain_facts,

@@ -10,7 +10,7 @@ import pytest
 from fabricc.back.nos import BUILT_IN
 from fabricc.fabric.paths import compile_patterns
 from fabricc.front.planning.quality import list_worksheets
-from fabricc.front.planning.strides import power_of_two
+from fabricc.front.planning.topology.strides import power_of_two
 from fabricc.review.diff.impact import vocabulary_of
 from fabricc.review.explain.closed_forms import FORMS
 from fabricc.review.explain.devices import explain_facts

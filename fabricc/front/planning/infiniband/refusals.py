@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.catalog.rates import load_generations
 from fabricc.fabric.infiniband.identity import MOST_LIDS
-from fabricc.front.planning.models import UnfitError
+from fabricc.front.planning.topology.models import UnfitError
 from fabricc.front.spec.moves import kinds_of, path_of
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.infiniband.identity import LidPlan
     from fabricc.fabric.shape import Shape
-    from fabricc.front.planning.models import Models
+    from fabricc.front.planning.topology.models import Models
     from fabricc.front.spec.model import ClusterSpec, Infiniband
 
 

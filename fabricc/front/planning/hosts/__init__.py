@@ -1,0 +1,1 @@
+"""Plan the ends that hosts have: cables, NICs and racks."""

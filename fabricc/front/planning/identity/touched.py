@@ -1,0 +1,241 @@
+"""Find devices, cables and addresses that change with pins; count them on both fabrics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import dataclass, replace
+from fabricc.fabric import links
+from fabricc.fabric.management_addresses import management_place
+from fabricc.fabric.model import Direction
+from fabricc.fabric.shape import Strides, TierName
+from fabricc.front.planning.topology.border import with_border, with_leaves
+from fabricc.front.planning.topology.models import UnfitError, models_of
+from fabricc.front.planning.topology.shape import size_fabric
+from fabricc.front.planning.topology.strides import NAMES
+from fabricc.front.planning.topology.units import (
+    assign_identities,
+    border_units,
+    capacity_units,
+    count_digits,
+)
+from fabricc.front.planning.topology.uplinks import spread_links
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+    from fabricc.catalog.model import Catalog
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import PortLayout, SwitchId
+    from fabricc.front.spec.lock import Lock
+    from fabricc.front.spec.model import ClusterSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """The parts of a fabric that change.
+
+    Attributes:
+        gpus: GPUs whose host, or a ToR of theirs, is renumbered or recabled.
+        switches, hosts: devices with another number, address, cable or name; of a switch above, also at a far end.
+        cables: cables that move at one end at least.
+        links: links that stay where they are and get other addresses or AS numbers.
+    """
+
+    gpus: int = 0
+    switches: int = 0
+    hosts: int = 0
+    cables: int = 0
+    links: int = 0
+
+    @property
+    def weight(self) -> tuple[int, ...]:
+        """Return the key by which two are compared: parts that carry jobs first."""
+        return self.gpus, self.switches + self.hosts, self.cables, self.links
+
+    def __str__(self) -> str:
+        if not any(self.weight):
+            return "nothing that is there becomes another"
+        parts = [
+            plural(count, noun)
+            for count, noun in ((self.gpus, "GPU"), (self.hosts, "host"), (self.switches, "switch"))
+            if count
+        ]
+        parts += [f"{plural(self.cables, 'cable')} moved"] * bool(self.cables)
+        parts += [f"{plural(self.links, 'link')} readdressed"] * bool(self.links)
+        return ", ".join(parts)
+
+
+class Identity(Protocol):
+    """What identifies the devices of one fabric besides their names: numbers that follow from pins."""
+
+    def switch(self, at: SwitchId) -> Hashable:
+        """The numbers of a switch."""
+
+    def host(self, unit: int, slot: int) -> Hashable:
+        """The numbers of a host that are not those of its links."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The numbers that strides give: of a switch its own (loopback, router ID), ASN and management address."""
+
+    fabric: Fabric
+
+    def switch(self, at: SwitchId) -> Hashable:
+        """Its number, ASN and management address."""
+        fabric = self.fabric
+        return (
+            links.tier_number(fabric, at),
+            links.switch_asn(fabric, at),
+            management_place(fabric, at).address,
+        )
+
+    def host(self, unit: int, slot: int) -> Hashable:
+        """None: a host has the addresses of its links alone."""
+
+
+def as_pinned(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric) -> Fabric | None:
+    """As much of the fabric `after` as the lock's pins have room for, with those pins.
+
+    The lock does not record how far its fabric had grown; what it had no room for cannot exist. None when the ports of
+    today's ToRs and spines cannot be laid out as the lock pins them.
+    """
+    models = models_of(spec, catalog)
+    try:
+        sizing = with_border(spec, models, size_fabric(spec, models, 1, 1, lock.strides, catalog))
+    except UnfitError:
+        return None
+    strides = Strides(**{name: lock.strides.get(name, getattr(after.strides, name)) for name in NAMES})
+    room = min(sizing.capacity_units, lock.strides.get("unit", sizing.capacity_units))
+    attached, pod_stride = sizing.bottom.attached, lock.strides.get("units_per_pod")
+    width = count_digits(spec, attached, capacity_units(spec, models.hosts, attached), lock.strides)
+    leaves = border_units(spec, models.hosts, attached)
+    known = assign_identities(spec, lock.units, lock.hosts, width, attached, pod_stride, leaves).units
+    slots = lock.strides.get("host", sizing.shape.hosts_per_unit)
+    units = {
+        coordinate: replace(
+            unit,
+            hosts={
+                slot: name for slot, name in unit.hosts.items() if attached[unit.group].seat(slot)[1] < slots
+            },
+        )
+        for coordinate, unit in known.items()
+        if unit.home < room
+    }
+    pods = -(-(max((unit.home for unit in units.values()), default=0) + 1) // sizing.shape.units_per_pod)
+    before = replace(
+        after,
+        host_models=models.hosts,
+        shape=replace(sizing.shape, pods=pods),
+        strides=strides,
+        units=units,
+        attachments=attached,
+        tor_layouts=sizing.tor_layouts,
+        tor_links=spread_links(spec, sizing, lock).links,
+        spine_layout=sizing.spine_layout,
+        core_layout=sizing.core_layout,
+    )
+    return with_leaves(spec, models, before)
+
+
+def find_touched(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric | None) -> Touched:
+    """Return how a fabric with the lock's pins differs from `after`; None is no fabric and changes nothing."""
+    return Touched() if after is None else compare_fabrics(as_pinned(spec, catalog, lock, after), after)
+
+
+def compare_fabrics(
+    before: Fabric | None, after: Fabric, was: Identity | None = None, becomes: Identity | None = None
+) -> Touched:
+    """Return what of `before` differs in `after`; None is a fabric of which everything differs.
+
+    Args:
+        before: the fabric that the pins had room for.
+        after: the fabric of today's spec.
+        was: what identifies the devices of `before`; by default the numbers of its strides.
+        becomes: the same of `after`.
+    """
+    if before is None:
+        counts = after.counts()
+        switches = counts["tors"] + counts["spines"] + counts["cores"]
+        cables = counts["spine_cables"] + counts["core_cables"]
+        return Touched(counts["gpus"], switches, counts["hosts"], cables, 0)
+    old, new = _by_place(before), _by_place(after)
+    was, becomes = was or Numbers(old), becomes or Numbers(new)
+    remaining = {_reduce_switch_id(at): at for at in new.switch_ids()}
+    switches, moved, readdressed = 0, 0, 0
+    hosts: set[str] = set()
+    behind: set[str] = set()
+    for at in old.switch_ids():
+        then = _links_by_port(old, at)
+        there = remaining.get(_reduce_switch_id(at))
+        now = _links_by_port(new, there) if there else {}
+        changed = {place for place, link in then.items() if now.get(place) != link}
+        for place in changed:
+            direction, end, _ = then[place]
+            if direction is Direction.DOWN:
+                continue
+            stays = place in now and now[place][1] == end
+            moved, readdressed = moved + (not stays), readdressed + stays
+            if direction is Direction.HOST:
+                hosts.add(end[0])
+        other = there is None or (old.name(at), was.switch(at)) != (new.name(there), becomes.switch(there))
+        switches += other or bool(changed)
+        if at.tier is TierName.TOR and (other or any(then[p][0] is not Direction.HOST for p in changed)):
+            behind.update(
+                unit.hosts[slot] for unit, slots, _ in links.served_slots(old, at) for slot in slots
+            )
+    gpus = 0
+    for unit in old.units.values():
+        at_unit = unit.coordinate
+        hosts |= {
+            name
+            for slot, name in unit.hosts.items()
+            if (_name_of_host(new, at_unit, slot), becomes.host(at_unit, slot))
+            != (name, was.host(at_unit, slot))
+        }
+        gpus += len((hosts | behind) & set(unit.hosts.values())) * old.host_models[unit.group].gpus
+    return Touched(gpus, switches, len(hosts), moved, readdressed)
+
+
+def _name_of_host(fabric: Fabric, unit: int, slot: int) -> str | None:
+    return fabric.units[unit].hosts.get(slot) if unit in fabric.units else None
+
+
+def _reduce_switch_id(at: SwitchId) -> tuple[int | str, ...]:
+    """Return a switch without the pod and plane, which follow from its unit, rails and NIC port."""
+    plane, pod = (-1, -1) if at.tier is TierName.TOR else (at.plane, at.pod)
+    return at.tier.value, plane, pod, at.unit, at.index, at.nic_port
+
+
+def _links_by_port(
+    fabric: Fabric, at: SwitchId
+) -> dict[str, tuple[Direction, tuple[str, str], tuple[str | int | None, ...]]]:
+    """Port -> direction, far end, addresses of both ends with the far end's ASN."""
+    names = links.port_names(fabric, at)
+    return {
+        names[link.slot]: (
+            link.direction,
+            (link.peer, link.peer_port),
+            (link.local4, link.remote4, link.local6, link.remote6, link.peer_asn),
+        )
+        for link in links.switch_links(fabric, at)
+    }
+
+
+def _by_place(fabric: Fabric) -> Fabric:
+    """The fabric with every port named by cage and part of it, the same for every NOS and every layout."""
+    layouts: dict[TierName, Mapping[str, PortLayout]] = {
+        TierName.TOR: {f"tor{index}": layout for index, layout in enumerate(fabric.tor_layouts)}
+    }
+    if fabric.shape.spines:
+        layouts[TierName.SPINE] = {"spine": fabric.spine_layout}
+    if fabric.core_layout is not None:
+        layouts[TierName.CORE] = {"core": fabric.core_layout}
+    named = {
+        (fabric.tiers[tier].nos, key): tuple(f"{s.cage}/{s.child}/{s.children}" for s in layout.slots)
+        for tier, group in layouts.items()
+        for key, layout in group.items()
+    }
+    return replace(fabric, port_names=named, changes={})

@@ -1,0 +1,1 @@
+"""Plan networks beside the rails: further, external, management and tenant networks, and overrides of devices."""

@@ -1,0 +1,291 @@
+"""Plan management switches: how many each rack or unit needs, their numbers, and their aggregation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.fabric.out_of_band import MOST_AGGREGATES, Bank, ManagementSwitches, Port
+from fabricc.fabric.out_of_band_cables import aggregate_name, management_sites, switch_name
+from fabricc.fabric.shape import Slot
+from fabricc.front.planning.topology.models import UnfitError, nos_release, suggest_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.model import Catalog, SwitchModel
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.planning.topology.models import Naming
+    from fabricc.front.spec.model import ClusterSpec, ManagementTier, ManagementWish
+
+_AT = ("management", "switches")
+_ABOVE = (*_AT, "aggregation")
+_DEVICE_GBPS = 1
+
+
+class Uplinks(NamedTuple):
+    """Ports of a speed on management switches and on those that aggregate them."""
+
+    gbps: int
+    lower: Sequence[Slot]
+    upper: Sequence[Slot]
+
+
+def planned_switches(
+    spec: ClusterSpec,
+    wish: ManagementWish,
+    fabric: Fabric,
+    catalog: Catalog,
+    locked: Mapping[str, int],
+    naming: Naming,
+    findings: list[Diagnostic],
+) -> ManagementSwitches:
+    """The management switches of a whole cluster.
+
+    Args:
+        spec: of the top level.
+        wish: its section `management.switches`.
+        fabric: of the rails, joined with the further networks.
+        catalog: the models.
+        locked: switch -> its number in the lock.
+        naming: the interface to network operating systems.
+        findings: added to.
+
+    Raises:
+        UnfitError: they cannot be, with the reason.
+    """
+    model = _find_model(spec, catalog, wish.tier, naming, findings, _AT)
+    down = _ports_of_speed(model, _DEVICE_GBPS)
+    if not down:
+        able = ", ".join(
+            sorted(name for name, each in catalog.switches.items() if _ports_of_speed(each, _DEVICE_GBPS))
+        )
+        told = f"{model.title} has no ports of {_DEVICE_GBPS}G, which BMCs and management ports have"
+        raise UnfitError(spec.error("FAB3214", told, *_AT, "model", help=f"Models that have: {able}."))
+    counts = _count_switches(spec, wish, fabric, model, len(down))
+    names = [switch_name(place, index) for place, count in counts.items() for index in range(count)]
+    numbers = _number_switches(names, locked)
+    most = max(numbers.values(), default=-1) + 1
+    above = wish.aggregation
+    if above is None:
+        uplinks = wish.tier.uplinks or len(wish.outside)
+        speed = max((_unsplit_speeds(model) - {_DEVICE_GBPS}), default=0)
+        up = _ports_of_speed(model, speed)[:uplinks]
+        if len(up) < uplinks:
+            raise UnfitError(_report_few_ports(spec, model, len(up), uplinks))
+        if not wish.outside:
+            findings.append(_report_isolated(spec, len(names)))
+            up = ()
+        aggregation: Bank | None = None
+        aggregates: tuple[str, ...] = ()
+        lower: Sequence[Slot] = up
+    else:
+        count = above.count or 1
+        aggregates = tuple(aggregate_name(index) for index in range(count))
+        upper_model = _find_model(spec, catalog, above, naming, findings, _ABOVE)
+        uplinks, out = wish.tier.uplinks or count, above.uplinks or len(wish.outside)
+        out = out if wish.outside else 0
+        joined = _find_uplink_speed(model, upper_model, uplinks, _needed_ports(most, uplinks, count) + out)
+        if joined is None:
+            raise UnfitError(
+                _report_unjoined(spec, catalog, (model, upper_model), (most, uplinks, count, out))
+            )
+        lower = joined.lower[:uplinks]
+        last = len(joined.upper) - out
+        aggregation = Bank(
+            upper_model,
+            _name_ports(joined.upper[:last], upper_model, above, naming),
+            _name_ports(joined.upper[last:], upper_model, above, naming),
+        )
+    _refuse_clashes(spec, fabric, (*aggregates, *names))
+    return ManagementSwitches(
+        Bank(
+            model, _name_ports(down, model, wish.tier, naming), _name_ports(lower, model, wish.tier, naming)
+        ),
+        aggregation,
+        numbers,
+        aggregates,
+        wish.outside,
+        wish.cable,
+        wish.uplink,
+        wish.by_unit,
+        wish.row,
+    )
+
+
+def _find_model(
+    spec: ClusterSpec,
+    catalog: Catalog,
+    tier: ManagementTier,
+    naming: Naming,
+    findings: list[Diagnostic],
+    path: tuple[str, ...],
+) -> SwitchModel:
+    if (model := catalog.switches.get(tier.model)) is None:
+        told = f"the catalog has no switch model {tier.model!r}"
+        help_ = suggest_name(tier.model, tuple(catalog.switches))
+        raise UnfitError(spec.error("FAB3013", told, *path, "model", help=help_))
+    unfit: list[Diagnostic] = []
+    if tier.nos is not None and nos_release(spec, naming, tier.nos, model, unfit, *path, "nos") is None:
+        raise UnfitError(*unfit)
+    findings += unfit
+    return model
+
+
+def _ports_of_speed(model: SwitchModel, gbps: int) -> tuple[Slot, ...]:
+    """The cages that can be one port of a speed, in panel order."""
+    return tuple(
+        Slot(cage, 1, 1, use.lanes, gbps)
+        for group in model.cages
+        if group.fabric
+        for use in group.breakouts
+        if (use.children, use.speed_gbps) == (1, gbps)
+        for cage in range(group.first, group.first + group.count)
+    )
+
+
+def _unsplit_speeds(model: SwitchModel) -> set[int]:
+    return {
+        use.speed_gbps
+        for group in model.cages
+        if group.fabric
+        for use in group.breakouts
+        if use.children == 1
+    }
+
+
+def _name_ports(
+    slots: Iterable[Slot], model: SwitchModel, tier: ManagementTier, naming: Naming
+) -> tuple[Port, ...]:
+    """Ports as the system names them, or by the number on the front panel."""
+    return tuple(
+        Port(naming.port_name(tier.nos.name, model, slot.cage, 1, 1) if tier.nos else str(slot.cage), slot)
+        for slot in slots
+    )
+
+
+def _count_switches(
+    spec: ClusterSpec, wish: ManagementWish, fabric: Fabric, model: SwitchModel, ports: int
+) -> dict[str, int]:
+    """Return place -> its switches; report FAB3215 where the given count is too small."""
+    found = {
+        place: site.needed(ports) for place, site in management_sites(fabric, wish.by_unit, wish.row).items()
+    }
+    if (count := wish.tier.count) is None:
+        return found
+    small = [place for place, needed in found.items() if needed > count]
+    if small:
+        site = management_sites(fabric, wish.by_unit, wish.row)[small[0]]
+        told = (
+            f"{small[0]} has {len(site.switches) + len(site.hosts)} management ports"
+            + (f", and keeps {site.room} for the hosts of its unit" if site.room > len(site.hosts) else "")
+            + f"; {count} x {model.title} {'has' if count == 1 else 'have'} {count * ports}"
+        )
+        others = f" So do {plural(len(small) - 1, 'other place')}." if len(small) > 1 else ""
+        help_ = f"Write `count: {max(found.values())}`, or leave it out for as many as each needs.{others}"
+        raise UnfitError(spec.error("FAB3215", told, *_AT, "count", help=help_))
+    return dict.fromkeys(found, count)
+
+
+def _number_switches(names: Iterable[str], locked: Mapping[str, int]) -> dict[str, int]:
+    """Return the number of every switch: the one in the lock, or the next unused one."""
+    found: dict[str, int] = {}
+    following = max(locked.values(), default=-1) + 1
+    for name in names:
+        found[name] = locked.get(name, following)
+        following += name not in locked
+    return found
+
+
+def _find_uplink_speed(lower: SwitchModel, upper: SwitchModel, uplinks: int, needed: int) -> Uplinks | None:
+    """Return the fastest speed at which both have enough ports."""
+    for gbps in sorted(_unsplit_speeds(lower) & _unsplit_speeds(upper) - {_DEVICE_GBPS}, reverse=True):
+        found = Uplinks(gbps, _ports_of_speed(lower, gbps), _ports_of_speed(upper, gbps))
+        if len(found.lower) >= uplinks and len(found.upper) >= needed:
+            return found
+    return None
+
+
+def _needed_ports(numbers: int, uplinks: int, count: int) -> int:
+    """Return the ports of each aggregation switch, over which uplinks are distributed in turn."""
+    return -(-numbers * uplinks // count)
+
+
+def _report_unjoined(
+    spec: ClusterSpec,
+    catalog: Catalog,
+    models: tuple[SwitchModel, SwitchModel],
+    wanted: tuple[int, int, int, int],
+) -> Diagnostic:
+    """Report FAB3216: no speed at which both have enough ports, with a remedy.
+
+    Args:
+        spec: of the top level.
+        catalog: where other models are.
+        models: of the switches in racks, and of the aggregation.
+        wanted: numbers of the first, uplinks of each; how many of the second, uplinks of each.
+    """
+    (lower, upper), (numbers, uplinks, count, out) = models, wanted
+    needed = _needed_ports(numbers, uplinks, count) + out
+    speeds = sorted(_unsplit_speeds(lower) & _unsplit_speeds(upper) - {_DEVICE_GBPS}, reverse=True)
+    have = "; ".join(
+        f"at {gbps}G {len(_ports_of_speed(lower, gbps))} and {len(_ports_of_speed(upper, gbps))}"
+        for gbps in speeds
+    )
+    told = (
+        f"{plural(uplinks, 'uplink')} of each {lower.title} take {needed} ports of each of {count} {upper.title}: "
+        + (f"they have {have}" if have else "they share no speed")
+    )
+    able = sorted(
+        (len(found.upper), name)
+        for name, model in catalog.switches.items()
+        if not model.chassis and (found := _find_uplink_speed(lower, model, uplinks, needed))
+    )
+    more = next(
+        (
+            number
+            for number in range(count + 1, MOST_AGGREGATES + 1)
+            if _find_uplink_speed(lower, upper, uplinks, _needed_ports(numbers, uplinks, number) + out)
+        ),
+        None,
+    )
+    ways = [f"Write `count: {more}` here and `uplinks: {uplinks}` above."] if more else []
+    ways += [f"Models with ports enough: {', '.join(name for _, name in able[:3])}."] if able else []
+    help_ = " ".join(ways) or "Ask for fewer uplinks, or take another model in racks."
+    return spec.error("FAB3216", told, *_ABOVE, "model", help=help_)
+
+
+def _report_few_ports(spec: ClusterSpec, model: SwitchModel, ports: int, uplinks: int) -> Diagnostic:
+    told = f"{plural(uplinks, 'uplink')} of each management switch: {model.title} has {ports} ports for them"
+    help_ = f"Write `uplinks: {ports}`." if ports else "Name `aggregation`."
+    return spec.error("FAB3216", told, *_AT, "uplinks", help=help_)
+
+
+def _report_isolated(spec: ClusterSpec, count: int) -> Diagnostic:
+    told = f"nothing joins the {plural(count, 'management switch')}, and they lead nowhere"
+    return spec.warning("FAB3217", told, *_AT, help="Name an `aggregation`, or in `to` what they lead to.")
+
+
+def _refuse_clashes(spec: ClusterSpec, fabric: Fabric, names: Sequence[str]) -> None:
+    """FAB3218: a host, a switch of the fabric or a device outside has a management switch's name."""
+    taken = {host: "host" for unit in fabric.units.values() for host in unit.hosts.values()}
+    for network in (fabric, *fabric.networks):
+        taken |= {network.name(at): "switch of the fabric" for at in network.switch_ids()}
+    wish = spec.management.switches
+    taken |= dict.fromkeys(wish.outside if wish else (), "device outside")
+    twice = (
+        {name for index, name in enumerate(names) if name in names[:index]}
+        if len({*names}) < len(names)
+        else ()
+    )
+    if clash := next((name for name in names if name in taken or name in twice), None):
+        told = (
+            f"a {taken.get(clash, 'second management switch')} has the name of a management switch: {clash!r}"
+        )
+        raise UnfitError(spec.error("FAB3218", told, *_AT, help="Rename the one, or the rack of the other."))
+
+
+def numbers_needed(switches: ManagementSwitches) -> int:
+    """Addresses that they take, with those kept for an aggregation."""
+    return MOST_AGGREGATES + max(switches.numbers.values(), default=-1) + 1

@@ -1,0 +1,58 @@
+"""Spread NIC ports and rails over sets of spines, and find ToRs that this leaves without a path to others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import dataclass
+from fabricc.front.planning.topology import clos
+from fabricc.front.planning.topology.models import UnfitError
+
+if TYPE_CHECKING:
+    from fabricc.front.spec.model import ClusterSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Planes:
+    """How many sets of spines a pod has: `by_rail` for its rails, each times `by_port` for the ports of a NIC."""
+
+    by_rail: int
+    by_port: int
+
+    @property
+    def count(self) -> int:
+        """All of them."""
+        return self.by_rail * self.by_port
+
+
+def planes_of(spec: ClusterSpec, rails: int, per_tor: int, nic_ports: int, one_tor: bool) -> Planes:
+    """The planes of a spec whose hosts have so many rails, of which `per_tor` share a ToR, and ports of a NIC.
+
+    Without spines every ToR of a unit is a plane of its own. `one_tor`: one ToR has all rails of a unit.
+
+    Raises:
+        UnfitError: the rails cannot be shared out so, or ToRs would be islands that the spec does not request.
+    """
+    groups = rails // per_tor
+    if spec.spines is None:
+        if groups > 1 and not spec.gpus.rails_apart:
+            message = f"without spines the {groups} ToRs of a unit for {rails} rails are {groups} islands"
+            help_ = (
+                "Write `wiring: rail-only` for rails that meet in the hosts alone, "
+                + "`rails_per_tor: 0` for one ToR, " * one_tor
+                + "or add `spines`."
+            )
+            raise UnfitError(spec.error("FAB3052", message, "gpus", help=help_))
+        return Planes(groups, nic_ports)
+    if spec.gpus.rails_apart:
+        return Planes(groups, spec.planes)
+    together = spec.spines.rails or rails
+    if rails % together or together % per_tor:
+        fitting = [str(each) for each in clos.list_divisors(rails) if each % per_tor == 0]
+        message = (
+            f"{plural(rails, 'rail')}, {per_tor} to a ToR, cannot be shared out {together} to a set of spines"
+        )
+        help_ = f"Use one of {', '.join(fitting)}."
+        raise UnfitError(spec.error("FAB3053", message, "spines", "rails", help=help_))
+    return Planes(rails // together, spec.planes)

@@ -1,0 +1,150 @@
+"""Check the declared oversubscription: with the pinned uplinks, and with one switch of the tier above lost."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.fabric.shape import TierName
+from fabricc.front.planning.topology import clos
+from fabricc.front.planning.topology.layout import ports_at
+from fabricc.front.planning.topology.units import capacity_units
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.model import SwitchModel
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import PortLayout
+    from fabricc.front.spec.model import ClusterSpec
+
+
+def ratio_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """Report FAB3027 for a tier whose requested number of uplinks exceeds the ratio that it declares.
+
+    The proof would report it for every switch (FAB6204); this reports it once, at its place. Who accepts one accepts
+    the other.
+    """
+    shape, spines = fabric.shape, spec.spines
+    if spines is None or any(entry.code == "FAB6204" for entry in spec.accept):
+        return
+    down = max(_down_gbps(layout) for layout in fabric.tor_layouts)
+    tiers = [("tors", spec.tors, "ToR", down, shape.uplinks, shape.uplink_gbps)]
+    if shape.cores:
+        down = _down_gbps(fabric.spine_layout)
+        tiers.append(("spines", spines, "spine", down, shape.spine_uplinks, shape.core_link_gbps))
+    for key, tier, switch, down, uplinks, speed in tiers:
+        ratio = tier.oversubscription
+        if not tier.uplinks or ratio is None or (key, "oversubscription") not in spec.positions:
+            continue
+        if down > clos.exact_ratio(ratio) * uplinks * speed:
+            yield spec.error(
+                "FAB3027",
+                f"a {switch} has {down:,} Gb/s down and {uplinks * speed:,} up with {uplinks} uplinks; "
+                f"declared is {ratio:g}:1",
+                key,
+                "uplinks",
+                help=f"It takes `uplinks: {clos.uplinks_needed(down, ratio, speed)}`, or declare "
+                f"`oversubscription: {_least_ratio(down, uplinks * speed)}`.",
+            )
+
+
+def _least_ratio(down: int, up: int) -> str:
+    """The ratio of two bandwidths, rounded up to three places."""
+    return f"{-(-1000 * down // up) / 1000:g}"
+
+
+def spine_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """FAB3028 for a sole spine, FAB3029 (a note) where uplinks were added because they need fewer spines."""
+    shape, spines = fabric.shape, spec.spines
+    if spines is None:
+        return
+    if shape.spines == 1 and shape.port_planes == 1:
+        more = shape.pods * shape.planes
+        yield spec.warning(
+            "FAB3028",
+            "one spine joins all ToRs: a single point of failure"
+            if more == 1
+            else f"one spine joins all ToRs of each of {more} sets: a single point of failure",
+            "spines",
+            *(("count",) if spines.count else ()),
+            help=f"`spines.count: 2` takes {_format_count(more)} {fabric.tiers[TierName.SPINE].model.title} more.",
+        )
+    ratio = spec.tors.oversubscription
+    if shape.cores or spec.tors.uplinks or spines.count or ratio is None:
+        return
+    needed = clos.uplinks_needed(max(map(_down_gbps, fabric.tor_layouts)), ratio, shape.uplink_gbps)
+    if shape.uplinks > needed:
+        message = (
+            f"{ratio:g}:1 takes {needed} uplinks to a ToR; it gets {shape.uplinks}, which spread evenly over "
+            f"{plural(shape.spines, 'spine')}"
+        )
+        help_ = f"`tors.uplinks: {needed}` keeps to {needed}, with as many spines as divide them."
+        yield spec.note("FAB3029", message, "tors", "oversubscription", help=help_)
+
+
+def _format_count(number: int) -> str:
+    return "one" if number == 1 else f"{number}"
+
+
+def resilience_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """FAB3024 for a tier with `n_minus_1` whose bandwidth up is too small once a switch above it is lost.
+
+    A link is lost with its switch, so the loss of a single link is no worse.
+    """
+    shape = fabric.shape
+    if spec.tors.n_minus_1:
+        down = max(_down_gbps(layout) for layout in fabric.tor_layouts)
+        left = (shape.spines - 1) * shape.links_per_spine * shape.uplink_gbps
+        limit = clos.exact_ratio(spec.tors.oversubscription or 1.0)
+        if down > limit * left:
+            lost = f"with one of {shape.spines} spines lost a ToR has {down:,} Gb/s down and {left:,} up"
+            yield _oversubscription_error(
+                spec, "tors", lost, limit, _enough_uplinks(spec, fabric, Fraction(down) / limit)
+            )
+    if spec.spines is not None and spec.spines.n_minus_1 and shape.cores:
+        down = _down_gbps(fabric.spine_layout)
+        left = (shape.cores_per_group - 1) * shape.links_per_core * shape.core_link_gbps
+        limit = clos.exact_ratio(spec.spines.oversubscription or 1.0)
+        if down > limit * left:
+            cores = shape.cores_per_group
+            lost = f"with one of its {cores} cores lost a spine has {down:,} Gb/s down and {left:,} up"
+            yield _oversubscription_error(spec, "spines", lost, limit, "Give it more `spines.uplinks`.")
+
+
+def _oversubscription_error(
+    spec: ClusterSpec, key: str, lost: str, limit: Fraction, remedy: str
+) -> Diagnostic:
+    message = f"{lost}; declared is {float(limit):g}:1 also then"
+    help_ = f"{remedy} Or declare a higher `{key}.oversubscription`."
+    return spec.error("FAB3024", message, key, "n_minus_1", help=help_)
+
+
+def _down_gbps(layout: PortLayout) -> int:
+    """Bandwidth of the ports down of a switch without those kept free, Gb/s."""
+    speeds = [layout.slots[index].speed_gbps for index in layout.down]
+    return sum(speeds[: len(speeds) - layout.reserved])
+
+
+def _enough_uplinks(spec: ClusterSpec, fabric: Fabric, needed_gbps: Fraction) -> str:
+    """The fewest uplinks of a ToR that leave `needed_gbps` with a spine lost, given the spines they would lead to."""
+    shape, speed = fabric.shape, fabric.shape.uplink_gbps
+    units = max(fabric.present, capacity_units(spec, fabric.host_models, fabric.attachments))
+    tors = (shape.units_per_pod if shape.cores else units) * shape.tors_per_unit_plane
+    tor, spine = (fabric.tiers[tier].model for tier in (TierName.TOR, TierName.SPINE))
+    taken = max(_count_taken_ports(tor, layout, speed) for layout in fabric.tor_layouts)
+    for uplinks in range(shape.uplinks + 1, ports_at(tor, speed) - taken + 1):
+        layer = clos.spine_layer(tors, uplinks, ports_at(spine, speed))
+        if layer and (layer.count - 1) * layer.links_per_spine * speed >= needed_gbps:
+            return f"`tors.uplinks: {uplinks}` to {layer.count} spines does it."
+    return "No number of uplinks of this ToR does it: attach fewer hosts to each."
+
+
+def _count_taken_ports(model: SwitchModel, layout: PortLayout, speed_gbps: int) -> int:
+    """Return how many ports at `speed_gbps` the ports down of a switch cost it; border leaves have none."""
+    if not layout.down:
+        return 0
+    at_own_speed = ports_at(model, layout.slots[layout.down[0]].speed_gbps)
+    return -(-len(layout.down) * ports_at(model, speed_gbps) // at_own_speed)

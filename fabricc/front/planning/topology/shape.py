@@ -1,0 +1,381 @@
+"""Compute the shape of a fabric from the ratios and counts of the spec, or report what would fit instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass, replace
+from fabricc.fabric.shape import PortLayout, Shape
+from fabricc.front.planning.topology import clos
+from fabricc.front.planning.topology.layout import (
+    Block,
+    arrange_ports,
+    cage_count,
+    cages_for,
+    ports_at,
+    rotate_cages,
+)
+from fabricc.front.planning.topology.models import Asked, UnfitError
+from fabricc.front.planning.topology.refusals import (
+    beyond_capacity,
+    cores_too_small,
+    no_pod,
+    report_islands,
+    spine_too_small,
+)
+from fabricc.front.planning.topology.tors import REPIN, bottom_of, link_speed, refuse_moved, up_pin
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.catalog.model import Catalog
+    from fabricc.front.planning.topology.models import Models
+    from fabricc.front.planning.topology.tors import Bottom
+    from fabricc.front.spec.model import ClusterSpec, Tier
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """A shape with the port layouts that realise it.
+
+    Attributes:
+        capacity_units: units that the spines can hold.
+        tor_up_cage, spine_up_cage: cage position where the uplinks begin, see `Bottom.up_cage`.
+        cage_pins: what the lock has to keep of these.
+        most_uplinks: uplinks a ToR could physically have.
+        needed_uplinks: host group index -> uplinks that its ToRs need.
+        bottom: what the ToR tier decided.
+    """
+
+    shape: Shape
+    capacity_units: int
+    tor_layouts: tuple[PortLayout, ...]
+    spine_layout: PortLayout
+    core_layout: PortLayout | None
+    tor_up_cage: int
+    spine_up_cage: int
+    most_uplinks: int
+    needed_uplinks: tuple[int, ...]
+    bottom: Bottom
+    cage_pins: Mapping[str, int]
+
+    @property
+    def pins(self) -> dict[str, int]:
+        """What the lock pins of the cabling."""
+        shape = self.shape
+        pins = {**self.cage_pins}
+        if shape.spines:
+            pins["links_per_spine"] = shape.links_per_spine
+        if shape.cores:
+            pins |= {
+                "units_per_pod": shape.units_per_pod,
+                "spines_per_core_group": shape.spines_per_core_group,
+                "links_per_core": shape.links_per_core,
+            }
+        return pins
+
+
+def size_fabric(
+    spec: ClusterSpec, models: Models, present: int, units: int, pins: Mapping[str, int], catalog: Catalog
+) -> Sizing:
+    """Work out the shape.
+
+    Args:
+        spec: the spec.
+        models: its catalog entries.
+        present: units that exist, up to the highest coordinate.
+        units: units to dimension for: present or declared capacity, whichever is more.
+        pins: strides of the lock; those that concern the shape are kept.
+        catalog: where to look for models that would fit.
+
+    Raises:
+        UnfitError: no such fabric can be built; the diagnostics contain remedies.
+    """
+    bottom = bottom_of(spec, models, pins)
+    if spec.spines is None or models.spine is None:
+        return _one_tier(spec, models, units, bottom)
+    spine = Asked(spec.spines, models.spine)
+    if spec.cores is None or models.core is None:
+        return _two_tiers(spec, models, catalog, units, pins, bottom, spine)
+    return _three_tiers(spec, models, present, units, pins, bottom, spine, Asked(spec.cores, models.core))
+
+
+def check_joined(spec: ClusterSpec, models: Models, units: int, pins: Mapping[str, int]) -> None:
+    """Several units have spines.
+
+    Raises:
+        UnfitError: they have none; the diagnostic contains spines that would join them.
+    """
+    if spec.spines is None and units > 1:
+        raise UnfitError(report_islands(spec, models, bottom_of(spec, models, pins), units))
+
+
+def _one_tier(spec: ClusterSpec, models: Models, units: int, bottom: Bottom) -> Sizing:
+    """ToRs of one unit alone; strides get room for the units that spines would join later."""
+    shape = replace(_two_tier_shape(bottom, 0, 0), units_per_pod=units, uplink_gbps=0)
+    return _assemble_sizing(spec, models, bottom, shape, units, PortLayout((), (), ()), None, 0)
+
+
+def _two_tier_shape(bottom: Bottom, spines: int, links: int) -> Shape:
+    """The shape of a two-tier fabric, for one unit."""
+    return Shape(
+        planes=bottom.planes.count,
+        nic_ports=bottom.lead.nic_ports,
+        rails=bottom.lead.rails,
+        rails_per_tor=bottom.lead.rails_per_tor,
+        hosts_per_unit=bottom.slots,
+        pods=1,
+        units_per_pod=1,
+        spines=spines,
+        links_per_spine=links,
+        cores=0,
+        spines_per_core_group=spines,
+        cores_per_group=0,
+        links_per_core=0,
+        uplink_gbps=bottom.up_gbps,
+        core_link_gbps=0,
+        rail_planes=bottom.planes.by_rail,
+    )
+
+
+def _spread_uplinks(
+    spec: ClusterSpec, spines: Tier, bottom: Bottom, pins: Mapping[str, int]
+) -> tuple[int, int | None, int | None]:
+    """(uplinks, spines or None, links per spine or None) after pinned counts; uplinks may grow to divide evenly."""
+    uplinks, count, links = bottom.uplinks, spines.count, pins.get("links_per_spine")
+    if count is None and links is None:
+        return uplinks, None, None
+    if count is None and links is not None:
+        count = -(-uplinks // links)
+    if count is None:
+        return uplinks, None, None
+    if links is None:
+        links = -(-uplinks // count)
+    if spec.tors.uplinks and count * links != spec.tors.uplinks:
+        near = clos.list_divisors(spec.tors.uplinks)
+        message = (
+            f"{spec.tors.uplinks} uplinks do not spread evenly over {count} spines with {links} links to each"
+        )
+        help_ = f"Counts that divide {spec.tors.uplinks}: {', '.join(map(str, near))}."
+        raise UnfitError(spec.error("FAB3008", message, "spines", "count", help=help_))
+    if count * links > bottom.most_uplinks:
+        message = (
+            f"{links} links to each of {count} spines are {count * links} uplinks; the ToR has "
+            f"room for {bottom.most_uplinks}"
+        )
+        help_ = f"The largest count that fits is {bottom.most_uplinks // links}."
+        raise UnfitError(spec.error("FAB3007", message, "spines", "count", help=help_))
+    return count * links, count, links
+
+
+def _two_tiers(
+    spec: ClusterSpec,
+    models: Models,
+    catalog: Catalog,
+    units: int,
+    pins: Mapping[str, int],
+    bottom: Bottom,
+    spine: Asked,
+) -> Sizing:
+    ports = ports_at(spine.model, bottom.up_gbps) - spine.tier.reserved_ports
+    uplinks, count, links = _spread_uplinks(spec, spine.tier, bottom, pins)
+    tors = units * bottom.sides
+    if count is None or links is None:
+        most = (
+            uplinks
+            if spec.tors.uplinks
+            else min(bottom.most_uplinks, pins.get("uplink", bottom.most_uplinks))
+        )
+        layer = clos.fewest_spines(tors, uplinks, most, ports) if ports > 0 else None
+        if layer is None:
+            raise UnfitError(spine_too_small(spec, models, spine, catalog, bottom, tors, ports))
+        count, links = layer.count, layer.links_per_spine
+    capacity = ports // links // bottom.sides
+    if capacity < units:
+        raise UnfitError(
+            beyond_capacity(
+                spec, models, spine, catalog, bottom, pins, units, capacity, count, links, uplinks, ports
+            )
+        )
+    shape = replace(_two_tier_shape(bottom, count, links), units_per_pod=capacity)
+    down = Block(bottom.up_gbps, capacity * bottom.sides * links)
+    layout = arrange_ports(spine.model, down, Block(bottom.up_gbps, 0))
+    return _assemble_sizing(spec, models, bottom, shape, capacity, layout, None, 0)
+
+
+def _three_tiers(
+    spec: ClusterSpec,
+    models: Models,
+    present: int,
+    units: int,
+    pins: Mapping[str, int],
+    bottom: Bottom,
+    spine: Asked,
+    core: Asked,
+) -> Sizing:
+    refuse_moved(spec, "spine", pins, uplinks_first=spine.tier.uplinks_first)
+    core_gbps = link_speed(spec, spine.model, core.model, spine.tier.uplink_gbps, "spines")
+    uplinks, count, links = _spread_uplinks(spec, spine.tier, bottom, pins)
+    asked = pins.get("units_per_pod") or spine.tier.units_per_pod
+    found = None
+    most = ports_at(spine.model, bottom.up_gbps) // bottom.sides
+    for per_pod in (asked,) if asked else range(min(units, most), 0, -1):
+        found = _find_pod(spine, per_pod, uplinks, count, links, bottom, core_gbps, pins)
+        if found:
+            break
+    if found is None:
+        sizes = range(most, 0, -1)
+        best = next(
+            (n for n in sizes if _find_pod(spine, n, uplinks, count, links, bottom, core_gbps, pins)), 0
+        )
+        free = _find_pod(spine, asked or units, bottom.uplinks, None, None, bottom, core_gbps, pins)
+        more = None if pins else _find_planes(spec, models, present, units, spine, core)
+        raise UnfitError(no_pod(spec, spine, asked or units, uplinks, count, best, free and free[1], more))
+    per_pod, spines, links, spine_uplinks, up_cage = found
+    pods, by_rail = -(-units // per_pod), bottom.planes.by_rail
+    core_ports = ports_at(core.model, core_gbps) - core.tier.reserved_ports
+    layer = _find_cores(spec, pods * by_rail, spines, spine_uplinks, core_ports, pins)
+    if layer is None:
+        raise UnfitError(cores_too_small(spec, core.model, pods, by_rail, spines, spine_uplinks, core_ports))
+    shape = replace(
+        _two_tier_shape(bottom, spines, links),
+        pods=-(-present // per_pod),
+        units_per_pod=per_pod,
+        cores=layer.count,
+        spines_per_core_group=layer.spines_per_group,
+        cores_per_group=layer.cores_per_group,
+        links_per_core=layer.links_per_core,
+        core_link_gbps=core_gbps,
+    )
+    spine_layout = arrange_ports(
+        spine.model,
+        Block(bottom.up_gbps, per_pod * bottom.sides * links),
+        Block(core_gbps, spine_uplinks),
+        up_cage,
+        uplinks_first=spine.tier.uplinks_first,
+    )
+    per_pod_ports = by_rail * layer.spines_per_group * layer.links_per_core
+    capacity_pods = core_ports // per_pod_ports
+    core_layout = arrange_ports(
+        core.model, Block(core_gbps, capacity_pods * per_pod_ports), Block(core_gbps, 0)
+    )
+    return _assemble_sizing(
+        spec, models, bottom, shape, capacity_pods * per_pod, spine_layout, core_layout, up_cage
+    )
+
+
+def _find_planes(
+    spec: ClusterSpec, models: Models, present: int, units: int, spine: Asked, core: Asked
+) -> int | None:
+    """Return the smallest larger number of planes over which the same pods can be planned, or None."""
+    for planes in (2, 4, 8):
+        if planes <= spec.planes:
+            continue
+        wanted = replace(spec, planes=planes)
+        try:
+            _three_tiers(wanted, models, present, units, {}, bottom_of(wanted, models, {}), spine, core)
+        except UnfitError:
+            continue
+        return planes
+    return None
+
+
+def _find_pod(
+    asked: Asked,
+    per_pod: int,
+    uplinks: int,
+    count: int | None,
+    links: int | None,
+    bottom: Bottom,
+    core_gbps: int,
+    pins: Mapping[str, int],
+) -> tuple[int, int, int, int, int] | None:
+    """(units, spines, links per spine, uplinks per spine, first uplink cage) of the fitting pod of fewest spines."""
+    wish, model = asked
+    options = (
+        [(count, links)] if count and links else [(n, uplinks // n) for n in clos.list_divisors(uplinks)]
+    )
+    for spines, parallel in options:
+        if links is None and spines > pins.get("spine", spines):
+            continue
+        down = per_pod * bottom.sides * parallel
+        ratio = wish.oversubscription or 1.0
+        ups = wish.uplinks or clos.uplinks_needed(down * bottom.up_gbps, ratio, core_gbps)
+        panel, start = model, pins.get("spine_up_cage")
+        if wish.uplinks_first:
+            before = pins.get("spine_down_cage") or cages_for(model, Block(core_gbps, ups)) or 0
+            panel, start = rotate_cages(model, before), cage_count(model) - before
+        end = cages_for(panel, Block(bottom.up_gbps, down + wish.reserved_ports))
+        if end is None:
+            continue
+        start = end if start is None else start
+        if links is None and ups > pins.get("spine_uplink", ups):
+            continue
+        if start >= end and cages_for(panel, Block(core_gbps, ups), start) is not None:
+            return per_pod, spines, parallel, ups, start
+    return None
+
+
+def _find_cores(
+    spec: ClusterSpec, pods: int, spines: int, uplinks: int, ports: int, pins: Mapping[str, int]
+) -> clos.CoreLayer | None:
+    per_group, links = pins.get("spines_per_core_group"), pins.get("links_per_core")
+    for name, value, number, what in (
+        ("spines_per_core_group", per_group, spines, "spines of a pod"),
+        ("links_per_core", links, uplinks, "uplinks of a spine"),
+    ):
+        if value and number % value:
+            message = f"the lock pins {name} to {value}, which does not divide the {number} {what}"
+            raise UnfitError(spec.error("FAB3020", message, "spines", help=REPIN))
+    if per_group and links:
+        layer = clos.CoreLayer(spines // per_group, uplinks // links, per_group, links)
+        return layer if pods * per_group * links <= ports else None
+    count = spec.cores.count if spec.cores else None
+    return clos.core_layer(pods, spines, uplinks, ports, count, per_group, links)
+
+
+def _assemble_sizing(
+    spec: ClusterSpec,
+    models: Models,
+    bottom: Bottom,
+    shape: Shape,
+    capacity: int,
+    spine: PortLayout | None,
+    core: PortLayout | None,
+    spine_up_cage: int,
+) -> Sizing:
+    reserved = spec.tors.reserved_ports
+    uplinks = Block(bottom.up_gbps, shape.uplinks)
+    tors = tuple(
+        arrange_ports(
+            models.tor,
+            Block(bottom.hosts[home].speed_gbps, bottom.hosts[home].count + reserved),
+            uplinks,
+            bottom.up_cage,
+            reserved,
+            bottom.beside[home],
+            uplinks_first=spec.tors.uplinks_first,
+        )
+        for home in (
+            index if each.beside is None else each.beside for index, each in enumerate(bottom.attached)
+        )
+    )
+    layouts = tuple(layout for layout in tors if layout is not None)
+    if spine is None or len(layouts) < len(tors):
+        raise AssertionError("a sized switch must have a layout")
+    cage_pins = up_pin("tor", spec.tors, models.tor, bottom.up_cage)
+    if shape.cores and spec.spines and models.spine:
+        cage_pins |= up_pin("spine", spec.spines, models.spine, spine_up_cage)
+    return Sizing(
+        shape,
+        capacity,
+        layouts,
+        spine,
+        core,
+        bottom.up_cage,
+        spine_up_cage,
+        bottom.most_uplinks,
+        bottom.needed,
+        bottom,
+        cage_pins,
+    )

@@ -1,0 +1,311 @@
+"""Plan the ToR tier: how NIC ports are spread over ToRs, and the uplinks that the ratio requires."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass, replace
+from fabricc.front.planning.topology import clos
+from fabricc.front.planning.topology.attachments import attach_groups, find_leading_group, refuse_apart
+from fabricc.front.planning.topology.beside import CrowdedError, add_remedy, placed_beside
+from fabricc.front.planning.topology.layout import (
+    Block,
+    cage_count,
+    cages_for,
+    port_speeds,
+    ports_at,
+    rotate_cages,
+)
+from fabricc.front.planning.topology.models import UnfitError
+from fabricc.front.planning.topology.planes import planes_of
+from fabricc.front.planning.topology.units import largest_rack, units_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.model import SwitchModel
+    from fabricc.fabric.shape import Attachment
+    from fabricc.front.planning.topology.beside import Placed
+    from fabricc.front.planning.topology.models import Models
+    from fabricc.front.planning.topology.planes import Planes
+    from fabricc.front.spec.model import ClusterSpec, Tier
+
+
+REPIN = "Undo the change, or renumber with `fabricc build --repin`; `fabricc plan --repin` shows what that touches."
+UP_CAGES = {False: "{}_up_cage", True: "{}_down_cage"}
+"""Whether the uplinks of a tier come first -> the pin of the cages before its other links."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bottom:
+    """The decisions about the ToR tier.
+
+    Attributes:
+        attached: host group index -> how its hosts are attached.
+        lead: of these, the attachment that determines the layout of a unit.
+        planes: sets of spines by rail and by NIC port; `sides`: ToRs per unit and plane.
+        hosts: host group index -> ports of its hosts on a ToR.
+        beside: host group index -> ports of other groups on its ToRs.
+        needed: host group index -> uplinks that the ratio requires, or that the spec pins for every ToR.
+        up_cage: cage position where the uplinks begin, on a panel turned to its first host where they come first.
+    """
+
+    attached: tuple[Attachment, ...]
+    lead: Attachment
+    slots: int
+    planes: Planes
+    sides: int
+    hosts: tuple[Block, ...]
+    beside: tuple[Placed, ...]
+    up_gbps: int
+    needed: tuple[int, ...]
+    up_cage: int
+    most_uplinks: int
+
+    @property
+    def uplinks(self) -> int:
+        """Uplinks that the busiest ToR needs."""
+        return max(self.needed)
+
+
+def bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bottom:
+    """Work out the ToR tier.
+
+    Raises:
+        UnfitError: the hosts do not fit the ToR.
+    """
+
+    def plannable(other: ClusterSpec) -> bool:
+        try:
+            _turned_bottom(other, models, pins)
+        except UnfitError:
+            return False
+        return True
+
+    try:
+        return _turned_bottom(spec, models, pins)
+    except CrowdedError as crowded:
+        attached, groups = attach_groups(spec, models), spec.gpus.groups
+        home = attached[crowded.index].beside or 0
+        homes = units_of(groups[home], attached[home].slots)
+        raise UnfitError(add_remedy(spec, crowded, homes, plannable)) from None
+
+
+def _turned_bottom(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bottom:
+    """Plan the ToR tier, uplinks first if requested: as many cages as they need are then before the hosts."""
+    refuse_moved(spec, "tor", pins, uplinks_first=spec.tors.uplinks_first)
+    if not spec.tors.uplinks_first:
+        return _bottom_of(spec, models, pins)
+    name, every = UP_CAGES[True].format("tor"), cage_count(models.tor)
+    if (before := pins.get(name)) is None:
+        plain = _bottom_of(spec, models, pins)
+        count = spec.spines.count if spec.spines and spec.spines.count else 1
+        uplinks = Block(plain.up_gbps, -(-plain.uplinks // count) * count)
+        before = cages_for(models.tor, uplinks) or 0
+    tor = rotate_cages(models.tor, before)
+    try:
+        return _bottom_of(spec, replace(models, tor=tor), {**pins, "tor_up_cage": every - before})
+    except _BeyondError as beyond:
+        told = f"{before} cages of a ToR are the uplinks', which leaves {every - before}; hosts need {beyond.needed}"
+        help_ = REPIN if name in pins else "Leave it out: uplinks follow the ports of hosts."
+        raise UnfitError(spec.error("FAB3020", told, "tors", "uplinks_first", help=help_)) from None
+
+
+def up_pin(tier: str, asked: Tier, model: SwitchModel, up_cage: int) -> dict[str, int]:
+    """What the lock keeps of where the uplinks of a tier begin, or the links down behind them."""
+    return {
+        UP_CAGES[asked.uplinks_first].format(tier): cage_count(model) - up_cage
+        if asked.uplinks_first
+        else up_cage
+    }
+
+
+class _BeyondError(UnfitError):
+    """Hosts need the cages that uplinks begin at."""
+
+    def __init__(self, diagnostic: Diagnostic, needed: int) -> None:
+        super().__init__(diagnostic)
+        self.needed = needed
+
+
+def refuse_moved(spec: ClusterSpec, tier: str, pins: Mapping[str, int], *, uplinks_first: bool) -> None:
+    """Refuse uplinks at the other end of the panel than those that are cabled.
+
+    Raises:
+        UnfitError: FAB3020.
+    """
+    if (other := UP_CAGES[not uplinks_first].format(tier)) in pins:
+        where = "behind the other links" if uplinks_first else "first"
+        told = f"the lock pins {other} to {pins[other]}: uplinks are cabled {where}"
+        raise UnfitError(spec.error("FAB3020", told, f"{tier}s", "uplinks_first", help=REPIN))
+
+
+def _bottom_of(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -> Bottom:
+    attached = attach_groups(spec, models)
+    lead = attached[find_leading_group(models.hosts, range(len(attached)))]
+    one_tor = all(
+        cages_for(models.tor, Block(each.gbps, each.hosts * each.rails + spec.tors.reserved_ports))
+        is not None
+        for each in attached
+    )
+    planes = planes_of(spec, lead.rails, lead.rails_per_tor, lead.nic_ports, one_tor)
+    refuse_apart(spec, attached, lead, planes)
+    slots = max(each.hosts for each in attached)
+    up_gbps = link_speed(spec, models.tor, models.spine or models.tor, spec.tors.uplink_gbps, "tors")
+    hosts = tuple(Block(each.gbps, each.ports) for each in attached)
+    sides = lead.tors * lead.nic_ports // planes.count
+    beside, needed, start, most = _tor_uplinks(spec, models, attached, hosts, up_gbps, pins)
+    return Bottom(attached, lead, slots, planes, sides, hosts, beside, up_gbps, needed, start, most)
+
+
+def link_speed(spec: ClusterSpec, low: SwitchModel, high: SwitchModel, asked: int | None, tier: str) -> int:
+    """Return the speed of the links between two tiers: the requested one, or the fastest that both models offer."""
+    common = port_speeds(low) & port_speeds(high)
+    if asked is not None and asked not in common:
+        offered = ", ".join(f"{s}" for s in sorted(common)) or "none"
+        message = f"{low.title} and {high.title} share no {asked}G port"
+        help_ = f"Speeds they share: {offered}."
+        raise UnfitError(spec.error("FAB3005", message, tier, "uplink_gbps", help=help_))
+    if not common:
+        raise UnfitError(
+            spec.error("FAB3005", f"{low.title} and {high.title} share no port speed", tier, "model")
+        )
+    return asked or max(common)
+
+
+def _tor_uplinks(
+    spec: ClusterSpec,
+    models: Models,
+    attached: tuple[Attachment, ...],
+    hosts: tuple[Block, ...],
+    up_gbps: int,
+    pins: Mapping[str, int],
+) -> tuple[tuple[Placed, ...], tuple[int, ...], int, int]:
+    """Place ports of other groups and uplinks on a ToR after its own hosts.
+
+    (ports of hosts that share the ToR, uplinks by the ratio, both for each host group; cage position of the first
+    uplink,
+    most uplinks that fit).
+    """
+    tier, tor = spec.tors, models.tor
+    ends = []
+    for index, block in enumerate(hosts):
+        needed, per_tor = block.count + tier.reserved_ports, attached[index].rails_per_tor
+        end = cages_for(tor, Block(block.speed_gbps, needed))
+        if end is None:
+            has = ports_at(tor, block.speed_gbps)
+            largest = max(0, (has - tier.reserved_ports) // per_tor)
+            fitting = largest_unit(spec, tor, block.speed_gbps, up_gbps, per_tor)
+            offered = ", ".join(f"{speed}G" for speed in sorted(port_speeds(tor)))
+            raise UnfitError(
+                spec.error(
+                    "FAB3006",
+                    f"a ToR needs {needed} host ports at {block.speed_gbps}G; {tor.title} has {has}",
+                    *spec.gpus.groups[index].path,
+                    help=f"The largest number of hosts per unit without any uplink is {largest}; for "
+                    f"{tier.oversubscription}:1 it is {fitting}."
+                    if has
+                    else f"Name another model: this one has ports of {offered} alone.",
+                )
+            )
+        ends.append(end)
+    own = [index for index, each in enumerate(attached) if each.beside is None]
+    placed = placed_beside(spec, tor, attached, {index: ends[index] for index in own}, pins)
+    start = max(ends[index] for index in own)
+    if "tor_up_cage" in pins:
+        start = max(start, pins["tor_up_cage"])
+    else:
+        spans = sorted(
+            (first, _end_of_block(tor, first, block)) for guests in placed for first, block in guests
+        )
+        for first, end in spans:
+            start = max(start, end) if first <= start else start
+    if "tor_up_cage" in pins and start > pins["tor_up_cage"]:
+        told = report_outgrown_pin(
+            spec, "tor_up_cage", pins["tor_up_cage"], start, "host ports of a ToR", "gpus"
+        )
+        raise _BeyondError(told, start)
+    behind = min((first for guests in placed for first, _ in guests if first >= start), default=None)
+    most = _count_free_ports(tor, up_gbps, start, behind)
+    ratio = tier.oversubscription or 1.0
+    if models.spine is None:
+        return placed, tuple(0 for _ in hosts), start, most
+    down = [
+        sum(each.count * each.speed_gbps for each in (hosts[index], *(block for _, block in placed[index])))
+        for index in (each if home.beside is None else home.beside for each, home in enumerate(attached))
+    ]
+    uplinks = tuple(tier.uplinks or clos.uplinks_needed(gbps, ratio, up_gbps) for gbps in down)
+    if max(uplinks) > most:
+        busiest = max(own, key=lambda index: down[index])
+        if placed[busiest]:
+            message = (
+                f"a ToR of {spec.gpus.groups[busiest].name} has {down[busiest]:,} Gb/s down with the hosts beside its "
+                f"own: it needs {max(uplinks)} uplinks at {up_gbps}G, {tor.title} has room for {most}"
+            )
+            last = max(index for index, each in enumerate(attached) if each.beside == busiest)
+            raise CrowdedError(last, spec.error("FAB3073", message, *spec.gpus.groups[last].path))
+        per_tor = attached[busiest].rails_per_tor
+        raise UnfitError(too_many_uplinks(spec, tor, hosts[busiest], per_tor, up_gbps, max(uplinks), most))
+    return placed, uplinks, start, most
+
+
+def _end_of_block(model: SwitchModel, start: int, block: Block) -> int:
+    """Return the cage position after a block that is known to fit."""
+    end = cages_for(model, block, start)
+    assert end is not None
+    return end
+
+
+def _count_free_ports(model: SwitchModel, speed: int, start: int, end: int | None = None) -> int:
+    """Count the ports of a speed in the cages from one position to another, or to the last cage."""
+    low, high = 0, ports_at(model, speed)
+    while low < high:
+        middle = (low + high + 1) // 2
+        needs = cages_for(model, Block(speed, middle), start)
+        low, high = (middle, high) if needs is not None and needs <= (end or needs) else (low, middle - 1)
+    return low
+
+
+def largest_unit(spec: ClusterSpec, tor: SwitchModel, speed: int, up_gbps: int, per_tor: int) -> int:
+    """Return the largest number of hosts of a unit whose host ports and uplinks fit on the ToR."""
+    for hosts in range(ports_at(tor, speed) // per_tor, 0, -1):
+        links = hosts * per_tor
+        uplinks = spec.tors.uplinks or clos.uplinks_needed(
+            links * speed, spec.tors.oversubscription or 1.0, up_gbps
+        )
+        end = cages_for(tor, Block(speed, links + spec.tors.reserved_ports))
+        if end is not None and cages_for(tor, Block(up_gbps, uplinks), end) is not None:
+            return hosts
+    return 0
+
+
+def too_many_uplinks(
+    spec: ClusterSpec, tor: SwitchModel, hosts: Block, per_tor: int, up_gbps: int, uplinks: int, most: int
+) -> Diagnostic:
+    """A ToR that has not the cages for the uplinks its ratio needs."""
+    speed = hosts.speed_gbps
+    largest = largest_unit(spec, tor, speed, up_gbps, per_tor)
+    rack = max(map(largest_rack, spec.gpus.groups))
+    if rack and largest >= rack:
+        largest -= largest % rack  # a unit of whole racks
+    ratio = (
+        f"; with {most} uplinks the ratio is {hosts.count * speed / (most * up_gbps):.3g}:1" if most else ""
+    )
+    return spec.error(
+        "FAB3007",
+        f"a ToR with {hosts.count} host ports at {speed}G needs {uplinks} uplinks at {up_gbps}G; "
+        f"{tor.title} has room for {most}",
+        "tors",
+        "uplinks" if spec.tors.uplinks else "oversubscription",
+        help=f"The largest number of hosts per unit that fits is {largest}{ratio}.",
+    )
+
+
+def report_outgrown_pin(
+    spec: ClusterSpec, name: str, pinned: int, needed: int, what: str, *path: str | int
+) -> Diagnostic:
+    """Report that the spec outgrew something that the lock pins."""
+    return spec.error(
+        "FAB3020", f"the lock pins {name} to {pinned}, but the {what} now need {needed}", *path, help=REPIN
+    )
