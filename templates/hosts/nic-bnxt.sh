@@ -6,6 +6,24 @@ default_priority() {
     echo 0
 }
 
+# The priority of RDMA. The driver gives it to the firmware with the entry of UDP port 4791 (bnxt_dcb.c,
+# bnxt_dcbnl_ieee_setapp), as bnxt_setupcc.sh of Broadcom does.
+rdma_priority() {
+    [ -z "$ROCE_TOS" ] || for pair in $DSCP_TO_PRIORITY; do
+        [ "${pair%,*}" -ne "$((ROCE_TOS >> 2))" ] || echo "${pair#*,}"
+    done
+}
+
+rdma_entry() {
+    rdma_priority | sed 's/^/4791:/'
+}
+
+# Firmware with service profiles takes priorities and code points from DCB alone, and refuses them here
+# (bnxt_setupcc.sh 236.1: CNP_SERVICE_TYPE).
+has_profiles() {
+    grep -qs 'fw_service_prof_type_sup *: *1$' "$SYSFS/kernel/debug/bnxt_re/$rdma/info"
+}
+
 cc_settings() {
     echo 'disable_prio_vlan_tx 0x1'
     if [ -n "$ECN_PRIORITIES" ]; then
@@ -16,14 +34,9 @@ cc_settings() {
         echo 'ecn_marking 0x0'
         echo 'ecn_enable 0x0'
     fi
-    if [ -n "$CNP_DSCP" ]; then
-        printf 'cnp_prio 0x%x\ncnp_dscp 0x%x\n' "$CNP_PRIORITY" "$CNP_DSCP"
-    fi
-    if [ -n "$ROCE_TOS" ]; then
-        for pair in $DSCP_TO_PRIORITY; do
-            [ "${pair%,*}" -ne "$((ROCE_TOS >> 2))" ] ||
-                printf 'roce_prio 0x%x\nroce_dscp 0x%x\n' "${pair#*,}" "${pair%,*}"
-        done
+    if ! has_profiles; then
+        [ -z "$CNP_DSCP" ] || printf 'cnp_prio 0x%x\ncnp_dscp 0x%x\n' "$CNP_PRIORITY" "$CNP_DSCP"
+        [ -z "$ROCE_TOS" ] || printf 'roce_prio 0x%x\nroce_dscp 0x%x\n' "$(rdma_priority)" "$((ROCE_TOS >> 2))"
     fi
     for pair in $CONGESTION; do
         echo "${pair%=*} ${pair#*=}"
@@ -32,6 +45,7 @@ cc_settings() {
 
 verify_nic() {
     verify_dcb
+    same 'priority of RDMA' "$(shown app dgram-port-prio)" "$(rdma_entry)"
     [ -d "${cc%/ports*}" ] || {
         # The folder shows the driver's state only after it is made, which a check does not do.
         not_seen "congestion control, for want of ${cc%/ports*}"
@@ -48,6 +62,8 @@ SETTINGS
 
 configure_nic() {
     configure_dcb
+    dcb app flush dev "$netdev" dgram-port-prio
+    [ -z "$ROCE_TOS" ] || dcb app add dev "$netdev" dgram-port-prio "$(rdma_entry)"
     await_device
     mkdir -p "${cc%/ports*}"
     while read -r file value; do

@@ -35,6 +35,11 @@ mapped() {
         END { for (i = 0; i < 64; i++) print i "," map[i] }' | words
 }
 
+# Traffic classes with a rate limit of somebody else.
+limited() {
+    printf '%s\n' "$state" | awk '/^tc: / && !/ratelimit: unlimited/ { sub(/,.*/, ""); print $2 ":" $4 $5 }' | words
+}
+
 # File below the port's ecn folder and its value, one pair a line.
 ecn_settings() {
     for priority in $ECN_PRIORITIES; do
@@ -71,6 +76,7 @@ verify_mlnx_qos() {
     same 'DSCP map' "$(mapped)" "$(printf '%s\n' "$DSCP_TO_PRIORITY" | words)"
     same 'scheduling' "$(scheduled tsa)" "$TC_SCHEDULER"
     same 'bandwidth' "$(scheduled weight)" "$TC_WEIGHT"
+    same 'rate limits' "$(limited)" ''
     same 'PFC' "$(printf '%s\n' "$state" | awk '$1 == "enabled" { $1 = ""; print }' | words | tr ' ' ,)" "$PFC"
     case $PFC in
     *1*) same 'cable length' "$(field 'Cable len')" "$cable_m" ;;
@@ -82,6 +88,9 @@ verify_nic() {
         verify_mlnx_qos
     else
         verify_dcb
+        case $PFC in
+        *1*) same 'cable length' "$(shown pfc delay)" "$cable_m" ;;
+        esac
     fi
     ecn=$SYSFS/class/net/$netdev/ecn
     if [ -d "$ecn" ]; then
@@ -111,6 +120,7 @@ configure_mlnx_qos() {
     done
     mlnx_qos -i "$netdev" "$@"
     mlnx_qos -i "$netdev" -p "$PRIORITY_TO_TC" -s "$TC_SCHEDULER" -t "$TC_WEIGHT"
+    [ -z "$(limited)" ] || mlnx_qos -i "$netdev" -r 0,0,0,0,0,0,0,0
     mlnx_qos -i "$netdev" --pfc="$PFC"
     case $PFC in
     *1*) mlnx_qos -i "$netdev" --cable_len="$cable_m" ;;

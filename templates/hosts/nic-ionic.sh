@@ -1,4 +1,6 @@
-# --- AMD Pollara: nicctl, which acts on every NIC unless a port is named; its settings have no documented output ---
+# --- AMD Pollara: nicctl, which acts on every NIC unless a port is named ---
+# The output of `nicctl show port`, `show qos` and `show dcqcn` is that of AMD's page "SGLang distributed inference with
+# MoRI" (ROCm documentation 7.1, cluster network setup).
 # `ID ADDRESS` of the card that the port is on: the address of a card is that of a bridge above its functions.
 card_of_port() {
     path=$(readlink -f "$SYSFS/class/net/$netdev/device")
@@ -19,7 +21,7 @@ port_identity() {
         END { print (found != "" ? found : count == 1 ? only : "") }'
 }
 
-# What is set cannot be read, so a stamp says which settings the device has. A new device has another index.
+# A new device has another index.
 stamp=${RUN_FOLDER:-/run}/fabricc-roce.$netdev
 settings_now() {
     cat "$SYSFS/class/net/$netdev/ifindex" 2>/dev/null
@@ -57,13 +59,122 @@ schedule() {
     }'
 }
 
+# What `nicctl show qos` has of a port: `class KIND`, `map DSCP,PRIORITY ...`, `drops PRIORITIES`, `share LIST`.
+port_state() {
+    nicctl show qos 2>/dev/null | awk -v wanted="$1" '
+        $1 == "NIC" { here = 0 }
+        $1 == "Port" && $2 == ":" { here = ($3 == wanted); next }
+        !here { next }
+        /Classification type/ { print "class " $NF }
+        /PFC no-drop priorities/ { sub(/.*:/, ""); gsub(/[ \t]/, ""); print "drops " $0 }
+        $1 == "DSCP" && $2 == ":" {
+            priority = $NF
+            sub(/^[^:]*:/, ""); sub(/==>.*/, ""); gsub(/[ \t]/, "")
+            count = split($0, ranges, ",")
+            for (i = 1; i <= count; i++) {
+                ends = split(ranges[i], range, "-")
+                for (dscp = range[1] + 0; dscp <= range[ends] + 0; dscp++) map[dscp] = priority
+            }
+            mapped = 1
+        }
+        $2 == "DWRR" && $3 + 0 > 0 { share = share " " $1 ":" $3 }
+        $2 == "strict" { share = share " " $1 ":strict:" $NF }
+        END {
+            if (mapped) {
+                printf "map"
+                for (dscp = 0; dscp < 64; dscp++) printf " %d,%s", dscp, map[dscp]
+                print ""
+            }
+            if (share != "") print "share" share
+        }'
+}
+
+# PRIORITY:WEIGHT and PRIORITY:strict:LIMIT of the classes in use, as `nicctl show qos` orders them.
+shares() {
+    printf '%s %s\n' "$TC_SCHEDULER" "$TC_WEIGHT" | awk -v limit="$STRICT_RATE_LIMIT" '{
+        count = split($1, kind, ","); split($2, weight, ",")
+        for (i = 1; i <= count; i++) {
+            if (kind[i] == "strict") list = list " " (i - 1) ":strict:" limit
+            else if (weight[i] > 0) list = list " " (i - 1) ":" weight[i]
+        }
+        print list
+    }' | words
+}
+
+no_drop() {
+    printf '%s\n' "$PFC" | awk -F, '{ for (i = 1; i <= NF; i++) if ($i) list = list (list == "" ? "" : ",") (i - 1); print list }'
+}
+
+# OPTION=VALUE of the first profile of this device in `nicctl show dcqcn`.
+dcqcn_state() {
+    nicctl show dcqcn 2>/dev/null | awk -F' *: *' -v device="$rdma" '
+        BEGIN {
+            option["Rate increase in AI phase"] = "ai-rate"
+            option["Rate increase byte count"] = "rate-increase-byte-count"
+            option["Alpha update G value"] = "alpha-update-g"
+            option["Alpha update interval"] = "alpha-update-interval"
+            option["Rate increase in HAI phase"] = "hai-rate"
+            option["Initial alpha value"] = "initial-alpha-value"
+            option["Rate reduce monitor period"] = "rate-reduce-monitor-period"
+            option["Rate increase threshold"] = "rate-increase-threshold"
+            option["Rate increase interval"] = "rate-increase-interval"
+            option["Token bucket size"] = "token-bucket-size"
+            option["DSCP value used for CNP"] = "cnp-dscp"
+        }
+        { sub(/^ */, "", $1); sub(/ *$/, "", $2) }
+        $1 == "ROCE device" { here = ($2 == device); profile = "" }
+        $1 == "DCQCN profile id" { profile = $2 }
+        here && profile == 1 && $1 == "Status" { print "status=" $2 }
+        here && profile == 1 && ($1 in option) { print option[$1] "=" $2 }'
+}
+
+verify_pause_type() {
+    pause=$(nicctl show port --card "${card%% *}" | awk -v wanted="$uuid" '
+        $1 == "Port" { here = ($3 == wanted) }
+        here && /Pause type/ { type = $NF }
+        here && /TX pause/ { tx = $NF }
+        here && /RX pause/ { rx = $NF }
+        END { if (type != "") print type, rx, tx }')
+    case $pause in
+    '') not_seen 'its kind of pause: nicctl shows none' ;;
+    *) same 'kind of pause' "$pause" 'PFC enabled enabled' ;;
+    esac
+}
+
+verify_congestion() {
+    [ -n "$ECN_PRIORITIES" ] || return 0
+    found=$(dcqcn_state)
+    if [ -z "$found" ]; then
+        not_seen "DCQCN: nicctl shows none of $rdma"
+        return 0
+    fi
+    for pair in status=Enabled $CONGESTION ${CNP_DSCP:+"cnp-dscp=$CNP_DSCP"}; do
+        same "DCQCN ${pair%%=*}" "$(printf '%s\n' "$found" | sed -n "s/^${pair%%=*}=//p" | head -n 1)" "${pair#*=}"
+    done
+}
+
+# Without readable output a stamp says which settings the device has.
 verify_nic() {
-    if [ "$mode" = check ]; then
-        not_seen 'classes, PFC and DCQCN: nicctl has no documented output of them'
+    card=$(card_of_port)
+    uuid=$([ -z "$card" ] || port_identity "$card")
+    state=$([ -z "$uuid" ] || port_state "$uuid")
+    if [ -z "$state" ]; then
+        not_seen 'classes, PFC and DCQCN: nicctl shows none of this port'
+        if [ ! -e "$stamp" ] || [ "$(settings_now)" != "$(cat "$stamp")" ]; then
+            same 'state of its settings' 'not written since the device appeared' written
+        fi
+        return 0
     fi
-    if [ ! -e "$stamp" ] || [ "$(settings_now)" != "$(cat "$stamp")" ]; then
-        same 'state of its settings' 'not written since the device appeared' written
-    fi
+    same 'trust' "$(part_of_state class | tr '[:upper:]' '[:lower:]')" "$TRUST"
+    same 'DSCP map' "$(part_of_state map)" "$(printf '%s\n' "$DSCP_TO_PRIORITY" | words)"
+    same 'PFC' "$(part_of_state drops)" "$(no_drop)"
+    same 'scheduling' "$(part_of_state share)" "$(shares)"
+    verify_pause_type
+    verify_congestion
+}
+
+part_of_state() {
+    printf '%s\n' "$state" | sed -n "s/^$1 *//p" | head -n 1
 }
 
 configure_nic() {
@@ -78,6 +189,11 @@ configure_nic() {
     fi
     nicctl update port -p "$uuid" --pause-type pfc --rx-pause enable --tx-pause enable
     nicctl update qos --classification-type "$TRUST" -b "${card#* }"
+    # Images may give these code points to acknowledgments, which would leave the class of RDMA (AMD's page clears them).
+    for point in 46 48; do
+        nicctl update qos dscp-to-purpose --dscp "$point" --purpose none -b "${card#* }" ||
+            echo "fabricc-roce: $netdev: the purpose of DSCP $point is not cleared: see nicctl show qos" >&2
+    done
     priority=0
     for lossless in $(printf '%s\n' "$PFC" | tr , ' '); do
         points=$(points_of "$priority")

@@ -1,23 +1,30 @@
 # Settings of a port end in its number, those of the whole NIC do not.
 kept() {
     case $1 in
-    ROCE_ADAPTIVE_ROUTING_EN | INTERNAL_CPU_OFFLOAD_ENGINE) echo "$1" ;;
+    ROCE_ADAPTIVE_ROUTING_EN | INTERNAL_CPU_*) echo "$1" ;;
     *) echo "$1_P$port" ;;
     esac
 }
 
 # What mlxconfig shows of a setting: its value, or with ` until reset` when another one comes with the next boot.
 query() {
-    mlxconfig -d "$address" -e query "$1" 2>/dev/null | awk -v key="$1" '
+    printf '%s\n' "$kept_now" | awk -v key="$1" '
         $1 == key || $2 == key { for (i = NF - 1; i <= NF; i++) { sub(/.*\(/, "", $i); sub(/\).*/, "", $i) }
             print ($(NF - 1) == $NF) ? $NF : $(NF - 1) " until reset" }'
 }
 
+# Everything that the NIC keeps; a NIC that mlxconfig cannot open has nothing to compare.
+read_kept() {
+    kept_now=$(mlxconfig -d "$address" -e query 2>/dev/null) || kept_now=
+    [ -n "$kept_now" ]
+}
+
 # A port that has no LINK_TYPE is an Ethernet port by its make (sriov-network-operator calls the type static).
 lacks() {
+    [ -z "$(query "$1")" ] || return 1
     case $1 in
-    LINK_TYPE_*) [ -z "$(query "$1")" ] ;;
-    *) return 1 ;;
+    LINK_TYPE_*) ;;
+    *) not_seen "$1: this NIC or its firmware has no such setting" ;;
     esac
 }
 
@@ -31,6 +38,7 @@ refuse_dpu() {
     if [ -z "$address" ] || ! command -v mlxconfig >/dev/null; then
         return 0
     fi
+    read_kept || return 0
     case $(query INTERNAL_CPU_OFFLOAD_ENGINE) in
     0*)
         echo "fabricc-roce: $netdev: the BlueField is in DPU mode: run --firmware, reset the NIC, then apply" >&2
@@ -47,21 +55,34 @@ verify_firmware() {
         not_seen 'the settings that the NIC keeps, for want of mlxconfig'
         return 0
     fi
+    if ! read_kept; then
+        not_seen "the settings that the NIC keeps: mlxconfig cannot read $address"
+        return 0
+    fi
     for pair in $FIRMWARE; do
         key=$(kept "${pair%=*}")
         lacks "$key" || same "$key" "$(query "$key")" "${pair#*=}"
     done
+    [ -n "${ECN_PRIORITIES:-}" ] || return 0
+    case $(query ROCE_CC_LEGACY_DCQCN)/$(query USER_PROGRAMMABLE_CC) in
+    0* | */1*) note 'its firmware may choose another congestion control than DCQCN (ROCE_CC_LEGACY_DCQCN, USER_PROGRAMMABLE_CC)' ;;
+    esac
 }
 
 configure_firmware() {
     address=$(pci_address)
     set --
+    read_kept || :
     for pair in $FIRMWARE; do
         key=$(kept "${pair%=*}")
-        lacks "$key" || set -- "$@" "$key=${pair#*=}"
+        # mlxconfig refuses all of a list that has one setting which the NIC lacks.
+        [ -n "$kept_now" ] && lacks "$key" || set -- "$@" "$key=${pair#*=}"
     done
     [ $# -gt 0 ] || return 0
     mlxconfig -y -d "$address" set "$@"
     echo "$netdev: takes effect with mlxfwreset -y -d $address reset, or the next cold boot"
+    case $FIRMWARE in
+    *INTERNAL_CPU_*) echo "$netdev: another mode of a BlueField takes effect when the host was without power" ;;
+    esac
 }
 

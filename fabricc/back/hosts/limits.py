@@ -68,7 +68,7 @@ _NICS: tuple[Limit[Host], ...] = (
         remedy="merge classes, or name another NIC with `nic`"),
     Limit("FAB5606", feature="some settings of {device.nic.title}",
         asked=lambda host: bool(FAMILIES[host.nic.driver].cannot), reason="{family.cannot}",
-        remedy="leave its cable length to the firmware, and look at `nicctl show qos` and `nicctl show dcqcn` yourself",
+        remedy="leave its cable length to the firmware",
         fatal=False),
     Limit("FAB5610", feature="{family.kept} of {device.nic.title}",
         asked=lambda host: bool(FAMILIES[host.nic.driver].kept and _lossless_classes(host)),

@@ -45,7 +45,7 @@ FAMILIES = {
         kept="support_rdma, performance_profile, pcie_relaxed_ordering"),
     "ice": Family(("nic-dcb.sh", "nic-plain.sh", "nic-irdma.sh"), unsaid_cnp=True),
     "ionic": Family(("nic-ionic.sh",),
-        cannot="nicctl has no cable length and no documented output of what is set"),
+        cannot="nicctl sets no cable length"),
 }  # fmt: skip
 """Driver -> family."""
 

@@ -5,6 +5,7 @@ decides which tool it is; RECORD lists every call that changes something, STATE 
 hundreds of times, so it imports little.
 """
 
+import itertools
 import marshal
 import os
 import sys
@@ -18,7 +19,7 @@ def mlnx_qos(state, arguments):
     port = state.setdefault(
         arguments[1],
         {"dcbx": "fw", "trust": "pcp", "map": {str(d): d >> 3 for d in range(64)}, "pfc": [0] * 8, "cable": 7,
-         "tc": list(EIGHT), "tsa": ["vendor"] * 8, "bw": [0] * 8},
+         "tc": list(EIGHT), "tsa": ["vendor"] * 8, "bw": [0] * 8, "limit": [0] * 8},
     )  # fmt: skip
     rest, settings = arguments[2:], []
     while rest:
@@ -31,6 +32,8 @@ def mlnx_qos(state, arguments):
             port["map"][dscp] = int(priority)
         elif key == "--pfc":
             port["pfc"] = [int(on) for on in value.split(",")]
+        elif key == "-r":
+            port["limit"] = [int(limit) for limit in value.split(",")]
         elif key == "-s":
             port["tsa"] = value.split(",")
         elif key == "-t":
@@ -64,7 +67,8 @@ def mlnx_qos(state, arguments):
     ]
     for tc in sorted(set(port["tc"])):
         kind = port["tsa"][tc] + (f", bw: {port['bw'][tc]}%" if port["tsa"][tc] == "ets" else "")
-        lines.append(f"tc: {tc} ratelimit: unlimited, tsa: {kind}")
+        limit = f"{port['limit'][tc]}.0 Gbps" if port["limit"][tc] else "unlimited"
+        lines.append(f"tc: {tc} ratelimit: {limit}, tsa: {kind}")
         lines += [f"\t priority:  {up}" for up in EIGHT if port["tc"][up] == tc]
     return "\n".join(lines) + "\n"
 
@@ -75,12 +79,15 @@ def dcb(state, arguments):
     port = state.setdefault(
         name,
         {"tc-tsa": {str(i): "strict" for i in EIGHT}, "tc-bw": {str(i): "0" for i in EIGHT},
-         "prio-tc": {str(i): "0" for i in EIGHT}, "prio-pfc": {str(i): "off" for i in EIGHT}, "dscp-prio": {}},
+         "prio-tc": {str(i): "0" for i in EIGHT}, "prio-pfc": {str(i): "off" for i in EIGHT}, "dscp-prio": {},
+         "dgram-port-prio": {}, "delay": "0"},
     )  # fmt: skip
     if verb == "show":
+        if rest[0] == "delay":
+            return f"delay {port['delay']} \n"
         return f"{rest[0]} {' '.join(f'{k}:{v}' for k, v in port[rest[0]].items())}\n"
     if verb == "flush":
-        port["dscp-prio"] = {}
+        port[rest[0]] = {}
         return ""
     key = ""
     for word in rest:
@@ -136,17 +143,29 @@ def setpci(state, arguments):
     return ""
 
 
+MLXCONFIG = {"LINK_TYPE_P1": "1", "INTERNAL_CPU_OFFLOAD_ENGINE": "1", "CNP_DSCP_P1": "0", "CNP_802P_PRIO_P1": "0",
+    "ROCE_CC_PRIO_MASK_P1": "255", "ROCE_ADAPTIVE_ROUTING_EN": "0"}  # fmt: skip
+
+
 def mlxconfig(state, arguments):
-    settings = state.setdefault("mlxconfig", {"LINK_TYPE_P1": "1", "INTERNAL_CPU_OFFLOAD_ENGINE": "1"})
-    if os.environ.get("LACKS") == arguments[-1]:
-        sys.exit("-E- The Device doesn't support this parameter")
+    settings = state.setdefault("mlxconfig", dict(MLXCONFIG))
+    lacks = os.environ.get("LACKS", "").split()
+    if "ALL" in lacks:
+        sys.exit("-E- Failed to open the device")
     if "set" in arguments:
-        settings.update(pair.split("=") for pair in arguments[arguments.index("set") + 1 :])
+        wanted = dict(pair.split("=") for pair in arguments[arguments.index("set") + 1 :])
+        if set(wanted) & set(lacks):
+            sys.exit("-E- The Device doesn't support this parameter")
+        settings.update(wanted)
         return ""
-    key = arguments[-1]
-    value = settings.get(key, "0")
-    shown = {"LINK_TYPE_P1": {"1": "IB(1)", "2": "ETH(2)"}.get(value, value)}.get(key, value)
-    return f"Configurations:        Default   Current   Next Boot\n   {key}   0   {shown}   {shown}\n"
+    lines = ["Configurations:        Default   Current   Next Boot"]
+    for key, value in settings.items():
+        if key not in lacks:
+            shown = {"1": "IB(1)", "2": "ETH(2)"}.get(value, value) if key == "LINK_TYPE_P1" else value
+            lines.append(
+                f"*  {key}   0   {shown}   {shown}" if value != "0" else f"   {key}   0   {shown}   {shown}"
+            )
+    return "\n".join(lines) + "\n"
 
 
 def mlxreg(state, arguments):
@@ -158,18 +177,108 @@ def mlxreg(state, arguments):
     return "Sending access register...\nField Name | Data\n=====\n" + rows + "=====\n"
 
 
-def nicctl(state, arguments):
-    if arguments == ["show", "card"]:
-        cards = [
-            f"{card}  0000:{bus}:00.0  salina  A  FPL"
-            for card, bus in (("42424650-1", "17"), ("42424650-2", "40"))
-        ]
+CARDS = {"42424650-1": ("0000:17:00.0", "04908170-1"), "42424650-2": ("0000:40:00.0", "04908170-2")}
+DCQCN = {
+    "ai-rate": "Rate increase in AI phase", "rate-increase-byte-count": "Rate increase byte count",
+    "alpha-update-g": "Alpha update G value", "alpha-update-interval": "Alpha update interval",
+    "hai-rate": "Rate increase in HAI phase", "initial-alpha-value": "Initial alpha value",
+    "rate-reduce-monitor-period": "Rate reduce monitor period", "rate-increase-threshold": "Rate increase threshold",
+    "rate-increase-interval": "Rate increase interval", "token-bucket-size": "Token bucket size",
+    "cnp-dscp": "DSCP value used for CNP",
+}  # fmt: skip
+
+
+def ranges(points):
+    """Show code points as `0-23, 25-45`."""
+    text, points = [], sorted(points)
+    while points:
+        last = points[0]
+        while last + 1 in points:
+            last += 1
+        text.append(f"{points[0]}-{last}" if last > points[0] else str(last))
+        points = [point for point in points if point > last]
+    return ", ".join(text)
+
+
+def nicctl_show(state, arguments):
+    what = arguments[1]
+    if what == "card":
+        cards = [f"{card}  {bus}  salina  A  FPL" for card, (bus, _) in CARDS.items()]
         return "\n".join(["Id  PCIe BDF  ASIC  F/W partition  Serial number", *cards, ""])
-    if arguments[:2] == ["show", "port"]:
-        ports = {"42424650-1": "04908170-1", "42424650-2": "04908170-2"}
-        return f"\nPort : {ports[arguments[-1]]}\n  MTU : 9216\n"
+    if what == "port":
+        port = CARDS[arguments[-1]][1]
+        pause = state.get(f"pause {port}", "none")
+        on = "enabled" if pause == "pfc" else "disabled"
+        lines = [f"Port : {port} (eth1/1)", "  Spec:", f"    Pause type                 : {pause.upper()}",
+            "    MTU                        : 9216", f"    TX pause                   : {on}",
+            f"    RX pause                   : {on}", "  Status:", "    Operational status         : UP"]  # fmt: skip
+        return "\n" + "\n".join(lines) + "\n"
+    if os.environ.get("OLD_NICCTL"):
+        return ""
+    lines = []
+    if what == "dcqcn":
+        for device, options in state.get("dcqcn", {}).items():
+            lines += ["NIC : 42424650-1 (0000:f6:00.0)", "-" * 30, f"ROCE device             : {device}",
+                "DCQCN profile id        : 1", "Status                  : Enabled"]  # fmt: skip
+            lines += [f"{DCQCN[key]:<40} : {value}" for key, value in options.items()]
+        return "\n".join(lines) + "\n"
+    for card, (bus, port) in CARDS.items():
+        kept = state.get(f"qos {port}", {})
+        points = kept.get("map", dict.fromkeys(range(64), "0"))
+        lines += [f"NIC  : {card}  ({bus})", "", f"Port : {port}", ""]
+        lines += [
+            f"  Classification type         : {state.get('class', 'pcp').upper()}",
+            "",
+            "  DSCP-to-priority :",
+        ]
+        for priority in sorted(set(points.values())):
+            own = [point for point, value in points.items() if value == priority]
+            bits = sum(1 << point for point in own)
+            lines.append(f"    DSCP bitmap               : 0x{bits:016x} ==> priority : {priority}")
+        for priority in sorted(set(points.values())):
+            own = [point for point, value in points.items() if value == priority]
+            lines.append(f"    DSCP                      : {ranges(own)} ==> priority : {priority}")
+        drops = kept.get("drops", [])
+        lines += [
+            "",
+            "  PFC :",
+            "    PFC priority bitmap       : 0x8",
+            f"    PFC no-drop priorities    : {','.join(drops)}",
+        ]
+        lines += ["", "  Scheduling :", "    " + "-" * 44, "    Priority  Scheduling  Bandwidth Rate-limit"]
+        lines += ["              Type        (in %age) (in Gbps)", "    " + "-" * 44]
+        for priority, weight, limit in kept.get("share", [("0", "0", "0")]):
+            row = f"strict      N/A       {limit}" if limit != "0" else f"DWRR        {weight:<10}N/A"
+            lines.append(f"    {priority:<10}{row}")
+    return "\n".join(lines) + "\n"
+
+
+def nicctl(state, arguments):
+    if arguments[0] == "show":
+        return nicctl_show(state, arguments)
     if os.environ.get("OFF_ALREADY") and arguments[-2:] == ["--no-drop", "disable"]:
         sys.exit("Error: PFC is not enabled")
+    options = {word: value for word, value in itertools.pairwise(arguments) if word.startswith("-")}
+    kept = state.setdefault(f"qos {options.get('-p')}", {"map": dict.fromkeys(range(64), "0"), "drops": []})
+    if arguments[1] == "port":
+        state[f"pause {options['-p']}"] = options["--pause-type"]
+    elif arguments[1] == "dcqcn":
+        device = state.setdefault("dcqcn", {}).setdefault(options["-r"], {})
+        device.update({key[2:]: value for key, value in options.items() if key[2:] in DCQCN})
+    elif "--classification-type" in options:
+        state["class"] = options["--classification-type"]
+    elif arguments[2] == "dscp-to-priority":
+        for part in options["--dscp"].split(","):
+            first, _, last = part.partition("-")
+            kept["map"].update(
+                dict.fromkeys(range(int(first), int(last or first) + 1), options["--priority"])
+            )
+    elif arguments[2] == "pfc":
+        kept["drops"] = [drop for drop in kept["drops"] if drop != options["--priority"]]
+        kept["drops"] += [options["--priority"]] * (options["--no-drop"] == "enable")
+    elif arguments[2] == "scheduling":
+        lists = [options[key].split(",") for key in ("--priority", "--dwrr", "--rate-limit")]
+        kept["share"] = list(zip(*lists, strict=True))
     return ""
 
 

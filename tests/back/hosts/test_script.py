@@ -138,6 +138,9 @@ def test_a_check_is_clean_after_a_run_and_writes_nothing(tmp_path: Path, variant
     cc.mkdir(parents=True)
     for name in ("ecn_marking", "ecn_enable", "cc_mode", "cnp_prio", "cnp_dscp", "roce_prio", "roce_dscp"):
         (cc / name).write_text("0")
+    switch = tmp_path / f"sys/kernel/config/irdma/{rdma}/roce_dcqcn_enable"
+    switch.parent.mkdir(parents=True)
+    switch.write_text("0\n")
     before = run(tmp_path, variant, "--check", "rail0")
     assert before.returncode == 1
     assert not (tmp_path / "record").exists()
@@ -158,6 +161,7 @@ DRIFTS = {
     "mlnx_qos -i rail0 --pfc=0,0,0,0,1,0,0,0": "rail0: PFC is 0,0,0,0,1,0,0,0, planned 0,0,0,1,0,0,0,0",
     "mlnx_qos -i rail0 --trust=pcp": "rail0: trust is pcp, planned dscp",
     "mlnx_qos -i rail0 --cable_len=7": "rail0: cable length is 7, planned 5",
+    "mlnx_qos -i rail0 -r 0,0,0,10,0,0,0,0": "rail0: rate limits is 3:10.0Gbps, planned ",
     "mlnx_qos -i rail0 --dscp2prio=set,24,3": "rail0: DSCP map is ",
     "setpci -s 0000:18:00.0 CAP_EXP+08.w=2000:7000": "rail0: PCIe read request (code) is 2, planned 5",
     "setpci -s 0000:17:00.0 ECAP_ACS+6.w=001d": "rail0: PCIe access control of 0000:17:00.0 is 001d, planned 0000",
@@ -217,11 +221,44 @@ def test_broadcom_has_three_classes_and_one_lossless_priority(tmp_path: Path) ->
         "dcb app flush dev rail0 dscp-prio",
         "dcb app add dev rail0 dscp-prio 26:3 48:6",
     ]
+    assert "dcb app add dev rail0 dgram-port-prio 4791:3" in recorded(tmp_path)
     values = {
         name: int((cc / name).read_text(), 16) for name in ("cnp_prio", "cnp_dscp", "roce_prio", "roce_dscp")
     }
     assert values == {"cnp_prio": 6, "cnp_dscp": 48, "roce_prio": 3, "roce_dscp": 26}
     assert content(tmp_path, "kernel/config/rdma_cm/bnxt_re_r0/ports/1/default_roce_tos") == "104"
+
+
+def test_broadcom_firmware_with_profiles_takes_classes_from_dcb(tmp_path: Path) -> None:
+    """The driver refuses priorities and code points in its folder then, as bnxt_setupcc.sh of Broadcom knows."""
+    machine(tmp_path, "rail0", "bnxt_re_r0")
+    cc = tmp_path / "sys/kernel/config/bnxt_re/bnxt_re_r0/ports/1/cc"
+    cc.mkdir(parents=True)
+    (cc / "ecn_enable").write_text("")
+    for name in ("cnp_prio", "cnp_dscp", "roce_prio", "roce_dscp"):
+        (cc / name).mkdir()  # which cannot be written
+    info = tmp_path / "sys/kernel/debug/bnxt_re/bnxt_re_r0/info"
+    info.parent.mkdir(parents=True)
+    info.write_text("\tcmdq_full_dbg_cnt : 0\n\tfw_service_prof_type_sup : 1\n")
+    done = run(tmp_path, "thor2", "rail0")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (cc / "ecn_enable").read_text() == "0x1"
+    assert "dcb app add dev rail0 dscp-prio 26:3 48:6" in recorded(tmp_path)
+    assert run(tmp_path, "thor2", "--check", "rail0").stdout == ""
+
+
+def test_congestion_control_of_intel_is_turned_on_in_a_folder_of_the_device(tmp_path: Path) -> None:
+    """The driver starts with it off and shows its switch only in a folder that somebody makes (README of irdma)."""
+    machine(tmp_path, "rail0", "irdma_r0")
+    switches = tmp_path / "sys/kernel/config/irdma"
+    checked = run(tmp_path, "e810", "--check", "rail0")
+    assert f"not looked at: rail0: DCQCN: this driver has no {switches}" in checked.stdout
+    switches.mkdir(parents=True)
+    assert run(tmp_path, "e810", "rail0").returncode == 0
+    assert (switches / "irdma_r0/roce_dcqcn_enable").read_text() == "1\n"
+    assert run(tmp_path, "e810", "--check", "rail0").returncode == 0
+    (switches / "irdma_r0/roce_dcqcn_enable").write_text("0\n")
+    assert "DCQCN is 0, planned 1" in run(tmp_path, "e810", "--check", "rail0").stdout
 
 
 @pytest.mark.parametrize(("variant", "on"), [("e810", "enable_roce"), ("e810-iwarp", "enable_iwarp")])
@@ -256,9 +293,37 @@ def test_an_event_of_a_pollara_port_configures_this_port_alone(tmp_path: Path) -
     dcqcn = next(call for call in calls if call.startswith("nicctl update dcqcn"))
     assert dcqcn.startswith("nicctl update dcqcn -r ionic_r0 -i 1 --ai-rate 160 ")
     assert dcqcn.endswith("--cnp-dscp 48")
+    assert f"{qos} dscp-to-purpose --dscp 46 --purpose none -b 0000:17:00.0" in calls
     assert (run(tmp_path, "pollara", "rail0").stdout, recorded(tmp_path)) == ("", calls)
+    old = {"OLD_NICCTL": "1"}  # which shows no state, so that a stamp says what the device has
+    assert (run(tmp_path, "pollara", "rail0", **old).stdout, recorded(tmp_path)) == ("", calls)
     (tmp_path / "sys/class/net/rail0/ifindex").write_text("9\n")  # a reset of the NIC makes a new device
-    assert run(tmp_path, "pollara", "rail0").stdout == "rail0: configured\n"
+    assert run(tmp_path, "pollara", "rail0", **old).stdout == "rail0: configured\n"
+
+
+POLLARA = {
+    "nicctl update qos pfc -p 04908170-1 --priority 0 --no-drop enable": "rail0: PFC is 3,0, planned 3",
+    "nicctl update qos dscp-to-priority -p 04908170-1 --dscp 26 --priority 0": "rail0: DSCP map is 0,0",
+    "nicctl update qos scheduling -p 04908170-1 --priority 0,3 --dwrr 50,50 --rate-limit 0,0": (
+        "rail0: scheduling is 0:50 3:50"
+    ),
+    "nicctl update dcqcn -r ionic_r0 -i 1 --cnp-dscp 46": "rail0: DCQCN cnp-dscp is 46, planned 48",
+    "nicctl update port -p 04908170-1 --pause-type link": "rail0: kind of pause is LINK disabled disabled, planned PFC",
+}
+
+
+def test_what_somebody_changes_on_a_pollara_is_read_back_and_repaired(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "ionic_r0")
+    assert run(tmp_path, "pollara", "rail0").returncode == 0
+    checked = run(tmp_path, "pollara", "--check", "rail0")
+    assert (checked.returncode, checked.stdout) == (0, "")
+    environment = {"STATE": str(tmp_path / "state"), "RECORD": str(tmp_path / "other")}
+    for change, reported in POLLARA.items():
+        tool, *arguments = change.split()
+        subprocess.run([tmp_path / "bin" / tool, *arguments], env=os.environ | environment, check=True)
+        assert run(tmp_path, "pollara", "--check", "rail0").stdout.startswith(reported)
+        assert run(tmp_path, "pollara", "rail0").stdout == "rail0: configured\n"
+    assert run(tmp_path, "pollara", "--check", "rail0").returncode == 0
 
 
 def test_a_pollara_whose_priorities_are_off_already_is_configured(tmp_path: Path) -> None:
@@ -271,14 +336,15 @@ def test_a_pollara_whose_priorities_are_off_already_is_configured(tmp_path: Path
 
 def test_a_pollara_check_does_not_pass_for_what_it_cannot_read(tmp_path: Path) -> None:
     machine(tmp_path, "rail0", "ionic_r0")
-    before = run(tmp_path, "pollara", "--check", "rail0")
+    old = {"OLD_NICCTL": "1"}
+    before = run(tmp_path, "pollara", "--check", "rail0", **old)
     assert before.returncode == 1
     assert (
         "rail0: state of its settings is not written since the device appeared, planned written"
         in before.stdout
     )
-    assert run(tmp_path, "pollara", "rail0").returncode == 0
-    checked = run(tmp_path, "pollara", "--check", "rail0")
+    assert run(tmp_path, "pollara", "rail0", **old).returncode == 0
+    checked = run(tmp_path, "pollara", "--check", "rail0", **old)
     assert (checked.returncode, checked.stdout.startswith("not looked at: rail0: classes, PFC")) == (4, True)
 
 
@@ -318,6 +384,30 @@ def test_a_nic_without_a_link_type_keeps_the_other_settings(tmp_path: Path) -> N
     assert run(tmp_path, "connectx-7", "--firmware", "rail0", **lacks).returncode == 0
     assert recorded(tmp_path)[-1].endswith(" set CNP_802P_PRIO_P1=6 CNP_DSCP_P1=48 ROCE_CC_PRIO_MASK_P1=8")
     assert run(tmp_path, "connectx-7", "--check", "rail0", **lacks).returncode == 0
+
+
+def test_a_setting_that_the_firmware_lacks_does_not_stop_the_others(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "mlx5_r0")
+    lacks = {"LACKS": "CNP_DSCP_P1"}
+    done = run(tmp_path, "connectx-7", "--firmware", "rail0", **lacks)
+    assert (done.returncode, "CNP_DSCP_P1: this NIC or its firmware has no such setting" in done.stdout) == (
+        0,
+        True,
+    )
+    assert recorded(tmp_path) == [
+        "mlxconfig -y -d 0000:18:00.0 set CNP_802P_PRIO_P1=6 LINK_TYPE_P1=2 ROCE_CC_PRIO_MASK_P1=8"
+    ]
+    assert run(tmp_path, "connectx-7", "rail0").returncode == 0
+    checked = run(tmp_path, "connectx-7", "--check", "rail0", **lacks)
+    assert (checked.returncode, checked.stdout.count("not looked at")) == (4, 1)
+
+
+def test_a_nic_that_mlxconfig_cannot_open_is_no_nic_without_a_link_type(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "mlx5_r0")
+    assert run(tmp_path, "connectx-7", "rail0").returncode == 0
+    checked = run(tmp_path, "connectx-7", "--check", "rail0", LACKS="ALL")
+    assert (checked.returncode, "mlxconfig cannot read 0000:18:00.0" in checked.stdout) == (4, True)
+    assert run(tmp_path, "connectx-7", "--firmware", "rail0", LACKS="ALL").returncode == 1
 
 
 def test_a_bluefield_in_dpu_mode_is_reported_and_not_configured(tmp_path: Path) -> None:
