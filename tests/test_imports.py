@@ -131,7 +131,7 @@ INSIDE = {
         "a build that finds nothing to do takes half the time without the compiler",
     ),
     "fabricc.compiler.recheck": (1, "no fabric of Ethernet needs InfiniBand"),
-    "fabricc.compiler.writing": (1, "no fabric of Ethernet needs InfiniBand"),
+    "fabricc.compiler.write.whole_tree": (1, "no fabric of Ethernet needs InfiniBand"),
     "fabricc.catalog.load": (2, "a catalog that fits the schema needs nobody to say what does not"),
     "fabricc.cli": (1, "Ctrl-C while the command loads is an exit status too"),
     "fabricc.cli.adopt": (1, "as for `push`"),

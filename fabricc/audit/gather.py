@@ -22,8 +22,8 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
-from fabricc.compiler.pieces import usable_cpus
-from fabricc.compiler.workers import spread_work
+from fabricc.compiler.write.pieces import usable_cpus
+from fabricc.compiler.write.workers import spread_work
 from fabricc.facts.device import HOST, Device, Kind
 from fabricc.facts.packed import unpack_contents
 from fabricc.proof import Finding

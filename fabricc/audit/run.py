@@ -13,9 +13,9 @@ from fabricc.audit.places import places_of
 from fabricc.audit.rules import examine_fabric
 from fabricc.base.diagnostics import Diagnostic, Position
 from fabricc.base.garbage import no_collection
-from fabricc.compiler.finding_groups import Grouped
-from fabricc.compiler.pieces import usable_cpus
+from fabricc.compiler.prove.finding_groups import Grouped
 from fabricc.compiler.result import exit_status
+from fabricc.compiler.write.pieces import usable_cpus
 from fabricc.facts.device import Kind
 from fabricc.proof.tree import read_consistently, trees_around
 

@@ -9,7 +9,7 @@ from fabricc.audit.report import as_json, report_parts
 from fabricc.audit.run import audit_fabric
 from fabricc.base.diagnostics.render import render_document
 from fabricc.cli import output
-from fabricc.compiler.quoting import tree_texts
+from fabricc.compiler.load.quoted_files import tree_texts
 from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from fabricc.cli import options, output
 from fabricc.cli.repin import RepinningCommand, announce_repinning, repin_option
 from fabricc.cli.words import complete_planned
 from fabricc.compiler.driver import build_tree
+from fabricc.compiler.load.spec_location import lock_of
 from fabricc.compiler.result import counted_hosts
-from fabricc.compiler.spec_location import lock_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,7 +21,7 @@ from fabricc.catalog.importing.sonic_branches import Branch, compare_branch
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import HostModel, SwitchModel
 from fabricc.cli import catalog_words, model_page, options, output
-from fabricc.compiler.quoting import input_texts
+from fabricc.compiler.load.quoted_files import input_texts
 from fabricc.compiler.result import exit_status
 from fabricc.tree.file import write_file
 

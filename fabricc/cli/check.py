@@ -11,7 +11,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
 from fabricc.cli import options, output
 from fabricc.compiler.committed_tree import check_committed
-from fabricc.compiler.quoting import input_texts
+from fabricc.compiler.load.quoted_files import input_texts
 from fabricc.compiler.recheck import check_tree
 
 

@@ -12,9 +12,9 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml, too_large
 from fabricc.base.foreign import files
 from fabricc.cli import options, output
-from fabricc.compiler.affected_specs import is_spec
+from fabricc.compiler.load.affected_specs import is_spec
+from fabricc.compiler.load.spec_location import POLICY_NAME
 from fabricc.compiler.result import exit_status
-from fabricc.compiler.spec_location import POLICY_NAME
 from fabricc.front.spec.canonical import first_difference, format_spec
 from fabricc.tree import EmitError
 from fabricc.tree.file import write_file

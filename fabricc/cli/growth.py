@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos as back_ends
 from fabricc.catalog.model import Power
 from fabricc.catalog.power import total_draw
-from fabricc.compiler.host_facts import HostFact, host_facts
+from fabricc.compiler.plan.host_facts import HostFact, host_facts
 from fabricc.review.diff.application import application_words
 
 if TYPE_CHECKING:

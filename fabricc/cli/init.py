@@ -16,8 +16,8 @@ from fabricc.cli import catalog_words, options, output
 from fabricc.cli import example as example_repository
 from fabricc.cli.first_spec import fit_spec
 from fabricc.cli.questions import Options, ask, read_options
+from fabricc.compiler.load.spec_location import LOCK_NAME
 from fabricc.compiler.result import exit_status
-from fabricc.compiler.spec_location import LOCK_NAME
 from fabricc.tree.file import make_folder, write_file
 from fabricc.version import __version__
 

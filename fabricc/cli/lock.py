@@ -12,11 +12,11 @@ from fabricc.base.diagnostics import Position
 from fabricc.base.values import replace
 from fabricc.cli import options, output
 from fabricc.cli.repin import RepinningCommand, announce_repinning, repin_option
-from fabricc.compiler.affected_specs import affected_specs
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.lock_file import lock_change, lost_lock, second_lock, write_lock
+from fabricc.compiler.load.affected_specs import affected_specs
+from fabricc.compiler.load.lock_file import lock_change, lost_lock, second_lock, write_lock
+from fabricc.compiler.load.spec_location import own_lock
 from fabricc.compiler.result import exit_status
-from fabricc.compiler.spec_location import own_lock
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from fabricc.base.foreign import files
 from fabricc.base.foreign.git import GitError
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.revision import SpecHistory, revision_finding
-from fabricc.compiler.spec_search import find_base_spec, read_here
+from fabricc.compiler.load.revision import SpecHistory, revision_finding
+from fabricc.compiler.load.spec_search import find_base_spec, read_here
 from fabricc.operate.migrate.prepare import prepare_migration
 from fabricc.operate.migrate.report import WORKSHEET, as_json, format_worksheet, render_migration
 from fabricc.tree.file import write_file

@@ -20,7 +20,7 @@ from fabricc.cli import growth, options, output
 from fabricc.cli.repin import RepinningCommand, repin_option
 from fabricc.cli.shares import Share
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.host_facts import host_facts
+from fabricc.compiler.plan.host_facts import host_facts
 from fabricc.compiler.result import counted_hosts, exit_status
 from fabricc.front.planning.quality import list_worksheets
 from fabricc.front.planning.topology.room import list_rooms, report_full

@@ -14,7 +14,7 @@ from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Table
 from fabricc.catalog.rates import generation_at
 from fabricc.cli import bill, growth, output
-from fabricc.compiler.host_facts import host_facts
+from fabricc.compiler.plan.host_facts import host_facts
 from fabricc.compiler.result import exit_status
 from fabricc.fabric.infiniband.identity import MOST_LIDS
 from fabricc.front.planning.infiniband.plan import list_rooms

@@ -18,7 +18,7 @@ from fabricc.base.documents.schema import breaches
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.rendering import render_switch
+from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.version import __version__
 

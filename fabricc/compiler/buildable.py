@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.compiler.accept import apply_acceptances
-from fabricc.compiler.naming import Naming
-from fabricc.compiler.overlays import add_overlays
+from fabricc.compiler.plan.acceptances import apply_acceptances
+from fabricc.compiler.plan.naming import Naming
+from fabricc.compiler.render.overlays import add_overlays
 from fabricc.front.planning import plan_fabric
 from fabricc.front.spec.lock import EMPTY_LOCK
 

@@ -16,8 +16,8 @@ from fabricc.base.foreign.git import GitError, describe_entry, visible_path
 from fabricc.base.foreign.signers import Kind
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.driver import build_tree
+from fabricc.compiler.load.revision import SpecHistory, revision_finding
 from fabricc.compiler.result import BuildResult
-from fabricc.compiler.revision import SpecHistory, revision_finding
 from fabricc.tree.manifest import NAME as MANIFEST
 from fabricc.tree.manifest import Manifest, ManifestError
 

@@ -13,17 +13,17 @@ from fabricc.base.documents.document import clip
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.names import suggestion_remedy
-from fabricc.compiler.accept import apply_acceptances
-from fabricc.compiler.host_facts import host_fact_findings
-from fabricc.compiler.inputs import file_digests
-from fabricc.compiler.lock_file import read_lock
-from fabricc.compiler.naming import Naming
-from fabricc.compiler.overlays import add_overlays
+from fabricc.compiler.load.input_digests import file_digests
+from fabricc.compiler.load.lock_file import read_lock
+from fabricc.compiler.load.quoted_files import input_texts
+from fabricc.compiler.load.spec_location import lock_of
+from fabricc.compiler.plan.acceptances import apply_acceptances
+from fabricc.compiler.plan.host_facts import host_fact_findings
+from fabricc.compiler.plan.naming import Naming
+from fabricc.compiler.plan.repinning import Repinning
 from fabricc.compiler.planned_spec import PlannedSpec, ethernet_wanted
-from fabricc.compiler.quoting import input_texts
-from fabricc.compiler.rendering import render_switch
-from fabricc.compiler.repinning import Repinning
-from fabricc.compiler.spec_location import lock_of
+from fabricc.compiler.render.overlays import add_overlays
+from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.model import Switch
 from fabricc.front.planning import plan_fabric
 from fabricc.front.planning.hosts.host_cables import with_host_cable
@@ -127,7 +127,7 @@ class Compiled(PlannedSpec):
         Raises:
             CompileError: as `fabric`.
         """
-        from fabricc.compiler.writing import (
+        from fabricc.compiler.write.whole_tree import (
             prove_plan,  # readers and rules: half as long to import as `validate` takes
         )
 
@@ -151,7 +151,7 @@ class Compiled(PlannedSpec):
             check: read every file back and prove it; otherwise the tree is written without a proof.
             progress: called with the current phase, the number done and the total.
         """
-        from fabricc.compiler.writing import write_tree  # as for `proof`
+        from fabricc.compiler.write.whole_tree import write_tree  # as for `proof`
 
         return write_tree(self, Path(out), jobs, frozen, check, progress)
 
@@ -207,7 +207,7 @@ def compile_spec(
     if spec.infiniband is not None:
         if ethernet_only:
             return replace(known, diagnostics=(*diagnostics, ethernet_wanted(spec)))
-        from fabricc.compiler.infiniband_plan import planned_subnets  # no fabric of Ethernet needs it
+        from fabricc.compiler.plan.infiniband import planned_subnets  # no fabric of Ethernet needs it
 
         return planned_subnets(known, catalog, repinning)
     planned, repinned = repinning.run(
@@ -219,7 +219,7 @@ def compile_spec(
     diagnostics += unfit
     lock, networks = replace(planned.lock, networks=lock.networks, switches=lock.switches), {}
     if fabric is not None and spec.networks:
-        from fabricc.compiler.networks import with_networks  # no cluster of one network needs it
+        from fabricc.compiler.plan.further_networks import with_networks  # no cluster of one network needs it
 
         joined = with_networks(spec, path.parent, fabric, catalog, repinning, sources, gaps=gaps)
         fabric, networks, lock = joined.fabric, joined.networks, replace(lock, networks=joined.locks)

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from fabricc.compiler.incremental import record
-from fabricc.compiler.quoting import input_texts
+from fabricc.compiler.load.quoted_files import input_texts
 from fabricc.tree.state import has_pending
 
 if TYPE_CHECKING:

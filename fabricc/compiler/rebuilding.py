@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.incremental.partial import patch_tree
-from fabricc.compiler.quoting import tree_texts
-from fabricc.compiler.writing import write_tree
+from fabricc.compiler.load.quoted_files import tree_texts
+from fabricc.compiler.write.whole_tree import write_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.device import Work, job_count, pieces_of
-from fabricc.compiler.inputs import TEMPLATES, manifest_inputs
-from fabricc.compiler.outcome import Outcome
-from fabricc.compiler.quoting import tree_texts
+from fabricc.compiler.load.input_digests import TEMPLATES, manifest_inputs
+from fabricc.compiler.load.quoted_files import tree_texts
+from fabricc.compiler.load.spec_location import find_spec
 from fabricc.compiler.result import BuildResult
-from fabricc.compiler.spec_location import find_spec
-from fabricc.compiler.workers import run_in_background
+from fabricc.compiler.write.device import Work, job_count, pieces_of
+from fabricc.compiler.write.outcome import Outcome
+from fabricc.compiler.write.workers import run_in_background
 from fabricc.front.spec.load import apply_severities
 from fabricc.paperwork.out_of_band import ADDRESS_FILE
 from fabricc.proof.invariants.accepted_breaches import declared_ratios, soften_breaches
@@ -90,7 +90,7 @@ def _check_tree(
     if not compiled.sound:
         return BuildResult(diagnostics=compiled.diagnostics), sources
     if compiled.infiniband is not None:
-        from fabricc.compiler.infiniband import check_infiniband  # no fabric of Ethernet needs it
+        from fabricc.compiler.write.infiniband import check_infiniband  # no fabric of Ethernet needs it
 
         return check_infiniband(compiled, tree, manifest, progress, simulate=simulate), sources
     if simulate:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import replace
 from fabricc.compiler.compiled import no_device
-from fabricc.compiler.device import Work
-from fabricc.compiler.lock_file import lock_change
-from fabricc.compiler.outcome import Outcome
+from fabricc.compiler.load.lock_file import lock_change
 from fabricc.compiler.result import BuildResult
+from fabricc.compiler.write.device import Work
+from fabricc.compiler.write.outcome import Outcome
 from fabricc.fabric.shape import HostId
 from fabricc.front.spec.load import apply_severities
 from fabricc.proof.invariants.accepted_breaches import soften_breaches

@@ -16,7 +16,7 @@ from fabricc.base.documents.document import clip
 from fabricc.base.foreign import programs
 from fabricc.base.foreign.files import READ_ALSO, READ_BELOW
 from fabricc.base.values import dataclass
-from fabricc.compiler.spec_location import find_spec
+from fabricc.compiler.load.spec_location import find_spec
 from fabricc.proof.tree import read_manifest
 
 if TYPE_CHECKING:

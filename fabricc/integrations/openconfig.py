@@ -14,8 +14,8 @@ from fabricc.base.documents.document import clip
 from fabricc.base.foreign import files
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.values import dataclass
-from fabricc.compiler.pieces import usable_cpus
-from fabricc.compiler.workers import spread_work
+from fabricc.compiler.write.pieces import usable_cpus
+from fabricc.compiler.write.workers import spread_work
 from fabricc.fabric.vocabulary import neutral_vocabulary
 from fabricc.tree.file import make_folder, remove_file, write_file
 from fabricc.tree.names import is_path

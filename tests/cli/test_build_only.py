@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.specs import MILLION
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.rendering import render_switch
+from fabricc.compiler.render.switch_files import render_switch
 from fabricc.compiler.selected_devices import write_devices
 from fabricc.fabric import expand
 from tests.cli.test_build import tree_bytes
@@ -65,7 +65,7 @@ def test_what_does_not_say_what_was_planned_is_not_written(
     def damaged(switch: Switch) -> dict[str, str]:
         return {name: text.replace("mtu", "mut") for name, text in render_switch(switch).items()}
 
-    monkeypatch.setattr("fabricc.compiler.device.render_switch", damaged)
+    monkeypatch.setattr("fabricc.compiler.write.device.render_switch", damaged)
     ran = fabricc("build", "cluster.yaml", "--only", "spine01a", "-o", "one")
     assert ran.status == 1
     assert "FAB60" in ran.err

@@ -16,9 +16,9 @@ import pytest
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.device import Work, pieces_of
-from fabricc.compiler.outcome import Outcome
-from fabricc.compiler.substitution import Alike
+from fabricc.compiler.prove.substitution import Alike
+from fabricc.compiler.write.device import Work, pieces_of
+from fabricc.compiler.write.outcome import Outcome
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
 from fabricc.fabric.model import Host
 from fabricc.proof.invariants import Survey

@@ -7,7 +7,7 @@ from itertools import groupby
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.compiler.finding_groups import SHOWN, Grouped
+from fabricc.compiler.prove.finding_groups import SHOWN, Grouped
 from fabricc.proof import Finding
 
 findings = st.builds(

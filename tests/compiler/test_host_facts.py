@@ -12,7 +12,7 @@ from fabricc.back.jobs.files import job_files
 from fabricc.catalog.load import load_catalog
 from fabricc.cli.entry import run
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.host_facts import host_facts
+from fabricc.compiler.plan.host_facts import host_facts
 from fabricc.paperwork.materials import list_materials
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 from fabricc.back.jobs.roster import list_hosts, port_addresses
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.compiled import Compiled, compile_spec
-from fabricc.compiler.inputs import manifest_inputs
+from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.operate.devices import inventory
 from fabricc.paperwork.racks import Place, device_titles, read_places
 from fabricc.review.explain.origins import PlanSources

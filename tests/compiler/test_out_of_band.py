@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from fabricc import compile_spec
 from fabricc.base.diagnostics import Severity
-from fabricc.compiler.lock_file import write_lock
+from fabricc.compiler.load.lock_file import write_lock
 from fabricc.compiler.recheck import check_tree
 from fabricc.fabric.management_addresses import address_owners
 from fabricc.fabric.out_of_band_cables import management_cables

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from fabricc.back.nos.base import Gap
 from fabricc.back.nos.frr import FrrLinux
-from fabricc.compiler.gaps import find_unexpressed
+from fabricc.compiler.render.gaps import find_unexpressed
 from fabricc.fabric.facts import SETTINGS, Facts, setting_facts
 from fabricc.fabric.model import Snmp, Switch, Tacacs
 from fabricc.fabric.qos import Trimming

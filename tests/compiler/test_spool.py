@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.compiler import spool
 from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.write import spool
 
 INVENTORIES = Path(__file__).parents[2] / "inventories"
 

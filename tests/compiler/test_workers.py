@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.compiler.workers import WorkerError, run_in_background, spread_work
+from fabricc.compiler.write.workers import WorkerError, run_in_background, spread_work
 from fabricc.tree import EmitError
 
 ROOT = Path(__file__).parents[2]
@@ -64,7 +64,7 @@ def test_a_killed_worker_is_told() -> None:
 def test_no_worker_outlives_its_parent(how: int) -> None:
     script = (
         "import os, time\n"
-        "from fabricc.compiler.workers import spread_work\n"
+        "from fabricc.compiler.write.workers import spread_work\n"
         "def work(n):\n    os.write(1, f'{os.getpid()}\\n'.encode()); time.sleep(60)\n"
         "list(spread_work(2, 4, work))\n"
     )

@@ -13,7 +13,7 @@ from fabricc.base.foreign.files import ForeignFileError
 from fabricc.base.foreign.links import follow_links
 from fabricc.cli.entry import run
 from fabricc.cli.places import in_repository
-from fabricc.compiler.spec_location import find_spec
+from fabricc.compiler.load.spec_location import find_spec
 from fabricc.proof.tree import read_manifest
 from tests.trust.conftest import SECRET, SPEC, contents
 from tests.trust.test_archives import git

@@ -20,7 +20,7 @@ from fabricc.base.foreign import git as door
 from fabricc.base.foreign import git_history
 from fabricc.base.foreign.git import GitError, Repository
 from fabricc.cli.entry import run
-from fabricc.compiler.revision import SpecHistory
+from fabricc.compiler.load.revision import SpecHistory
 from tests.review.diff.conftest import INVENTORIES
 
 if TYPE_CHECKING:

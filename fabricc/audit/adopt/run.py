@@ -20,8 +20,8 @@ from fabricc.back.nos.commands import command_lines
 from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass
-from fabricc.compiler.finding_groups import Grouped
-from fabricc.compiler.quoting import tree_texts
+from fabricc.compiler.load.quoted_files import tree_texts
+from fabricc.compiler.prove.finding_groups import Grouped
 from fabricc.facts.device import Kind, Tier
 from fabricc.proof.compare import Finding
 from fabricc.proof.tree import read_consistently, trees_around

@@ -21,7 +21,7 @@ from fabricc.audit.rules.waist import CNP_DSCP, Models
 from fabricc.base.garbage import no_collection
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
-from fabricc.compiler.workers import spread_work
+from fabricc.compiler.write.workers import spread_work
 from fabricc.facts.device import Kind
 from fabricc.facts.statement import NOWHERE, read_statement
 from fabricc.rules import lossless, sessions

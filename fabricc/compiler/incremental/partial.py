@@ -18,15 +18,15 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.foreign.files import STREAMED, Folder
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import replace
-from fabricc.compiler.device import Work
-from fabricc.compiler.finding_groups import Grouped
 from fabricc.compiler.incremental import ledger as ledgers
 from fabricc.compiler.incremental import recording
 from fabricc.compiler.incremental.device_changes import altered_devices, fabric_outline
-from fabricc.compiler.inputs import manifest_inputs
-from fabricc.compiler.outcome import Outcome, plan_folder, plan_texts
-from fabricc.compiler.pieces import usable_cpus
-from fabricc.compiler.staged_files import put_text
+from fabricc.compiler.load.input_digests import manifest_inputs
+from fabricc.compiler.prove.finding_groups import Grouped
+from fabricc.compiler.write.device import Work
+from fabricc.compiler.write.outcome import Outcome, plan_folder, plan_texts
+from fabricc.compiler.write.pieces import usable_cpus
+from fabricc.compiler.write.staged_files import put_text
 from fabricc.front.spec.load import apply_severities
 from fabricc.paperwork.plan_tables import SIZED, qos_text
 from fabricc.proof.invariants import CODES

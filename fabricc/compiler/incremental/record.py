@@ -20,13 +20,13 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.compiler.incremental.states import Listing, States
+from fabricc.compiler.load.record_head import parse_head
 from fabricc.compiler.result import BuildResult
 from fabricc.tree.state import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-FORMAT = 4
 CHECK = 4
 """Bytes of the check sum."""
 
@@ -121,20 +121,6 @@ class Look(NamedTuple):
     unedited: Callable[[], bool]
 
 
-def spec_of(tree: Path) -> Path | None:
-    """The spec that this user last built the tree from; None when it is not on record."""
-    real = Path(os.path.realpath(tree))
-    state = state_of(real.parent)
-    try:
-        if state is None:
-            return None
-        with (state / f"{real.name}.record").open("rb") as file:
-            stated = _read_head(file.readline())
-    except OSError:
-        return None
-    return Path(stated["spec"]) if stated and isinstance(stated.get("spec"), str) else None
-
-
 def last_build(out: Path, spec: Path, options: str) -> Last | None:
     """The last build of the spec below `out`, under whatever name, when it was with the same options."""
     state = state_of(out)
@@ -148,7 +134,7 @@ def last_build(out: Path, spec: Path, options: str) -> Last | None:
             if crc32(memoryview(content)[:end]) != int.from_bytes(content[end:]):
                 continue  # damaged: as if there were none
             first = content.find(b"\n")
-            stated = _read_head(content[:first])
+            stated = parse_head(content[:first])
             if stated and stated["spec"] == wanted and stated["options"] == options:
                 second = content.index(b"\n", first + 1)
                 listing = Listing(*json.loads(content[first + 1 : second]))
@@ -169,14 +155,6 @@ def _digest_of(path: Path) -> str:
         return files.digest_of_file(path)
     except FileNotFoundError:
         return ""
-
-
-def _read_head(line: bytes) -> dict[str, Any] | None:
-    try:
-        stated = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return stated if isinstance(stated, dict) and stated.get("format") == FORMAT else None
 
 
 def _expand_listing(flat: Iterable[Any]) -> Diagnostic:

@@ -7,10 +7,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from fabricc.compiler.incremental.record import CHECK, FORMAT, Last, tool_stamp
+from fabricc.compiler.incremental.record import CHECK, Last, tool_stamp
 from fabricc.compiler.incremental.states import Listing, States, is_large, read_states
-from fabricc.compiler.pieces import usable_cpus
-from fabricc.compiler.workers import run_in_background
+from fabricc.compiler.load.record_head import FORMAT
+from fabricc.compiler.write.pieces import usable_cpus
+from fabricc.compiler.write.workers import run_in_background
 from fabricc.tree import EmitError
 from fabricc.tree.state import state_of
 

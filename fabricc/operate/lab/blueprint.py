@@ -13,7 +13,7 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.rendering import render_switch
+from fabricc.compiler.render.switch_files import render_switch
 from fabricc.operate.lab import outside
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.kernel import IPV6

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.spec_location import LOCK_NAME
+from fabricc.compiler.load.spec_location import LOCK_NAME
 from fabricc.operate.lab import demands, faults, kernel, lifecycle, logins, making, observe, scenarios, state
 from fabricc.operate.lab.agreement import Event
 from fabricc.operate.lab.blueprint import build_blueprint

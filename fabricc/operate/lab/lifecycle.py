@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos
 from fabricc.base.foreign import files
 from fabricc.base.values import replace
-from fabricc.compiler.spec_location import LOCK_NAME
+from fabricc.compiler.load.spec_location import LOCK_NAME
 from fabricc.operate.lab import demands, kernel, lldp, logins, ownership, state
 from fabricc.operate.lab.blueprint import build_blueprint, swap_cables
 from fabricc.operate.lab.failure import LabError

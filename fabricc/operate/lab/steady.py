@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.compiler.rendering import render_switch
+from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.shape import TierName
 from fabricc.operate.lab import lldp, observe, outside, probes
 from fabricc.operate.lab.endpoints import loopback_endpoints, rail_endpoints

@@ -9,9 +9,9 @@ from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.inputs import manifest_inputs
-from fabricc.compiler.rendering import render_switch
-from fabricc.compiler.spec_location import find_spec
+from fabricc.compiler.load.input_digests import manifest_inputs
+from fabricc.compiler.load.spec_location import find_spec
+from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric import expand
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.plans import DeviceChange

@@ -11,7 +11,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
 from fabricc.compiler import accepted_lines
 from fabricc.compiler.compiled import COMPUTE, compile_spec
-from fabricc.compiler.rendering import overlay_lines
+from fabricc.compiler.render.switch_files import overlay_lines
 from fabricc.front.spec.lock import lines_of
 from fabricc.operate.devices import running
 from fabricc.operate.devices.connection import open_connection

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.compiler.rendering import render_switch
+from fabricc.compiler.render.switch_files import render_switch
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.snapshot import SWITCHES
 from fabricc.tree import EmitError

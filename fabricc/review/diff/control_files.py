@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.foreign.git import Repository
-    from fabricc.compiler.base_revision import Comparison
-    from fabricc.compiler.revision import SpecHistory
+    from fabricc.compiler.load.base_revision import Comparison
+    from fabricc.compiler.load.revision import SpecHistory
 
 _MANIFEST = "manifest.json"
 _SHOWN = 3

@@ -13,11 +13,11 @@ from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.foreign.git import GitError
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.base_revision import choose_comparison
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.revision import SpecHistory, revision_finding
-from fabricc.compiler.spec_location import POLICY_NAME
-from fabricc.compiler.spec_search import (
+from fabricc.compiler.load.base_revision import choose_comparison
+from fabricc.compiler.load.revision import SpecHistory, revision_finding
+from fabricc.compiler.load.spec_location import POLICY_NAME
+from fabricc.compiler.load.spec_search import (
     Found,
     find_base_spec,
     gone_spec,
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Position
     from fabricc.base.documents.document import Document
-    from fabricc.compiler.base_revision import Comparison
     from fabricc.compiler.compiled import Compiled
+    from fabricc.compiler.load.base_revision import Comparison
     from fabricc.review.diff.review_policy import Policy
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos import templating
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import replace
-from fabricc.compiler.fabric_rules import find_plan_findings
-from fabricc.compiler.finding_groups import Grouped
+from fabricc.compiler.prove.finding_groups import Grouped
+from fabricc.compiler.write.fabric_rules import find_plan_findings
 from fabricc.front.spec.load import apply_severities
 from fabricc.proof.invariants.accepted_breaches import soften_breaches
 from fabricc.tree import EmitError

@@ -10,7 +10,7 @@ from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
 from fabricc.base.documents.schema import breaches
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
-from fabricc.compiler.spec_location import POLICY_NAME
+from fabricc.compiler.load.spec_location import POLICY_NAME
 from fabricc.review.diff.impact import is_access, row_of
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.names import fold_names

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos as back_ends
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass, shared_attributes
-from fabricc.compiler.pieces import usable_cpus
-from fabricc.compiler.workers import spread_work
+from fabricc.compiler.write.pieces import usable_cpus
+from fabricc.compiler.write.workers import spread_work
 from fabricc.review.diff import texts
 from fabricc.review.diff.access import access_changes
 from fabricc.review.diff.application import with_application

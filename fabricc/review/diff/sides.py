@@ -10,7 +10,7 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.back.nos import templating
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.rendering import render_switch
+from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.model import Host, Switch
 from fabricc.fabric.moves import Moves
 from fabricc.fabric.shape import HostId

@@ -13,9 +13,9 @@ from fabricc.back import nos as back_ends
 from fabricc.back.nos.templating import override_digests
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder
-from fabricc.compiler.inputs import TEMPLATES, manifest_inputs
-from fabricc.compiler.rendering import overlay_lines, render_switch
-from fabricc.compiler.spec_location import find_spec
+from fabricc.compiler.load.input_digests import TEMPLATES, manifest_inputs
+from fabricc.compiler.load.spec_location import find_spec
+from fabricc.compiler.render.switch_files import overlay_lines, render_switch
 from fabricc.fabric.model import Host
 from fabricc.proof.tree import DeviceFiles, read_manifest
 from fabricc.review.explain.lines import Place, Texts

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity, worst_severity
 from fabricc.base.diagnostics.wording import plural
-from fabricc.compiler.inputs import manifest_inputs
+from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.front.planning.quality import list_worksheets
 from fabricc.front.planning.topology.room import list_rooms, report_full
 from fabricc.review.report import infiniband, origins, quality, topology

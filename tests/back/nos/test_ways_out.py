@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.back.nos import BUILT_IN, load
-from fabricc.compiler.gaps import find_unexpressed
+from fabricc.compiler.render.gaps import find_unexpressed
 from fabricc.fabric.external import External
 from fabricc.fabric.model import Direction
 from fabricc.proof.invariants.accepted_breaches import Ratio

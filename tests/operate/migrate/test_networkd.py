@@ -15,7 +15,7 @@ import pytest
 
 from fabricc.back import hosts
 from fabricc.back.hosts import netplan
-from fabricc.compiler.lock_file import LOCK_NAME
+from fabricc.compiler.load.lock_file import LOCK_NAME
 from fabricc.operate.lab import demands, lifecycle, observe, scenarios, state
 from fabricc.operate.lab.flows import Stream
 from fabricc.operate.lab.steady import Network

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fabricc.back import hosts
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.rendering import render_switch
+from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.fabric import Fabric
 from fabricc.operate.migrate.prepare import prepare_migration
 from tests.effort import examples

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.rendering import render_switch
+from fabricc.compiler.render.switch_files import render_switch
 from fabricc.operate.devices.device import devices_by_name
 from fabricc.operate.push.impact import Effect, assess_effect
 from fabricc.review.diff.application import application_words

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.compiler.rendering import render_switch
+from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.management import management_prefix
 from fabricc.operate.lab.blueprint import host_node, switch_node
 from fabricc.operate.lab.export.devices import HOST_IMAGE, as_yaml

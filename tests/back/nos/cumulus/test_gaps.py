@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.back.nos.cumulus import CUMULUS
-from fabricc.compiler.gaps import find_unexpressed
+from fabricc.compiler.render.gaps import find_unexpressed
 from fabricc.fabric.model import Account, Direction, Switch
 from fabricc.fabric.qos import Ecn, Trimming, Watchdog
 from fabricc.fabric.routing import CommunityList, LoadBalancing, Spreading

@@ -6,8 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
-from fabricc.compiler.finding_groups import SHOWN
-from fabricc.compiler.rendering import render_switch
+from fabricc.compiler.prove.finding_groups import SHOWN
+from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.links import switch_links
 from fabricc.fabric.shape import HostId
@@ -21,9 +21,9 @@ from fabricc.rules.summary import summarize
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.compiler.device import Work
-    from fabricc.compiler.finding_groups import Grouped
     from fabricc.compiler.planned_spec import PlannedSpec
+    from fabricc.compiler.prove.finding_groups import Grouped
+    from fabricc.compiler.write.device import Work
     from fabricc.fabric.fabric import Fabric
     from fabricc.facts.device import Device
     from fabricc.proof.compare import Finding

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from struct import Struct
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fabricc.compiler.pieces import queue_pieces, take_pieces
+from fabricc.compiler.write.pieces import queue_pieces, take_pieces
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:

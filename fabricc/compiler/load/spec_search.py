@@ -14,14 +14,14 @@ from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
 from fabricc.base.foreign import files
 from fabricc.base.foreign.git import GitError, visible_path
 from fabricc.base.values import dataclass
-from fabricc.compiler.base_revision import BaseError
+from fabricc.compiler.load.base_revision import BaseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from fabricc.base.foreign.git import Entry
-    from fabricc.compiler.revision import SpecHistory
+    from fabricc.compiler.load.revision import SpecHistory
 
 _SUFFIXES = (".yaml", ".yml")
 _LARGEST = 256 << 20

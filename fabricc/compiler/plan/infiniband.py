@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.values import replace
-from fabricc.compiler.accept import apply_acceptances
-from fabricc.compiler.host_facts import host_fact_findings
-from fabricc.compiler.inputs import file_digests
+from fabricc.compiler.load.input_digests import file_digests
+from fabricc.compiler.load.quoted_files import input_texts
+from fabricc.compiler.plan.acceptances import apply_acceptances
+from fabricc.compiler.plan.host_facts import host_fact_findings
 from fabricc.compiler.planned_spec import PlannedSpec
-from fabricc.compiler.quoting import input_texts
 from fabricc.front.planning.hosts.host_cables import with_host_cable
 from fabricc.front.planning.infiniband.plan import find_touched, plan_infiniband
 from fabricc.front.spec.lock import renew_lock
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog
-    from fabricc.compiler.repinning import Repinning
+    from fabricc.compiler.plan.repinning import Repinning
 
 P = TypeVar("P", bound=PlannedSpec)
 

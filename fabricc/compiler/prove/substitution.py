@@ -25,7 +25,7 @@ from fabricc.back import nos as back_ends
 from fabricc.base.order import natural_key
 from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
-from fabricc.compiler.rendering import render_switch
+from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
 from fabricc.fabric.model import Host
 from fabricc.proof.likeness import Common, likeness_of

@@ -9,7 +9,7 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.base.patterns import pattern
-from fabricc.compiler.rendering import overlay_departures, overlay_lines, render_switch
+from fabricc.compiler.render.switch_files import overlay_departures, overlay_lines, render_switch
 from fabricc.proof import Finding, compare, device_findings
 from fabricc.proof.finding_places import Text, place_findings
 from fabricc.tree import EmitError

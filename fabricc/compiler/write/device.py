@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass
-from fabricc.compiler.finding_groups import Grouped
-from fabricc.compiler.pieces import usable_cpus
-from fabricc.compiler.proof import host_findings, switch_findings
-from fabricc.compiler.rendering import render_switch
-from fabricc.compiler.staged_files import Gathered, put_device, put_text
-from fabricc.compiler.substitution import Alike
+from fabricc.compiler.prove.device_proof import host_findings, switch_findings
+from fabricc.compiler.prove.finding_groups import Grouped
+from fabricc.compiler.prove.substitution import Alike
+from fabricc.compiler.render.switch_files import render_switch
+from fabricc.compiler.write.pieces import usable_cpus
+from fabricc.compiler.write.staged_files import Gathered, put_device, put_text
 from fabricc.fabric.links import port_layout
 from fabricc.fabric.shape import HostId
 from fabricc.paperwork.plan_tables import Fragments, device_rows
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.compiler.substitution import DeviceKind
+    from fabricc.compiler.prove.substitution import DeviceKind
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Said
     from fabricc.fabric.model import Host, Switch

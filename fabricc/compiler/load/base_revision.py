@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.foreign.git_history import Merge
-    from fabricc.compiler.revision import SpecHistory
+    from fabricc.compiler.load.revision import SpecHistory
 
 _SHOWN = 3
 

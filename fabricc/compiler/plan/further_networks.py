@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import replace
-from fabricc.compiler.naming import Naming
-from fabricc.compiler.overlays import add_overlays
+from fabricc.compiler.plan.naming import Naming
+from fabricc.compiler.render.overlays import add_overlays
 from fabricc.front.planning import plan_fabric
 from fabricc.front.planning.hosts.host_cables import with_host_cable
 from fabricc.front.planning.identity.lock_renames import with_hosts_called
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Catalog
-    from fabricc.compiler.repinning import Repinning
+    from fabricc.compiler.plan.repinning import Repinning
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.planning.identity.repin import Repinned
     from fabricc.front.planning.plan import Plan

@@ -12,8 +12,8 @@ from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.foreign import files
 from fabricc.base.patterns import pattern
 from fabricc.base.values import replace
-from fabricc.compiler.gaps import capability_gaps
-from fabricc.compiler.rendering import render_switch, render_without_overlays
+from fabricc.compiler.render.gaps import capability_gaps
+from fabricc.compiler.render.switch_files import render_switch, render_without_overlays
 from fabricc.fabric.model import SECRET_PREFIX, Overlay
 from fabricc.fabric.plans import OverlayPlan
 from fabricc.fabric.shape import TierName

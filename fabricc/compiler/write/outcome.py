@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.device import Work
-from fabricc.compiler.fabric_rules import add_fabric_findings
-from fabricc.compiler.finding_groups import Grouped
 from fabricc.compiler.incremental.ledger import Ledger
-from fabricc.compiler.spool import Spool
-from fabricc.compiler.staged_files import Gathered
-from fabricc.compiler.workers import spread_work
+from fabricc.compiler.prove.finding_groups import Grouped
+from fabricc.compiler.write.device import Work
+from fabricc.compiler.write.fabric_rules import add_fabric_findings
+from fabricc.compiler.write.spool import Spool
+from fabricc.compiler.write.staged_files import Gathered
+from fabricc.compiler.write.workers import spread_work
 from fabricc.front.planning.quality import list_worksheets
 from fabricc.paperwork import out_of_band
 from fabricc.paperwork import plan_tables as tables
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.compiler.device import Piece
     from fabricc.compiler.incremental.device_changes import Outline
+    from fabricc.compiler.write.device import Piece
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.proof.invariants.accepted_breaches import Ratio

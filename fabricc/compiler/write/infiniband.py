@@ -13,10 +13,10 @@ from fabricc.back.infiniband.sm_files import sm_files, subnet_folder
 from fabricc.back.infiniband.tables import plan_files
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
-from fabricc.compiler.inputs import manifest_inputs
-from fabricc.compiler.rendering import with_templates
+from fabricc.compiler.load.input_digests import manifest_inputs
+from fabricc.compiler.render.switch_files import with_templates
 from fabricc.compiler.result import BuildResult
-from fabricc.compiler.staged_files import Gathered, put_text
+from fabricc.compiler.write.staged_files import Gathered, put_text
 from fabricc.fabric.infiniband.wiring import Subnet, expand_hosts
 from fabricc.front.spec.load import apply_severities
 from fabricc.proof.infiniband.hosts import prove_host

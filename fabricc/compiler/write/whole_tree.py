@@ -12,16 +12,16 @@ from fabricc.back.jobs.files import job_files
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.device import Work, job_count, pieces_of
 from fabricc.compiler.incremental import record, recording
 from fabricc.compiler.incremental.device_changes import fabric_outline
 from fabricc.compiler.incremental.ledger import store_ledgers
-from fabricc.compiler.inputs import manifest_inputs
-from fabricc.compiler.lock_file import lock_change, lost_lock, write_lock
-from fabricc.compiler.outcome import Outcome, plan_texts
-from fabricc.compiler.repinning import REPINNED
+from fabricc.compiler.load.input_digests import manifest_inputs
+from fabricc.compiler.load.lock_file import lock_change, lost_lock, write_lock
+from fabricc.compiler.plan.repinning import REPINNED
 from fabricc.compiler.result import BuildResult
-from fabricc.compiler.staged_files import Gathered
+from fabricc.compiler.write.device import Work, job_count, pieces_of
+from fabricc.compiler.write.outcome import Outcome, plan_texts
+from fabricc.compiler.write.staged_files import Gathered
 from fabricc.front.spec.load import apply_severities
 from fabricc.proof.invariants.accepted_breaches import declared_ratios, soften_breaches
 from fabricc.tree import EmitError, folders, swap
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.compiler.incremental.ledger import Ledger, Ledgers
-    from fabricc.compiler.infiniband import InfinibandRun
     from fabricc.compiler.planned_spec import PlannedSpec
+    from fabricc.compiler.write.infiniband import InfinibandRun
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.tree.stage import Parts
@@ -107,7 +107,7 @@ def _emit_tree(
         try:
             run: _Run | InfinibandRun
             if plan.infiniband is not None:
-                from fabricc.compiler.infiniband import InfinibandRun  # no fabric of Ethernet needs it
+                from fabricc.compiler.write.infiniband import InfinibandRun  # no fabric of Ethernet needs it
 
                 run = InfinibandRun(spec, plan.infiniband, stage, check, progress)
             else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.foreign import files
 from fabricc.base.foreign.git_index import holds_home
-from fabricc.compiler.incremental import record
+from fabricc.compiler.load.record_head import find_recorded_spec
 
 if TYPE_CHECKING:
     from fabricc.tree.manifest import Manifest
@@ -26,7 +26,7 @@ def find_spec(tree: Path, manifest: Manifest) -> Path | None:
 
     A repository of the user's home is not searched: a tree below it may have come with an archive.
     """
-    recorded = record.spec_of(tree)
+    recorded = find_recorded_spec(tree)
     if recorded is not None and recorded.is_file():
         return recorded
     if manifest.spec.startswith("."):

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
-from fabricc.compiler.overlays import SAMPLE
-from fabricc.compiler.proof import switch_findings
-from fabricc.compiler.rendering import render_switch
+from fabricc.compiler.prove.device_proof import switch_findings
+from fabricc.compiler.render.overlays import SAMPLE
+from fabricc.compiler.render.switch_files import render_switch
 from fabricc.front.spec.load import apply_severities
 from fabricc.proof.finding_places import Text
 from fabricc.proof.invariants.accepted_breaches import soften_breaches

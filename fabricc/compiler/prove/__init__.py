@@ -1,0 +1,1 @@
+"""Prove files against the plan: one device, equal devices by substitution, several switches by rules."""

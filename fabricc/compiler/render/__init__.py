@@ -1,0 +1,1 @@
+"""Write the files of one switch, with the templates and overlays of the user."""

@@ -1,0 +1,1 @@
+"""Write the tree of a build: workers that share the devices, and what they report."""
