@@ -313,6 +313,7 @@ def foreign(
 
 IB = "NET/IB : Using [0]mlx5_r0:1/IB [RO]; OOB eno3:10.0.0.1<0>"
 ROCE = "NET/IB : Using [0]mlx5_r0:1/RoCE [RO]; OOB eno3:10.0.0.1<0>"
+JOINED = "NET/IB : Using [0]={[0] mlx5_r1:1/RoCE, [1] mlx5_r0:1/RoCE} [RO]; OOB bond0:10.0.0.1<0>"
 OFI = "NET/OFI Selected provider is efa, fabric is efa-direct (found 16 nics)"
 FOREIGN = {
     "2.18 RoCE": (foreign("2.18.5+cuda12.0", "NET/IB/0", "/GDRDMA", ROCE, "Using network IB"), 0),
@@ -367,6 +368,51 @@ FOREIGN = {
         0,
     ),
     "RCCL 2.22": (foreign("2.22.3+hip6.4", "NET/IB/0", "/GDRDMA/Shared", ROCE), 0),
+    "2.21 two ports joined in one device": (
+        foreign("2.21.5+cuda12.4", "NET/IBext_v8/0", "/GDRDMA", JOINED, "Using network IBext_v8"),
+        0,
+    ),
+    "2.27 names of communicators behind the connection": (
+        foreign("2.27.5+cuda12.9", "NET/UCX/0", "/GDRDMA comm 0x22fcfb0 nRanks 02", ROCE),
+        0,
+    ),
+    "2.27 sockets below Ray": (
+        foreign(
+            "2.27.3+cuda12.9",
+            "NET/Socket/0",
+            " comm 0x2083dd50 nRanks 02",
+            prefix="(EngineCore_DP0 pid=742) (RayWorkerWrapper pid=927) ",
+        ),
+        1,
+    ),
+    "2.18 memory that a plugin cannot register": (
+        foreign("2.18.3+cuda12.2", "NET/AWS Libfabric/7", "/GDRDMA/Shared", OFI)
+        + "gpu-a:410:520 [3] register_mr_buffers:647 NCCL WARN NET/OFI Unable to register memory (type = 2)\n",
+        1,
+    ),
+    "2.21 a peer that closed its connection": (
+        foreign("2.21.5+cuda12.4", "NET/IBext_v8/1", "/GDRDMA", ROCE)
+        + "gpu-a:410:520 [0] socket.c:446 NCCL WARN socketProgress: Connection closed by remote peer gpu-b<4>\n",
+        1,
+    ),
+    "2.30 a second job of the file falls back": (
+        foreign("2.30.7+cuda13.0", "NET/IB/0", "/GDRDMA", ROCE, "Using network IB")
+        + foreign("2.30.7+cuda13.0", "P2P/CUMEM", "", "NET/IB : No device found.", "Using network Socket"),
+        1,
+    ),
+    "RCCL without libibverbs": (
+        foreign("2.20.5+hip6.2", "P2P/IPC", "", "Failed to open libibverbs.so[.1]", "Using network Socket"),
+        1,
+    ),
+    "RCCL with the plugin of a Pollara": (
+        foreign("2.27.7+hip7.1", "NET/IB-CAST/0", "/GDRDMA/flush=Always", ROCE),
+        0,
+    ),
+    "cut off within a line": (
+        foreign("2.27.5+cuda12.9", "NET/IB/0", "/GDRDMA", ROCE)
+        + "gpu-a:410:520 [0] NCCL INFO Channel 01/0 : 0[0] -> 1[0] [send] via NET/IB/0/GD",
+        0,
+    ),
     "one host": (foreign("2.27.5+cuda12.9", "P2P/CUMEM/read", "", IB), 2),
     "warnings alone": ("gpu-a:1:2 [0] init.cc:1 NCCL WARN NUMA auto balancing is enabled\n", 2),
 }
@@ -390,6 +436,24 @@ def test_a_log_without_evidence_does_not_pass_beside_one_with(tree: Path) -> Non
     done = run(tree, "check-nccl-log.sh", str(tree / "good"), str(tree / "empty"))
     assert (done.returncode, str(tree / "empty") in done.stdout) == (2, True)
     assert run(tree, "check-nccl-log.sh", str(tree / "absent")).returncode == 2
+
+
+def test_the_log_check_names_the_host_that_lacks_a_device(tree: Path) -> None:
+    whole, half = USING, USING.replace("h0:", "h1:").replace("[7]mlx5_r7:1/RoCE ", "")
+    (tree / "log").write_text(whole + half + DIRECT)
+    done = run(tree, "check-nccl-log.sh", str(tree / "log"))
+    assert (done.returncode, done.stdout.count("FAULT")) == (1, 1)
+    assert "FAULT: mlx5_r7:1 is in " in done.stdout
+    assert done.stdout.rstrip().endswith("did not use it on h1")
+
+
+def test_half_a_line_of_one_log_is_not_read_with_the_next_log(tree: Path) -> None:
+    (tree / "a").write_text(
+        USING + DIRECT + "h0:1:2 [0] NCCL INFO Channel 01/0 : 7[7] -> 8[0] [send] via NET/IB/0"
+    )
+    (tree / "b").write_text(DIRECT)
+    done = run(tree, "check-nccl-log.sh", str(tree / "a"), str(tree / "b"))
+    assert (done.returncode, "connections: 2 with GDRDMA, 0 through" in done.stdout) == (0, True)
 
 
 def test_the_log_check_knows_devices_with_rail_and_plane(tree: Path, tmp_path: Path) -> None:
