@@ -33,6 +33,10 @@ class UnknownModelError(LookupError):
         self.section, self.name = section, name
 
 
+class ModelFileError(ValueError):
+    """A file of the package does not define the model that it is named after, or lacks a key."""
+
+
 class ExtendsTooDeepError(ValueError):
     """A model extends itself through others, or comes to its base after too many steps."""
 
@@ -108,7 +112,12 @@ class Library:
         return assemble.build_nic(name, self.raw("nics", name))
 
     def _read(self, section: str, name: str) -> Raw:
-        content = load_package_yaml(self._built_in[section][name])
+        path = self._built_in[section][name]
+        content = load_package_yaml(path)
+        if name not in content.get(section, {}):
+            raise ModelFileError(
+                f"{section}/{path.name} does not define `{name}`: the key below `{section}` and the file need one name"
+            )
         raw: Raw = replace_sources(content[section][name], content.get("sources", {}))
         if "extends" not in raw:
             return raw
@@ -131,7 +140,10 @@ class Models(Mapping[str, Model]):
         if name not in self._known:
             raise KeyError(name)
         if name not in self._ready:
-            self._ready[name] = self._find(name)
+            try:
+                self._ready[name] = self._find(name)
+            except KeyError as missing:  # not an unknown name, which `get` would take it for
+                raise ModelFileError(f"the model `{name}` lacks the key `{missing.args[0]}`") from missing
         return self._ready[name]
 
     def __contains__(self, name: object) -> bool:

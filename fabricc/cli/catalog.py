@@ -18,6 +18,7 @@ from fabricc.catalog.figures import branch_commits, cite_commit, list_figures
 from fabricc.catalog.importing import import_switch
 from fabricc.catalog.importing.draft import Wishes
 from fabricc.catalog.importing.sonic_branches import Branch, compare_branch
+from fabricc.catalog.library import ModelFileError
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import HostModel, SwitchModel
 from fabricc.cli import catalog_words, model_page, options, output
@@ -115,7 +116,12 @@ def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
         else:
             output.print_parts(_list_models(catalog))
         return exit_status(found)
-    model = catalog.switches.get(name) or catalog.hosts.get(name) or catalog.nics.get(name)
+    try:
+        model = catalog.switches.get(name) or catalog.hosts.get(name) or catalog.nics.get(name)
+    except ModelFileError as error:
+        raise click.UsageError(str(error)) from None
+    if model is None and found:
+        return exit_status(found)  # the file that defines it may be the one that was left out
     if model is None:
         known = [*catalog.switches, *catalog.hosts, *catalog.nics]
         near = get_close_matches(name, known, 1)

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.catalog import library, load
 from fabricc.cli.entry import VERBS
 
 if TYPE_CHECKING:
@@ -400,6 +402,34 @@ def test_catalog_lists_and_shows_sources(fabricc: Fabricc) -> None:
     figures = json.loads(fabricc("catalog", "sn5600", "--format", "json").out)["figures"]
     assert all(figure["source"] for figure in figures if figure["figure"].startswith("buffers.total"))
     assert "Did you mean 'sn5600'?" in fabricc("catalog", "sn5600x").err
+
+
+def test_a_model_file_under_another_name_is_named(
+    tmp_path: Path, fabricc: Fabricc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in library.MODELS.iterdir():
+        (tmp_path / folder.name).symlink_to(folder)
+    (tmp_path / "switches").unlink()
+    shutil.copytree(library.MODELS / "switches", tmp_path / "switches")
+    shutil.copy(tmp_path / "switches/sn5600.yaml", tmp_path / "switches/sn5699.yaml")
+    monkeypatch.setattr(library, "MODELS", tmp_path)
+    load._load_builtin.cache_clear()
+    try:
+        ran = fabricc("catalog", "sn5699")
+    finally:
+        load._load_builtin.cache_clear()
+    assert ran.status == 2
+    assert "switches/sn5699.yaml does not define `sn5699`" in ran.err
+    assert "Did you mean" not in ran.err
+
+
+def test_a_model_whose_file_has_errors_is_not_reported_as_unknown(tmp_path: Path, fabricc: Fabricc) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("switches:\n  sn5601: {extends: sn5600, prots: 3}\n")
+    ran = fabricc("catalog", "sn5601", "--add", str(mine))
+    assert ran.status == 1
+    assert "unknown key 'prots'" in ran.err
+    assert "no model" not in ran.err
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
