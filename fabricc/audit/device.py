@@ -68,7 +68,7 @@ def devices_of(key: str, parts: list[Part]) -> tuple[list[Read], set[str], list[
             outputs[at].append((part, output))
         else:
             findings.append(
-                Finding("FAB9505", f"{part.path} tells of {key or 'a device'}, whose configuration is not here",
+                Finding("FAB9505", f"{part.path} lists {key or 'a device'}, whose configuration is not here",
                         part.path, part.first, "alone", Severity.WARNING, "Add its running configuration.")
             )  # fmt: skip
     for part in left:

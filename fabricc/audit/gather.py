@@ -201,7 +201,7 @@ def _name_devices(read: list[Read]) -> tuple[dict[str, Read], list[Finding]]:
                 f"{_device_path(first)} and {name} both say that they are {device.name}: the second is "
                 f"{name} here"
             )
-            remedy = "Take out what is collected twice, or give the devices names of their own."
+            remedy = "Remove duplicates, or rename one of the devices."
             findings.append(Finding("FAB9504", message, name, 1, "twice", Severity.WARNING, remedy))
         named[name] = device
     return dict(sorted(named.items())), findings
@@ -245,10 +245,8 @@ def _unmatched_models(devices: Iterable[Device]) -> Iterator[Finding]:
             )
             yield Finding("FAB9506", message, *place, box, Severity.NOTE, remedy)
         else:
-            message = f"nothing says which boxes run {system}: {of}"
-            remedy = (
-                "Put the outputs of `show version` beside the configurations, called after their devices."
-            )
+            message = f"no file states the switch model of these {system}: {of}"
+            remedy = "Add the output of `show version` of each device, in a file named after the device."
             yield Finding("FAB9507", message, *place, system, Severity.NOTE, remedy)
 
 

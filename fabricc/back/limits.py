@@ -44,7 +44,7 @@ class Limit(Generic[Device]):
         feature: the requested feature in a few words.
         asked: whether a device needs it; or the things that it needs, each of which is checked.
         allowed: the supported values of `it`, or of the named attribute; None if nothing is supported.
-        reason: the reason of the limit, with its source.
+        reason: the reason of the limit; `source`: the document that states it.
         fatal: False if the configuration works without it, but less well.
         section: section of the spec that causes it for every tier alike; empty if tiers differ.
     """
@@ -57,6 +57,7 @@ class Limit(Generic[Device]):
     remedy: str = ""
     fatal: bool = True
     section: str = ""
+    source: str = ""
 
     def title(self) -> str:
         """Return the requested feature in a few words."""
@@ -81,8 +82,9 @@ class Limit(Generic[Device]):
         """Return the gap of a thing; `texts` are another reason and remedy, and `fields` further format fields."""
         fields = {"allowed": self.allowed, **fields, **(thing if isinstance(thing, dict) else {"it": thing})}
         reason, remedy = texts or (self.reason, self.remedy)
+        source = "" if "{source}" in reason else self.source
         feature, reason, remedy = (text.format_map(fields) for text in (self.title(), reason, remedy))
-        return Gap(self.code, feature, reason, remedy, self.fatal, self.section)
+        return Gap(self.code, feature, reason, remedy, self.fatal, self.section, source)
 
 
 def _attribute_of(thing: Any, name: str) -> Any:

@@ -69,7 +69,7 @@ def _check_text(text: str) -> None:
 _KEY = ("FAB2102", "a key must be a short word", "Write a plain text key.")
 _RULES = Rules(
     words={
-        "twice": ("FAB2102", "the key {text!r} stands twice", "Remove one of them."),
+        "twice": ("FAB2102", "duplicate key {text!r}", "Remove one of them."),
         "key": _KEY,
         "collection as key": _KEY,
         "too deep": ("FAB2102", "nested deeper than {most} levels", "Flatten it."),

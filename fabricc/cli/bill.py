@@ -58,7 +58,7 @@ def list_parts(wanted: Wanted, networks: Sequence[tuple[str, ClusterSpec, Fabric
         click.UsageError: elevations without places.
     """
     if wanted.elevations is not None and wanted.places is None:
-        raise click.UsageError("--elevations needs --places, a table of where devices stand.")
+        raise click.UsageError("--elevations needs --places, a table with the place of each device.")
     found = [list_materials(fabric, protocol) for _, _, fabric in networks]
     told = [
         replace(each, message=f"{label}{each.message}")

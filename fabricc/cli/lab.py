@@ -105,7 +105,7 @@ def _boot_lab(
         raise LabError(
             "FAB8016",
             f"the lab runs and has not come to its planned state within {SETTLE_S:.0f} s",
-            "`fabricc lab test` tells what differs; `fabricc lab down` takes it away.",
+            "`fabricc lab test` shows the differences; `fabricc lab down` removes the lab.",
         )
     lab = lifecycle.note_boot(lab, time.monotonic() - begin)
     record = lab.record

@@ -117,4 +117,4 @@ class PlannedSpec:
 def ethernet_wanted(spec: ClusterSpec) -> Diagnostic:
     """FAB5817: a command that takes Ethernet alone was given a spec of InfiniBand."""
     help_ = "`validate`, `plan`, `report`, `lock`, `build` and `check` do."
-    return spec.error("FAB5817", "this command knows no InfiniBand fabric yet", "fabric", help=help_)
+    return spec.error("FAB5817", "this command does not support InfiniBand fabrics", "fabric", help=help_)

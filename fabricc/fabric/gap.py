@@ -11,9 +11,10 @@ class Gap:
 
     Attributes:
         code: diagnostic code, `FAB5…`.
-        feature: the setting in a few words; `reason`: why it is impossible, with source; `remedy`: what to do.
+        feature: the setting in a few words; `reason`: why it is impossible; `remedy`: what to do.
         fatal: False when the configuration works without it, less well, or once the remedy is applied.
         section: section of the spec that causes it for every tier alike, reported once; empty if tiers differ.
+        source: the document that states it; empty if the reason names it or none is needed.
     """
 
     code: str
@@ -22,3 +23,4 @@ class Gap:
     remedy: str
     fatal: bool = True
     section: str = ""
+    source: str = ""

@@ -23,11 +23,11 @@ _FAULTS = {
     Fault.CONTENT: (
         "FAB0051",
         "the signature {signature} does not hold for {tree}",
-        "See what changed with `fabricc check` and `fabricc diff`, and have what was reviewed signed again.",
+        "Find the change with `fabricc check` and `fabricc diff`, review it, and sign again.",
     ),
     Fault.SIGNER: (
         "FAB0052",
-        "nobody whom {allowed} names signed {tree} with {signature}",
+        "no key of {allowed} signed {tree} with {signature}",
         "Have it signed with a key of that file, or add the key there if its owner may release trees.",
     ),
     Fault.PROGRAM: (
@@ -114,9 +114,7 @@ def _verify_manifest_signer(tree: Path, stated: bytes, allowed: Path, signature:
     kind = signers.kind_of(keys)
     place = signature or signature_path(tree, kind)
     if not place.exists():
-        remedy = (
-            "Sign what was reviewed: `fabricc sign TREE --key FILE`, or name the signature with --signature."
-        )
+        remedy = "Sign the reviewed tree with `fabricc sign TREE --key FILE`, or name the signature with --signature."
         raise SignedError("FAB0050", f"{tree} is not signed: there is no {place}", remedy)
     try:
         made = _read_file(place, "FAB0050", "signature", Path("/") if signature else None)

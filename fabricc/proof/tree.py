@@ -59,7 +59,7 @@ def open_tree(tree: Path) -> tuple[Folder, bytes, Manifest]:
         message = f"{tree} is no output tree: cannot read its manifest.json ({error.strerror or error})"
         raise TreeError("FAB6013", message, "Give a folder that `build` wrote.") from None
     except manifests.ManifestError as error:
-        message = f"{tree} is no output tree: its manifest.json is none that a build writes ({error})"
+        message = f"{tree} is no output tree: its manifest.json was not written by a build ({error})"
         at = Position(str(tree / manifests.NAME), error.line)
         raise TreeError("FAB6021", message, "Build again, or give another folder.", at) from None
 

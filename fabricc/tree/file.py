@@ -119,7 +119,7 @@ def _file_mode(folder: Folder, name: str) -> int | None:
     except FileNotFoundError:
         return None
     if not S_ISREG(mode):
-        raise ForeignFileError(f"{kind_of(mode)} stands there", folder.path / name)
+        raise ForeignFileError(f"{kind_of(mode)} is in the place of the file", folder.path / name)
     return S_IMODE(mode)
 
 

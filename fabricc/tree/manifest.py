@@ -106,7 +106,7 @@ def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return a table of JSON; reject a key that occurs twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("duplicate key")
     return found
 
 

@@ -28,7 +28,9 @@ def checked_path(path: str) -> str:
     """
     if is_path(path):
         return path
-    raise EmitError("FAB7004", f"{path!r} is no file name for an output tree", "Rename what it comes from.")
+    raise EmitError(
+        "FAB7004", f"{path!r} is no file name for an output tree", "Rename the device or cluster."
+    )
 
 
 def checked_cluster(name: str) -> str:

@@ -229,7 +229,9 @@ class Stage:
         needed = folders.folders_above(ours)
         for path in foreign:
             if folders.folders_above([path]) & ours or (path in needed and path not in self.links):
-                message = f"{self.target / path} stands where this build writes and no build wrote it"
+                message = (
+                    f"{self.target / path} is in the place of a file of this build, and no build wrote it"
+                )
                 raise EmitError("FAB7002", message, "Move it away, then build again.")
 
     def _carry_file(self, path: str) -> None:
@@ -297,7 +299,9 @@ def _read_manifest(target: Path) -> Manifest | None:
     except ValueError as error:
         if manifests.is_ours(content):
             return None
-        raise EmitError("FAB7002", f"{target}/manifest.json is none of fabricc's: {error}", remedy) from None
+        raise EmitError(
+            "FAB7002", f"{target}/manifest.json was not written by fabricc: {error}", remedy
+        ) from None
 
 
 def read_existing(path: str, limit: int = files.LIMIT) -> tuple[bytes | None, bool]:

@@ -132,7 +132,7 @@ def write_adoption(adoption: Adoption, target: Path, reports: Mapping[str, str])
     taken = [name for name in files if os.path.lexists(target / name)]
     if taken:
         message = f"{target} already has {', '.join(sorted(taken))}; nothing was written"
-        raise FindingsError("FAB9701", message, "Name a folder that is not there yet.")
+        raise FindingsError("FAB9701", message, "Use a new folder.")
     for name, text in files.items():
         make_folder((target / name).parent)
         write_file(target / name, text.encode())
@@ -196,7 +196,7 @@ def _left_out_finding(found: Found, name: str) -> Finding:
     )
     message = f"{name} is not in the spec: {where}"
     file = next(iter(device.paths.values()), "")
-    help_ = "Collect what it is cabled to as well, or describe it under `external`."
+    help_ = "Collect its neighbors as well, or describe it under `external`."
     return Finding("FAB9704", message, file, 1 if file else 0, "left", Severity.WARNING, help_)
 
 

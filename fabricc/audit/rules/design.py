@@ -93,9 +93,7 @@ def report_unlinked(devices: Mapping[str, Device], links: Iterable[Link]) -> Ite
             f"no link of {len(alone):,} of {plural(len(switches), 'switch')} is known, such as {alone[0].name}: "
             "far ends, tiers and paths are not checked there"
         )
-        remedy = (
-            "Put the outputs of `show lldp neighbors` beside the configurations, called after their devices."
-        )
+        remedy = "Add the output of `show lldp neighbors` of each device, in a file named after the device."
         yield Finding(UNLINKED, message, "", 0, "unlinked", Severity.NOTE, remedy)
 
 

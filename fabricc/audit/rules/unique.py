@@ -167,5 +167,10 @@ def _report_numbers(owned: Mapping[str, Owned], devices: Mapping[str, Device]) -
             other = next(each for each, number in tors.items() if number == asn and each != name)
             message = f"{name} has AS {asn}, which is also that of {other}: each drops the other's routes"
             yield finding_at(
-                TWICE, devices[name], "bgp/asn", message, "AS twice", remedy="Give each ToR an AS of its own."
+                TWICE,
+                devices[name],
+                "bgp/asn",
+                message,
+                "AS twice",
+                remedy="Assign a separate AS number to each ToR.",
             )

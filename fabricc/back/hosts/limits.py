@@ -72,9 +72,9 @@ _NICS: tuple[Limit[Host], ...] = (
         fatal=False),
     Limit("FAB5610", feature="{family.kept} of {device.nic.title}",
         asked=lambda host: bool(FAMILIES[host.nic.driver].kept and _lossless_classes(host)),
-        reason="the NIC keeps them, `fabricc-roce --firmware` writes none, and niccli names NICs by numbers of its own",
-        remedy="for each NIC of `niccli --list`: `niccli -i N nvm -getoption support_rdma -scope 0`, then `nvm "
-        "-setoption support_rdma -value 1 -scope 0`; the others likewise, by the maker's sheet, and restart the host",
+        reason="the NIC's firmware stores them, and `fabricc-roce --firmware` does not write them",
+        remedy="for each NIC of `niccli --list`: `niccli -i N nvm -setoption support_rdma -value 1 -scope 0`, likewise "
+        "the others of the maker's sheet, then restart the host",
         fatal=False),
     Limit("FAB5606", feature="the code point of congestion notifications of {device.nic.title}",
         asked=lambda host: (

@@ -131,7 +131,7 @@ def _other_guids(
         node, guid = found.nodes[node_id], guids[name]
         if guid not in (node.guid, *node.port_guids.values()) and not is_placeholder(guid):
             own = guid_text(next(iter(node.port_guids.values()), node.guid))
-            message = f"{name} has GUID {own}; the plan says {guid_text(guid)}"
+            message = f"{name} has GUID {own}; the plan has {guid_text(guid)}"
             yield Difference("FAB6334", message, True, node.line)
 
 

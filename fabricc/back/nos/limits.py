@@ -40,14 +40,13 @@ class Limit(limits.Limit["Switch"]):
         reason: as in the base; empty if the system's sentence about releases states it.
         since: the first release without the limit, where families differ by family; None where none is known.
         where: the limit exists only if the switch's release has this.
-        words: commands, tables or files that carry it, empty without any; `source`: where this is documented.
+        words: commands, tables or files that carry it, empty without any.
     """
 
     setting: str = ""
     since: str | Mapping[str, str | None] | None = None
     where: Limit | None = None
     words: str = ""
-    source: str = ""
 
     def title(self) -> str:
         """Return the requested feature in a few words."""
@@ -234,7 +233,7 @@ def watchdog_limit(code: str, held: Callable[[Watchdog], tuple[int, int, int]], 
             if (asked := (watchdog.detect_ms, watchdog.restore_ms, watchdog.poll_ms)) != held(watchdog)
         ],
         reason=reason + "; written are {it[3]} / {it[4]} / {it[5]} ms",
-        remedy="none needed, or ask for the figures that are written",
+        remedy="none needed, or set the values that are configured",
     )
 
 
@@ -265,15 +264,16 @@ def paths_limit(
 def bfd_limit(
     code: str, nos: str, interval_ms: tuple[int, int], multiplier: tuple[int, int], source: str = ""
 ) -> Limit:
-    """BFD timers outside the ranges that the NOS takes, both ends included; `source` follows the reason."""
+    """BFD timers outside the ranges that the NOS takes, both ends included."""
     interval, lost = Range(*interval_ms), Range(*multiplier)
     return Limit(
         code,
         feature="BFD every {it.bfd_interval_ms} ms, {it.bfd_multiplier} times",
         asked=lambda switch: [switch.bgp] if switch.bgp.bfd_interval_ms is not None else [],
         allowed={"bfd_interval_ms": interval, "bfd_multiplier": lost},
-        reason=f"{nos} takes {interval} ms and a multiplier from {lost}{source}",
+        reason=f"{nos} takes {interval} ms and a multiplier from {lost}",
         remedy="set BFD within these ranges",
+        source=source,
     )
 
 

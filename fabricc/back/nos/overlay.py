@@ -78,7 +78,7 @@ def _check_yaml(text: str) -> None:
     except RecursionError:
         raise OverlayError(1, "this is nested too deeply") from None
     except (ValueError, AttributeError) as error:  # a number or a date that is none, such as 2026-13-01
-        raise OverlayError(1, f"a value is not what it looks like: {error}") from None
+        raise OverlayError(1, f"a value has another type than it seems: {error}") from None
 
 
 def _load_json(text: str) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def _add_values(value: dict[str, Any], more: Mapping[str, Any], text: str) -> No
 
 
 def _misfit_error(text: str, key: str, why: str) -> OverlayError:
-    remedy = "An overlay adds; what is planned is changed in the spec."
+    remedy = "An overlay only adds lines. Change planned values in the spec."
     return OverlayError(_line_of(text, key), f"{key!r} cannot be merged: {why}", remedy)
 
 

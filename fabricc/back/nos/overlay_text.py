@@ -171,11 +171,13 @@ def _add_block(target: Node, node: Node, step: int, insertions: Insertions, keye
     """Add a line and its block below `target`, indented as what is there, or by `step` where nothing is."""
     if node.children and "*" in node.text:
         message = f"no block of the file matches {node.text!r}"
-        raise OverlayError(node.line, message, "`*` stands for anything but spaces in a block that exists.")
+        raise OverlayError(node.line, message, "`*` matches anything but spaces in an existing block.")
     key = _KEY.match(node.text) if keyed else None
     if key and (other := next((c for c in target.children if _same_key(c, key["key"])), None)):
         message = f"the file has {other.text!r} where the overlay has {node.text!r}"
-        raise OverlayError(node.line, message, "An overlay adds; what is planned is changed in the spec.")
+        raise OverlayError(
+            node.line, message, "An overlay only adds lines. Change planned values in the spec."
+        )
     indent = target.children[0].indent if target.children else target.indent + step if target.line else 0
     insertions.setdefault(_insertion_line(target, node), []).append(
         (indent, list(_block_lines(node, indent - node.indent)))

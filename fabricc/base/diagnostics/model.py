@@ -41,7 +41,8 @@ class Diagnostic:
         severity: error, warning or note.
         message: what is wrong, one sentence, naming the values concerned.
         position: where in a file, or None when the finding concerns no file.
-        help: the remedy, one sentence or two; empty when the message is remedy enough.
+        help: the remedy, one sentence or two, and on a line of its own the source, if one is cited; empty when the
+            message is remedy enough.
     """
 
     code: str

@@ -75,7 +75,9 @@ def _finding_block(
     if each.help:
         indent = f"{gutter} = " if gutter else "  "
         margin = len(f"{indent}help: ")
-        first, *more = _wrap_text(each.help, margin, margin, width)
+        first, *more = (
+            line for text in each.help.split("\n") for line in _wrap_text(text, margin, margin, width)
+        )
         parts.append(Terminal("{} {}").format(styled(dim, f"{indent}help:"), first))
         parts += [Terminal("{}{}").format(" " * margin, part) for part in more]
     return Terminal("\n").join([*parts, Terminal()])

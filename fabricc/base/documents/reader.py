@@ -71,7 +71,7 @@ def _not_yaml(error: Exception, text: str, file: str) -> Diagnostic:
 
 _WORDS = {
     "empty": ("FAB0006", "the file holds no value", "`fabricc init` writes a spec to start from."),
-    "twice": ("FAB0009", "the key '{shown}' stands twice: first at {first}", "Keep one of the two."),
+    "twice": ("FAB0009", "duplicate key '{shown}': first at {first}", "Keep one of the two."),
     "key": ("FAB0010", "the key {shown} is not text", 'Put it in quotes: "{shown}".'),
     "collection as key": ("FAB0010", "a list or mapping cannot be a key", "Keys are names: quote odd ones."),
     "alias as key": ("FAB0010", "an alias cannot be a key", "Write the key out."),
@@ -79,8 +79,8 @@ _WORDS = {
     "too many": ("FAB0012", "more than {most:,} values in one file", "Count hosts, do not list them."),
     "tag": ("FAB0015", "tags are not understood: {shown}", "Remove it; quote a value to make it text."),
     "second document": ("FAB0016", "a second document begins here", "A spec is one document: one cluster per file."),
-    "no anchor": ("FAB0017", "no anchor &{shown} stands before this alias", "Write the value out."),
-    "own anchor": ("FAB0017", "the alias *{shown} stands inside its own anchor", "Write the value out."),
+    "no anchor": ("FAB0017", "no anchor &{shown} before this alias", "Write the value out."),
+    "own anchor": ("FAB0017", "the alias *{shown} is inside its own anchor", "Write the value out."),
     "aliases": ("FAB0018", "aliases expand to more than {most:,} values or {depth} levels",
                 "Write the values out, or count hosts instead of listing them."),
     "merge": ("FAB0019", "merge keys (`<<`) are not understood",

@@ -358,7 +358,7 @@ def _is_link(folder: int | None, name: str) -> bool:
 
 
 def _unusable_name(path: Path | str) -> ForeignFileError:
-    return ForeignFileError("its name is none that a file can have", ascii(str(path)))
+    return ForeignFileError("its name is not a valid file name", ascii(str(path)))
 
 
 def kind_of(mode: int) -> str:

@@ -113,7 +113,7 @@ class Repinning:
             yield Diagnostic("FAB3035", Severity.ERROR, what, at, help_)
         elif found.pins:
             what = f"--repin changes {found.changes}: {found.touched}"
-            help_ = "Counted is what the lock had room for. `fabricc diff` compares the trees in full."
+            help_ = "The numbers count pinned values only. `fabricc diff` compares the trees."
             yield Diagnostic("FAB3037", Severity.NOTE, what, at, help_)
         else:
             what = "--repin changes nothing: the lock holds what the spec needs"

@@ -124,7 +124,9 @@ def holds_secret(line: str) -> bool:
 def _find_secrets(name: str, text: str) -> Iterator[Diagnostic]:
     for number, line in enumerate(text.split("\n"), 1):
         if holds_secret(line):
-            message = "this line seems to hold a secret, which would stand in the tree, in diffs and in Git"
+            message = (
+                "this line seems to contain a secret, which would appear in the tree, in diffs and in Git"
+            )
             remedy = f"Write {SECRET_PREFIX}<name> in its place: `fabricc push` puts the value in."
             yield Diagnostic("FAB2112", Severity.ERROR, message, Position(name, number), remedy)
 

@@ -348,7 +348,7 @@ def _limit_findings(model: SwitchModel, lossless: int) -> list[QosFinding]:
     limit = model.buffers.max_lossless_classes
     if lossless <= limit:
         return []
-    message = f"{lossless} lossless classes are asked for, {model.title} supports {limit}"
+    message = f"{lossless} lossless classes are requested, {model.title} supports {limit}"
     advice = f"make {lossless - limit} of them lossy" if limit else "make all classes lossy"
     return [QosFinding("FAB4001", Severity.ERROR, message, advice)]
 

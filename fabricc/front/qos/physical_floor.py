@@ -63,7 +63,7 @@ def _report_steps(model: SwitchModel, group: PortGroup, row: HeadroomRow, mtu: i
             f"headroom on {group_name(group)} ports of {model.title} is {row.xoff_bytes:,} bytes ({row.table}) and "
             f"{other.xoff_bytes:,} for {other.cable_m} m ({other.table}): the cables do not explain the step"
         )
-        advice = "ask the maker which one holds; a catalog file of your own can correct the other"
+        advice = "ask the vendor which one is right, and correct the other in your own catalog file"
         yield QosFinding("FAB5652", Severity.WARNING, message, advice)
 
 

@@ -36,6 +36,6 @@ def trimming_findings(wanted: Trimming | None, model: SwitchModel) -> tuple[QosF
     if wanted is None or limit is None or limit[0] <= wanted.size_bytes <= limit[1]:
         return ()
     least, most = limit
-    message = f"packets trimmed to {wanted.size_bytes} bytes are asked for, {model.title} trims to {least} to {most}"
+    message = f"packets trimmed to {wanted.size_bytes} bytes are requested, {model.title} trims to {least} to {most}"
     nearest = min(max(wanted.size_bytes, least), most)
     return (QosFinding("FAB4015", Severity.ERROR, message, f"the nearest that fits is {nearest}"),)

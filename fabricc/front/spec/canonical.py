@@ -59,7 +59,7 @@ def format_spec(text: str, file: str) -> tuple[str, tuple[Diagnostic, ...]]:
 
 def _report_cause(text: str, file: str) -> Diagnostic:
     """Return FAB0041 at the first place of a likely cause, or at the first line of the file."""
-    message = "it cannot be laid out without changing what it says"
+    message = "fabricc cannot format it without changing a value"
     for cause, remedy, known in _CAUSES:
         if found := known.search(text):
             line = text.count("\n", 0, found.start(1)) + 1
@@ -67,7 +67,7 @@ def _report_cause(text: str, file: str) -> Diagnostic:
             return Diagnostic(
                 "FAB0041", Severity.ERROR, f"{message}: {cause}", Position(file, line, column), remedy
             )
-    remedy = "Write texts in quotes and on one line each, and comments on lines of their own."
+    remedy = "Write strings in quotes on one line, and comments on separate lines."
     return Diagnostic("FAB0041", Severity.ERROR, message, Position(file, 1, 1), remedy)
 
 

@@ -90,8 +90,8 @@ def _check_fabric(spec: Mapping[str, Any], family: str, findings: Findings) -> N
     if lossless:
         findings.error(
             "FAB3300",
-            f"the class {lossless[0]} is lossless: PFC and marks of VXLAN packets depend on the outer header, and "
-            "fabricc does not prove yet that every switch copies code points and marks there and back",
+            f"the class {lossless[0]} is lossless, and fabricc cannot prove yet that every switch copies its code "
+            "point and marks to and from the outer header of VXLAN",
             SECTION,
             help="Leave the network routed, or make the class lossy: `lossless: false`.",
         )

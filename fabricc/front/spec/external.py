@@ -165,7 +165,7 @@ def _accepted_prefixes(
             findings.error("FAB2092", f"{format_path(at)}: {wrong}", *at, help=help_)
         if (first := rules.setdefault(rule, index)) != index:
             help_ = f"It is accept[{first}] already."
-            findings.error("FAB2092", f"{format_path(at)}: {text} stands twice", *at, help=help_)
+            findings.error("FAB2092", f"{format_path(at)}: {text} appears twice", *at, help=help_)
     return tuple(rules)
 
 

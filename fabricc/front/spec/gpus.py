@@ -173,7 +173,7 @@ def _check_rack_list(racks: list[str], path: KeyPath, findings: Findings) -> Non
     first: dict[str, int] = {}
     for index, rack in enumerate(racks):
         if rack in first:
-            help_ = f"It stands at {format_path((*path, 'racks', first[rack]))} already."
+            help_ = f"It is defined at {format_path((*path, 'racks', first[rack]))} already."
             findings.error("FAB2006", f"rack '{rack}' is listed twice", *path, "racks", index, help=help_)
         first.setdefault(rack, index)
 
@@ -214,7 +214,7 @@ def _check_names(raw: Mapping[str, Any], groups: list[HostGroup], findings: Find
         earlier = first.setdefault((kind, name), path)
         if earlier != path:
             at = findings.document.key_position(earlier)
-            help_ = f"It stands at {format_path(earlier)} ({at.line}:{at.column}) already."
+            help_ = f"It is defined at {format_path(earlier)} ({at.line}:{at.column}) already."
             findings.error("FAB2006", f"{kind} '{name}' is named twice", *path, help=help_)
 
     for index, part in enumerate(raw.get("groups", ())):
@@ -253,7 +253,7 @@ def check_classes(groups: Iterable[HostGroup], priorities: Iterable[Priority], f
     for group in groups:
         if group.rdma_class is not None and group.rdma_class not in fitting:
             names = join_words([f"`{name}`" for name in sorted(fitting)])
-            message = f"the class '{group.rdma_class}' is none for RDMA"
+            message = f"the class '{group.rdma_class}' is not an RDMA class"
             help_ = (
                 f"Classes with a code point: {names}." if names else "Give a class of `priorities` a `dscp`."
             )

@@ -154,7 +154,7 @@ def _read_devices(lines: tuple[Line, ...], findings: list[Diagnostic]) -> Iterat
     for line in lines:
         device = line.cells.get("device", "")
         if (other := first.setdefault(device, line)) is not line or not device:
-            earlier = f"{clip(device)} stands in line {other.start.line} already"
+            earlier = f"{clip(device)} is defined in line {other.start.line} already"
             told = earlier if device else "no device is named"
             findings.append(_error_at("FAB2148", told, line.start, "Give each device one line."))
             continue
@@ -194,7 +194,7 @@ def _read_management(lines: tuple[Line, ...], findings: list[Diagnostic]) -> Ite
     for line in lines:
         whose = line.cells.get("device", ""), line.cells.get("port", "")
         if (other := first.setdefault(whose, line)) is not line:
-            told = f"{clip(' '.join(whose))} stands in line {other.start.line} already"
+            told = f"{clip(' '.join(whose))} is defined in line {other.start.line} already"
             findings.append(_error_at("FAB2148", told, line.start, "Give each port one line."))
             continue
         address = _Cells(line, findings).of("address", _parse_ipv4, "an IPv4 address")

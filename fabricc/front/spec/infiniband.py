@@ -131,7 +131,7 @@ def _read_classes(raw: Mapping[str, Mapping[str, Any]], findings: Findings) -> t
             levels[name] = 0
         if name in levels and (owner := owners.setdefault(levels[name], name)) != name:
             message = f"classes '{owner}' and '{name}' share service level {levels[name]}"
-            help_ = "Give each a `priority` of its own, 0 to 7."
+            help_ = "Set a different `priority` for each, 0 to 7."
             findings.error("FAB5803", message, "priorities", name, help=help_)
     stated = {name: part.get("weight_percent") for name, part in raw.items()}
     check_weights(stated, {name for name, part in raw.items() if part["strict"]}, findings)
@@ -163,7 +163,7 @@ def _check_partitions(partitions: tuple[PartitionSpec, ...], classes: set[str], 
             message = (
                 f"partitions '{owner}' and '{each.name}' share P_Key {each.pkey}: they are one partition"
             )
-            findings.error("FAB5804", message, *path, "pkey", help="Give each a P_Key of its own.")
+            findings.error("FAB5804", message, *path, "pkey", help="Set a different P_Key for each.")
         if not each.units and not each.hosts:
             message = f"partition '{each.name}' has no member"
             findings.error("FAB5804", message, *path, help="Add `units: […]` or `hosts: […]`.")

@@ -201,7 +201,7 @@ class _Reader:
         owner = self.owners.setdefault((0, 0, int(stated)), name)
         if first != number or owner != name:
             told = (
-                f"network '{name}' stands in line {first} already"
+                f"network '{name}' is defined in line {first} already"
                 if first != number
                 else f"network '{name}' and network '{owner}' have the number {stated}"
             )
@@ -224,7 +224,7 @@ class _Reader:
 
     def _read_version(self, line: str, number: int) -> None:
         if line != f"version {VERSION}":
-            message = f"the lock is of {clip(line)}, this program reads version {VERSION}"
+            message = f"the lock has {clip(line)}, but this program reads version {VERSION}"
             self._report_problem("FAB0031", message, number, "Use the release of fabricc that wrote it.")
 
     def _read_owner(self, cluster: str, number: int) -> None:
@@ -232,16 +232,16 @@ class _Reader:
         if self.wanted and cluster != self.wanted:
             self._report_problem(
                 "FAB2070",
-                f"this is the lock of cluster '{cluster}', and the spec is of '{self.wanted}'",
+                f"this lock belongs to cluster '{cluster}', but the spec is for '{self.wanted}'",
                 number,
-                "Give this spec a lock of its own with `fabricc lock --own SPEC`, or a folder of its own. If the "
-                f"cluster was renamed, write `cluster {self.wanted}` in this line: no number changes.",
+                "Create a separate lock with `fabricc lock --own SPEC`. If the cluster was renamed, write "
+                f"`cluster {self.wanted}` in this line: no number changes.",
             )
 
     def _read_item(self, match: re.Match[str], number: int) -> None:
         kind, key = next((match[at], match[at + 1]) for at in (1, 4, 8, 11) if match[at])
         if (first := self.lines.setdefault((kind, key), number)) != number:
-            message = f"{kind} '{clip(key)}' stands in line {first} already"
+            message = f"{kind} '{clip(key)}' is defined in line {first} already"
             self._report_problem("FAB0033", message, number, "Delete the line that was not committed first.")
             return
         if kind == "stride":

@@ -59,9 +59,7 @@ def check_moves(
     for old, new, path in stated:
         if new and new != old and new in olds:
             told = f"'{old}' becomes '{new}', of which {olds[new][0]} speaks too"
-            help_ = (
-                "Names go from what is built to what is to be, in one step: leave out entries that are built."
-            )
+            help_ = "Write the built name and the new name in one step, and remove entries that are already built."
             findings.error("FAB3400", told, *path, help=help_)
         elif path[0] == "moved" and new == old:
             findings.error("FAB3400", f"'{old}' becomes itself", *path, help="Leave it out.")

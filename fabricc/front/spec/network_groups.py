@@ -119,7 +119,7 @@ def _read_joining_group(
         section.findings.error("FAB3231", f"group '{name}' {what}", *path, "name", help=help_)
     elif any(each["name"] == name for each in section.groups[:index]):
         help_ = "Delete one of them."
-        section.findings.error("FAB3230", f"group '{name}' stands here twice", *path, "name", help=help_)
+        section.findings.error("FAB3230", f"group '{name}' appears twice", *path, "name", help=help_)
     elif (group := known.get(name)) is not None:
         each = raw.get("hosts_per_unit", section.hosts_per_unit)
         beside, rdma_class, rails = (raw.get(key) for key in ("beside", "class", "rails_per_tor"))

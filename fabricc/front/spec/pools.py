@@ -89,7 +89,7 @@ def build_management(
     first: dict[str, int] = {}
     for index, user in enumerate(users):
         if first.setdefault(user.name, index) != index:
-            message = f"the user '{user.name}' stands twice"
+            message = f"the user '{user.name}' appears twice"
             help_ = f"It is management.users[{first[user.name]}] already."
             findings.error("FAB2060", message, "management", "users", index, "name", help=help_)
     if networks is None or (everywhere and gateway is None):

@@ -171,7 +171,7 @@ def _unknown_key(path: KeyPath, known: list[str], document: Document) -> tuple[K
     where = f" in {format_path(path[:-1])}" if path[:-1] else ""
     close = get_close_matches(clip(key).lower().replace("-", "_"), known, 1, 0.6)
     if path[:-1] and key in cluster_schema()["properties"]:
-        remedy = f"'{key}' is a section of its own: indent it like `cluster`."
+        remedy = f"'{key}' is a top-level section: indent it like `cluster`."
         return path, Diagnostic(
             "FAB1001", Severity.ERROR, f"unknown key '{key}'{where}", document.key_position(path), remedy
         )

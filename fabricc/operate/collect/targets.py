@@ -32,7 +32,7 @@ def parse_targets(words: Iterable[str]) -> dict[str, Device]:
         for device in _in_file(Path(word)) if Path(word).is_file() else (_parse_word(word),):
             if device.name in found:
                 message = f"two targets are called {device.name}"
-                raise DeviceError("FAB9522", message, "Give each a name of its own.")
+                raise DeviceError("FAB9522", message, "Name them differently.")
             found[device.name] = device
     return found
 

@@ -111,9 +111,7 @@ class Access:
         """
         if name not in self._named:
             if (place := self._places.get(name)) is None:
-                message = (
-                    f"configurations need the secret {name!r}, and the access file does not say where it is"
-                )
+                message = f"configurations need the secret {name!r}, but the access file does not define it"
                 remedy = (
                     f"Add `secrets: {{{name}: {{env: NAME}}}}`, or {{file: PATH}}, or {{keyring: SERVICE}}."
                 )
@@ -193,7 +191,7 @@ def access_of(spec: Path, stated: Path | None) -> Access:
     path = spec.parent / NAME
     if not path.exists():
         help_ = "See `fabricc docs push`, or use --access."
-        raise DeviceError("FAB9101", f"there is no {path}, which says how to log in", help_)
+        raise DeviceError("FAB9101", f"there is no {path}, which configures the login", help_)
     content = _read_content(path)
     require_trust(path, content)
     access = _parse_access(path, content)
@@ -311,5 +309,5 @@ def _parse_reference(path: Path, value: object, where: str) -> Reference:
             file = Path(os.path.abspath(path.parent / expand_home(place)))  # noqa: PTH100 - takes `..` out
             root = files.repository_of(path)
             return Reference(kind, str(file), str(root if file.is_relative_to(root) else "/"))
-    remedy = "Write {env: NAME}, {file: PATH} or {keyring: SERVICE}; a secret itself may not stand there."
+    remedy = "Write {env: NAME}, {file: PATH} or {keyring: SERVICE}; never the secret itself."
     raise DeviceError("FAB9102", f"{path}: {where} says no place", remedy)

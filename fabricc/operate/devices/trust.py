@@ -132,7 +132,7 @@ def _entry_path(path: Path) -> Path:
     try:
         return Path(os.path.realpath(path.parent)) / path.name
     except (OSError, ValueError):  # no name that a folder can have
-        raise _trust_error(path, "its name is none that a file can have") from None
+        raise _trust_error(path, "its name is not a valid file name") from None
 
 
 def _record_folder(entry: Path) -> Path | None:

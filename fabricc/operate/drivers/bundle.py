@@ -64,7 +64,7 @@ def unpack_bundle(text: str, alone: str) -> dict[str, str]:
     if not files:
         return {alone: text}
     if "".join(before).strip():
-        raise ValueError("text stands before the first file of the bundle")
+        raise ValueError("text before the first file of the bundle")
     return {name: "".join(lines) for name, lines in files.items()}
 
 

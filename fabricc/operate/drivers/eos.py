@@ -109,7 +109,7 @@ class _Exchange(EapiConnection):  # type: ignore[misc]
         require_answer(status, reason, content)
         found = parse_json(content, "an answer of eAPI", self.most_values)
         if not isinstance(found, dict) or not ("error" in found or isinstance(found.get("result"), list)):
-            raise AnswerError(f"an answer is none of eAPI: {quote_words(content.decode('utf-8', 'replace'))}")
+            raise AnswerError(f"not an eAPI answer: {quote_words(content.decode('utf-8', 'replace'))}")
         if "error" in found:
             code, said, refused, out = self._parse_error_message(found)
             raise CommandError(code, said, command_error=refused, output=out)

@@ -70,7 +70,7 @@ class Exchange(RPCClient):  # type: ignore[misc]
         found = parse_json(response.content, "an answer of NX-API", most)
         several = [found] if isinstance(found, dict) else found
         if not isinstance(several, list) or not all(isinstance(one, dict) for one in several):
-            raise AnswerError(f"an answer is none of NX-API: {quote_words(response.text)}")
+            raise AnswerError(f"not an NX-API answer: {quote_words(response.text)}")
         field, answers = ("msg" if raw_text else "body"), []
         for command, one in zip(commands, several, strict=False):
             self._error_check({**one, "command": command})

@@ -279,7 +279,7 @@ def apply(folder: Path) -> None:
             plan = read_json(folder / "plan.json")
             try:
                 if plan["way"] != NONE and digest(read_running()) != plan["digest"]:
-                    raise SwitchError("somebody changed CONFIG_DB since the candidate was loaded")
+                    raise SwitchError("another session changed CONFIG_DB after the candidate was loaded")
                 target = {} if plan["way"] == NONE else read_json(folder / TARGET)
                 bring(folder, target, frr if plan["frr"] else None, plan["way"])
             finally:

@@ -147,7 +147,7 @@ def _find_conflicts(
                 f"{format_percent(least)} of {at} is left while {names} is {moment}; "
                 f"to be kept is {format_percent(keep)}"
             )
-            remedy = "Take fewer at a time, bring back what is out already, or agree to less with --keep."
+            remedy = "Maintain fewer devices at a time, restore others first, or lower --keep."
             yield Diagnostic("FAB9404", Severity.ERROR, message, None, remedy)
             break
 

@@ -147,5 +147,5 @@ def require_drain_keys(found: Compiled, wanted: DrainKeys) -> None:
         ports = change.ports if change else {}
         done = change is not None and (change.drained if len(rest) == 2 else ports[str(rest[2])][2])
         if not done:
-            message = "the spec does not take the words that drain the devices where it stands"
+            message = "the keys that drain the devices cannot be written into this spec"
             raise FindingsError("FAB9408", message, f"Write them by hand: {', '.join(wanted.lines)}.")

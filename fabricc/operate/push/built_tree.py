@@ -202,7 +202,7 @@ def _read_source(
         wrong = error.diagnostics
         if wrong[0].code in ("FAB6013", "FAB6020"):
             raise RefusedError.of(wrong) from None
-        message = f"{tree} is not what its manifest says: {plural(len(wrong), 'file')} changed or missing"
+        message = f"{tree} differs from its manifest: {plural(len(wrong), 'file')} changed or missing"
         told = Diagnostic("FAB9120", Severity.ERROR, message, None, _REBUILD)
         raise RefusedError.of([*wrong[:5], told]) from None
     if digest and digest != held.digest:

@@ -184,7 +184,7 @@ def _try_candidate(setting: Setting, name: str) -> tuple[Refused, ...]:
                 "FAB9106", f"{name}: another switch answers at its address: {found.wrong}", LOOK
             )
         if switch.pending():
-            raise DeviceError("FAB9111", f"{name}: a commit of somebody else waits for its confirmation")
+            raise DeviceError("FAB9111", f"{name}: a commit of another session waits for its confirmation")
         told: Sequence[Any] = switch.call("FAB9166", "checking the candidate", "check_candidate", text)
     try:
         return tuple(
@@ -196,7 +196,7 @@ def _try_candidate(setting: Setting, name: str) -> tuple[Refused, ...]:
             for one in told
         )
     except (AttributeError, TypeError, ValueError):
-        raise DeviceError("FAB9166", f"{name}: its driver tells refusals in a form of its own") from None
+        raise DeviceError("FAB9166", f"{name}: its driver reports rejections in its own format") from None
 
 
 class Origins:

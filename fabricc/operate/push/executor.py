@@ -102,11 +102,13 @@ class Executor(Returning):
             return
         known = self.journal.known(self.source.devices[name])
         if not known:
-            remedy = "See `fabricc push TREE --dry-run --adopt`; --adopt takes what it runs now as known."
-            message = f"{name}: no push has been here, and it does not run what the tree says"
+            remedy = (
+                "See `fabricc push TREE --dry-run --adopt`; --adopt starts from its present configuration."
+            )
+            message = f"{name}: it was never pushed, and its configuration differs from the tree"
             raise DeviceError("FAB9113", message, remedy)
         if wrong := self._describe_difference(name, files, running.unpack_files(known, wanted)):
-            remedy = "Bring the change into the spec or undo it; --adopt gives it up for what the tree says."
+            remedy = "Add the change to the spec or undo it; --adopt overwrites it with the tree."
             raise DeviceError("FAB9112", f"{name} was changed since the last push: {wrong}", remedy)
 
     # The change.
@@ -192,7 +194,7 @@ class Executor(Returning):
             if running.pack_files(files) != entry.before and (
                 wrong := self._describe_edits(name, files, left, old)
             ):
-                raise DeviceError("FAB9112", f"{name} was changed since it was asked: {wrong}")
+                raise DeviceError("FAB9112", f"{name} was changed after it was read: {wrong}")
         except DeviceError as error:
             self.journal.record_state(self.run, name, State.PLANNED, str(error))
             raise
@@ -231,7 +233,9 @@ class Executor(Returning):
         )
         if wrong:
             self.edited.add(name)
-            raise DeviceError("FAB9112", f"{name} was changed by somebody else while it was drained: {wrong}")
+            raise DeviceError(
+                "FAB9112", f"{name} was changed by another session while it was drained: {wrong}"
+            )
 
     def wait_for_gate(
         self,

@@ -161,7 +161,7 @@ class Journal(JournalFile):
         try:
             self.set_aside()
         except OSError as error:
-            message = f"no space beside {self.path}: {error.strerror}"
+            message = f"no space on the disk of {self.path}: {error.strerror}"
             raise RefusedError("FAB9124", message, "Make some.") from None
         self.write("UPDATE run SET ended=NULL, outcome=NULL WHERE id=?", run)
 

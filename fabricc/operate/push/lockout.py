@@ -136,7 +136,7 @@ def _make_finding(case: _Case, names: Sequence[str], consents: Iterable[str]) ->
         return Diagnostic(
             "FAB9160",
             Severity.WARNING if agreed else Severity.ERROR,
-            f"{switches}: what is loaded locks the login of this push out: {case.verdict.refused}",
+            f"{switches}: the new configuration removes the login of this push: {case.verdict.refused}",
             None,
             "" if agreed else
             "Log in as an account of the spec, name TACACS+ servers under `management`, or agree to it: "

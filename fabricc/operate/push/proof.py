@@ -47,7 +47,7 @@ def _compare_files(
 ) -> Iterator[Diagnostic]:
     """A finding for each file of a switch that is not as rendered, at its first line."""
     by = source.held.manifest.version
-    remedy = "Build again, review the difference, and push what was built."
+    remedy = "Build again, review the difference, and push the new tree."
     if by != __version__:
         remedy = (
             f"Build again with this version ({__version__}; the tree is of {by}), or name the digest of the tree that "

@@ -121,7 +121,7 @@ class Returning(Ownership):
         switch.release()
         wrong = self._describe_difference(name, files, self.old(name)) or "see above"
         return _ForeignChangeError(
-            "FAB9138", f"{name} was changed by somebody else, and keeps that change ({wrong}); {ended}"
+            "FAB9138", f"{name} was changed by another session and keeps that change ({wrong}); {ended}"
         )
 
     # What an unfinished switch runs.

@@ -353,8 +353,8 @@ class Push:
         for name, (state, _, detail, _) in self.executor.journal.states(self.executor.run).items():
             if state is State.UNKNOWN:
                 remedy = (
-                    "Look at it; it may be drained or half changed. When it answers and has space on its disk, "
-                    f"`fabricc push TREE --resume` goes on with it, `--rollback {self.executor.run}` brings it back."
+                    "Check the switch: it may be drained or half changed. When it answers, run `fabricc push TREE "
+                    f"--resume` to continue, or `--rollback {self.executor.run}` to restore it."
                 )
                 message = f"{name} is in an unknown state: {detail}"
                 found.append(Diagnostic("FAB9119", Severity.ERROR, message, None, remedy))
@@ -441,7 +441,7 @@ def plan_waves(found: CapacityModel, keep: Fraction, most: int | None) -> list[W
         return compute_waves(found, keep, most)
     except ShareError as error:
         best = find_largest_keep(found, most)
-        remedy = "No order keeps any: take the change apart, or do it in a maintenance window with --keep 0%."
+        remedy = "No order keeps any capacity: split the change, or push it in a maintenance window with --keep 0%."
         if best:
             remedy = f"--keep {format_percent(best)} is the most that some order keeps."
         left = f"{format_percent(error.best)} of the paths of {error.resource}"

@@ -47,7 +47,7 @@ def require_secrets(access: Access, texts: Callable[[str], Iterable[str]], names
                 raise RefusedError(
                     "FAB9131",
                     f"the value of the secret {told!r} stands in the configuration of {name} as a plain word",
-                    "A secret that can be guessed from the configuration is none: take another one.",
+                    "Choose a secret that does not occur in the configuration.",
                 )
 
 

@@ -100,9 +100,9 @@ def _report_findings(setting: Setting, findings: Sequence[Diagnostic]) -> None:
 _UNJUDGED = Diagnostic(
     "FAB3252",
     Severity.NOTE,
-    "no access file says how to log in: whether the login outlives the push is not judged",
+    "no access file: fabricc cannot check whether its login survives the push",
     None,
-    "Name one with --access, or write it beside the spec, before the push itself.",
+    "Name one with --access, or put it next to the spec.",
 )
 
 

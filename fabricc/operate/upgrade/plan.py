@@ -149,7 +149,7 @@ def prepare_upgrade(
         ]
         if wrong:
             told = ", ".join(f"{'.'.join(map(str, path))}: {value}" for path, value in words.items())
-            message = f"the spec does not take the release where it stands: {join_words(wrong, 4)}"
+            message = f"the release cannot be written into this spec: {join_words(wrong, 4)}"
             raise FindingsError("FAB9423", message, f"Write it by hand: {told}.")
         sides = spec_side(BEFORE, compiled), spec_side(AFTER, after, compiled)
         found = compare_sides(*sides, Context())

@@ -64,6 +64,8 @@ def _render_features(found: Upgrade) -> Iterator[Line]:
             yield Line(
                 f"  {word}: {gap.code} {gap.feature}: {gap.reason}", "yellow" if sign == "!" else "green"
             )
+            if gap.source:
+                yield Line(f"    source: {gap.source}")
 
 
 def group_by_cause(found: Upgrade) -> Iterator[tuple[str, Group]]:
@@ -133,8 +135,9 @@ def list_steps(found: Upgrade, spec: str) -> list[str]:
 
 
 def _gap_json(gap: Gap) -> dict[str, Any]:
+    reason = f"{gap.reason} ({gap.source})" if gap.source else gap.reason
     return {
-        "code": gap.code, "feature": gap.feature, "reason": gap.reason, "remedy": gap.remedy, "fatal": gap.fatal,
+        "code": gap.code, "feature": gap.feature, "reason": reason, "remedy": gap.remedy, "fatal": gap.fatal,
     }  # fmt: skip
 
 

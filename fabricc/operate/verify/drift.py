@@ -56,7 +56,7 @@ def compare_drift(
         elif ours_is is None:
             code, message = "FAB9253", f"{path} = {runs} runs and is not in the tree"
         else:
-            code, message = "FAB9251", f"{path} runs {runs}, the tree says {ours_is}"
+            code, message = "FAB9251", f"{path} runs {runs}, the tree has {ours_is}"
         findings.append(make_finding(aspect, device, code, message, position=position))
     return Drift(findings, counts, len(live.unknown), tuple(sorted(ours.keys() - theirs.keys())))
 

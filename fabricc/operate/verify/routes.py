@@ -44,7 +44,7 @@ def compare_routes(
             findings.append(make_finding(Aspect.ROUTES, device, "FAB9222", message))
     if extra := sorted(told.keys() - expected.keys() - widths.owners.keys()):
         message = (
-            f"{len(extra)} BGP route{'s' if len(extra) > 1 else ''} that nobody planned: "
+            f"{len(extra)} BGP route{'s' if len(extra) > 1 else ''} that the plan does not have: "
             f"{join_words(extra, _SHOWN)}"
         )
         findings.append(make_finding(Aspect.ROUTES, device, "FAB9223", message, severity=Severity.WARNING))

@@ -170,7 +170,7 @@ def _check_partitions(ib: InfinibandFabric, read: ReadSubnet) -> Iterator[Findin
     for each in read.partitions:
         key = each.pkey & DEFAULT_PKEY
         if keys[key] > 1:
-            yield Finding("FAB6306", f"P_Key 0x{key:04x} stands twice: {each.name}", file, each.line)
+            yield Finding("FAB6306", f"P_Key 0x{key:04x} appears twice: {each.name}", file, each.line)
         for member in each.members:
             if member.startswith("0x") and member not in adapters:
                 yield Finding("FAB6306", f"{each.name}: no host port has GUID {member}", file, each.line)

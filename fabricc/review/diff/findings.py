@@ -69,7 +69,7 @@ def _other_findings(review: Review) -> Iterator[Diagnostic]:
         message = f"services and protections end: {'; '.join(wording.safeguard_rows(review))}"
         yield Diagnostic("FAB9067", Severity.WARNING, message, place)
     if review.access_changes:
-        message = f"who can log in changes: {'; '.join(wording.access_rows(review))}"
+        message = f"logins change: {'; '.join(wording.access_rows(review))}"
         yield Diagnostic("FAB9050", Severity.WARNING, message, place)
     for each, (path, words) in zip(review.control_files, wording.control_rows(review), strict=True):
         own = Position(path, 1) if each.files == 1 and each.change != "removed" else place

@@ -187,9 +187,9 @@ def _lost_lock(before: Compiled, after: Compiled, found: Found, commit: str) -> 
     if before.lock_before is None or after.lock_before is not None:
         return
     lock = f"{found.history.prefix}{before.lock_path.name}"
-    message = f"there is no {after.lock_path.name} beside the spec; the base has its numbers in {lock}"
+    message = f"there is no {after.lock_path.name} next to the spec; the base has its numbers in {lock}"
     remedy = (
-        f"Put it back beside the spec: `git show {commit[:12]}:{shlex.quote(lock)} > {after.lock_path.name}`."
+        f"Restore it next to the spec: `git show {commit[:12]}:{shlex.quote(lock)} > {after.lock_path.name}`."
     )
     yield Diagnostic("FAB9037", Severity.ERROR, message, None, remedy)
 
@@ -227,7 +227,7 @@ def _compile_side(path: Path, shown: str, where: str = "") -> Compiled:
         return compiled
     found = compiled.diagnostics
     if where:
-        remedy = f"`git show {shlex.quote(where)}` is what was compiled; repair the newer side against it."
+        remedy = f"`git show {shlex.quote(where)}` is the compiled text; correct the newer side against it."
         found += (Diagnostic("FAB9022", Severity.ERROR, f"{where} does not compile", None, remedy),)
     raise InputError.of(found, compiled.sources)
 

@@ -171,26 +171,22 @@ def _broken_rules(policy: Policy, review: Review, labels: AbstractSet[str]) -> I
         yield "FAB9011", message, "Split the change, for example with `overrides` unit by unit."
     if policy.max_impact is not None and review.impact > policy.max_impact:
         message = f"the worst effect is {review.impact.label}, the policy allows {policy.max_impact.label}"
-        yield "FAB9012", message, "Split off what is graver and schedule it."
+        yield "FAB9012", message, "Move the severe part into a separate, scheduled change."
     needed = policy.require_label_for_lossless
     if needed and needed not in labels and changes_lossless(review):
         message = f"a change of classes, PFC, ECN or buffers needs the label {needed!r}"
         yield "FAB9013", message, "Have the owners of the lossless policy approve it."
     needed = policy.require_label_for_access
     if needed and needed not in labels and review.access_changes:
-        message = f"a change of who can log in needs the label {needed!r}"
+        message = f"a change of logins needs the label {needed!r}"
         yield "FAB9040", message, "Have the owners of accounts and management services approve it."
     if policy.forbid_access_changes and review.access_changes:
-        message = (
-            f"the policy forbids changes of who can log in: {fold_names(list(review.access_changes), 3)}"
-        )
-        yield "FAB9041", message, "Make it in a change of its own, under another policy."
+        message = f"the policy forbids changes of logins: {fold_names(list(review.access_changes), 3)}"
+        yield "FAB9041", message, "Make it in a separate change with another policy."
     needed = policy.require_label_for_control_files
     if needed and needed not in labels and review.steering_files:
         paths = fold_names([each.path for each in review.steering_files], 3)
-        message = (
-            f"a change of files that decide what a push or a review does needs the label {needed!r}: {paths}"
-        )
+        message = f"a change of files that control pushes or reviews needs the label {needed!r}: {paths}"
         yield "FAB9042", message, "Have the owners of these files approve it."
     if policy.forbid_tenant_moves and review.tenant_moves:
         moves = fold_names(list(review.tenant_moves), 3)
@@ -202,7 +198,7 @@ def _broken_rules(policy: Policy, review: Review, labels: AbstractSet[str]) -> I
         )
     if policy.forbid_removal and review.removed.count:
         message = f"the policy forbids removal: {plural(review.removed.count, 'device')} would leave"
-        yield "FAB9014", message, "Remove devices in a change of their own, under another policy."
+        yield "FAB9014", message, "Remove devices in a separate change with another policy."
 
 
 def changes_lossless(review: Review) -> bool:

@@ -168,7 +168,7 @@ def _whole_side(tree: Path) -> Side:
                 name: json.loads(folder.read(f"{_plan_path(name)}/fabric.json")) for name in ["", *names]
             }
             if plans[""].get("fabric") == "infiniband":
-                message = f"{tree} is of InfiniBand, and this command knows no InfiniBand fabric yet"
+                message = f"{tree} is an InfiniBand tree, which this command does not support"
                 raise TreeError("FAB5817", message, "`check` does.")
             homes = {host: name for name, plan in plans.items() for host in plan.get("own_hosts", ())}
             parts = {

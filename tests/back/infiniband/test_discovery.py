@@ -155,7 +155,7 @@ def test_another_guid_than_the_planned_one_is_told() -> None:
     known = read_topology(TEXT.replace("02fab30000000000", "0c42a10300000000"))
     there = read_topology(TEXT.replace("02fab30000000000", "0c42a10300000011"))
     assert told(there, known) == [
-        ("FAB6334", "su001-tor1a has GUID 0x0c42a10300000011; the plan says 0x0c42a10300000000")
+        ("FAB6334", "su001-tor1a has GUID 0x0c42a10300000011; the plan has 0x0c42a10300000000")
     ]
 
 

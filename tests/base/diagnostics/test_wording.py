@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 import pytest
+from fabricc.compiler.gaps import _gap_finding
 
 import fabricc
 from fabricc.base.diagnostics.codes import TITLES
+from fabricc.base.diagnostics.text import render_text
 from fabricc.cli.entry import VERBS, cli
+from fabricc.fabric.gap import Gap
 from fabricc.review.explain.codes import code_causes
 
 if TYPE_CHECKING:
@@ -22,6 +25,12 @@ if TYPE_CHECKING:
 PACKAGE = Path(fabricc.__file__).parent
 PAGE = PACKAGE.parent / "docs" / "messages.md"
 CODE = re.compile(r"FAB[0-9]{4}")
+MOST_CHARACTERS = 160
+"""Characters of the literal part of a message, a remedy, a reason or a source."""
+DIAGNOSTIC_CALL = re.compile(
+    r"(Error|Exception|Breach|Report|Gap|Finding|Diagnostic|Limit|Reservation|Departure|failure)$|finding|error|warning"
+)
+"""Names of functions and classes that take texts which users read, with or without a code."""
 LONGEST = 30
 """Words of a sentence, or of what stands between colons and semicolons."""
 QUOTED = re.compile(r"`[^`]*`|'[^']*'")
@@ -113,6 +122,24 @@ def findings() -> tuple[Text, ...]:
     )
 
 
+@cache
+def messages() -> tuple[Text, ...]:
+    """Return the texts of `findings`, and those of calls that take their code from elsewhere."""
+    found = dict.fromkeys(findings())
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for nodes in scopes(ast.parse(path.read_text("utf-8"))):
+            for node in nodes:
+                function = getattr(node, "func", None)
+                name = str(getattr(function, "id", None) or getattr(function, "attr", ""))
+                if isinstance(node, ast.Call) and DIAGNOSTIC_CALL.search(name):
+                    given = [("", each) for each in node.args]
+                    given += [(f"{each.arg}=", each.value) for each in node.keywords]
+                    for kind, each in given:
+                        if " " in (text := text_of(each) or ""):
+                            found[Text(f"{path.relative_to(PACKAGE)}:{each.lineno}", kind, text)] = None
+    return tuple(found)
+
+
 def titles() -> list[Text]:
     """Every code's title."""
     return [Text(code, "title", title) for code, title in TITLES.items()]
@@ -170,6 +197,20 @@ def test_the_texts_are_found() -> None:
 
 def test_no_sentence_is_too_long() -> None:
     assert [each for each in every() if longest(each.text) > LONGEST] == []
+
+
+def test_the_literal_part_of_a_message_has_at_most_160_characters() -> None:
+    assert len(messages()) > 2500
+    long = [each for each in messages() if len(re.sub(r"\{[^{}]*\}", "", each.text)) > MOST_CHARACTERS]
+    assert long == []
+
+
+def test_a_cited_source_is_on_its_own_line() -> None:
+    spec = PACKAGE.parent / "inventories/lab-smallest/cluster.yaml"
+    gap = Gap("FAB5401", "ports of 30 Gb/s", "NX-OS has no such speed", "use 25 Gb/s", source="a manual")
+    found = _gap_finding(fabricc.compile_spec(spec).spec, gap, "nxos", ("tors", "nos"))
+    assert found.message == "nxos: ports of 30 Gb/s: NX-OS has no such speed"
+    assert "help: Use 25 Gb/s.\n        Source: A manual." in render_text([found], {})
 
 
 def test_words_are_those_of_the_field() -> None:

@@ -104,7 +104,7 @@ def test_a_file_that_hides_its_size_is_bounded_all_the_same() -> None:
 
 @pytest.mark.parametrize("name", ["a\0b", "\ud800"])
 def test_a_name_that_no_file_has_is_a_refusal(repository: Path, name: str) -> None:
-    assert "none that a file can have" in reason(repository / name)
+    assert "not a valid file name" in reason(repository / name)
     with pytest.raises(ForeignFileError), Folder(repository) as folder:
         folder.read(name)
 

@@ -117,7 +117,7 @@ def test_what_does_not_exist_is_refused() -> None:
     )
     second = {**LINK, "local": "192.0.2.2/31"}
     assert refusals(with_links(LINK, second))[0] == (
-        "FAB3081 port swp64 of spine01a leads to core-1 already | Every link has a port of its own."
+        "FAB3081 port swp64 of spine01a leads to core-1 already | Every link needs its own port."
     )
 
 

@@ -147,7 +147,7 @@ REFUSED = {
     "two of one ASN": (
         "device,asn\nsu001-tor1a,4210000000\nsu001-tor2a,4210000000\n",
         "devices.csv:3:13 FAB3122 ASN 4210000000 of su001-tor2a is that of su001-tor1a, in line 2 | "
-        "Give each one of its own.",
+        "Assign a different one to each.",
     ),
     "a ToR's ASN that spines share": (
         "device,asn\nsu001-tor1a,4200065536\n",
@@ -184,7 +184,7 @@ REFUSED = {
     ),
     "a device twice": (
         "device,asn\nspine01a,4210000000\nspine01a,4210000001\n",
-        "devices.csv:3:1 FAB2148 spine01a stands in line 2 already",
+        "devices.csv:3:1 FAB2148 spine01a is defined in line 2 already",
     ),
     "another column": ("device,colour\nspine01a,red\n", "devices.csv:1:1 FAB2146 "),
 }

@@ -120,7 +120,7 @@ def test_more_lossless_classes_than_the_platform_has() -> None:
     model = replace(sn5600(), buffers=replace(sn5600().buffers, max_lossless_classes=1))
     finding = only(policy({(400, 5): 4}, model=model, classes=TWO_LOSSLESS)[1])
     assert (finding.code, finding.severity) == ("FAB4001", Severity.ERROR)
-    assert finding.message == "2 lossless classes are asked for, NVIDIA SN5600 supports 1"
+    assert finding.message == "2 lossless classes are requested, NVIDIA SN5600 supports 1"
     assert finding.help == "make 1 of them lossy"
 
 

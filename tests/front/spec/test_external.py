@@ -65,7 +65,7 @@ WRONG = {
     f"{{asn: 1, accept: ['2001:db8::/32'], links: [{LINK}]}}": "FAB2092 external.core.accept[0]: the fabric carries no "
     "IPv6 | Remove it, or write `addressing: {family: dual}`.",
     f"{{asn: 1, accept: [198.18.0.0/16, 198.18.0.0/16], links: [{LINK}]}}": "FAB2092 external.core.accept[1]: "
-    "198.18.0.0/16 stands twice | It is accept[0] already.",
+    "198.18.0.0/16 appears twice | It is accept[0] already.",
 }
 
 

@@ -102,7 +102,7 @@ CASES = {
     ),
     "a key twice": (
         changed("  nos: sonic-202505\n  over", "  nos: eos\n  nos: sonic-202505\n  over"),
-        ["10:3 FAB0009 the key 'nos' stands twice: first at 9:3 | Keep one of the two."],
+        ["10:3 FAB0009 duplicate key 'nos': first at 9:3 | Keep one of the two."],
     ),
     "a tab": (
         changed("  model: dgx", "\tmodel: dgx"),
@@ -213,7 +213,7 @@ CASES = {
             "  spines: {model: sn5600, nos: sonic-202505}\n",
         ),
         [
-            "11:3 FAB1001 unknown key 'spines' in tors | 'spines' is a section of its own: indent it like `cluster`.",
+            "11:3 FAB1001 unknown key 'spines' in tors | 'spines' is a top-level section: indent it like `cluster`.",
         ],
     ),
     "a NOS by its product name": (

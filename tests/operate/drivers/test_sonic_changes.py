@@ -222,7 +222,7 @@ def test_somebody_changes_config_db_after_the_candidate_was_loaded(switch: Linux
     driver.load_replace_candidate(config=bundle(planned(*THREE)))
     other = run_by(planned(*TWO, NTP_SERVER={"192.0.2.1": {}}))
     (switch.root / "running.json").write_text(json.dumps(other))
-    with pytest.raises(CommitError, match="somebody changed CONFIG_DB since the candidate was loaded"):
+    with pytest.raises(CommitError, match="another session changed CONFIG_DB after the candidate was loaded"):
         driver.commit_config()
     assert running(switch) == other
 

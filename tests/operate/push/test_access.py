@@ -87,7 +87,7 @@ def test_an_access_file_says_no_secret_and_nothing_unknown(text: str, code: str,
 def test_what_an_access_file_states_twice_is_told_at_its_line(tmp_path: Path) -> None:
     file = tmp_path / "access.yaml"
     file.write_text("verify: true\nnos:\n  eos: {port: 1}\nverify: false\n")
-    with pytest.raises(DeviceError, match=r"access\.yaml:4: the key 'verify' stands twice"):
+    with pytest.raises(DeviceError, match=r"access\.yaml:4: duplicate key 'verify'"):
         read_access(file)
 
 

@@ -55,7 +55,7 @@ def test_a_switch_that_somebody_changes_meanwhile_is_left_as_it_is(network: Netw
     network.edit(HITLESS)
     network.fault("spine02a", "get_config", 2, "before", "drift")
     said = network.push("--adopt", status=3).stderr
-    assert "spine02a was changed since it was asked" in said
+    assert "spine02a was changed after it was read" in said
     assert network.states()["spine02a"] == "planned"
     assert "maximum-prefix 99" in network.runs("spine02a")
 

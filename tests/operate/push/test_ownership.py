@@ -103,7 +103,7 @@ def test_a_dead_run_that_is_ended_late_does_not_undo_what_another_one_did(networ
     (network.folder / "state.first").rename(state)
     network.journal = journal
     said = " ".join(network.push("--rollback", "1", status=3).stderr.split())
-    assert "was changed by somebody else, and keeps that change" in said
+    assert "was changed by another session and keeps that change" in said
     assert network.interval(NAME) == NEW
     assert network.states() == {NAME: "unknown"}
     network.edit(DISRUPTIVE)
@@ -132,7 +132,7 @@ def test_an_edit_between_drain_and_change_is_kept_and_reported(network: Network,
         options += ["--hook", str(hook)]
     network.fault(NAME, "commit_config", 1, "after", "drift")
     said = " ".join(network.push(*options, status=3).stderr.split())
-    assert f"FAB9112: {NAME} was changed by somebody else while it was drained" in said
+    assert f"FAB9112: {NAME} was changed by another session while it was drained" in said
     assert "maximum_prefixes runs 99" in said
     assert "it is in service again" in said
     assert network.states() == {NAME: "unknown"}
@@ -149,7 +149,7 @@ def test_an_edit_that_no_fact_describes_is_kept_too(network: Network) -> None:
         place = network.folder / "faults"
         place.write_text(f"{address} {method} {when} scribble {number}\n")
         said = " ".join(network.push("--adopt", "--only", NAME, status=3).stderr.split())
-        assert "was changed by somebody else while it was drained: + of no grammar" in said
+        assert "was changed by another session while it was drained: + of no grammar" in said
         assert network.runs(NAME).count("of no grammar") == 1
         assert not network.interval(NAME).endswith("+shut")
 
@@ -158,7 +158,7 @@ def test_an_edit_between_confirmation_and_undrain_is_kept_and_reported(network: 
     network.edit(DISRUPTIVE)
     network.fault(NAME, "get_config", 6, "before", "drift")
     said = " ".join(network.push("--adopt", "--only", NAME, status=3).stderr.split())
-    assert f"FAB9112: {NAME} was changed by somebody else while it was drained" in said
+    assert f"FAB9112: {NAME} was changed by another session while it was drained" in said
     assert "maximum-prefix 99" in network.runs(NAME)
     assert network.interval(NAME) == matrix.NEW[DISRUPTIVE]
     assert network.states() == {NAME: "unknown"}

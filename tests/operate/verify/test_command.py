@@ -60,7 +60,7 @@ def test_the_command_from_end_to_end(network: Network, verify: Callable[..., tup
     assert {one["device"] for one in report["findings"]} == {"spine01a"}
     one = report["findings"][0]
     assert one["code"] == "FAB9251"
-    assert "maximum_prefixes runs 99, the tree says 16" in one["message"]
+    assert "maximum_prefixes runs 99, the tree has 16" in one["message"]
     assert "maximum-prefix 16" in Path(one["file"]).read_text().splitlines()[one["line"] - 1]
     assert list(report["compared"]) == ["bgp", "config"]
     assert verify("--devices", "spine02a,su001-tor1a")[0] == 0, "the others are not asked"
@@ -196,5 +196,5 @@ def test_routes_are_told_by_class(tmp_path: Path) -> None:
     assert words(routes.compare_routes("x", at, widths, wrong)) == [
         f"x: 2 of 3 ToR aggregates have 1 next hop, planned 2: {aggregates[0]}, {aggregates[1]}",
         f"x: 1 of 3 ToR aggregates is not reached: {aggregates[2]}",
-        "x: 1 BGP route that nobody planned: 192.0.2.0/24",
+        "x: 1 BGP route that the plan does not have: 192.0.2.0/24",
     ]

@@ -126,7 +126,7 @@ def test_a_miswire_a_shut_session_and_a_drifted_line_are_found_with_their_fix(li
     assert said(report).keys() >= wanted
     assert "is shut down" in said(report)["FAB9211", "su002-tor1a"]["message"]
     drifted = said(report)["FAB9251", "su002-tor1a"]
-    assert "/description runs somewhere else, the tree says spine0" in drifted["message"]
+    assert "/description runs somewhere else, the tree has spine0" in drifted["message"]
     ours = Path(drifted["file"]).read_text().splitlines()[drifted["line"] - 1]
     assert ours.strip().startswith("description spine0")
     assert routes_gone(report)

@@ -192,14 +192,15 @@ def _odd_sizes(switch: Switch) -> list[int]:
     return [size for size in sizes if size not in _TRIMMED_BYTES or size % _TRIMMED_STEP]
 
 
-_PER_PACKET = "adaptive routing decides for every packet (NVIDIA, Equal Cost Multipath), NVUE has no flowlets"
+_PER_PACKET = "adaptive routing decides for every packet, and NVUE has no flowlets"
+_PER_PACKET_SOURCE = "NVIDIA, Equal Cost Multipath"
 GNMI_SERVER = Limit("FAB5719", setting="management/gnmi_port",
-    reason="`system gnmi-server` is there from {since} on; with {release} gNMI belongs to NetQ's agent, which NVUE "
-    "does not configure",
+    reason="`system gnmi-server` begins with {since}; in {release} gNMI is part of NetQ's agent, which NVUE does not "
+    "configure",
     remedy="use release {since} or later, or enable it in NetQ's agent and leave it out here", since="5.13",
 )  # fmt: skip
 TRIMMING = Limit("FAB5723", setting="trimming/",
-    reason="`packet-trim` is there from {since} on, this is {release}", remedy="use release {since} or later",
+    reason="`packet-trim` begins with {since}, this is {release}", remedy="use release {since} or later",
     since="5.14",
 )  # fmt: skip
 LIMITS = (
@@ -209,7 +210,7 @@ LIMITS = (
         allowed={"it": Range(0, words.MOST_VRFS)}, reason=f"a switch has {words.MOST_VRFS} VRFs at most",
         remedy="spread the tenants over more ToRs"),
     Limit("FAB5702", feature="ports of {it} Gb/s", asked=limits.port_speeds, allowed={"it": words.SPEEDS},
-        reason="`link speed` has no word for it (NVUE object model)",
+        reason="`link speed` has no word for it", source="NVUE object model",
         remedy="use one of " + ", ".join(f"{speed}G" for speed in words.SPEEDS)),
     Limit("FAB5703", feature="IP MTU {it}", asked=lambda switch: sorted({port.mtu for port in switch.ports}),
         allowed={"it": Range(*words.MTU_RANGE)}, reason="`link mtu` takes {allowed[it]}",
@@ -270,7 +271,7 @@ LIMITS = (
         asked=_watchdog_timers, allowed={"exact": (True,)},
         reason=f"NVUE polls every {Range(*words.POLLING_RANGE_MS)} ms and detects after a whole number of polls; "
         "written are {held.detect_ms} and {held.polling_ms} ms",
-        remedy="none needed, or ask for the figures that are written"),
+        remedy="none needed, or set the values that are configured"),
     limits.watchdog_action("FAB5711", "Cumulus Linux drops what a storm holds up and does nothing else"),
     limits.paths_limit("FAB5712", _most_paths,
         "Cumulus Linux {release} takes {most} on {model} (`multipaths ebgp`)",
@@ -302,16 +303,18 @@ LIMITS = (
         remedy="between Spectrum-4 switches write `tors.uplink_gbps: 400`; else use `mode: hash`"),
     Limit("FAB5721", setting="load_balancing/mode",
         asked=lambda switch: switch.load_balancing.mode is Spreading.FLOWLET, reason=_PER_PACKET,
+        source=_PER_PACKET_SOURCE,
         remedy="use `mode: packet` or `hash`"),
     Limit("FAB5721", setting="load_balancing/flowlet_idle_us", reason=_PER_PACKET,
+        source=_PER_PACKET_SOURCE,
         remedy="leave `flowlet_idle_us` out"),
     Limit("FAB5722", setting="load_balancing/queue_pairs",
-        reason="`ecmp-hash` has no field of the RoCE transport header (NVUE object model)",
+        reason="`ecmp-hash` has no field of the RoCE transport header", source="NVUE object model",
         remedy="leave it out; more queue pairs per connection spread by their UDP source ports"),
     Limit("FAB5725", setting="interface[",
-        reason="a mapping decides the class alone; `qos remark` rewrites code points as packets leave, those of the "
-        "fabric's own too (NVIDIA, Quality of Service, Mark and Remark Traffic)",
-        remedy="let the far end clear the code points of lossless classes and accept FAB5725 with that reason, or "
+        reason="a mapping sets only the class, and `qos remark` also rewrites code points of the fabric's own packets",
+        source="NVIDIA, Quality of Service, Mark and Remark Traffic",
+        remedy="clear the code points of lossless classes at the far end and accept FAB5725, or "
         "write `trust_dscp: true` if they mean the same there"),
     TRIMMING,
     Limit("FAB5723", setting="trimming/",

@@ -91,12 +91,12 @@ PAUSE = Limit("FAB5118", setting="load_balancing/flowlet_idle_us", remedy="leave
 LIMITS = (
     Limit("FAB5830", feature="EVPN routes over unnumbered links",
         asked=lambda switch: any(s.transport is Transport.UNNUMBERED for s, _ in switch.bgp.evpn_sessions),
-        reason="no source says that EOS carries them there",
+        reason="no source confirms that EOS supports it",
         remedy="number the links: `addressing: {fabric_links: numbered}`"),
     Limit("FAB5832", feature="VXLAN routing on {it.title}",
         asked=lambda switch: [switch.model] if switch.vtep and words.is_trident(switch) else [],
-        reason="chips of this line differ in whether they route into VXLAN, and no source says so of this one",
-        remedy="take a ToR with a chip of Arista's R series, or accept FAB5832 with what Arista says of the model"),
+        reason="some chips of this family cannot route into VXLAN, and no source confirms this one",
+        remedy="use a ToR with a chip of Arista's R series, or ask Arista about the model and accept FAB5832"),
     Reservation("FAB5831", feature="limits of prefixes on sessions with EVPN routes",
         asked=lambda switch: bool(switch.bgp.evpn_sessions),
         reason="`maximum-routes` counts routes of all families, and those of hosts have no limit; none is written",
@@ -104,7 +104,8 @@ LIMITS = (
     Limit("FAB5101", feature="{it[0]} Gb/s over {it[1]} lanes",
         asked=lambda switch: sorted({(p.speed_gbps, p.lanes) for p in switch.ports}),
         allowed={"it": words.SPEEDS},
-        reason="EOS has no `speed` word for this rate and number of lanes (Arista AVD 6.4, ethernet_interfaces.speed)",
+        reason="EOS has no `speed` word for this rate and number of lanes",
+        source="Arista AVD 6.4, ethernet_interfaces.speed",
         remedy="use one of " + ", ".join(words.SPEEDS.values())),
     limits.mtu_limit("FAB5102", words.MAXIMUM_MTU,
         f"the largest that EOS takes on a routed port is {words.MAXIMUM_MTU}"),
@@ -132,7 +133,8 @@ LIMITS = (
         asked=lambda switch: [switch.qos.pools] if _has_buffers(switch) and switch.qos.pools else [],
         allowed={"headroom_bytes": Range(0, words.HEADROOM_POOL_BYTES)},
         reason=f"EOS's help has `headroom-pool limit` up to {words.HEADROOM_POOL_BYTES} bytes, and no document "
-        "has the range of this switch (aristanetworks/avd issue 4921)",
+        "has the range of this switch",
+        source="aristanetworks/avd issue 4921",
         remedy=_TRY),
     Reservation("FAB5674", feature="a ramp between two thresholds for one class", asked=_ramp_names,
         reason="this line card marks by delay, all packets above one threshold, in every queue that can wait: {it}, "
@@ -140,8 +142,9 @@ LIMITS = (
         remedy="none needed; `congestion: {{profile: dctcp}}` plans with one threshold"),
     Reservation("FAB5675", feature="a delay in microseconds",
         asked=lambda switch: any(us % 1000 for _, us in _marking_delays(switch)),
-        reason="the one public text of `random-detect ecn delay threshold` has milliseconds; microseconds are a unit "
-        "of other ECN thresholds of this family (AVD 6.4, qos_profiles.tx_queues)",
+        reason="the only public text about `random-detect ecn delay threshold` uses milliseconds; other ECN "
+        "thresholds of this family also take microseconds",
+        source="Arista AVD 6.4, qos_profiles.tx_queues",
         remedy="type the line on one switch first; where it is refused, give its model `ecn_delay: {{step_us: 1000}}`"),
     Reservation("FAB5676", feature="marks from {it[0].ecn.max_bytes} bytes on {it[0].name}",
         asked=_late_marks,
@@ -185,22 +188,25 @@ LIMITS = (
         source="RoCE templates for 7800R4C-36PE (michaely-cb/cluster-cp, commit 1206bbe); Arista's description of ECN "
         "by latency is of July 2024, so 4.33 is assumed"),
     Reservation("FAB5121", setting="load_balancing/mode", asked=PACKETS.asked,
-        reason="the manual's syntax has `member-selection` before `optimal always`, its example has not, and no "
-        f"switch was at hand ({PACKETS.source})",
+        reason="the manual's syntax has `member-selection` before `optimal always`, its example has not, and it "
+        "was not tried on a switch",
+        source=PACKETS.source,
         remedy=_TRY, where=PACKETS),
     Reservation("FAB5121", setting="load_balancing/flowlet_idle_us",
-        reason=f"the manual names `inactivity` and neither its unit nor its range ({PAUSE.source})",
+        reason="the manual names `inactivity` and neither its unit nor its range",
+        source=PAUSE.source,
         remedy=_TRY, where=PAUSE),
     Reservation("FAB5670", feature="a certificate for gNMI", setting="management/gnmi_port",
-        reason=f"without a TLS profile EOS serves gNMI in the clear; the one written, `{words.SSL_PROFILE}`, "
-        "names a certificate of the device's own store, which is no part of a configuration (AVD 6.4, "
-        "management_security)",
+        reason=f"the TLS profile `{words.SSL_PROFILE}` needs a certificate that a configuration cannot contain; "
+        "without it EOS serves gNMI unencrypted",
+        source="Arista AVD 6.4, management_security",
         remedy=f"put it there once: `copy … certificate:{words.SSL_PROFILE}.crt` and "
         f"`copy … sslkey:{words.SSL_PROFILE}.key`"),
     Limit("FAB5671", feature="gNMI at port {it.gnmi_port} over IPv6",
         asked=lambda switch: [m for m in limits.managed_over_ipv6(switch) if words.control_plane(m)],
-        reason=f"EOS lets gNMI through to its CPU at port {words.GRPC_PORT} alone, and the list that is written for "
-        "another port is of IPv4 (Arista openmgmt, Securing Management Services)",
+        reason=f"by default EOS permits gNMI to its CPU on port {words.GRPC_PORT} only, and the list for another "
+        "port is an IPv4 list",
+        source="Arista openmgmt, Securing Management Services",
         remedy=f"use port {words.GRPC_PORT}, or give switches an IPv4 management address"),
     limits.access_over_ipv6("FAB5122",
         "they are IPv4 networks and {it.address} is not: the lists would guard nothing",
@@ -222,8 +228,8 @@ LIMITS = (
     ),
 )  # fmt: skip
 _SYSTEM = System("EOS", RELEASES, DEFAULT_RELEASE, LIMITS,
-    later=("begins with EOS {since} ({source})", "{remedy}"),
-    never=("no EOS release is known to have it on {family} ({source})", "{remedy}"),
+    later=("begins with EOS {since}", "{remedy}"),
+    never=("no EOS release is known to have it on {family}", "{remedy}"),
     family=words.asic_family,
 )  # fmt: skip
 has, gaps = _SYSTEM.has, _SYSTEM.gaps

@@ -46,7 +46,7 @@ LIMITS = (
         remedy="look for `offload` in `bridge fdb` and `ip route` of one ToR before you rely on it"),
     *(
         Reservation("FAB5207", setting=setting,
-            reason="it is a package of the Debian installation, configured apart from FRR",
+            reason="it is a package of the Debian installation, not part of FRR",
             remedy="install and configure it with the system, for instance by the same means as the accounts")
         for setting in ("management/tacacs/", "management/snmp/", "management/gnmi_port")
     ),

@@ -110,7 +110,8 @@ def _find_hidden(prefix_list: PrefixList) -> tuple[str, str] | None:
 
 
 _TIMER_RANGES = Range(*words.POLL_RANGE_MS), Range(*words.DETECTION_RANGE), Range(*words.RECOVERY_RANGE_MS)
-_SLOW = "QFX5000 switches support no interval below {held_ms} ms (Juniper, BFD for OSPF and for RIP)"
+_SLOW = "QFX5000 switches support no interval below {held_ms} ms"
+_SLOW_SOURCE = "Juniper, BFD for OSPF and for RIP"
 QUEUE_PAIRS = Limit("FAB5523", setting="load_balancing/queue_pairs",
     since={words.CLASSIC: None, words.EVOLVED: "23.4"}, words="no statement: hashed by default",
     source="Juniper, AI-ML data center guide for Junos OS Evolved, queue-pair hashing for RDMA flows",
@@ -120,7 +121,7 @@ LIMITS = (
     limits.segments_limit(
         "fabricc does not write it for Junos: spines keep next hops in multihop sessions, and those of links are none"),
     Limit("FAB5501", feature="{it} Gb/s ports", asked=limits.port_speeds, allowed={"it": words.SPEEDS},
-        reason="Junos has no `speed` word for this rate (Juniper YANG 24.4R1, interfaces speed)",
+        reason="Junos has no `speed` word for this rate", source="Juniper YANG 24.4R1, interfaces speed",
         remedy="use one of " + ", ".join(words.SPEEDS.values())),
     limits.mtu_limit("FAB5502", words.MAXIMUM_MTU,
         f"a physical MTU of at most 9216 bytes counts the Ethernet header, which leaves {words.MAXIMUM_MTU}"),
@@ -139,8 +140,8 @@ LIMITS = (
         "`drop-probability` goes from 1 to 100 %",
         remedy="set ECN thresholds and probability within these ranges"),
     Reservation("FAB5505", feature="ECN thresholds in bytes", asked=_percent_figures,
-        reason="`fill-level` is a whole percent of a queue's buffer, which is dynamic and not published; taken is the "
-        "share of the buffer when all such queues are full, {queue} bytes ({written})",
+        reason="`fill-level` is a percentage of a dynamic buffer whose size is not published; fabricc takes {queue} "
+        "bytes, the share when all such queues are full ({written})",
         remedy="measure where marking begins, or set the thresholds by a template of your own"),
     Reservation("FAB5507", feature="headroom, xon and xoff of lossless priority groups in bytes",
         asked=lambda switch: bool(switch.qos.headrooms),
@@ -151,8 +152,8 @@ LIMITS = (
         reason="the catalog has no split for this model, so Junos's default split stays",
         remedy="add lossless_percent, headroom_percent and lossy_percent to the model's Junos settings"),
     Reservation("FAB5509", feature="alpha {it} for lossless priority groups", asked=_unsupported_exponents,
-        reason="`dynamic-threshold` is one for the switch, from 2^{} to 2^{}; the smallest asked for is kept within "
-        "that".format(*words.ALPHA_RANGE),
+        reason="the switch has one `dynamic-threshold` from 2^{} to 2^{}; the smallest requested value is used within "
+        "that range".format(*words.ALPHA_RANGE),
         remedy="none needed: a smaller one pauses earlier"),
     Limit("FAB5510", feature="{wanted} bytes of headroom", asked=_partition_figures,
         reason="the partition `lossless-headroom` of {percent} % holds {given} bytes, so not all ports can be "
@@ -161,8 +162,8 @@ LIMITS = (
         "FAB5510 with a reason"),
     Reservation("FAB5524", feature="{wanted} bytes of headroom",
         asked=lambda switch: _partition_figures(switch, binding=False),
-        reason="the partition `lossless-headroom` of {percent} % holds {given} bytes; the split is Juniper's for this "
-        "model, the headroom figures are those of another maker's box, so the split is written",
+        reason="the partition `lossless-headroom` of {percent} % holds {given} bytes; Juniper publishes this split, "
+        "but the headroom figures are those of another maker's switch",
         remedy="pause all ports of one device at once and look for drops, or add measured figures to the model"),
     Limit("FAB5511",
         feature="PFC watchdog of {it.detect_ms} / {it.restore_ms} / {it.poll_ms} ms (detect, restore, poll)",
@@ -178,7 +179,7 @@ LIMITS = (
             if _supports_watchdog(asked) and (held_ms := detection_timers(asked).detect_ms) != asked.detect_ms
         ],
         reason="detection takes whole polls, at least two; written is {it[1]} ms",
-        remedy="none needed, or ask for a multiple of the poll interval"),
+        remedy="none needed, or set a multiple of the poll interval"),
     replace(
         limits.accounts_limit("FAB5513",
             "a commit without `root-authentication` is refused, and the first user's key is what it gets"),
@@ -196,11 +197,13 @@ LIMITS = (
     limits.bfd_limit("FAB5516", "Junos", words.BFD_INTERVAL_RANGE_MS, words.BFD_MULTIPLIER_RANGE),
     Reservation("FAB5680", feature="BFD every {bgp.bfd_interval_ms} ms", asked=_slower_bfd,
         reason=_SLOW + "; written is {held_ms} ms, at which both ends then run",
+        source=_SLOW_SOURCE,
         remedy="none needed, or set `routing.bfd.interval_ms` to {held_ms}"),
     Limit("FAB5681", feature="BFD beside a hold time of {bgp.hold_s} s", asked=_slower_bfd,
         allowed={"in_time": (True,)},
         reason=_SLOW
         + ", and {bgp.bfd_multiplier} lost packets take {detection_ms} ms, so BGP would notice first",
+        source=_SLOW_SOURCE,
         remedy="set `routing.hold_s` above that, or write `bfd: false`"),
     Reservation("FAB5517", feature="BGP keepalive every {it[1]} s with a hold time of {it[2]} s",
         asked=lambda switch: [
@@ -209,7 +212,7 @@ LIMITS = (
             if (sent_s := bgp.hold_s // words.HOLD_PER_KEEPALIVE) != bgp.keepalive_s
         ],
         reason="Junos sends a keepalive every third of the hold time, here {it[0]} s",
-        remedy="ask for a hold time of three keepalives"),
+        remedy="set a hold time of three keepalives"),
     Limit("FAB5518", feature="prefix list {it[0]}, in which {it[1]} lies within {it[2]} and permits less",
         asked=lambda switch: [
             (each.name, *hidden) for each in switch.bgp.prefix_lists if (hidden := _find_hidden(each))
@@ -222,7 +225,8 @@ LIMITS = (
         "give the switch an IPv4 management address, or leave `access` out"),
     Reservation("FAB5520", setting="management/gnmi_port", feature="a certificate for gNMI",
         reason=f"Junos serves gRPC with a certificate of its own PKI store, here `{words.CERTIFICATE}`, which is no "
-        "part of a configuration (Juniper, configure gRPC services)",
+        "part of a configuration",
+        source="Juniper, configure gRPC services",
         remedy=f"load it once: `request security pki local-certificate load certificate-id "
         f"{words.CERTIFICATE} …`"),
     Limit("FAB5521", feature=f"an account named {words.TEMPLATE_USER} beside TACACS+",
@@ -230,17 +234,18 @@ LIMITS = (
             switch.management.tacacs is not None
             and any(user.name == words.TEMPLATE_USER for user in switch.management.users)
         ),
-        reason="Junos gives its rights to everyone whom TACACS+ authenticates and who has no account "
-        "(Juniper, TACACS+ authentication)",
+        reason="Junos gives its rights to everyone whom TACACS+ authenticates and who has no account",
+        source="Juniper, TACACS+ authentication",
         remedy="choose another name"),
     Limit("FAB5725", setting="interface[",
-        reason="`forwarding-class` of an interface decides the class alone; rewrite rules change code points as "
-        "packets leave, those of the fabric's own too (Juniper, class-of-service: forwarding-class, rewrite-rules)",
+        reason="`forwarding-class` of an interface sets only the class, and rewrite rules also change code points of "
+        "the fabric's own packets",
+        source="Juniper, class-of-service: forwarding-class, rewrite-rules",
         remedy="let the far end clear the code points of lossless classes and accept FAB5725 with that reason, or "
         "write `trust_dscp: true` if they mean the same there"),
     Reservation("FAB5522", setting="load_balancing/queue_pairs",
-        reason="there is no statement: devices that can do it hash queue pairs by default "
-        "(Juniper, queue-pair hashing for RDMA flows)",
+        reason="there is no statement: devices that can do it hash queue pairs by default",
+        source="Juniper, queue-pair hashing for RDMA flows",
         remedy="look for `RDMA Queue Pair: yes` in `show forwarding-options enhanced-hash-key`",
         where=QUEUE_PAIRS),
     Limit("FAB5523", feature="Junos OS Evolved", asked=lambda switch: words.junos_flavor(switch) == words.EVOLVED,
@@ -264,9 +269,9 @@ LIMITS = (
     QUEUE_PAIRS,
 )  # fmt: skip
 _SYSTEM = System("Junos", RELEASES, DEFAULT_RELEASE, LIMITS,
-    later=("{words}: since {since} ({source})", "run {since} or later"),
+    later=("{words}: since {since}", "run {since} or later"),
     never=(
-        "{words}: nothing published for `{family}` ({source})",
+        "{words}: nothing published for `{family}`",
         "leave it out, or use a switch of Junos OS Evolved",
     ),
     family=words.junos_flavor,

@@ -51,7 +51,7 @@ def _held_timers(watchdog: Watchdog) -> tuple[int, int, int]:
 
 
 MODEL = Reservation("FAB5416", feature="the switch model", asked=lambda _: True,
-    reason="the earliest release known to name its ASIC family is {since}, not {release} ({source})",
+    reason="the earliest release known to name its ASIC family is {since}, not {release}",
     remedy="use release {since} or later", since={words.CLOUDSCALE: "10.3", words.SILICON_ONE: "10.5"},
     source="pyATS genie.libs.conf 26.9",
 )  # fmt: skip
@@ -66,18 +66,18 @@ LIMITS = (
     limits.tenants("fabricc does not write VRFs of tenants for NX-OS yet"),
     limits.segments_limit("fabricc does not write it for NX-OS yet"),
     Limit("FAB5401", feature="ports of {it} Gb/s", asked=limits.port_speeds, allowed={"it": words.SPEEDS_GBPS},
-        reason="NX-OS has no such speed (terraform-provider-nxos, l1PhysIf.speed)",
+        reason="NX-OS has no such speed", source="terraform-provider-nxos, l1PhysIf.speed",
         remedy="use one of " + ", ".join(map(str, words.SPEEDS_GBPS)) + " Gb/s"),
     Limit("FAB5402", feature="cages split into {it[0]} x {it[1]} Gb/s",
         asked=lambda switch: sorted(
             {(p.children, p.speed_gbps) for p in switch.ports if p.children > 1 and words.breakout_word(p) is None}
         ),
-        reason="NX-OS has no such breakout map (terraform-provider-nxos, imFpP.breakoutMap)",
+        reason="NX-OS has no such breakout map", source="terraform-provider-nxos, imFpP.breakoutMap",
         remedy="use one of " + ", ".join(words.BREAKOUTS.values())),
     Limit("FAB5403", feature="IP MTU {it}",
         asked=lambda switch: sorted({port.mtu for port in switch.ports if port.enabled}),
         allowed={"it": Range(*words.MTU_RANGE)},
-        reason="a routed port takes {allowed[it]} bytes (terraform-provider-nxos, l1PhysIf.mtu)",
+        reason="a routed port takes {allowed[it]} bytes", source="terraform-provider-nxos, l1PhysIf.mtu",
         remedy="set the fabric's MTU from {allowed[it]}"),
     limits.priorities_limit("FAB5404", "NX-OS has qos-groups, priorities and queues 0 to 7",
         "choose a priority from 0 to 7"),
@@ -91,7 +91,8 @@ LIMITS = (
         "{it.resume_bytes}, at {it.speed_gbps} Gb/s over {it.cable_m} m",
         asked=_odd_pauses,
         reason=f"NX-OS takes {Range(*words.PAUSE_BUFFER_RANGE)} bytes, pauses below that and resumes at the pause "
-        "threshold or below (terraform-provider-nxos, ipqosPause)",
+        "threshold or below",
+        source="terraform-provider-nxos, ipqosPause",
         remedy="check the `pause` figures of the switch model's NX-OS settings"),
     Limit("FAB5410", feature="PFC watchdog detection {it.detect_ms} ms and restoration {it.restore_ms} ms",
         asked=lambda switch: [
@@ -108,7 +109,7 @@ LIMITS = (
     limits.paths_limit("FAB5413", lambda switch: words.MAXIMUM_PATHS[words.asic_family(switch)],
         "`maximum-paths` takes 1 to {most} on {family}"),
     limits.bfd_limit("FAB5414", "NX-OS", words.BFD_INTERVAL_RANGE_MS, words.BFD_MULTIPLIER_RANGE,
-        " (terraform-provider-nxos, bfdInst)"),
+        "terraform-provider-nxos, bfdInst"),
     limits.accounts_limit("FAB5415",
         "after a full replace only the device's own `admin` is left, with the password it had"),
     MODEL,
@@ -119,18 +120,19 @@ LIMITS = (
     DYNAMIC_LOAD_BALANCING,
     replace(DYNAMIC_LOAD_BALANCING, setting="load_balancing/flowlet_idle_us"),
     Reservation("FAB5419", setting="load_balancing/mode", feature="dynamic load balancing",
-        reason="NX-OS applies it after a reload, and applies no egress policies to its flows "
-        "(Nexus 9000 unicast routing guide 10.5)",
+        reason="NX-OS applies it after a reload, and applies no egress policies to its flows",
+        source="Nexus 9000 unicast routing guide 10.5",
         remedy="try it on one switch first, marking and shares of the egress queues above all",
         where=DYNAMIC_LOAD_BALANCING),
     Limit("FAB5420", setting="load_balancing/queue_pairs",
-        reason="`ip load-sharing … udf` hashes bytes in place of the ports, from a base that is not published, and is "
-        "not documented for GX2 and Silicon One (Nexus 9000 interfaces guide 10.3, ECMP load balancing)",
-        remedy="leave it out: the UDP source port, in which NICs tell queue pairs apart, is hashed"),
+        reason="`ip load-sharing … udf` needs an offset whose base is not published, and is not documented for GX2 "
+        "and Silicon One",
+        source="Nexus 9000 interfaces guide 10.3, ECMP load balancing",
+        remedy="omit it: NX-OS hashes the UDP source port, which differs between queue pairs"),
     Limit("FAB5421", feature="LLDP every {it} s", asked=lambda switch: [switch.management.lldp_interval_s],
         allowed={"it": Range(*words.LLDP_RANGE_S)},
-        reason="`lldp holdtime` takes up to 255 s, and a neighbour is to miss four announcements "
-        "(Cisco Network as Code, NX-OS data model, lldp)",
+        reason="`lldp holdtime` takes up to 255 s, and a neighbor must be able to miss four announcements",
+        source="Cisco Network as Code, NX-OS data model, lldp",
         remedy="set `management.lldp.interval_s` from {allowed[it]}"),
     limits.access_over_ipv6("FAB5422",
         "the networks are IPv4 and the management address is IPv6, so nobody could reach the switch",
@@ -149,10 +151,10 @@ LIMITS = (
 )  # fmt: skip
 _SYSTEM = System("NX-OS", RELEASES, DEFAULT_RELEASE, LIMITS,
     later=(
-        "release {release} has no {words} on {family} ({source})",
+        "release {release} has no {words} on {family}",
         "use release {since} or later, or {remedy}",
     ),
-    never=("release {release} has no {words} on {family} ({source})", "{remedy}"),
+    never=("release {release} has no {words} on {family}", "{remedy}"),
     family=words.asic_family,
 )  # fmt: skip
 has, gaps = _SYSTEM.has, _SYSTEM.gaps

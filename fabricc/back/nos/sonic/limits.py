@@ -195,14 +195,14 @@ BFD = Reservation("FAB5630", feature="BFD of BGP sessions",
     asked=lambda switch: switch.bgp.bfd_interval_ms is not None and bool(switch.bgp.sessions),
     remedy="use release 202505 or later, or set `routing.bfd: false` so that no neighbour waits for it",
     since="202505", words="bfdd in the bgp container (SYSTEM_DEFAULTS.software_bfd)",
-    source="before, supervisord.conf.j2 starts bfdd for the management framework alone, which would write frr.conf "
-    "itself; the configuration leaves BFD out, and BGP notices a silent failure by its hold timer",
+    source="earlier releases start bfdd only with the management framework (supervisord.conf.j2), so BFD is left out "
+    "and BGP detects a silent failure by its hold timer",
 )  # fmt: skip
 KEEPING_OUT = Reservation("FAB5327", feature="keeping GPU hosts from SSH, SNMP and gNMI of the switch",
     asked=lambda switch: not switch.management.access,
     remedy="set `management.access` to the networks of your operators", since="202505",
     words="access lists of the control plane by port",
-    source="before, caclmgrd does not read ACL_RULE.IN_PORTS, and without a list it answers everyone",
+    source="earlier releases ignore ACL_RULE.IN_PORTS in caclmgrd, and without a list the switch answers everyone",
 )  # fmt: skip
 MARKS = Reservation("FAB5632", feature="counting of ECN marks",
     asked=lambda switch: (
@@ -212,8 +212,8 @@ MARKS = Reservation("FAB5632", feature="counting of ECN marks",
     ),
     remedy="use release 202505 or later, or look at marks on the hosts", since="202505",
     words="FLEX_COUNTER_TABLE.WRED_ECN_QUEUE",
-    source="flexcounterorch.cpp has the group from then on; before, nothing polls "
-    "SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS, `verify` shows no marks, and `push --max-marks` has none to compare",
+    source="earlier releases do not poll the counter (flexcounterorch.cpp), so `verify` shows no marks and "
+    "`push --max-marks` cannot compare them",
 )  # fmt: skip
 LIMITS = (
     limits.tenants("fabricc does not write VRFs of tenants for SONiC yet"),
@@ -222,7 +222,7 @@ LIMITS = (
         on_tors=True),
     Limit("FAB5302", feature="ports of {port.speed_gbps} Gb/s", asked=_port_figures,
         allowed={"spare_gbps": Range(0)},
-        reason="the port model of SONiC {release} ends at {most_gbps} Gb/s (sonic-port.yang)",
+        reason="the port model of SONiC {release} ends at {most_gbps} Gb/s", source="sonic-port.yang",
         remedy="release 202511 or later, or a slower breakout"),
     Limit("FAB5307", feature="{port.children} x {port.speed_gbps} Gb/s out of one cage", asked=_port_figures,
         allowed={"splits": (True,)},
@@ -232,7 +232,7 @@ LIMITS = (
         allowed={"spare_lanes": Range(0)}, reason="the catalog's lane map of {model} has {lanes} for it",
         remedy="complete `nos.sonic.lanes` of the model"),
     Limit("FAB5315", feature="an MTU of {mtu}", asked=_port_figures, allowed={"mtu": _MTU},
-        reason="PORT.mtu is {allowed[mtu]} (sonic-port.yang)", remedy="9100 is usual"),
+        reason="PORT.mtu is {allowed[mtu]}", source="sonic-port.yang", remedy="9100 is usual"),
     Limit("FAB5306", feature="the description of {port.name}", asked=_port_figures,
         allowed={"described": Range(0, 255)}, reason="255 characters at most", remedy="shorter names"),
     Limit("FAB5303", feature="{it[0]}", asked=_timers_out_of_range,
@@ -240,18 +240,18 @@ LIMITS = (
         remedy="{it[3]} ms is the nearest"),
     Limit("FAB5304", feature="cable length {profile.headroom.cable_m} m of {profile.name}", asked=_profile_figures,
         allowed={"whole_m": Range(1)},
-        reason="CABLE_LENGTH takes whole metres, and 0m means no lossless group (buffermgrd)",
-        remedy="round the length up to whole metres"),
+        reason="CABLE_LENGTH takes whole meters, and 0m means no lossless group", source="buffermgrd",
+        remedy="round the length up to whole meters"),
     Limit("FAB5305", feature="dynamic_th {dynamic_th} of {profile.name}", asked=_profile_figures,
         allowed={"dynamic_th": Range(-8, 7)},
-        reason="BUFFER_PROFILE.dynamic_th is {allowed[dynamic_th]} (sonic-buffer-profile.yang)",
+        reason="BUFFER_PROFILE.dynamic_th is {allowed[dynamic_th]}", source="sonic-buffer-profile.yang",
         remedy="an alpha between 1/256 and 128"),
     _bad_name("port profile {profile.name!r}", _profile_figures),
     Limit("FAB5316",
         feature="marking of {profile.name} from {profile.ecn.min_bytes} to {profile.ecn.max_bytes} bytes "
         "at {max_percent} %",
         asked=_profile_figures, allowed={"ramp_bytes": Range(0), "max_percent": Range(0, 100)},
-        reason="WRED_PROFILE wants max >= min and 0 to 100 % (sonic-wred-profile.yang)",
+        reason="WRED_PROFILE wants max >= min and 0 to 100 %", source="sonic-wred-profile.yang",
         remedy="raise the upper threshold"),
     Limit("FAB5655", feature="headroom of {profile.name} from {row.table}", asked=_profile_figures,
         allowed={"borrowed": (False,)},
@@ -260,9 +260,8 @@ LIMITS = (
         remedy="use a speed and cable length that the table lists, or accept it with a reason"),
     Reservation("FAB5321", feature="headroom of {profile.name} other than in pg_profile_lookup.ini",
         asked=_profile_figures, allowed={"as_listed": (True,)},
-        reason="the image's table has a size of {row.size_bytes} bytes, this configuration "
-        "{profile.headroom.size_bytes}; buffermgrd keeps {pg_profile} as it finds it, yet takes the table's figures "
-        "for a speed or cable length that is set on the box",
+        reason="the image's table has {row.size_bytes} bytes for {pg_profile}, this configuration has "
+        "{profile.headroom.size_bytes}; a speed or cable length set on the switch selects the table's",
         remedy="change speeds and cable lengths in the spec only"),
     Reservation("FAB5308",
         feature="lossless profile for {profile.speed_gbps} Gb/s and {profile.headroom.cable_m} m",
@@ -277,7 +276,7 @@ LIMITS = (
     _bad_name("traffic class {name!r}", _class_figures),
     Limit("FAB5312", feature="a weight of {share} % for {name}", asked=_class_figures,
         allowed={"share": Range(1, 100)},
-        reason="SCHEDULER.weight is {allowed[share]} (sonic-scheduler.yang)",
+        reason="SCHEDULER.weight is {allowed[share]}", source="sonic-scheduler.yang",
         remedy="give every class that is not strict at least 1 %"),
     Limit("FAB5317", feature="eight lossless classes", asked=lambda switch: len(switch.qos.lossless) > 7,
         reason="lossy traffic needs a priority group", remedy="at most seven"),
@@ -318,8 +317,8 @@ LIMITS = (
             for model in (switch.model,)
             if switch.qos.trimming and switch.qos.pools and model.buffers.limits.trim_bytes is None
         ],
-        reason="orchagent asks the chip's driver, and does nothing where that says no; no document says it for this "
-        "chip",
+        reason="orchagent skips it if the chip's driver "
+        "lacks it, and no document describes this chip",
         remedy="look for SWITCH_TRIMMING_CAPABLE in SWITCH_CAPABILITY|switch of STATE_DB on a switch",
         where=TRIMMING),
     Reservation("FAB5310", feature="local accounts ({it})",
@@ -329,7 +328,7 @@ LIMITS = (
     Limit("FAB5311", feature="{count} {what}", asked=_server_figures, reason="{most} at most ({model})",
         remedy="name {most} of them"),
     Limit("FAB5322", feature="LLDP every {it} s", asked=lambda switch: [switch.management.lldp_interval_s],
-        allowed={"it": _LLDP_S}, reason="hello_time is {allowed[it]} (sonic-lldp.yang)",
+        allowed={"it": _LLDP_S}, reason="hello_time is {allowed[it]}", source="sonic-lldp.yang",
         remedy=f"{LLDP_RANGE_S[1]} s is the most"),
     Reservation("FAB5325", feature="LLDP every {it} s",
         asked=lambda switch: [
@@ -337,12 +336,13 @@ LIMITS = (
             for interval_s in (switch.management.lldp_interval_s,)
             if interval_s in _LLDP_S and interval_s != DEFAULT_LLDP_S
         ],
-        reason="LLDP|GLOBAL is in the models, yet nothing in the community image reads it (docker-lldp of the branches "
-        f"202305 to 202511): its lldpd announces every {DEFAULT_LLDP_S} s",
+        reason="the community image does not read LLDP|GLOBAL; its lldpd announces every "
+        f"{DEFAULT_LLDP_S} s",
+        source="docker-lldp of the branches 202305 to 202511",
         remedy=f"leave it at {DEFAULT_LLDP_S} s, or use an image of a vendor that reads the table"),
     Reservation("FAB5323", setting="management/gnmi_port", feature="certificates of the gNMI server",
         reason="the server starts with those at " + ", ".join(CERTIFICATES.values()),
-        remedy="install them on the switches; no key ever stands in a configuration"),
+        remedy="install them on the switches; configurations contain no keys"),
     Reservation("FAB5631", feature="BFD every {it.bfd_interval_ms} ms, {it.bfd_multiplier} lost",
         asked=lambda switch: [
             bgp
@@ -350,20 +350,21 @@ LIMITS = (
             if BFD.things(switch)
             and (bgp.bfd_interval_ms, bgp.bfd_multiplier) != (BFD_INTERVAL_MS, BFD_MULTIPLIER)
         ],
-        reason="bgpcfgd starts bfdd after `vtysh -b` has read frr.conf (managers_bfd.py of 202505 and 202511): after "
-        f"each start of the bgp container sessions run at FRR's {BFD_INTERVAL_MS} ms x {BFD_MULTIPLIER} until frr.conf "
-        "is loaded again",
+        reason="bgpcfgd starts bfdd after frr.conf was read, so after each start of the bgp container BFD runs at "
+        f"FRR's {BFD_INTERVAL_MS} ms x {BFD_MULTIPLIER} until frr.conf is loaded again",
+        source="managers_bfd.py of 202505 and 202511",
         remedy=f"interval_ms: {BFD_INTERVAL_MS} and multiplier: {BFD_MULTIPLIER}, or load frr.conf after each start",
         where=BFD),
     KEEPING_OUT,
     Limit("FAB5725", setting="interface[",
-        reason="a map of a port decides the class alone; what rewrites code points, TC_TO_DSCP_MAP, does so as packets "
-        "leave, for the fabric's own too (sonic-swss orchagent/qosorch.cpp)",
+        reason="a map of a port sets only the class, and TC_TO_DSCP_MAP also rewrites code points of the fabric's own "
+        "packets",
+        source="sonic-swss orchagent/qosorch.cpp",
         remedy="let the far end clear the code points of lossless classes and accept FAB5725 with that reason, or "
         "write `trust_dscp: true` if they mean the same there"),
     Limit("FAB5313", feature="{it} equal-cost paths", asked=lambda switch: [switch.bgp.maximum_paths],
         allowed={"it": Range(0, MULTIPATH_LIMIT)},
-        reason=f"SONiC builds FRR for {MULTIPATH_LIMIT} next hops (constants.yml)",
+        reason=f"SONiC builds FRR for {MULTIPATH_LIMIT} next hops", source="constants.yml",
         remedy=f"at most {MULTIPATH_LIMIT} paths"),
     *limits.always_supported(
         _OLDEST,

@@ -179,7 +179,7 @@ def _find_collisions(fabric: Fabric, kind: str, rows: Mapping[SwitchId, DeviceRo
             yield error_at("FAB3123", f"{told} {others[own]}", row, kind, "Give another.")
         elif two in given:
             theirs = f"{given[two].device}, in line {given[two].positions['device'].line}"
-            yield error_at("FAB3122", f"{told} {theirs}", row, kind, "Give each one of its own.")
+            yield error_at("FAB3122", f"{told} {theirs}", row, kind, "Assign a different one to each.")
         else:
             name = computed_name(fabric, two)
             help_ = f"Give another, or {name} one as well."

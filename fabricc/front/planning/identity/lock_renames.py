@@ -223,7 +223,7 @@ def _check_names(spec: ClusterSpec, lock: Lock) -> Iterator[Diagnostic]:
             yield spec.error("FAB3401", told, *path_of(spec, old), help=help_)
         elif len(kinds) > 1:
             told = f"'{new}' is {join_words(['a ' + KINDS[kind] for kind in kinds], 'and')}"
-            help_ = f"Give one of them another name, so that it is told which '{old}' became."
+            help_ = f"Rename one of them, to make clear which '{old}' became."
             yield spec.error("FAB3403", told, *path_of(spec, old), help=help_)
         elif old in spec.replaced and kinds and kinds[0] != "hosts":
             told = f"'{new}' is a {KINDS[kinds[0]]}, no host and no switch"

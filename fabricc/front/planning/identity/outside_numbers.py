@@ -110,9 +110,7 @@ def _report_duplicate(spec: ClusterSpec, outsider: Outsider, link: ExternalLink,
         f"external.{outsider.name}.links[{given.place}] has addresses of the link at {link.port} of {link.at}, which "
         "the lock pins"
     )
-    help_ = (
-        "Leave its addresses out, so that it gets some that nobody has, or give it those of another network."
-    )
+    help_ = "Omit its addresses so that fabricc assigns free ones, or use another network."
     return spec.error("FAB3251", message, "external", outsider.name, "links", given.place, help=help_)
 
 

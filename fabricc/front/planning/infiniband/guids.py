@@ -110,7 +110,7 @@ _NOT_YAML = ("FAB5813", "the file of GUIDs is not YAML", _FORM)
 _KEY = ("FAB5813", "the plan has no device {shown!r}", "Names are those of plan/lids.csv.")
 _RULES = Rules(
     words={
-        "twice": ("FAB5813", "{shown} stands twice", "Remove one of the lines."),
+        "twice": ("FAB5813", "{shown} appears twice", "Remove one of the lines."),
         "key": _KEY,
         "collection as key": ("FAB5813", "the plan has no device ''", "Names are those of plan/lids.csv."),
     }

@@ -238,7 +238,7 @@ def _find_collisions(fabric: Fabric, rows: Mapping[tuple[str, str], ManagementRo
         row = rows[other.device, other.endpoint]
         told = f"{address} of {row.device} {row.port} is that of {each.device} {each.endpoint}"
         if each.given:
-            yield _error_at_row("FAB3122", told, row, "address", "Give each one of its own.")
+            yield _error_at_row("FAB3122", told, row, "address", "Assign a different one to each.")
         else:
             help_ = f"Give another, or {each.device} {each.endpoint} one as well."
             yield _error_at_row("FAB3123", f"{told}, computed", row, "address", help_)

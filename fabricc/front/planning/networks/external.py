@@ -74,7 +74,7 @@ def add_external(
             mine = exits.setdefault(link.at, {})
             if (other := mine.get(link.port)) is not None:
                 message = f"port {link.port} of {link.at} leads to {other.link.peer} already"
-                help_ = "Every link has a port of its own."
+                help_ = "Every link needs its own port."
                 findings.append(spec.error("FAB3081", message, *path, "port", help=help_))
                 continue
             mine[link.port] = Exit(outsider, link)
@@ -135,7 +135,7 @@ def shared_ends(specs: Iterable[ClusterSpec]) -> Iterator[Diagnostic]:
                 far = link.peer, link.peer_port
                 if far in taken:
                     message = f"port {link.peer_port} of {link.peer} leads to {taken[far]} already"
-                    help_ = "Every link has a port of its own at both ends."
+                    help_ = "Every link needs its own port at both ends."
                     yield spec.error(
                         "FAB3181", message, "external", outsider.name, "links", index, "peer_port", help=help_
                     )

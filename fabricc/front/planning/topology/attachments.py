@@ -85,8 +85,8 @@ def refuse_renumbering(spec: ClusterSpec, models: Models, lock: Lock, found: Seq
                 f"with {groups[now].name} a unit has {_describe_tors(becomes)}; the lock has numbers for units of "
                 f"{groups[before].name} with {_describe_tors(was)}",
                 *groups[now].path,
-                help=f"Hosts with GPUs decide what a unit is. New groups stand behind those that were there; else give "
-                f"{groups[now].name} a spec and a lock of its own, or delete the lock: all is numbered afresh then.",
+                help=f"List new groups after the old ones, or give {groups[now].name} its own spec and lock. Deleting "
+                "the lock renumbers everything.",
             )
         )
 
@@ -124,11 +124,11 @@ def _refuse_unlike(spec: ClusterSpec, hosts: Sequence[HostModel]) -> None:
     if len({model.rails for model in alike}) > 1:
         names = ", ".join(f"{m.name} {m.rails}" for m in alike)
         message = f"host models with GPUs differ in their number of rails: {names}"
-        help_ = "Put models of different rail counts into fabrics of their own."
+        help_ = "Plan models of different rail counts as separate fabrics."
         raise UnfitError(spec.error("FAB3001", message, "gpus", help=help_))
     if len({_ports_per_nic(spec, model) for model in alike}) > 1:
         message = "host models with GPUs differ in their number of ports per NIC"
-        raise UnfitError(spec.error("FAB3003", message, "gpus", help="Put them into fabrics of their own."))
+        raise UnfitError(spec.error("FAB3003", message, "gpus", help="Plan them as separate fabrics."))
 
 
 def _ports_per_nic(spec: ClusterSpec, model: HostModel) -> int:

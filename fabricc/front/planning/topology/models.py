@@ -252,7 +252,7 @@ def nos_release(
             return known
         findings.append(_too_old(spec, nos.name, release, model, known, *path))
     elif nos.name in model.nos and nos.name not in model.support:
-        message = f"the catalog does not say since which release {nos.name} runs on {model.title}"
+        message = f"the catalog does not state the first release in which {nos.name} runs on {model.title}"
         remedy = f"Add `support: {{since: …, source: …}}` to its `nos.{nos.name}`."
         findings.append(spec.warning("FAB5654", message, *path, help=remedy))
     return release

@@ -54,7 +54,7 @@ def report_islands(spec: ClusterSpec, models: Models, bottom: Bottom, units: int
             break
     if counted:
         remedies.append(f"The most hosts of one unit is {most}.")
-    message = f"without spines {units} units are {units} islands: a host of one reaches none of another"
+    message = f"without spines {units} units are {units} islands: their hosts cannot reach each other"
     return spec.error("FAB3054", message, *spec.gpus.groups[0].path, help=" ".join(remedies))
 
 

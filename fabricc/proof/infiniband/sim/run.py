@@ -93,9 +93,7 @@ def simulate_tree(
             progress("subnets simulated", plane, ib.planes)
         folder, files = tree / subnet_folder(plane), dict(sm_files(Subnet(ib, plane)))
         if altered := _find_altered(tree, subnet_folder(plane), files):
-            message = (
-                f"not simulated: {altered} is not what the build writes, and opensm runs what its files name"
-            )
+            message = f"not simulated: {altered} was changed, and opensm runs programs that its files name"
             result.append(
                 Diagnostic("FAB6022", Severity.ERROR, message, Position(str(folder / altered), 1), _REBUILD)
             )
