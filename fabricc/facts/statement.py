@@ -48,10 +48,14 @@ class Expectation(NamedTuple):
     Attributes:
         unmarked: lossless priorities without ECN.
         unguarded: whether PFC has no watchdog.
+        undetected: whether sessions do without BFD.
+        nics_mapped: whether the plan maps code points to priorities on the NICs.
     """
 
     unmarked: frozenset[int] = frozenset()
     unguarded: bool = False
+    undetected: bool = False
+    nics_mapped: bool = False
 
 
 NO_PLAN = Expectation()

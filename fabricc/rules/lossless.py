@@ -104,6 +104,40 @@ def _unused_priorities(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )  # fmt: skip
 
 
+def _unusual_priorities(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report priorities with PFC to which NICs by default map none of the code points of their class.
+
+    NICs that trust DSCP derive the priority `dscp >> 3` (mlnx_qos, "dscp2prio"), and send and honor pauses for it.
+    Code points below 8 need a map of their own on every NIC, so such a fabric has one.
+    """
+    if statement.expected.nics_mapped:
+        return
+    points: dict[int, list[int]] = {}
+    for dscp, each in classes_of(statement).items():
+        points.setdefault(group_of(statement, each), []).append(dscp)
+    lossless = lossless_ports(statement)
+    for priority in sorted({each for found in lossless.values() for each in found}):
+        mine = points.get(priority_group(statement, priority), [])
+        if not mine or max(mine) < _MAPPED_BY_ALL or any(dscp >> 3 == priority for dscp in mine):
+            continue
+        port = next(port for port, found in lossless.items() if priority in found)
+        usual = sorted({dscp >> 3 for dscp in mine})
+        text = (
+            f"PFC for priority {priority} protects DSCP {join_words(list(map(str, mine)), 2)}, which NICs by default "
+            f"put into priority {join_words(list(map(str, usual)), 2)}: they do not stop for its pauses"
+        )
+        remedy = "Use PFC for the priority that the NICs derive, or map the code point on every NIC."
+        paths = (f"qos/pfc_priority[{priority}]/queue", f"{PORT}{port}]/pfc")
+        yield finding_at(
+            CLASSED, statement.device, paths, f"{statement.name}: {text}", "PFC of another priority",
+            Severity.WARNING, remedy,
+        )  # fmt: skip
+
+
+_MAPPED_BY_ALL = 8
+"""The first code point that NICs put into another priority than 0."""
+
+
 def rdma_findings(statement: Statement, dscp: int, said_by: str) -> Iterator[Finding]:
     """RDMA's code point leads into a class with PFC on every port to another device that has any PFC."""
     classes = classes_of(statement)
@@ -167,4 +201,5 @@ RULES = (
     SwitchRule(UNGUARDED, PFC, (Input.PFC,), _unguarded_ports, shared=True),
     SwitchRule(PAUSED, PFC, (Input.PFC,), _global_pause, shared=True),
     SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _unused_priorities, shared=True),
+    SwitchRule(CLASSED, CLASSIFICATION, (Input.PFC, Input.CLASSES), _unusual_priorities, shared=True),
 )

@@ -43,7 +43,12 @@ def planned_statement(switch: Switch, reading: Said, files: Mapping[str, str], f
     )
     place = Place(tier, switch.unit, switch.plane, switch.pod)
     unmarked = frozenset(each.priority for each in switch.qos.lossless if not each.ecn)
-    expected = Expectation(unmarked, unguarded=switch.qos.watchdog is None)
+    expected = Expectation(
+        unmarked,
+        unguarded=switch.qos.watchdog is None,
+        undetected=switch.bgp.bfd_interval_ms is None,
+        nics_mapped=True,
+    )
     fars = {port.name: _far(port, tier) for port in switch.ports if port.peer}
     return read_statement(device, place, fars, expected)
 

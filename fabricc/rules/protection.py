@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import classifies_unstated
+from fabricc.back.nos.defaults import classifies_unstated, default_mtu, states_pfc
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.device import Tier
@@ -71,8 +71,7 @@ def _is_used(says: Mapping[str, Value]) -> bool:
 def _report_bare(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> Iterator[Finding]:
     """Report links to switches, or all ports to hosts, that have no PFC where other ports of the switch have it."""
     covered = {each for port in lossless for each in statement.chain(port)}
-    links = [port for port, far in statement.fars.items() if far.known and far.tier in _SWITCHES]
-    links = [port for port in links if statement.of(port, "enabled") != "false"]
+    links = _switch_links(statement)
     bare = [port for port in links if not covered.intersection(statement.chain(port))]
     if bare:
         message = (
@@ -97,6 +96,12 @@ def _report_bare(statement: Statement, lossless: dict[str, tuple[int, ...]]) -> 
         remedy = "Enable PFC on the ports to hosts that run RDMA."
         paths = [f"{PORT}{hosts[0]}]/{leaf}" for leaf in ("pfc", "mtu", "ipv4", "description")]
         yield finding_at(HOP, statement.device, paths, message, "hosts without PFC", Severity.WARNING, remedy)
+
+
+def _switch_links(statement: Statement) -> list[str]:
+    """Return the ports in use that lead to known switches."""
+    links = [port for port, far in statement.fars.items() if far.known and far.tier in _SWITCHES]
+    return [port for port in links if statement.of(port, "enabled") != "false"]
 
 
 def _report_unclassified(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -156,9 +161,7 @@ def _report_buffers(statement: Statement, _: Sessions) -> Iterator[Finding]:
         )
     for leaf, ports in dropping.items():
         profile = statement.ports[ports[0]][leaf]
-        message = (
-            f"{statement.name} {join_words(ports, 2)}: PFC, and a lossy egress buffer ({profile}): RDMA drops"
-        )
+        message = f"{statement.name} {join_words(ports, 2)}: PFC, an egress buffer that drops ({profile}): RDMA drops"
         yield finding_at(
             BUFFER, statement.device, f"{PORT}{ports[0]}]/{leaf}", message, "lossy egress", remedy=remedy
         )
@@ -191,27 +194,45 @@ def _report_pools(
 
 
 def _small_packets(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report lossless ports whose MTU is too small for RDMA with packets of 4,096 bytes."""
+    """Report lossless ports, or links between switches without PFC, with an MTU too small for packets of 4,096 bytes.
+
+    A routed lossless port without an MTU has the default of its system. Without PFC it is a note, unless the system
+    has no statement for PFC.
+    """
     lossless = lossless_ports(statement)
     found: dict[int, list[str]] = {}
-    for port in lossless:
+    unstated: list[str] = []
+    for port in lossless or _switch_links(statement):
         mtu = as_int(statement.of(port, "mtu"))
-        if mtu is not None and mtu < ROCE_4096:
+        if mtu is None and lossless and _is_routed(statement, port):
+            unstated.append(port)
+        elif mtu is not None and mtu < ROCE_4096:
             found.setdefault(mtu, []).append(port)
+    default = default_mtu(statement.device.system)
+    if default is not None and default < ROCE_4096 and unstated:
+        found.setdefault(default, []).extend(unstated)
+    severity = Severity.NOTE if not lossless and states_pfc(statement.device.system) else Severity.WARNING
     for mtu, ports in found.items():
         message = (
             f"{statement.name} {join_words(ports, 2)}: the MTU is {mtu:,} bytes, an RDMA packet of 4,096 bytes "
             f"needs {ROCE_4096:,}: RDMA falls back to smaller packets, or drops"
         )
-        remedy = f"Set an MTU of {ROCE_4096:,} bytes or more on every lossless port, alike on both ends."
-        yield finding_at(
-            SHORT, statement.device, f"{PORT}{ports[0]}]/mtu", message, "small MTU", Severity.WARNING, remedy
+        remedy = (
+            f"Set an MTU of {ROCE_4096:,} bytes or more on every port that RDMA crosses, alike on both ends."
         )
+        yield finding_at(
+            SHORT, statement.device, f"{PORT}{ports[0]}]/mtu", message, "small MTU", severity, remedy
+        )
+
+
+def _is_routed(statement: Statement, port: str) -> bool:
+    """Return whether a port has an address of its own."""
+    return any(statement.of(port, leaf) is not None for leaf in ("ipv4", "ipv6", "unnumbered"))
 
 
 RULES = (
     SwitchRule(HOP, PFC, (Input.PFC, Input.LINKS), _bare_hops, shared=True),
     SwitchRule(UNCLASSIFIED, CLASSIFICATION, (Input.PFC,), _report_unclassified, shared=True),
     SwitchRule(BUFFER, BUFFERS, (Input.PFC,), _report_buffers, shared=True),
-    SwitchRule(SHORT, INTERFACES, (Input.PFC,), _small_packets, shared=True),
+    SwitchRule(SHORT, INTERFACES, (), _small_packets, shared=True),
 )

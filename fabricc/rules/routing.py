@@ -11,6 +11,7 @@ from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.device import Tier
 from fabricc.facts.statement import session_path
 from fabricc.proof.invariants.rules import RULES as INVARIANTS
+from fabricc.rules.classes import lossless_ports
 from fabricc.rules.external_sessions import external_sessions, has_policy
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
@@ -19,14 +20,16 @@ from fabricc.rules.topics import BGP
 from fabricc.rules.topics import POLICY as TOPIC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from fabricc.fabric.facts import Value
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
-    from fabricc.rules.sessions import Sessions
+    from fabricc.rules.sessions import Key, Sessions
 
 POLICY, UNUSED = "FAB9664", "FAB9665"
 _HEIGHT = {Tier.TOR: 1, Tier.SPINE: 2, Tier.CORE: 3}
+_MAP = "route_map["
 _DETECTED = ("ospf[", "isis[", "static_route[", "routing/", "vrf[")
 """What else than sessions of the default routing instance can use BFD."""
 
@@ -56,9 +59,62 @@ def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
             )
 
 
-def _unused_detection(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report timers of BFD on a switch no session of which uses BFD."""
-    if "bfd/interval_ms" not in statement.rest or not statement.sessions:
+def _unfiltered_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report sessions with known switches that have no policy, on a system that then exchanges every route.
+
+    It is a note on a switch without PFC and without policies to use: many networks are designed so.
+    """
+    if statement.rest.get("bgp/requires_policy") == "true":
+        return
+    bare: dict[str, list[Key]] = {}
+    for key, says in external_sessions(statement):
+        far = statement.fars.get(sessions.near.get(key, ""))
+        if far is None or not far.known or far.tier not in _HEIGHT or not _carries_unicast(says):
+            continue
+        missing = [way for way in ("import", "export") if not has_policy(says, way)]
+        if missing:
+            bare.setdefault(" and no ".join(missing), []).append(key)
+    severity = Severity.NOTE
+    if bare and (lossless_ports(statement) or _has_unused_policy(statement)):
+        severity = Severity.WARNING
+    for ways, keys in bare.items():
+        who = join_words([neighbor for _, neighbor in keys], 2)
+        message = (
+            f"{statement.name} has no {ways} policy for {who}: one wrong announcement reaches every switch"
+        )
+        leaves = ("remote_asn", "remote_kind", "families", "description")
+        paths = tuple(session_path(keys[0], leaf) for leaf in leaves)
+        remedy = "Permit the prefixes that are meant on each session between switches, in both directions."
+        yield finding_at(POLICY, statement.device, paths, message, f"no {ways} policy", severity, remedy)
+
+
+def _has_unused_policy(statement: Statement) -> bool:
+    """Return whether a switch defines a route map that nothing uses."""
+    defined = {path[len(_MAP) :].partition("]")[0] for path in statement.rest if path.startswith(_MAP)}
+    values = [value for path, value in statement.rest.items() if not path.startswith(_MAP)]
+    for says in statement.sessions.values():
+        values += says.values()
+    return not defined <= {word for value in values for word in str(value).replace(",", " ").split()}
+
+
+def _carries_unicast(says: Mapping[str, Value]) -> bool:
+    """Return whether a session exchanges routes of the fabric itself, not those of an overlay alone."""
+    families = str(says.get("families", "")).split(",")
+    return "ipv4" in families or "ipv6" in families
+
+
+def _unused_detection(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a switch with sessions to known switches, or with timers of BFD, none of whose sessions uses BFD.
+
+    Without RDMA and without timers it is a note: a link that goes down ends a session without BFD.
+    """
+    timed = "bfd/interval_ms" in statement.rest
+    joined = [
+        key
+        for key, _ in external_sessions(statement)
+        if (far := statement.fars.get(sessions.near.get(key, ""))) and far.known and far.tier in _HEIGHT
+    ]
+    if statement.expected.undetected or not statement.sessions or not (timed or joined):
         return
     if any(says.get("bfd") == "true" for says in statement.sessions.values()):
         return
@@ -66,11 +122,15 @@ def _unused_detection(statement: Statement, _: Sessions) -> Iterator[Finding]:
         return
     if any("bfd" in leaf for says in statement.ports.values() for leaf in says):
         return  # a link-state protocol uses it there
-    message = f"{statement.name} sets timers of BFD, and no BGP session uses BFD: failures are noticed by the hold time"
-    remedy = "Enable BFD on the sessions of the fabric."
-    yield finding_at(
-        UNUSED, statement.device, "bfd/interval_ms", message, "BFD unused", Severity.WARNING, remedy
+    timers = " sets timers of BFD, and" if timed else ":"
+    message = (
+        f"{statement.name}{timers} no BGP session uses BFD: silent failures are noticed by the hold time"
     )
+    leaves = ("remote_asn", "remote_kind", "families")
+    paths = ("bfd/interval_ms", *(session_path(joined[0], leaf) for leaf in leaves if joined))
+    remedy = "Enable BFD on the sessions of the fabric."
+    severity = Severity.WARNING if timed or lossless_ports(statement) else Severity.NOTE
+    yield finding_at(UNUSED, statement.device, paths, message, "BFD unused", severity, remedy)
 
 
 def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -97,6 +157,7 @@ def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
 
 RULES = (
     SwitchRule(POLICY, TOPIC, (Input.BGP,), _without_policy),
+    SwitchRule(POLICY, TOPIC, (Input.BGP, Input.LINKS), _unfiltered_sessions),
     SwitchRule(UNUSED, BGP, (Input.BGP,), _unused_detection),
     SwitchRule(INVARIANTS[9].code, BGP, (Input.BGP, Input.TIER), _one_path),
 )

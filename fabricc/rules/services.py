@@ -23,7 +23,10 @@ _FIRST = ("management/ntp",)
 
 
 def _missing_services(fabric: Switches) -> Iterator[Report]:
-    """Report a service that most switches have and some lack, or that none has although others are configured."""
+    """Report a service that most switches have and some lack, or that none has although others are configured.
+
+    Management without a list is a note where no switch has one, but for a switch with a list that no port uses.
+    """
     switches = fabric.summaries
     counts = Counter(path for summary in switches.values() for path in summary.services)
     for path, service in SERVICES.items():
@@ -35,15 +38,19 @@ def _missing_services(fabric: Switches) -> Iterator[Report]:
             if path in summary.services or not expected:
                 continue
             others = f", which {counts[path]:,} of {len(switches):,} switches have" if most else ""
-            paths = (path, *summary.services, *summary.beside, "management/address", "system/hostname")
+            unbound = [summary.unbound] if path == ACCESS and summary.unbound else []
+            around = (*summary.services, *summary.beside, "management/address", "system/hostname")
             code = OPEN if path == ACCESS else MISSING
+            severity = Severity.NOTE if path == ACCESS and not (most or unbound) else Severity.WARNING
             message, remedy = f"{name} has no {service}{others}", f"Configure the {service}."
-            yield Report(code, name, paths, message, f"no {service}", Severity.WARNING, remedy)
+            yield Report(code, name, (path, *unbound, *around), message, f"no {service}", severity, remedy)
 
 
 def _is_expected(summary: Summary, path: str) -> bool:
     """Return whether a switch states what a complete configuration states with a service."""
-    return path != ACCESS and (bool(summary.beside) or (bool(summary.services) and path in _FIRST))
+    if path == ACCESS:
+        return bool(summary.services)
+    return bool(summary.beside) or (bool(summary.services) and path in _FIRST)
 
 
 RULES = (FabricRule(MISSING, OTHER, (), _missing_services),)

@@ -19,6 +19,7 @@ SERVICES = {
     "management/ntp": "NTP server", "management/syslog": "log server", ACCESS: "limit on who reaches its management",
 }  # fmt: skip
 """Path -> what a switch lacks without it."""
+_LIST = "access_list["
 _STATIC = "static_route["
 _ORIGINS = ("bgp/aggregate[", "bgp/network[")
 _SEED = re.compile(r"[/[](?:ecmp_)?hash_seed\]?$")
@@ -41,6 +42,7 @@ class Summary(NamedTuple):
         prefixes: aggregates and networks that it puts into BGP.
         services: paths of the services that it has.
         beside: paths that only a complete configuration states in addition to its services.
+        unbound: path of an access list that no port uses; "" for none.
         seed: path and value of its hash seed.
         loops: path by which it accepts its own AS number from switches above it; "" for none.
         outer: sessions with another AS that may lead to unknown peers.
@@ -53,6 +55,7 @@ class Summary(NamedTuple):
     prefixes: tuple[str, ...]
     services: tuple[str, ...]
     beside: tuple[str, ...]
+    unbound: str
     seed: tuple[str, object] | None
     loops: str
     outer: tuple[OuterSession, ...]
@@ -88,8 +91,21 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
     remote = tuple(neighbor for (_, neighbor), leads in inner.items() if not leads)
     return Summary(
         statement.place.tier, as_int(statement.rest.get("bgp/asn")), tuple(routes), tuple(prefixes), tuple(services),
-        tuple(beside), seed, loops, tuple(outer), any(inner.values()), remote,
+        tuple(beside), _unbound_list(statement), seed, loops, tuple(outer), any(inner.values()), remote,
     )  # fmt: skip
+
+
+def _unbound_list(statement: Statement) -> str:
+    bound = {
+        name
+        for says in statement.ports.values()
+        for leaf in ("access_list_in", "access_list_out")
+        for name in str(says.get(leaf, "")).replace(",", " ").split()
+    }
+    lists = (
+        (path, path[len(_LIST) :].partition("]")[0]) for path in statement.rest if path.startswith(_LIST)
+    )
+    return next((path for path, name in lists if name not in bound), "")
 
 
 def _leads_in(statement: Statement, sessions: Sessions, key: Key) -> bool:

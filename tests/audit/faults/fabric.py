@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.gather import gather_devices
 from fabricc.audit.rules import find_all
+from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
 from tests.audit import ours
@@ -54,6 +55,19 @@ def built(system: str) -> Mapping[str, Mapping[str, str]]:
     return texts
 
 
+@cache
+def hosts_of(system: str) -> Mapping[str, Mapping[str, str]]:
+    """Return the texts of every host."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "cluster.yaml")
+        path.write_text(spec_of(system))
+        fabric = compile_spec(path).fabric
+        return {
+            host.name: {file: _name(text) for file, text in host_files.render(host).items()}
+            for host in map(fabric.host, fabric.host_ids())
+        }
+
+
 def _name(text: str) -> str:
     return ours.disguised(text).replace("-tor1a", "-leaf")
 
@@ -76,16 +90,24 @@ class Sound(NamedTuple):
 
 
 @cache
-def sound(system: str) -> Sound:
-    """Read the switches of the untouched fabric."""
+def sound(system: str, hosts: bool = False) -> Sound:
+    """Read the switches, or the hosts, of the untouched fabric."""
     folder = TemporaryDirectory()
-    return Sound(_collected(Path(folder.name), built(system)), folder)
+    return Sound(_collected(Path(folder.name), hosts_of(system) if hosts else built(system)), folder)
 
 
-def examined(system: str, altered: Mapping[str, Mapping[str, str]]) -> list[Finding]:
-    """Return what the audit finds in the fabric when the texts of some switches are replaced."""
+def examined(system: str, altered: Mapping[str, Mapping[str, str]], hosts: bool = False) -> list[Finding]:
+    """Return what the audit finds in the fabric when the texts of some switches are replaced.
+
+    Args:
+        system: of the fabric.
+        altered: switch -> its texts.
+        hosts: whether the folder also has the files of the hosts.
+    """
     with TemporaryDirectory() as folder:
         devices = {**sound(system).devices, **(_collected(Path(folder), altered) if altered else {})}
+        if hosts:
+            devices |= sound(system, hosts=True).devices
         return find_all(ours.inferred(devices))
 
 

@@ -37,7 +37,6 @@ LOSSY_PERCENT = 10
 EGRESS_ALPHA = "alpha_infinity"
 """Lossless queues are held back by PFC alone, never by their own share of the buffer."""
 
-EGRESS_BUFFER: Tree = {"egress-lossless-buffer": {"shared-alpha": EGRESS_ALPHA}}
 BOTH_WAYS: Tree = {"rx": "enable", "tx": "enable"}
 PRIORITIES = range(8)
 
@@ -136,7 +135,10 @@ def qos_tree(switch: Switch) -> Tree:
     alpha = shared_alpha(profiles)
     if alpha is not None:
         tree["advance-buffer-config"] = {
-            GLOBAL: {**EGRESS_BUFFER, "ingress-lossless-buffer": {"shared-alpha": ALPHAS[alpha]}}
+            GLOBAL: {
+                "egress-lossless-buffer": {"shared-alpha": EGRESS_ALPHA},
+                "ingress-lossless-buffer": {"shared-alpha": ALPHAS[alpha]},
+            }
         }
         tree["pfc"] = {
             profile_name(profile): _pfc_tree(qos, profile.headroom)

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus.limits import TRIMMING, has
-from fabricc.back.nos.cumulus.qos import BOTH_WAYS, EGRESS_BUFFER, LOSSLESS_POOL, LOSSY_POOL
+from fabricc.back.nos.cumulus.qos import BOTH_WAYS, EGRESS_ALPHA, LOSSLESS_POOL, LOSSY_POOL
 from fabricc.back.nos.cumulus.startup import (
     File,
     constant_rows,
@@ -88,7 +88,7 @@ _QOS = node_part("qos",
         node_part("switch-priority", Entry("<numbers>", "priorities", "true")),
     ),
     node_part("advance-buffer-config", node_part(GLOBAL,
-        *constant_rows(EGRESS_BUFFER),
+        node_part("egress-lossless-buffer", Keep("shared-alpha <word>", "alpha"), needed=True),
         node_part("ingress-lossless-buffer", Keep("shared-alpha <alpha>", "alpha")),
     )),
     table_part("pfc", "<word>",
@@ -218,7 +218,22 @@ class Policy(File):
         stated.append(("headroom/xoff_bytes", xoff, line))
         place = ("advance-buffer-config", GLOBAL, "ingress-lossless-buffer")
         buffers = scope_at(self.qos, *place) or Scope(nearest_line(self.root, "qos", *place))
-        return [*stated, ("headroom/dynamic_th", *buffers.values.get("alpha", (None, buffers.line)))]
+        stated.append(("headroom/dynamic_th", *buffers.values.get("alpha", (None, buffers.line))))
+        alpha, line = self._egress_alpha()
+        if alpha not in (None, EGRESS_ALPHA):
+            stated += [(f"queue[{self._queue_of(each)}]/lossy_buffer", alpha, line) for each in priorities]
+        return stated
+
+    def _egress_alpha(self) -> tuple[Value | None, int]:
+        """Return the share of the buffer that lossless queues may use, and its line."""
+        place = ("advance-buffer-config", GLOBAL, "egress-lossless-buffer")
+        scope = scope_at(self.qos, *place) or Scope(nearest_line(self.root, "qos", *place))
+        return scope.values.get("alpha", (None, scope.line))
+
+    def _queue_of(self, priority: Value) -> Value:
+        """Return the queue of a priority; its own number if the file does not map it."""
+        entries = table_entries_at(self.qos, "egress-queue-mapping", GLOBAL, "switch-priority")
+        return entries[priority].values.get("queue", (priority, 0))[0] if priority in entries else priority
 
     def _marking_statements(self, name: str) -> list[Stated]:
         """Return the thresholds of the queues that a profile marks; those of other queues have no effect."""
@@ -253,6 +268,7 @@ def finish(policy: Policy) -> None:
     _finish_trimming(policy, root)
     _finish_pools(policy, qos)
     _finish_pfc(policy)
+    _finish_buffers(policy, qos)
     _finish_marking(policy)
     if watchdog := scope_at(qos, "pfc-watchdog"):
         poll_ms, at_poll = watchdog.values.get("poll_ms", (0, 0))
@@ -296,6 +312,12 @@ def _finish_pfc(policy: Policy) -> None:
             policy.put(f"qos/traffic_class[{priority}]/priority_group", priority, line)
             queue = policy.facts.get(f"qos/traffic_class[{priority}]/queue", priority)
             policy.put(f"qos/pfc_priority[{priority}]/queue", queue, line)
+
+
+def _finish_buffers(policy: Policy, qos: Scope) -> None:
+    egress = scope_at(qos, "advance-buffer-config", GLOBAL, "egress-lossless-buffer")
+    if egress is not None and "alpha" not in egress.values:
+        policy.missing(egress.line, f"shared-alpha: {EGRESS_ALPHA} is missing")
 
 
 def _finish_marking(policy: Policy) -> None:
