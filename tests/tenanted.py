@@ -37,7 +37,7 @@ RAIL_TENANTS = """\
   acme: {hosts: [su001-host01]}
   globex: {hosts: [su001-host02]}
 """
-EXPRESSED = ("cumulus", "eos", "frr")
+EXPRESSED = ("cumulus", "eos", "frr", "nxos", "sonic")
 """Systems that have VRFs of tenants."""
 UNVERIFIED = ("eos", "nxos", "sonic")
 """Systems whose switch here no source confirms, so that the spec accepts it."""

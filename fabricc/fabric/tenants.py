@@ -20,6 +20,8 @@ VNI_BASE = 20000
 """Added to the number of a tenant."""
 MOST = 3900
 """Largest number of a tenant: systems whose L3VNI needs a VLAN have one for each number."""
+NO_VLAN = "none"
+"""In place of the VLAN of a VRF whose VNI no VLAN interface carries."""
 NOBODY = -1
 """In place of a tenant: a port that belongs to none."""
 

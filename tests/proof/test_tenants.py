@@ -110,6 +110,10 @@ FAULTS = {
         text(TOR, (r"(vrf acme\n vni 20001\n)", r"\1 ip route 0.0.0.0/0 10.64.0.0 nexthop-vrf default\n")),
         f"FAB6341 {TOR}: vrf[acme] has routes from elsewhere: static_route[0.0.0.0/0] ",
     ),
+    "a VRF whose VNI no VLAN interface carries": (
+        text(TOR, (r"(iface vlan2\n(?:    .*\n)*)    vrf acme\n", r"\1")),
+        f"FAB6341 {TOR}: no VLAN interface carries the VNI of vrf[acme]",
+    ),
     "a VTEP at another address": (
         text(TOR, (r"vxlan-local-tunnelip 10.128.0.0", "vxlan-local-tunnelip 10.128.0.4")),
         f"FAB6340 {TOR}: its VTEP is 10.128.0.4, and its loopback 10.128.0.0/32: "
@@ -123,11 +127,39 @@ FAULTS = {
 
 
 OTHERS = {
+    "sonic": (
+        (r'"vrf_name": "Vrfacme",?\s*', "", "in the routing table that switches share"),
+        (r"(  route-target import 65000:20001)", r"\1 65000:20002",
+         "vrf[acme] has the route targets import 65000:20001,65000:20002 export 65000:20001"),
+        (r'("Vlan2": \{\s*)"vrf_name": "Vrfacme"', r"\1", "no VLAN interface carries the VNI of vrf[acme]"),
+        (r'"vlan": "Vlan3"', '"vlan": "Vlan2"', "no VLAN interface carries the VNI of vrf[globex]"),
+        (r'("Vrfacme": \{\s*)("vni": "20001")', r'\1"fallback": "true", \2', "vrf[acme] has routes from elsewhere"),
+        (r'"mtu": "9050"', '"mtu": "9100"', "takes packets of 9100 bytes"),
+        (r"(vrf Vrfacme\n vni 20001\n)", r"\1 ip route 0.0.0.0/0 10.64.0.0 nexthop-vrf default\n",
+         "vrf[acme] has routes from elsewhere"),
+        (r"rd 10.128.0.0:2", "rd 10.128.0.0:1", "has the route distinguisher 10.128.0.0:1, which vrf[acme] has too"),
+        (r"  advertise ipv4 unicast\n", "", "vrf[acme] does not announce its links as EVPN routes"),
+        (r'("vtep": \{\s*)("src_ip")', r'\1"qos-mode": "pipe", \2', "outer headers do not get the code point"),
+    ),
     "cumulus": (
         (r"action: copy", "action: derive", "outer headers do not get the code point"),
         (r"action: preserve", "action: derive", "packets leave tunnels with another code point"),
         (r"(from-evpn:\n *route-target:\n *'65000:)20001", r"\g<1>20002",
          "vrf[acme] has the route targets import 65000:20002 export 65000:20001"),
+    ),
+    "nxos": (
+        (r"(rail2\n(?:  .*\n)*?)  vrf member acme\n", r"\1", "in the routing table that switches share"),
+        (r"    route-target import 65000:20001 evpn\n", "    route-target import 65000:20002 evpn\n",
+         "vrf[acme] has the route targets import 65000:20002 export 65000:20001"),
+        (r"  member vni 20001 associate-vrf\n", "", "vrf[acme] does not announce its links as EVPN routes"),
+        (r"      redistribute direct route-map TENANT-LINKS\n", "", "does not announce its links as EVPN routes"),
+        (r"rd 10.128.0.0:2", "rd 10.128.0.0:1", "has the route distinguisher 10.128.0.0:1, which vrf[acme] has too"),
+        (r"(interface nve1\n)", r"\1  qos-mode pipe\n", "outer headers do not get the code point"),
+        (r"(vrf context acme\n)", r"\1  ip route 0.0.0.0/0 10.64.0.0 vrf default\n",
+         "vrf[acme] has routes from elsewhere"),
+        (r"(route-target import 65000:20001 evpn\n)", r"\1    import vrf default map SHARED\n",
+         "vrf[acme] has routes from elsewhere"),
+        (r"(rail3\n(?:  .*\n)*?  mtu) 9050", r"\1 9100", "takes packets of 9100 bytes"),
     ),
     "eos": (
         (r"   vxlan qos ecn propagation\n", "", "marks do not pass into and out of tunnels"),

@@ -15,6 +15,7 @@ from fabricc.catalog.support import release_numbers
 from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts
 from fabricc.fabric.gap import Gap
 from fabricc.fabric.logins import PASSWORD, login_refusal
+from fabricc.fabric.routing import Transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -177,6 +178,15 @@ def tenants(reason: str) -> Limit:
     """No VRFs of tenants: nothing is written, so that nothing is half isolated; no spec can accept it."""
     return Limit("FAB3300", feature="tenants", asked=lambda switch: switch.tenants is not None, reason=reason,
         remedy="remove `tenants`, or take a system that has them, by `fabricc docs tenants`",
+    )  # fmt: skip
+
+
+def unnumbered_evpn_limit(system: str) -> Limit:
+    """No EVPN routes in sessions over link-local addresses."""
+    return Limit("FAB5830", feature="EVPN routes over unnumbered links",
+        asked=lambda switch: any(s.transport is Transport.UNNUMBERED for s, _ in switch.bgp.evpn_sessions),
+        reason=f"no source confirms that {system} supports it",
+        remedy="number the links: `addressing: {fabric_links: numbered}`",
     )  # fmt: skip
 
 

@@ -243,9 +243,12 @@ def _find_stances(seen: SwitchView) -> set[Stance]:
     for neighbour, attributes in seen.neighbours.items():
         link = ports.get(neighbour)
         if link is not None and (between_switches(link) or leads_out(link)):
-            alike.add((link.port.direction.value, tuple(map(attributes.get, _STANCE))))
             prefix = f"neighbor[{neighbour}]/"
             maps = [seen.evpn.get(prefix + leaf) for leaf in ("import", "export")]
+            families, *others = map(attributes.get, _STANCE)
+            if maps != [None, None]:
+                families = ",".join(each for each in address_families(families) if each != "evpn")
+            alike.add((link.port.direction.value, (families, *others)))
             if maps != [None, None]:
                 alike.add((link.port.direction.value, ("evpn", *maps, attributes.get("send_community"))))
     return {

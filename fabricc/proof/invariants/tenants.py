@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from fabricc.fabric.evpn import VXLAN_BYTES
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
+from fabricc.fabric.tenants import NO_VLAN
 from fabricc.proof.invariants.rules import Breach
 from fabricc.proof.invariants.view import between_switches
 
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 
     from fabricc.proof.invariants.view import LinkPort, SwitchView
 
-_LEAK = re.compile(r"import vrf|import vpn|\bleak|^static_route\[|next_hop_table|redistribute_static")
+_LEAK = re.compile(
+    r"import vpn|(?:im|ex)port (?:vrf|map)|fallback|\bleak|^static_route\[|next_hop_table|redistribute_static"
+)
 """Facts of a VRF by which routes of another table, or routes out of it, come in."""
 _TARGET = re.compile(r"[^ ,]+")
 _CARRIED = (
@@ -103,6 +106,7 @@ def _vrfs(seen: SwitchView, vrfs: Mapping[str, Mapping[str, object]]) -> Iterato
     source = seen.evpn.get("source")
     own = {source, seen.facts.get("bgp/router_id")}
     first: dict[object, str] = {}
+    vlans: dict[object, str] = {}
     for owner, each in vrfs.items():
         target, distinguisher = str(each.get("route_target", "")), each.get("distinguisher")
         if target and not _TARGET.fullmatch(target):
@@ -114,6 +118,12 @@ def _vrfs(seen: SwitchView, vrfs: Mapping[str, Mapping[str, object]]) -> Iterato
         elif (other := first.setdefault(distinguisher, owner)) != owner:
             message = f"{owner} has the route distinguisher {distinguisher}, which {other} has too"
             yield Breach(23, message, f"evpn/{owner}/distinguisher")
+        vlan = each.get("vlan")
+        if vlan == NO_VLAN:
+            yield Breach(23, f"no VLAN interface carries the VNI of {owner}", f"evpn/{owner}/vni")
+        elif vlan is not None and (other := vlans.setdefault(vlan, owner)) != owner:
+            message = f"{owner} has its VNI in VLAN {vlan}, which {other} has too"
+            yield Breach(23, message, f"evpn/{owner}/vlan")
         if not is_tenant(each):
             yield Breach(23, f"{owner} does not announce its links as EVPN routes", f"evpn/{owner}/vni")
 

@@ -55,9 +55,12 @@ LISTS: Sequence[Row] = (
 """Of lists with all on one line; they want a type `community`: a community as facts have it."""
 
 
-def route_maps(*, once: bool = False, others: bool = False) -> Row:
-    """Return the row of route maps; `once` applies to their clauses as in a block; `others` adds foreign rows."""
-    rows = (*_CLAUSE, *_OTHERS) if others else _CLAUSE
+def route_maps(*, once: bool = False, others: bool = False, further: Sequence[Row] = ()) -> Row:
+    """Return the row of route maps; `once` applies to their clauses as in a block; `others` adds foreign rows.
+
+    `further`: rows of one system's own clauses.
+    """
+    rows = (*_CLAUSE, *further, *(_OTHERS if others else ()))
     clause = Block("<permit|deny> <integer>", "clause", rows, once)
     return Each("route-map <word>", "route-map", (clause, Keep("<permit|deny> <integer>", "action", "{1}")))
 

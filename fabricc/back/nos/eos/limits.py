@@ -8,7 +8,7 @@ from fabricc.back.nos import limits
 from fabricc.back.nos.eos import words
 from fabricc.back.nos.eos.qos import delay_thresholds, delay_us, delay_words, watchdog_timers
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
-from fabricc.fabric.routing import Spreading, Transport
+from fabricc.fabric.routing import Spreading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,10 +89,7 @@ PAUSE = Limit("FAB5118", setting="load_balancing/flowlet_idle_us", remedy="leave
     "document",
 )  # fmt: skip
 LIMITS = (
-    Limit("FAB5830", feature="EVPN routes over unnumbered links",
-        asked=lambda switch: any(s.transport is Transport.UNNUMBERED for s, _ in switch.bgp.evpn_sessions),
-        reason="no source confirms that EOS supports it",
-        remedy="number the links: `addressing: {fabric_links: numbered}`"),
+    limits.unnumbered_evpn_limit("EOS"),
     Limit("FAB5832", feature="VXLAN routing on {it.title}",
         asked=lambda switch: [switch.model] if switch.vtep and words.is_trident(switch) else [],
         reason="some chips of this family cannot route into VXLAN, and no source confirms this one",

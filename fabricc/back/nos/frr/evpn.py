@@ -24,6 +24,7 @@ from fabricc.back.nos.frr.words import FIRST_TABLE
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, Silent
 from fabricc.fabric.evpn import route_target
 from fabricc.fabric.facts import evpn_facts, neighbor_key
+from fabricc.fabric.tenants import NO_VLAN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -295,8 +296,12 @@ def finish_routes(document: Document, bgp: Scope) -> None:
 
 def finish_tenants(document: Document) -> None:
     """State the values of VRFs."""
+    facts = document.reading.facts
     for name, scope in document.scope.each("vrf").items():
         document.put_leaves(f"evpn/vrf[{name}]/", scope.values, ("vni",))
+        bridged = facts.get("structure/bridge/vlan_aware") == "yes"
+        if bridged and "vni" in scope.values and f"evpn/vrf[{name}]/vlan" not in facts:
+            document.put(f"evpn/vrf[{name}]/vlan", NO_VLAN, scope.values["vni"][1])
     for name, scope in document.scope.each("tenant").items():
         prefix = f"evpn/vrf[{name}]/"
         document.put_leaves(prefix, scope.values, ("asn", "router_id", "prefixes"))

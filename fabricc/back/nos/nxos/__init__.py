@@ -17,6 +17,7 @@ from fabricc.back.nos.nxos import (
     qos_rows,
     services,
     switching,
+    tenants,
     words,
 )
 from fabricc.back.nos.nxos.limits import DEFAULT_RELEASE, RELEASES, gaps
@@ -50,6 +51,7 @@ class SwitchView:
     loopback4: str | None
     loopback6: str | None
     bgp: bgp.BgpView
+    tenants: tenants.TenantsView
     advertisements: interfaces.Advertisements = interfaces.ADVERTISEMENTS
     service_description: str = interfaces.SERVICE_DESCRIPTION
 
@@ -69,6 +71,7 @@ def switch_view(switch: Switch) -> SwitchView:
         loopback4=switch.loopback4,
         loopback6=switch.loopback6,
         bgp=bgp.bgp_view(switch),
+        tenants=tenants.tenants_view(switch),
     )
 
 
@@ -86,7 +89,7 @@ NXOS = SingleFileNos(
         },
     ),
     express=qos.express,
-    states=(qos.state, interfaces.state, services.state, bgp.state),
+    states=(qos.state, interfaces.state, services.state, bgp.state, tenants.state),
     found=found,
     asides=aside.AsideReader((aside.TOPIC,), {}),
     commands=aside.COMMANDS,

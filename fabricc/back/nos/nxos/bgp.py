@@ -10,7 +10,7 @@ from fabricc.back.nos.cli_dialect.order import numbered_sessions, unnumbered_ses
 from fabricc.back.nos.cli_dialect.policy_view import community_lists, prefix_lists
 from fabricc.back.nos.cli_dialect.static import static_lines
 from fabricc.back.nos.departures import ROUNDED, Departure
-from fabricc.back.nos.nxos.words import ONCE, state_defined
+from fabricc.back.nos.nxos.words import ONCE, evpn_maps, keeps_next_hop, state_defined
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import neighbor_key
@@ -64,8 +64,9 @@ def map_name(bgp: Bgp, name: str, family: str) -> str:
 
 def list_clauses(bgp: Bgp) -> Iterator[tuple[str, Clause]]:
     """(name of the map, clause) of all maps; a family that no clause is about is denied as a whole."""
-    apart = len(process_families(bgp)) > 1
+    united = evpn_maps(bgp)
     for route_map in bgp.route_maps:
+        apart = len(process_families(bgp)) > 1 and route_map.name not in united
         for family, carried in process_families(bgp).items() if apart else ():
             if route_map.name in (bgp.redistribute_map, bgp.static_map) and not carried:
                 continue
@@ -97,6 +98,7 @@ class TemplateView:
     families: list[PolicyView]
     maximum_prefixes: int
     password: str | None
+    evpn: tuple[str, str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,10 @@ class FamilyView:
 
 @dataclass(frozen=True, slots=True)
 class BgpView:
-    """The BGP process; `timers` is None at NX-OS's defaults, `ttl_hops` where the TTL is not checked."""
+    """The BGP process; `timers` is None at NX-OS's defaults, `ttl_hops` where the TTL is not checked.
+
+    `unchanged`: the route maps that leave next hops of EVPN routes as they are.
+    """
 
     process: Bgp
     static_routes: list[tuple[str, str, str]]
@@ -123,6 +128,7 @@ class BgpView:
     prefix_lists: list[policy_view.PrefixListView]
     community_lists: list[policy_view.CommunityListView]
     clauses: list[policy_view.ClauseView]
+    unchanged: frozenset[str]
 
 
 def bgp_view(switch: Switch) -> BgpView:
@@ -152,6 +158,7 @@ def bgp_view(switch: Switch) -> BgpView:
                 ],
                 group.maximum_prefixes,
                 group.password,
+                None if transport is Transport.IPV6 else group.evpn,
             )
             for group, transport in policy_view.groups_in_use(bgp)
         ],
@@ -164,6 +171,7 @@ def bgp_view(switch: Switch) -> BgpView:
                 list_clauses(bgp), key=lambda c: (natural_key(c[0].lower()), c[1].sequence)
             )
         ],
+        unchanged=frozenset(name for name in evpn_maps(bgp) if keeps_next_hop(bgp, name)),
     )
 
 
@@ -206,6 +214,7 @@ def state(facts: Facts, switch: Switch) -> None:
             f"{WORDS[_clause_family(clause)]} prefix-list": clause.prefix_list,
             "local_preference": clause.local_preference,
             "add_community": community_word(clause.add_community),
+            "next_hop": "unchanged" if clause.permit and keeps_next_hop(bgp, name) else None,
         }
         lines = {LINES[about]: value for about, value in said.items() if value is not None}
         facts |= {
@@ -221,5 +230,6 @@ LINES = {
     "ipv6 prefix-list": ("match ipv6 address", "prefix-list {}"),
     "local_preference": ("set local-preference", "{}"),
     "add_community": ("set community", "{} additive"),
+    "next_hop": ("set ip next-hop", "{}"),
 }
 """Setting of a clause -> the start of its line and the rest."""

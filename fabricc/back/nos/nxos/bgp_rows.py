@@ -23,6 +23,7 @@ from fabricc.back.nos.nxos.bgp import (
     community_word,
 )
 from fabricc.back.nos.nxos.policy import state_communities
+from fabricc.back.nos.nxos.tenants import NEXT_HOP, tenant_vrfs
 from fabricc.back.nos.nxos.words import ONCE, defined_part, split_beginnings, split_name, state_part
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Silent, Topic
 from fabricc.base.numbers import is_number
@@ -245,7 +246,7 @@ ROWS: Sequence[Row] = (
     )),
     Fact("bfd interval <integer> min_rx <integer> multiplier <integer>", _bfd_values),
     *PREFIX_LISTS,
-    route_maps(once=True),
+    route_maps(once=True, further=(Keep(NEXT_HOP, "next_hop", "unchanged"),)),
 )  # fmt: skip
 
 
@@ -342,7 +343,10 @@ def _state_process(
         if peer.each("family") or template is _NOTHING:
             policy = list(_family_policy(template, peer, united))
         _state_session(document, path, str(name), peer, template.values | peer.values, policy)
+    tenants = tenant_vrfs(document)
     for name, instance in process.each("vrf").items():
+        if name in tenants:
+            continue
         inner = f"vrf[{name}]/"
         put(f"vrf[{name}]", "present", instance.line)
         for kind in ("template", "peer-session", "peer-policy"):

@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos.bgp import DISCARD
 from fabricc.back.nos.nxos.switching import OWN, setting_rows
+from fabricc.back.nos.nxos.tenants import (
+    put_isolated,
+    put_next_hops,
+    put_tenant,
+    put_tunnels,
+    tenant_vrfs,
+)
 from fabricc.back.nos.nxos.words import MANAGEMENT_VRF, interface_blocks, split_beginnings
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, types
 from fabricc.fabric.facts import static_text
@@ -79,7 +86,8 @@ _TARGETS = (
 _FAMILY = "address-family (ipv4|ipv6) (unicast|multicast)"
 _VRF: Sequence[Row] = (
     Keep("description <rest>", "description"),
-    Keep("vni <integer> [l3]", "vni"),
+    Keep("vni <integer>", "vni"),
+    Keep("vni <integer> l3", lambda vni: {"vni": vni, "l3": "true"}),
     Keep("rd <rest>", "distinguisher"),
     Keep("shutdown", "setting[shutdown]", "on"),
     Silent("no shutdown"),
@@ -117,6 +125,7 @@ _NVE: Sequence[Row] = (
     Keep("host-reachability protocol <word>", "vxlan host-reachability"),
     Keep("global ingress-replication protocol bgp", "replication", "ingress"),
     Keep("global mcast-group <address> [<rest>]", "replication", "{1}"),
+    Keep("qos-mode <word>", "vxlan qos-mode"),
     Keep("global suppress-arp", "vxlan suppress-arp", "on"),
     Keep("advertise virtual-rmac", "vxlan advertise virtual-rmac", "on"),
     Keep("source-interface hold-down-time <integer>", "vxlan hold-down-time"),
@@ -163,13 +172,22 @@ def finish(document: Document) -> None:
     for line, said in scope.values.items():
         if line.startswith(_LEAKING):
             put(f"vrf[{MANAGEMENT_VRF}]/setting[{line.removeprefix(_LEAKING)}]", *said)
+    nves = [nve for name, nve in scope.each("interface").items() if str(name).startswith("nve")]
+    members = {vni for nve in nves for vni, member in nve.each("member").items() if _ROUTED in member.values}
+    tenants = tenant_vrfs(document)
     for name, vrf in scope.each("vrf").items():
         path = f"vrf[{name}]"
+        if name in tenants:
+            put_tenant(document, str(name), vrf, members)
+            _put_leaks(document, path, vrf)
+            continue
+        if put_isolated(document, str(name), vrf):
+            continue
         put(path, "present", vrf.line)
         for leaf, said in vrf.values.items():
             if leaf == "vni":
                 put(f"evpn/vrf[{name}]/vni", *said)
-            elif leaf != _LEAKS:
+            elif leaf not in (_LEAKS, "l3"):
                 put(f"{path}/{leaf.removeprefix('//')}", *said)
         for way, targets in _route_targets(vrf).items():
             document.put_set(f"{path}/{way}", targets)
@@ -180,7 +198,6 @@ def finish(document: Document) -> None:
         for vni, line in [block.values.get("vni", _NONE)]
         if line
     }
-    nves = [nve for name, nve in scope.each("interface").items() if str(name).startswith("nve")]
     routed: set[Captured] = {
         vrf.values["vni"][0] for vrf in scope.each("vrf").values() if "vni" in vrf.values
     }
@@ -196,6 +213,17 @@ def finish(document: Document) -> None:
         _state_evpn(document, path, block)
     for nve in nves:
         _state_vtep(document, nve)
+        if tenants and "source" in nve.values:
+            put_tunnels(document, nve)
+    put_next_hops(document)
+
+
+def _put_leaks(document: Document, path: str, vrf: Scope) -> None:
+    """State by what routes of other tables come into the VRF of a tenant, and other settings of it."""
+    for leaf, said in vrf.values.items():
+        if leaf not in ("vni", "l3", "distinguisher", _LEAKS):
+            document.put(f"{path}/{leaf.removeprefix('//')}", *said)
+    _state_routes(document, path + "/", vrf.scopes.get("static route", {}))
 
 
 def leaking_lines(document: Document) -> list[int]:

@@ -10,6 +10,7 @@ from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.nxos import qos, qos_rows, words
 from fabricc.back.nos.nxos.instances import leaking_lines
 from fabricc.back.nos.nxos.switching import OWN, enabled_by_default
+from fabricc.back.nos.nxos.tenants import NVE, tenant_vrfs
 from fabricc.back.reading import Document, Entry, Keep, Row, Said, Scope, Silent, Topic
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
@@ -259,6 +260,7 @@ def finish(document: Document) -> None:
             document.reject(block.line)
             document.reject(again)
     policies = qos_rows.Policies(document)
+    vteps = {NVE} if tenant_vrfs(document) else set()  # interfaces that serve VNIs, and no cable
     facts, lines, file = document.reading.facts, document.reading.lines, document.file
     for name, block in document.scope.each("interface").items():
         port, values = str(name), block.values
@@ -274,6 +276,8 @@ def finish(document: Document) -> None:
         elif not values.keys() <= _EXISTS:
             said, paths = _fact_paths(port), port_paths(port)
             for leaf, (value, line) in values.items():
+                if leaf == "enabled" and value == "true" and port in vteps:
+                    continue
                 path = said.get(leaf) or (paths[leaf[1:]] if leaf[0] == OWN else "")
                 if path:
                     facts[path] = value

@@ -63,8 +63,8 @@ DYNAMIC_LOAD_BALANCING = Limit("FAB5418", setting="load_balancing/mode",
     "9364E-SG2 has the policy-driven mode only",
 )  # fmt: skip
 LIMITS = (
-    limits.tenants("fabricc does not write VRFs of tenants for NX-OS yet"),
     limits.segments_limit("fabricc does not write it for NX-OS yet"),
+    limits.unnumbered_evpn_limit("NX-OS"),
     Limit("FAB5401", feature="ports of {it} Gb/s", asked=limits.port_speeds, allowed={"it": words.SPEEDS_GBPS},
         reason="NX-OS has no such speed", source="terraform-provider-nxos, l1PhysIf.speed",
         remedy="use one of " + ", ".join(map(str, words.SPEEDS_GBPS)) + " Gb/s"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.cli_dialect.order import in_address_order
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.nxos.limits import DYNAMIC_LOAD_BALANCING, has
+from fabricc.back.nos.nxos.tenants import used_features as tenant_features
 from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, MANAGEMENT_VRF, ONCE, state_defined
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, types
 from fabricc.base.numbers import is_number
@@ -77,7 +78,7 @@ def used_features(switch: Switch) -> list[str]:
         "openconfig": switch.management.gnmi_port is None,
         "tacacs+": switch.management.tacacs is None,
     }
-    return [name for name in FEATURES if not idle.get(name, False)]
+    return [*(name for name in FEATURES if not idle.get(name, False)), *tenant_features(switch)]
 
 
 def access_lists(management: Management) -> dict[tuple[str, str], list[str]]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Port, Switch
+    from fabricc.fabric.routing import Bgp
 
 CLOUDSCALE = "cloudscale"
 SILICON_ONE = "silicon-one"
@@ -176,3 +177,13 @@ def state_part(document: Document, path: str, scope: Scope, *leaves: str) -> Non
     """State of a part that was read what `define` states of one that is planned."""
     document.put(f"structure/{path}/defined", ONCE, scope.line)
     document.put_leaves(f"structure/{path}/", scope.values, leaves)
+
+
+def evpn_maps(bgp: Bgp) -> frozenset[str]:
+    """Return the route maps of EVPN routes, which have no family of addresses."""
+    return frozenset(name for group in bgp.groups if group.evpn for name in group.evpn)
+
+
+def keeps_next_hop(bgp: Bgp, name: str) -> bool:
+    """Return whether a route map leaves next hops of EVPN routes as they are: on export by spines."""
+    return bgp.evpn_transit and any(group.evpn and group.evpn[1] == name for group in bgp.groups)

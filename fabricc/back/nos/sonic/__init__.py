@@ -19,6 +19,7 @@ from fabricc.back.nos.sonic import (
     qos,
     qos_rows,
     services,
+    tenants,
 )
 from fabricc.back.nos.sonic.consumers import FRR_FILE, unread_lines, unread_tables
 from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
@@ -71,7 +72,7 @@ class Sonic:
 
     def render(self, switch: Switch) -> dict[str, str]:
         """`config_db.json` for /etc/sonic and `frr.conf` for /etc/sonic/frr."""
-        run = bgp.as_run(switch)
+        run = tenants.name_vrfs(bgp.as_run(switch))
         return {config_db.FILE: config_db.write(tables(run)), FRR_FILE: bgp.frr_conf(run)}
 
     def read(self, files: Mapping[str, str]) -> Reading:
@@ -86,6 +87,7 @@ class Sonic:
                 for line, consumer, why in unread_lines(files[FRR_FILE], raw, release):
                     reading.put(f"unread[{FRR_FILE}/{consumer.split()[0]}]", why, FRR_FILE, line)
             interfaces.read_isolation(document, reading)
+            tenants.finish_names(document, reading)
         return reading
 
     def typical_applications(self, switch: Switch) -> Iterator[tuple[str, Application]]:
@@ -111,7 +113,7 @@ class Sonic:
         """The facts that `read` finds in the rendered files: the Fabric's but for `DEPARTURES`, and SONiC's own."""
         run = bgp.as_run(switch)
         facts = switch_facts(run)
-        for topic in (interfaces, services, control_plane, qos, bgp):
+        for topic in (interfaces, services, control_plane, qos, bgp, tenants):
             topic.state(facts, run)
         return facts
 
@@ -130,6 +132,7 @@ def tables(run: Switch) -> Tables:
         **interfaces.management_tables(run.management),
         **services.service_tables(run.management),
         **interfaces.interface_tables(run),
+        **tenants.tenant_tables(run),
         **qos.qos_tables(run),
         **services.hash_tables(),
         **qos.counter_tables(run),

@@ -18,6 +18,7 @@ from fabricc.back.nos.sonic.config_db import (
     value_of,
 )
 from fabricc.back.nos.sonic.interfaces import ADDRESSED, put_addresses
+from fabricc.back.nos.sonic.tenants import finish_tunnels, is_tenant_design, routed_vlans
 from fabricc.back.nos.sonic.words import parse_number
 from fabricc.back.reading import Document, Keep, Scope, Silent, Topic
 from fabricc.back.reading import Row as PatternRow
@@ -25,7 +26,7 @@ from fabricc.fabric.facts import format_boolean, static_text
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Set
 
 
 ADDRESS_TABLES = ("PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "VLAN_SUB_INTERFACE", "VOQ_INBAND_INTERFACE")
@@ -83,7 +84,7 @@ ROWS: tuple[PatternRow, ...] = (
     table_block("VRF", *kept_fields("vni", "fallback"), Silent("enabled true"), Silent("NULL NULL")),
     table_block("VXLAN_TUNNEL", *kept_fields("src_ip", "dst_ip", "src_intf", "dscp", "qos-mode", "ttl_mode")),
     table_block("VXLAN_TUNNEL_MAP", *kept_fields("vlan", "vni")),
-    table_block("VXLAN_EVPN_NVO", *silent_fields("source_vtep")),
+    table_block("VXLAN_EVPN_NVO", *kept_fields("source_vtep")),
     table_block("EVPN_NVO", *silent_fields("source_vtep")),
     table_block("SUPPRESS_VLAN_NEIGH", *kept_fields("suppress")),
     table_block("SAG_GLOBAL", *kept_fields("gwmac", "gateway_mac", "IPv4", "IPv6")),
@@ -117,10 +118,11 @@ ROWS: tuple[PatternRow, ...] = (
 
 def finish(document: Document) -> None:
     """State bridging, bundles, routing instances, overlays and lists."""
-    _finish_vlans(document)
+    routed = frozenset(routed_vlans(document).values())
+    _finish_vlans(document, routed)
     _finish_bundles(document)
     for name in ADDRESS_TABLES:
-        put_addresses(document, name)
+        put_addresses(document, name, routed)
         for key, row in rows_of(document, name).items():
             paths = port_paths(key.partition("|")[0])
             for field, leaf in (("vlan", "vlan_tag"), ("mtu", "mtu")):
@@ -156,8 +158,11 @@ def _put_text(document: Document, interface: str, row: Scope, *leaves: str) -> N
             )
 
 
-def _finish_vlans(document: Document) -> None:
+def _finish_vlans(document: Document, routed: Set[str]) -> None:
+    """State VLANs other than those that only carry the VNI of a VRF."""
     for name, row in rows_of(document, "VLAN").items():
+        if name in routed:
+            continue
         vlan = value_of(row, "vlanid", name.removeprefix("Vlan"))
         document.put(f"vlan[{vlan}]/name", *row.values.get("description", (name, row.line)))
         if "admin_status" in row.values:
@@ -222,17 +227,26 @@ def _finish_bundles(document: Document) -> None:
 
 
 def _finish_overlays(document: Document) -> None:
+    tenants = is_tenant_design(document)
+    if tenants:
+        finish_tunnels(document)
     for name, row in rows_of(document, "VRF").items():
+        if value_of(row, "fallback") == "true":
+            state_fields(document, f"vrf[{name}]/setting", row, "fallback")
+        if tenants and "vni" in row.values:
+            continue
         document.put(f"vrf[{name}]", "present", row.line)
         if "vni" in row.values:
             vni, line = row.values["vni"]
             document.put(f"vxlan/vrf[{name}]/vni", parse_number(str(vni)), line)
     for name, row in rows_of(document, "VXLAN_TUNNEL").items():
         for field, path in (("src_ip", "vxlan/source"), ("dst_ip", "vxlan/peers")):
-            put_field(document, path, "VXLAN_TUNNEL", name, field)
+            if not (tenants and field == "src_ip"):
+                put_field(document, path, "VXLAN_TUNNEL", name, field)
         state_fields(document, "vxlan/setting", row, "src_intf", "dscp", "qos-mode", "ttl_mode")
+    routed = routed_vlans(document).values()
     for row in rows_of(document, "VXLAN_TUNNEL_MAP").values():
-        if {"vlan", "vni"} <= row.values.keys():
+        if {"vlan", "vni"} <= row.values.keys() and value_of(row, "vlan") not in routed:
             vlan, (vni, line) = value_of(row, "vlan").removeprefix("Vlan"), row.values["vni"]
             document.put(f"vxlan/vlan[{vlan}]/vni", parse_number(str(vni)), line)
     for row in rows_of(document, "SAG_GLOBAL").values():

@@ -30,6 +30,8 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     from fabricc.back.nos.sonic.config_db import Row, Table, Tables
     from fabricc.fabric.facts import Facts, Reading, Value
     from fabricc.fabric.model import Management, Port, Switch
@@ -134,7 +136,8 @@ def _address_table(switch: Switch) -> Table:
         addresses = [address for address in (port.ipv4, port.ipv6) if address]
         if port.direction is Direction.UNUSED or not (port.unnumbered or addresses):
             continue
-        rows[port.name] = link_local if port.unnumbered else empty
+        row = link_local if port.unnumbered else empty
+        rows[port.name] = {**row, "vrf_name": port.vrf} if port.vrf else row
         for address in addresses:
             rows[f"{port.name}|{address}"] = empty
     return rows
@@ -248,7 +251,7 @@ def finish(document: Document) -> None:
             _put_address(document, "loopback/", "LOOPBACK_INTERFACE", key, row.line)
         if value_of(row, "admin_status", "up") != "up":
             document.put(port_paths(interface)["enabled"], "false", line_of(row, "admin_status"))
-    put_addresses(document, "LOOPBACK_INTERFACE", LOOPBACK)
+    put_addresses(document, "LOOPBACK_INTERFACE", {LOOPBACK})
     for cage, said in flat_rows(document, "BREAKOUT_CFG").items():
         document.put(f"breakout[{cage}]", *said)
     file, facts, lines = document.file, document.reading.facts, document.reading.lines
@@ -277,12 +280,12 @@ def put_interface(document: Document, name: str, row: Scope) -> None:
     state_fields(document, f"interface[{name}]/setting", row, *_OF_INTERFACE)
 
 
-def put_addresses(document: Document, name: str, but: str = "") -> None:
-    """State the interfaces of a table and their addresses, all but one interface."""
+def put_addresses(document: Document, name: str, but: Set[str] = frozenset()) -> None:
+    """State the interfaces of a table and their addresses, all but some interfaces."""
     for key, row in rows_of(document, name).items():
         interface, _, address = key.partition("|")
         paths = port_paths(interface)
-        if interface == but:
+        if interface in but:
             continue
         if not address:
             put_interface(document, interface, row)

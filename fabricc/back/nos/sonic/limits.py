@@ -216,7 +216,6 @@ MARKS = Reservation("FAB5632", feature="counting of ECN marks",
     "`push --max-marks` cannot compare them",
 )  # fmt: skip
 LIMITS = (
-    limits.tenants("fabricc does not write VRFs of tenants for SONiC yet"),
     limits.segments_limit("fabricc has found no source for gateways with one address on all ToRs in SONiC's "
                           "released images",
         on_tors=True),

@@ -11,6 +11,7 @@ import pytest
 from fabricc.back.nos.sonic import SONIC
 from fabricc.back.nos.sonic.consumers import load_consumers
 from fabricc.back.nos.sonic.limits import RELEASES
+from tests import tenanted
 from tests.back.nos.sonic.variants import VARIANTS
 
 if TYPE_CHECKING:
@@ -60,6 +61,11 @@ def test_every_reader_is_of_something_that_is_written() -> None:
         _, files = rendered(name, release)
         used |= {load_consumers().of(*one, release) for one in written(files)}
         used |= {load_consumers().of_line(line) for line in files["frr.conf"].splitlines()}
+    used |= {
+        load_consumers().of(*one, switch.release)
+        for switch in tenanted.switches("sonic")
+        for one in written(SONIC.render(switch))
+    }
     assert [one for every in load_consumers().tables.values() for one in every if one not in used] == []
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.nos.sonic import SONIC
-from tests import outward
+from tests import outward, tenanted
 from tests.back.nos.sonic.test_catalog import CASES, MODELS, full_switch
 from tests.back.nos.sonic.variants import VARIANTS
 
@@ -87,6 +87,7 @@ def test_every_variant_way_out_and_family_of_asics_is_valid(release: str, tmp_pa
         if not any(gap.fatal for gap in SONIC.gaps(replace(sample, release=release)))
     }
     switches |= {f"outward-{at}": switch for at, switch in enumerate(outward.switches("sonic"))}
+    switches |= {f"tenants-{at}": switch for at, switch in enumerate(tenanted.switches("sonic"))}
     switches |= {name: of_catalog(name) for name in FAMILIES.values()}
     assert judge(release, *written(tmp_path, release, switches)) == []
 
@@ -114,3 +115,14 @@ def test_frr_accepts_its_file(name: str, tmp_path: Path) -> None:
     file.write_text(SONIC.render(VARIANTS[name])["frr.conf"])
     verdict = subprocess.run(["vtysh", "-C", "-f", str(file)], capture_output=True, text=True, check=False)
     assert verdict.returncode == 0, verdict.stdout + verdict.stderr
+
+
+@pytest.mark.skipif(shutil.which("vtysh") is None, reason="FRR's vtysh is not installed")
+def test_frr_accepts_the_vrfs_of_tenants(tmp_path: Path) -> None:
+    for at, switch in enumerate(tenanted.switches("sonic")):
+        file = tmp_path / f"{at}.conf"
+        file.write_text(SONIC.render(switch)["frr.conf"])
+        verdict = subprocess.run(
+            ["vtysh", "-C", "-f", str(file)], capture_output=True, text=True, check=False
+        )
+        assert verdict.returncode == 0, verdict.stdout + verdict.stderr

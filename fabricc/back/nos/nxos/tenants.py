@@ -1,0 +1,189 @@
+"""VRFs of tenants on NX-OS: a VNI without a VLAN for each (`vni … l3`, from 10.2(3)F), and EVPN routes over BGP.
+
+Sources: Cisco, Nexus 9000 VXLAN configuration guide 10.6(x), VXLAN BGP EVPN: the new L3VNI mode, route distinguishers
+and targets, eBGP with spines that keep next hops and route targets; the same guide, VXLAN QoS: type of service goes to
+the outer header unless `qos-mode pipe` is set. `redistribute direct` needs a route map. From 9.2(1) on a VRF announces
+what its VNI is a member of the VTEP for (`advertise l2vpn evpn` has no effect).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.nxos.words import state_defined
+from fabricc.base.values import dataclass
+from fabricc.fabric.facts import evpn_facts, neighbor_key
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+
+    from fabricc.back.reading import Document, Scope
+    from fabricc.fabric.facts import Facts, Value
+    from fabricc.fabric.model import Switch
+    from fabricc.fabric.tenants import Tenant
+
+LINKS_MAP = "TENANT-LINKS"
+"""The route map by which links of a VRF enter BGP; it permits all."""
+NVE, LOOPBACK = "nve1", "loopback0"
+NEXT_HOP = "set ip next-hop unchanged"
+"""A line of clauses by which spines announce EVPN routes: the next hop stays the VTEP."""
+CARRIED = {"evpn/outer_dscp": "copied", "evpn/inner_dscp": "kept", "evpn/ecn": "carried"}
+
+
+# --- what NX-OS makes of the Fabric's statements ------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TenantsView:
+    """Values of tenants and EVPN routes in the templates.
+
+    Attributes:
+        carried: whether sessions carry EVPN routes; `transit`: and others' are passed on.
+        vrfs: tenant, route distinguisher, route target.
+        tunnels: whether the VRFs have VNIs.
+    """
+
+    carried: bool
+    transit: bool
+    vrfs: list[tuple[Tenant, str, str]]
+    families: tuple[str, ...]
+    tunnels: bool
+    links_map: str = LINKS_MAP
+    nve: str = NVE
+
+
+def tenants_view(switch: Switch) -> TenantsView:
+    """Return the view of the tenants of a switch, and of the EVPN routes that it passes on."""
+    tenants, carried = switch.tenants, bool(switch.bgp.evpn_sessions)
+    if tenants is None:
+        return TenantsView(carried, switch.bgp.evpn_transit, [], (), tunnels=False)
+    vrfs = [(each, tenants.distinguisher(each), each.route_target) for each in tenants.tenants]
+    return TenantsView(carried, False, vrfs, tenants.families, tunnels=tenants.source is not None)
+
+
+def used_features(switch: Switch) -> list[str]:
+    """Return the features that VXLAN needs."""
+    tunnels = switch.tenants is not None and switch.tenants.source is not None
+    return ["vn-segment-vlan-based", "nv overlay"] if tunnels else []
+
+
+# --- the facts of that --------------------------------------------------------------------------------
+
+
+def state(facts: Facts, switch: Switch) -> None:
+    """Add the facts of tenants and EVPN routes."""
+    facts |= evpn_facts(switch)
+    for session, _ in switch.bgp.evpn_sessions:
+        key = neighbor_key(session.transport, session.remote, session.port)
+        path = f"bgp/neighbor[{key}]/"
+        facts[path + "families"] = f"{facts[path + 'families']},evpn"
+        facts[path + "setting[evpn send_community]"] = "true"
+        facts[path + "setting[evpn send-community extended]"] = "true"
+    if switch.bgp.evpn_sessions:
+        facts["bgp/family[evpn]"] = "true"
+        facts["system/feature[nv overlay evpn]"] = "on"
+    tenants = switch.tenants
+    if tenants is None or tenants.source is None:
+        return
+    for feature in used_features(switch):
+        facts[f"system/feature[{feature}]"] = "on"
+    facts["vxlan/setting[host-reachability]"] = "bgp"
+    facts["vxlan/source"] = LOOPBACK
+    state_defined(facts, f"port[{NVE}]")
+    facts[f"route_map[{LINKS_MAP}]/10"] = "permit"
+    facts[f"structure/route_map[{LINKS_MAP}]/10/action"] = "permit"
+
+
+# --- and back -----------------------------------------------------------------------------------------
+
+_UNCHANGED = NEXT_HOP.removesuffix(" unchanged")
+_PIPE = "pipe"
+_DIRECT = {"redistribute_connected"}
+
+
+def tenant_vrfs(document: Document) -> Mapping[str, Scope]:
+    """Return the VRFs with a VNI and no VLAN (`vni … l3`) whose process announces their links alone, by name."""
+    processes = _instances(document)
+    return {
+        str(name): vrf
+        for name, vrf in document.scope.each("vrf").items()
+        if "l3" in vrf.values and (str(name) not in processes or _announces_links(processes[str(name)]))
+    }
+
+
+def _instances(document: Document) -> dict[str, Scope]:
+    """Return what BGP has of routing instances."""
+    return {
+        str(name): instance
+        for process in document.scope.each("bgp").values()
+        for name, instance in process.each("vrf").items()
+    }
+
+
+def _announces_links(instance: Scope) -> bool:
+    """Return whether the process of a routing instance does nothing but announce its links."""
+    families = instance.each("family")
+    own = instance.values.keys() - {"defined"}
+    return not (own or instance.each("neighbor") or families.keys() - {"ipv4", "ipv6"}) and all(
+        family.values.keys() == _DIRECT and not family.tables for family in families.values()
+    )
+
+
+def put_tenant(document: Document, name: str, vrf: Scope, members: Container[object]) -> None:
+    """State a VRF with a VNI and no VLAN; `members`: the VNIs that the VTEP has for routing."""
+    path, facts = f"evpn/vrf[{name}]/", document.reading.facts
+    document.put(path + "vni", *vrf.values["vni"])
+    if "distinguisher" in vrf.values:
+        document.put(path + "distinguisher", *vrf.values["distinguisher"])
+    both = vrf.table("both")
+    tables = [{**both, **vrf.table(way)} for way in ("import", "export")]
+    imports, exports = (",".join(sorted(map(str, table))) for table in tables)
+    if lines := [line for table in tables for _, line in table.values()]:
+        value = imports if imports == exports else f"import {imports} export {exports}"
+        document.put(path + "route_target", value, max(lines))
+    instance = _instances(document).get(name)
+    families = instance.each("family") if instance else {}
+    announced = {
+        str(family): said[1]
+        for family, scope in families.items()
+        for said in [scope.values["redistribute_connected"]]
+        if facts.get(f"route_map[{said[0]}]/10") == "permit"
+    }
+    if announced and vrf.values["vni"][0] in members:
+        document.put(path + "prefixes", ",".join(sorted(announced)), max(announced.values()))
+
+
+def put_isolated(document: Document, name: str, vrf: Scope) -> bool:
+    """State a VRF that ports have and that does nothing else; return whether it is one."""
+    used = any(
+        value == name and path.startswith("interface[") and path.endswith("]/vrf")
+        for path, value in document.reading.facts.items()
+    )
+    if not used or vrf.values or vrf.tables or vrf.scopes or name in _instances(document):
+        return False
+    document.put(f"tenant[{name}]", "isolated", vrf.line)
+    return True
+
+
+def put_tunnels(document: Document, nve: Scope) -> None:
+    """State how tunnels treat code points and marks: they are copied unless the VTEP has `qos-mode pipe`."""
+    mode, line = nve.values.get("vxlan qos-mode", ("", nve.values["source"][1]))
+    for path, value in CARRIED.items():
+        document.put(path, _PIPE if mode == _PIPE else value, line)
+
+
+def put_next_hops(document: Document) -> None:
+    """State the sessions whose export map leaves next hops of EVPN routes as they are in every clause that permits."""
+    facts, lines = document.reading.facts, document.reading.lines
+    kept: dict[Value, bool] = {}
+    for path, value in [*facts.items()]:
+        if not (path.startswith("evpn/neighbor[") and path.endswith("]/export")):
+            continue
+        if value not in kept:
+            at = f"route_map[{value}]/"
+            permits = [
+                path for path, said in facts.items() if path.startswith(at) and str(said).startswith("permit")
+            ]
+            kept[value] = bool(permits) and all(f"structure/{path}/{_UNCHANGED}" in facts for path in permits)
+        if kept[value]:
+            document.put(path.removesuffix("export") + "next_hop", "unchanged", lines[path][1])
