@@ -26,6 +26,8 @@ SEGMENTS = ("eos", "frr")
 """Systems that write the segments of tenants (docs/evpn.md)."""
 _UNITS = (32, 64, 16, 8, 4, 2, 1)
 """Hosts of a unit to try: 32 as in NVIDIA's reference architectures, then what other radixes need."""
+_PLANES = (2, 4, 8)
+"""Numbers of planes to try for ports that a NIC splits."""
 _MAX_UNITS = 5
 """How many sizes of a unit are tried around one NVLink domain."""
 
@@ -90,12 +92,31 @@ def fit_spec(starter: str, answers: Answers, catalog: Catalog) -> tuple[str, tup
     first: tuple[str, tuple[Diagnostic, ...]] | None = None
     for size in sizes:
         text = write_spec(starter, replace(answers, hosts_per_unit=size), host)
-        found = _findings(text)
+        text, found = _split_fast_ports(text, _findings(text))
         if not any(each.severity is Severity.ERROR for each in found):
             return text, found
         first = first or (text, found)
     assert first is not None
     return first
+
+
+def _split_fast_ports(text: str, found: tuple[Diagnostic, ...]) -> tuple[str, tuple[Diagnostic, ...]]:
+    """Return the spec with the fewest planes whose ports the NIC has, where it has no Ethernet port as fast as its cage.
+
+    A ConnectX-8 of 800G has two Ethernet ports of 400G (FAB3350); as two planes, each leads to a fabric of its own.
+    """
+    if all(each.code != "FAB3350" for each in found):
+        return text, found
+    for planes in _PLANES:
+        split = text.replace(
+            "\ntors:",
+            f"\nplanes: {planes}  # the NIC has no faster Ethernet port: each plane gets one\n\ntors:",
+            1,
+        )
+        of_split = _findings(split)
+        if all(each.code != "FAB3350" and each.severity is not Severity.ERROR for each in of_split):
+            return format_spec(split, "cluster.yaml")[0], of_split
+    return text, found
 
 
 def write_spec(starter: str, answers: Answers, host: HostModel) -> str:

@@ -63,6 +63,14 @@ def test_a_quote_for_b300_becomes_a_spec(fabricc: Fabricc, tmp_path: Path, key: 
     assert "build/hall-3/" in (tmp_path / "a" / "README.md").read_text("utf-8")
 
 
+def test_ports_that_the_nic_splits_become_planes(fabricc: Fabricc, tmp_path: Path) -> None:
+    ran = fabricc("init", str(tmp_path / "a"), "--hosts", "dgx-b300", "--nos", "cumulus")
+    assert "FAB3350" not in ran.out + ran.err
+    spec = yaml.safe_load((tmp_path / "a" / "cluster.yaml").read_text("utf-8"))
+    assert spec["planes"] == 2
+    assert fabricc("fmt", "--check", str(tmp_path / "a" / "cluster.yaml")).status == 0
+
+
 def test_nvlink_domains_become_racks(fabricc: Fabricc, tmp_path: Path) -> None:
     gpus = spec_of(fabricc, tmp_path / "a", "--hosts", "gb200-nvl72", "--count", "72")["gpus"]
     assert (gpus["racks"], gpus["hosts_per_rack"]) == (["r01", "r02", "r03", "r04"], 18)  # type: ignore[index]
