@@ -101,7 +101,7 @@ def fit_spec(starter: str, answers: Answers, catalog: Catalog) -> tuple[str, tup
 
 
 def _split_fast_ports(text: str, found: tuple[Diagnostic, ...]) -> tuple[str, tuple[Diagnostic, ...]]:
-    """Return the spec with the fewest planes whose ports the NIC has, where it has no Ethernet port as fast as its cage.
+    """Return the spec with the fewest planes whose ports the NIC has, where its cage is too fast for Ethernet.
 
     A ConnectX-8 of 800G has two Ethernet ports of 400G (FAB3350); as two planes, each leads to a fabric of its own.
     """

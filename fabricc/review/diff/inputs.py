@@ -124,6 +124,7 @@ def _revision_inputs(
         shown = f"{base}:{found.history.prefix}{found.name}"
         before = _compile_side(path, shown, shown)
         notices = (*notices, *found.findings, *_lost_lock(before, new, found, chosen.base))
+        notices += tuple(_unpinned_base(before, new, chosen.base_label))
         sides = _spec_inputs(before, new, chosen.base_label, chosen.head_label, str(spec))
     commit = history.commit(head) if head is not None else ""
     control, trees = find_control_files(history, chosen, commit, spec, new.spec.cluster, check_status)
@@ -192,6 +193,18 @@ def _lost_lock(before: Compiled, after: Compiled, found: Found, commit: str) -> 
         f"Restore it next to the spec: `git show {commit[:12]}:{shlex.quote(lock)} > {after.lock_path.name}`."
     )
     yield Diagnostic("FAB9037", Severity.ERROR, message, None, remedy)
+
+
+def _unpinned_base(before: Compiled, after: Compiled, label: str) -> Iterator[Diagnostic]:
+    """FAB9038: numbers change, and the base has no lock, so that possibly nothing is deployed from it."""
+    if before.lock_before is not None or before.spec is None or after.spec is None:
+        return
+    if any(line.startswith("-") for line in lock_lines(before.lock_text, after.lock_text)):
+        message = (
+            f"{label} has no {before.lock_path.name}: no build was committed there, and no number is pinned"
+        )
+        remedy = "If nothing is deployed yet, the numbers are free: commit the lock of `fabricc build` first."
+        yield Diagnostic("FAB9038", Severity.WARNING, message, None, remedy)
 
 
 def _under_policies_of_base(sides: Inputs, tip: str, base: str, places: Iterable[Found]) -> Inputs:

@@ -365,6 +365,20 @@ def test_a_spec_that_moved_in_the_base_is_followed(
         assert "FAB9012" in out
 
 
+def test_a_base_without_a_lock_is_reported_where_numbers_change(
+    repository: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    repository.git("rm", "-q", "fabricc.lock")
+    repository.commit("no lock")
+    repository.edit("cluster.yaml", "    rack01: 4\n", "    rack00: 4\n    rack01: 4\n")
+    _, out, _ = fabricc("diff", "cluster.yaml", "--base", "main")
+    assert "FAB9038" in out
+    repository.edit("cluster.yaml", "    rack00: 4\n    rack01: 4\n", "    rack01: 4\n")
+    repository.edit("cluster.yaml", "dscp: 26", "dscp: 34")
+    _, out, _ = fabricc("diff", "cluster.yaml", "--base", "main")
+    assert "FAB9038" not in out, "no number changes"
+
+
 def test_a_spec_with_another_name_and_cluster_is_not_new(
     repository: Repository, fabricc: Callable[..., Ran]
 ) -> None:
