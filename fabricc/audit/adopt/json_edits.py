@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.adopt.edits import FEWEST, Edit, Reach
 from fabricc.back.nos.overlay_text import compile_starred
-from fabricc.compiler.render.overlays import holds_secret
+from fabricc.compiler.render.device_text import holds_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

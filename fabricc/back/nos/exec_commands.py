@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 _COMMENT = ("!", "#")
 _LEAVES = pattern(r"(?i)exi(?:t)?|qui(?:t)?")
+_OPENS = pattern(
+    r"(?i)(?:route-map|interface|router|vrf|ip access-list|ipv6 access-list|class-map|policy-map|key chain|line"
+    r"|nexthop-group|pbr-map|pseudowire|vlan|control-plane)\b.*|bfd|segment-routing|rpki"
+)
+"""Lines that open a block, which may be empty: an `exit` after one of them closes it."""
 PROMPT = pattern(
     r"(?:[\w.-]{1,64}@)?[\w.-]{1,64}(?::\S{1,64})?(?:\([\w./:@+ -]{1,64}\))?[#>$](?:\s.*|[A-Za-z].*)?"
 )
@@ -75,7 +80,11 @@ def exec_lines(text: str, words: re.Pattern[str], kept: tuple[KeptText, ...] = (
         words: exec commands of the system.
         kept: texts in which such lines are no commands.
     """
-    nested, until, opened = False, "", ExecLine(0, "", unclosed=True)
+    nested, until, opened = (
+        False,
+        "",
+        ExecLine(0, "", unclosed=True),
+    )  # nested: below a line that opens a block
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.strip()
         if until:
@@ -90,6 +99,6 @@ def exec_lines(text: str, words: re.Pattern[str], kept: tuple[KeptText, ...] = (
         flat = not indented and not nested and _LEAVES.fullmatch(line)
         if flat or words.fullmatch(line) or PROMPT.fullmatch(line):
             yield ExecLine(number, line)
-        nested = indented
+        nested = indented or _OPENS.fullmatch(line) is not None
     if until:
         yield opened

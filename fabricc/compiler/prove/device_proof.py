@@ -9,6 +9,7 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.base.patterns import pattern
+from fabricc.compiler.render.device_text import invisible_characters, secret_lines, unfit_lines_of_files
 from fabricc.compiler.render.switch_files import overlay_departures, overlay_lines, render_switch
 from fabricc.proof import Finding, compare, device_findings
 from fabricc.proof.finding_places import Text, place_findings
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _KEYS = pattern(r"\[[^\]]*\]")
 _COMMAND = "Take the line out of the overlay, the template or the tree."
+_CHARACTER = "Remove the character from the template or the tree."
 _DEPARTED = "Take the line out of the overlay, or accept FAB6007 in the spec, with the reason."
 
 
@@ -53,6 +55,8 @@ def switch_findings(
 
     if hasattr(back_end, "commands_at_boot"):
         yield from _command_findings(switch.name, back_end.commands_at_boot(found.files))
+    yield from _session_findings(switch, found.files)
+    yield from _content_findings(switch.name, found.files)
     planned = back_end.planned(switch)
     with suppress(EmitError):  # an overlay that no longer fits, which is reported above
         stated = overlay_departures(switch)
@@ -69,6 +73,24 @@ def _command_findings(device: str, lines: Iterable[tuple[str, int, str]]) -> Ite
             f"{device}: {file} is read by a shell, and this line is no assignment: {text.strip()[:60]!r}"
         )
         yield Finding("FAB6050", message, file, line, f"command {text.strip()}", help=_COMMAND)
+
+
+def _session_findings(switch: Switch, files: Mapping[str, str]) -> Iterator[Finding]:
+    """FAB0087 and FAB6051: commands of a prompt, and texts that nothing ends, from whatever input they came."""
+    for file, unfit in unfit_lines_of_files(switch.nos, files):
+        code, kind = ("FAB6051", "open text") if unfit.unclosed else ("FAB0087", "command")
+        message = f"{switch.name}: {unfit.message}"
+        yield Finding(code, message, file, unfit.line, f"{kind} {unfit.message}", help=unfit.remedy)
+
+
+def _content_findings(device: str, files: Mapping[str, str]) -> Iterator[Finding]:
+    """FAB6052 and FAB6053: invisible characters and secrets, from whatever input they came."""
+    for file, line, character in invisible_characters(files):
+        message = f"{device}: the text has the invisible or control character U+{ord(character):04X}"
+        yield Finding("FAB6052", message, file, line, f"character {character!r}", help=_CHARACTER)
+    for file, text in files.items():
+        for line, message, remedy in secret_lines(text):
+            yield Finding("FAB6053", f"{device}: {message}", file, line, "secret", help=remedy)
 
 
 def _departure_findings(
@@ -96,6 +118,7 @@ def host_findings(host: Host, found: Text, *, fresh: bool = True, altered: bool 
         files = host_files.render(host)
         return Text(files, host_files.read(files))
 
+    yield from _content_findings(host.name, found.files)
     planned = host_files.planned(host)
     reader = host_files.read if altered else None
     yield from _fact_findings(host.name, planned, found, render_expected if fresh else None, reader, ())

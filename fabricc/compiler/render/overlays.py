@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
@@ -12,9 +11,10 @@ from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.foreign import files
 from fabricc.base.patterns import pattern
 from fabricc.base.values import replace
+from fabricc.compiler.render.device_text import secret_lines, unfit_lines
 from fabricc.compiler.render.gaps import capability_gaps
 from fabricc.compiler.render.switch_files import render_switch, render_without_overlays
-from fabricc.fabric.model import SECRET_PREFIX, Overlay
+from fabricc.fabric.model import Overlay
 from fabricc.fabric.plans import OverlayPlan
 from fabricc.fabric.shape import TierName
 from fabricc.tree import EmitError
@@ -30,20 +30,6 @@ MAX_BYTES = 1 << 20
 _TEMPLATE = pattern(r"\{\{|\{%|\$\{")
 SAMPLE = 8
 """Of the switches that an overlay names, how many are looked at for lines that take nothing away."""
-_REFERENCE = rf"[\"']?{re.escape(SECRET_PREFIX)}"
-_VALUE = rf"(?!(?:\S{{1,64}}\s{{1,8}}){{0,2}}{_REFERENCE})[^\s\]}};]"
-"""The beginning of a value that is no reference, also after words such as the type of an encryption."""
-_SECRET = pattern(
-    r"(?i)-----BEGIN [A-Z ]*PRIVATE KEY"
-    r"|\b(?:password|passwd|passphrase|passkey|secret|(?:auth|priv|private|pre-shared|md5)[-_ ]?key|token"
-    r"|(?<!send-)(?<!\b(?:set|add) )(?<!\bmatch )(?<!\bfrom )community(?!\s+(?:add|delete|set|\S+\s+members)\b))"
-    rf"\b[\"']?[\s:=]+{_VALUE}"
-    rf"|\b(?:auth|priv)\s+(?:md5|3?des|sha|aes)(?:[-_]?[0-9]{{1,3}}){{0,2}}\s+{_VALUE}"
-    rf"|\bauthentication-key\s+(?![0-9]{{1,9}}\s*(?:[{{;]|$))(?!(?:\S{{1,64}}\s{{1,8}}){{0,4}}{_REFERENCE})\S"
-    r"|\bvalue\s+[\"']?\$[89]\$"
-)
-_SERVER, _KEY = pattern(r"(?i)\b(?:tacacs|radius)"), pattern(rf"(?i)\bkey\b[\"']?[\s:=]+{_VALUE}")
-"""A key of a server: two patterns, since one would cost the cube of a line's length."""
 
 
 def add_overlays(
@@ -114,21 +100,9 @@ def _read_overlay(spec: ClusterSpec, index: int, folder: Path, entry: OverlayFil
     return conflict_in(text, path.as_posix()) or text
 
 
-def holds_secret(line: str) -> bool:
-    """Return whether a line seems to contain a secret instead of a reference to one."""
-    server = _SERVER.search(line)
-    found = _SECRET.search(line) or (server and _KEY.search(line, server.end()))
-    return found is not None
-
-
 def _find_secrets(name: str, text: str) -> Iterator[Diagnostic]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if holds_secret(line):
-            message = (
-                "this line seems to contain a secret, which would appear in the tree, in diffs and in Git"
-            )
-            remedy = f"Write {SECRET_PREFIX}<name> in its place: `fabricc push` puts the value in."
-            yield Diagnostic("FAB2112", Severity.ERROR, message, Position(name, number), remedy)
+    for line, message, remedy in secret_lines(text):
+        yield Diagnostic("FAB2112", Severity.ERROR, message, Position(name, line), remedy)
 
 
 def _template_marks(name: str, text: str) -> Iterator[Diagnostic]:
@@ -185,19 +159,11 @@ def _covers_switch(fabric: Fabric, plan: OverlayPlan) -> bool:
 
 def _report_exec_commands(plan: OverlayPlan) -> Iterator[Diagnostic]:
     """FAB0087 and FAB2111: lines that a person types at a prompt, and texts that nothing ends."""
-    if plan.overlay.removes or plan.nos not in back_ends.list_names():
+    if plan.overlay.removes:
         return
-    if (find := getattr(back_ends.load(plan.nos), "exec_lines", None)) is None:
-        return
-    for line in find(plan.overlay.into, plan.overlay.text):
-        code, message = "FAB0087", f"{line.text[:60]!r} is a command, not configuration"
-        remedy = "Remove the line. `fabricc push` enters, commits and saves; indent the lines of a block."
-        if line.unclosed:
-            code, message = "FAB2111", f"nothing ends the text that begins with {line.text[:40]!r}"
-            remedy = (
-                "End the text in the overlay. A switch would take the lines after it as part of the text."
-            )
-        yield Diagnostic(code, Severity.ERROR, message, Position(plan.overlay.name, line.number), remedy)
+    for each in unfit_lines(plan.nos, plan.overlay.into, plan.overlay.text):
+        code, where = "FAB2111" if each.unclosed else "FAB0087", Position(plan.overlay.name, each.line)
+        yield Diagnostic(code, Severity.ERROR, each.message, where, each.remedy)
 
 
 def _idle_removals(fabric: Fabric) -> Iterator[Diagnostic]:

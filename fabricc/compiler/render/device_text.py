@@ -1,0 +1,125 @@
+"""Check configuration text for what no switch should get, whether it comes from an overlay or from a template."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back import nos as back_ends
+from fabricc.base.documents.scalars import FORBIDDEN
+from fabricc.base.patterns import pattern
+from fabricc.fabric.model import SECRET_PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_LAST_LINE = "end"
+"""`show running-config` ends with this line."""
+_REFERENCE = rf"[\"']?{re.escape(SECRET_PREFIX)}"
+_NOTHING = r"(?:[0-9]\s{1,8})?[\"']?[*!][\"']?(?=\s|$)"
+_VALUE = rf"(?!{_NOTHING}|(?:\S{{1,64}}\s{{1,8}}){{0,2}}{_REFERENCE})[^\s\]}};]"
+"""The beginning of a value, also after words such as the type of an encryption.
+
+A reference is no value, and `*` or `!` is a password that nothing matches.
+"""
+_SECRET = pattern(
+    r"(?i)-----BEGIN [A-Z ]*PRIVATE KEY"
+    r"|\b(?:password|passwd|passphrase|passkey|secret|(?:auth|priv|private|pre-shared|md5)[-_ ]?key|token"
+    r"|(?<!send-)(?<!\b(?:set|add) )(?<!\bmatch )(?<!\bfrom )community(?!\s+(?:add|delete|set|\S+\s+members)\b))"
+    rf"\b[\"']?[\s:=]+{_VALUE}"
+    rf"|\b(?:auth|priv)\s+(?:md5|3?des|sha|aes)(?:[-_]?[0-9]{{1,3}}){{0,2}}\s+{_VALUE}"
+    rf"|\bauthentication-key\s+(?![0-9]{{1,9}}\s*(?:[{{;]|$))(?!(?:\S{{1,64}}\s{{1,8}}){{0,4}}{_REFERENCE})\S"
+    r"|\bvalue\s+[\"']?\$[89]\$"
+)
+_SERVER, _KEY = pattern(r"(?i)\b(?:tacacs|radius)"), pattern(rf"(?i)\bkey\b[\"']?[\s:=]+{_VALUE}")
+"""A key of a server: two patterns, since one would cost the cube of a line's length."""
+
+
+_MEMBER = pattern(r"\s*community [^\s{};]+;\s*")
+_POLICY = pattern(r"\s*(?:from|then|to)\s*\{")
+"""A route's community of Junos, and the block that makes it one; in other blocks the line is SNMP's."""
+
+
+class UnfitLine(NamedTuple):
+    """A line that no switch should get.
+
+    Attributes:
+        unclosed: whether it begins a text that nothing ends; otherwise it is a command.
+        line: from 1.
+        message: the problem.
+        remedy: the action.
+    """
+
+    unclosed: bool
+    line: int
+    message: str
+    remedy: str
+
+
+def holds_secret(line: str) -> bool:
+    """Return whether a line seems to contain a secret instead of a reference to one."""
+    server = _SERVER.search(line)
+    found = _SECRET.search(line) or (server and _KEY.search(line, server.end()))
+    return found is not None
+
+
+def secret_lines(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the line, message and remedy of each line that seems to contain a secret."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if holds_secret(line) and not (_MEMBER.fullmatch(line) and _is_in_policy(lines, number - 1)):
+            message = (
+                "this line seems to contain a secret, which would appear in the tree, in diffs and in Git"
+            )
+            yield (
+                number,
+                message,
+                f"Write {SECRET_PREFIX}<name> in its place: `fabricc push` puts the value in.",
+            )
+
+
+def _is_in_policy(lines: Sequence[str], at: int) -> bool:
+    """Return whether the block around a line is a term of a policy."""
+    closed = 0
+    for line in reversed(lines[:at]):
+        closed += line.count("}") - line.count("{")
+        if closed < 0:
+            return _POLICY.match(line) is not None
+    return False
+
+
+def unfit_lines(nos: str, file: str, text: str) -> Iterator[UnfitLine]:
+    """Yield each line that a person types at a prompt, and each text that nothing ends.
+
+    Args:
+        nos: name of the system.
+        file: the file below the device's folder; "" for the only one.
+        text: its contents, or a part of them.
+    """
+    if nos not in back_ends.list_names():
+        return
+    if (find := getattr(back_ends.load(nos), "exec_lines", None)) is None:
+        return
+    for line in find(file, text):
+        if line.unclosed:
+            message = f"nothing ends the text that begins with {line.text[:40]!r}"
+            remedy = "End the text. A switch would take the lines after it as part of the text."
+        else:
+            message = f"{line.text[:60]!r} is a command, not configuration"
+            remedy = "Remove the line. `fabricc push` enters, commits and saves; indent the lines of a block."
+        yield UnfitLine(line.unclosed, line.number, message, remedy)
+
+
+def unfit_lines_of_files(nos: str, files: Mapping[str, str]) -> Iterator[tuple[str, UnfitLine]]:
+    """Yield file and line of what no whole file should contain; a last line `end` is as devices print it."""
+    for file, text in files.items():
+        last = text.rstrip().count("\n") + 1
+        ends = text.rstrip().rpartition("\n")[2] == _LAST_LINE
+        yield from ((file, each) for each in unfit_lines(nos, file, text) if not (ends and each.line == last))
+
+
+def invisible_characters(files: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
+    """Yield file, line and character of the first control or reordering character of each file."""
+    for file, text in files.items():
+        if found := FORBIDDEN.search(text):
+            yield file, text.count("\n", 0, found.start()) + 1, found[0]
