@@ -136,8 +136,11 @@ _VARIANTS = (
 )  # fmt: skip
 def test_short_and_pasted_commands_are_commands(nos: str, line: str) -> None:
     into = "frr.conf" if nos in ("frr", "sonic") else ""
-    found = back_ends.load(nos).exec_lines(into, f"ip prefix-list x\n{line}\n")  # type: ignore[attr-defined]
-    assert next(found).number > 1
+    first = "snmp;" if nos == "junos" else "ip prefix-list x"
+    found = back_ends.load(nos).exec_lines(into, f"{first}\n{line}\n")  # type: ignore[attr-defined]
+    each = next(found)
+    assert each.number > 1
+    assert not each.unfinished
 
 
 @pytest.mark.parametrize(
@@ -179,6 +182,42 @@ def test_configuration_is_no_command(nos: str, text: str) -> None:
 def test_a_text_that_nothing_ends_is_found(nos: str, text: str, line: int) -> None:
     found = list(back_ends.load(nos).exec_lines("", text))  # type: ignore[attr-defined]
     assert [(each.number, each.unclosed) for each in found] == [(line, True)]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("protocols {\n    lldp {\n        interface et-0/0/9\n    }\n}\n", [3]),
+        ("protocols {\n    bgp {\n        hold-time\n            90;\n    }\n}\n", [3]),
+        ("system {\n    no-redirects\n    host-name x;\n}\n", [2]),
+        ("policy-options {\n    community X members [ 1:1 2:2 ]\n}\n", [2]),
+        ('snmp {\n    location "a\n b"\n}\n', [3]),
+        ("system\n{\n    host-name x; # why\n}\n", [1]),
+        ("policy-options {\n    community X members [ 1:1\n        2:2 ];\n}\n", []),
+        ('snmp {\n    location "a\n\n b";\n    contact "c"; /* d */\n}\n', []),
+        ("system { services { ssh { root-login deny } } }\n", [1]),
+        ("## Last\nsystem { services { ssh { root-login deny; } } }\n/* a\n b */\ninactive: snmp;\n", []),
+    ],
+)
+def test_a_statement_of_junos_ends_on_its_line(text: str, lines: list[int]) -> None:
+    found = list(back_ends.load("junos").exec_lines("", text))  # type: ignore[attr-defined]
+    assert [each.number for each in found] == lines
+    assert all(each.unfinished for each in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "open_lines", "surplus"),
+    [
+        ("protocols {\n    lldp {\n        interface all;\n    }\n", [1], []),
+        ("snmp { location x; } } protocols { bgp;\n}\n", [], [1]),
+        ("}\nprotocols {\n    bgp;\n}\n", [], [1]),
+        ('system {\n    location "{";\n    # }\n}\n', [], []),
+    ],
+)
+def test_braces_of_junos_come_in_pairs(text: str, open_lines: list[int], surplus: list[int]) -> None:
+    found = list(back_ends.load("junos").exec_lines("", text))  # type: ignore[attr-defined]
+    assert [each.number for each in found if each.unclosed] == open_lines
+    assert [each.number for each in found if each.surplus] == surplus
 
 
 def test_a_text_that_nothing_ends_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

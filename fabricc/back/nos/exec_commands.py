@@ -45,11 +45,15 @@ class ExecLine:
         number: from 1.
         text: without indentation.
         unclosed: whether it begins a text that nothing ends, so that later lines would be part of that text.
+        unfinished: whether it is a statement that lacks its mark at the end, so that the next line would be part of it.
+        surplus: whether it closes a block that nothing opens.
     """
 
     number: int
     text: str
     unclosed: bool = False
+    unfinished: bool = False
+    surplus: bool = False
 
 
 def exec_pattern(words: str, alone: str = "", more: str = "(?!)") -> re.Pattern[str]:

@@ -78,7 +78,7 @@ def _command_findings(device: str, lines: Iterable[tuple[str, int, str]]) -> Ite
 def _session_findings(switch: Switch, files: Mapping[str, str]) -> Iterator[Finding]:
     """FAB0087 and FAB6051: commands of a prompt, and texts that nothing ends, from whatever input they came."""
     for file, unfit in unfit_lines_of_files(switch.nos, files):
-        code, kind = ("FAB6051", "open text") if unfit.unclosed else ("FAB0087", "command")
+        code, kind = ("FAB0087", "command") if unfit.is_command else ("FAB6051", "open text")
         message = f"{switch.name}: {unfit.message}"
         yield Finding(code, message, file, unfit.line, f"{kind} {unfit.message}", help=unfit.remedy)
 

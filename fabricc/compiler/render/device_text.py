@@ -44,13 +44,13 @@ class UnfitLine(NamedTuple):
     """A line that no switch should get.
 
     Attributes:
-        unclosed: whether it begins a text that nothing ends; otherwise it is a command.
+        is_command: otherwise it begins a text or a statement that nothing ends.
         line: from 1.
         message: the problem.
         remedy: the action.
     """
 
-    unclosed: bool
+    is_command: bool
     line: int
     message: str
     remedy: str
@@ -89,7 +89,7 @@ def _is_in_policy(lines: Sequence[str], at: int) -> bool:
 
 
 def unfit_lines(nos: str, file: str, text: str) -> Iterator[UnfitLine]:
-    """Yield each line that a person types at a prompt, and each text that nothing ends.
+    """Yield commands that a person types at a prompt, and texts and statements that nothing ends.
 
     Args:
         nos: name of the system.
@@ -104,10 +104,16 @@ def unfit_lines(nos: str, file: str, text: str) -> Iterator[UnfitLine]:
         if line.unclosed:
             message = f"nothing ends the text that begins with {line.text[:40]!r}"
             remedy = "End the text. A switch would take the lines after it as part of the text."
+        elif line.unfinished:
+            message = f"no `;` or brace ends the statement {line.text[:60]!r}"
+            remedy = "End each statement on its own line. A switch rejects the file, or joins the lines."
+        elif line.surplus:
+            message = f"a brace of {line.text[:40]!r} closes no block"
+            remedy = "Write each block with both of its braces."
         else:
             message = f"{line.text[:60]!r} is a command, not configuration"
             remedy = "Remove the line. `fabricc push` enters, commits and saves; indent the lines of a block."
-        yield UnfitLine(line.unclosed, line.number, message, remedy)
+        yield UnfitLine(not (line.unclosed or line.unfinished or line.surplus), line.number, message, remedy)
 
 
 def unfit_lines_of_files(nos: str, files: Mapping[str, str]) -> Iterator[tuple[str, UnfitLine]]:

@@ -162,7 +162,7 @@ def _report_exec_commands(plan: OverlayPlan) -> Iterator[Diagnostic]:
     if plan.overlay.removes:
         return
     for each in unfit_lines(plan.nos, plan.overlay.into, plan.overlay.text):
-        code, where = "FAB2111" if each.unclosed else "FAB0087", Position(plan.overlay.name, each.line)
+        code, where = "FAB0087" if each.is_command else "FAB2111", Position(plan.overlay.name, each.line)
         yield Diagnostic(code, Severity.ERROR, each.message, where, each.remedy)
 
 
