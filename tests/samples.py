@@ -28,6 +28,7 @@ from fabricc.fabric.model import (
     Peer,
     Port,
     Snmp,
+    SnmpUser,
     Switch,
     Tacacs,
 )
@@ -309,7 +310,12 @@ def with_settings(switch: Switch, mode: Spreading = Spreading.FLOWLET) -> Switch
         switch.management,
         access=("172.16.9.0/24", "172.16.8.0/24"),
         tacacs=Tacacs(("172.16.0.6", "172.16.0.5"), "FABRICC-SECRET-tacacs"),
-        snmp=Snmp("FABRICC-SECRET-snmp", "hall-3", "netops@example.net"),
+        snmp=Snmp(
+            "FABRICC-SECRET-snmp",
+            "hall-3",
+            "netops@example.net",
+            (SnmpUser("monitor", "FABRICC-SECRET-snmp-auth", "FABRICC-SECRET-snmp-priv"),),
+        ),
         gnmi_port=9339,
         lldp_interval_s=10,
     )

@@ -170,6 +170,8 @@ SETTINGS = {
     "link_retry": "link-layer retry",
 }
 """The prefixes of the paths in `setting_facts` that a spec must request -> the setting in words."""
+SNMP_LEVEL = "sha aes-128"
+"""Protocols of a user of SNMPv3, authentication before privacy, as every reader writes them."""
 
 
 def setting_facts(switch: Switch) -> Facts:
@@ -268,7 +270,13 @@ def _service_facts(facts: Facts, management: Management) -> None:
         facts["management/tacacs/servers"] = ",".join(management.tacacs.servers)
         facts["management/tacacs/secret"] = management.tacacs.key
     if management.snmp:
-        facts["management/snmp/secret"] = management.snmp.community
+        if management.snmp.community:
+            facts["management/snmp/secret"] = management.snmp.community
+        for user in management.snmp.users:
+            prefix = f"management/snmp/user[{user.name}]/"
+            facts[prefix + "level"] = SNMP_LEVEL
+            facts[prefix + "auth/secret"] = user.auth
+            facts[prefix + "privacy/secret"] = user.privacy
         for kind in ("location", "contact"):
             if text := getattr(management.snmp, kind):
                 facts[f"management/snmp/{kind}"] = text

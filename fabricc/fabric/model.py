@@ -111,12 +111,32 @@ class Tacacs:
 
 
 @dataclass(frozen=True, slots=True)
+class SnmpUser:
+    """A user of SNMPv3 that reads with authentication (HMAC-SHA-96, RFC 3414) and privacy (AES-128, RFC 3826).
+
+    Attributes:
+        auth, privacy: references to secrets.
+    """
+
+    name: str
+    auth: str
+    privacy: str
+
+
+@dataclass(frozen=True, slots=True)
 class Snmp:
-    """Read-only SNMP; `community` is a reference to a secret, location and contact may be empty."""
+    """Read-only SNMP.
+
+    Attributes:
+        community: reference to the secret of SNMPv2c; "" without one.
+        location, contact: may be empty.
+        users: of SNMPv3.
+    """
 
     community: str
     location: str
     contact: str
+    users: tuple[SnmpUser, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +158,11 @@ class Services:
     snmp: Snmp | None = None
     gnmi_port: int | None = None
     lldp_interval_s: int = 30
+
+    @property
+    def snmp_users(self) -> tuple[SnmpUser, ...]:
+        """Return the users of SNMPv3."""
+        return self.snmp.users if self.snmp else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,9 @@ SHAPES: dict[str, dict[str, Any]] = {
     "named hosts": small(gpus={"model": "dgx-h100", "hosts": ["ada", "bob", "cy", "di", "eve"], "hosts_per_unit": 4}),
     "services": small(management={
         "access": ["172.16.9.0/24"], "tacacs": {"servers": ["172.16.0.5"], "key": {"secret": "tacacs"}},
-        "snmp": {"community": {"secret": "snmp"}, "location": "hall-3"}, "lldp": {"interval_s": 20}},
+        "snmp": {"community": {"secret": "snmp"}, "location": "hall-3", "users": [
+            {"name": "monitor", "auth": {"secret": "auth"}, "privacy": {"secret": "privacy"}}]},
+        "lldp": {"interval_s": 20}},
         routing={"ttl_security": True}, load_balancing={"mode": "flowlet", "queue_pairs": True}),
 }  # fmt: skip
 

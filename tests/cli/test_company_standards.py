@@ -20,6 +20,7 @@ spines: {{model: {model}, nos: {nos}, count: 2}}
 priorities: {{rdma: {{dscp: 26, lossless: true}}, cnp: {{dscp: 48, strict: true}}, default: {{}}}}
 management:
   ntp: [172.16.0.2]
+  snmp: {{users: [{{name: monitor, auth: {{secret: monitor-auth}}, privacy: {{secret: monitor-key}}}}]}}
   users: [{{name: netops, ssh_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGcNvPKesg8/THyG8L4rLIV7Yfbhs1rjnFe40KXV3Gwr"}}]
 overlays: [{{nos: {nos}, file: standards.cfg}}]
 """
@@ -40,6 +41,7 @@ def test_the_lines_build_and_are_proved(nos: str, tmp_path: Path) -> None:
     written = "".join(each.read_text() for each in (tmp_path / "out").rglob("switches/*/*") if each.is_file())
     assert "Authorized use only." in written
     assert "FABRICC-SECRET-snmp-priv" in written
+    assert "FABRICC-SECRET-monitor-key" in written
 
 
 @pytest.mark.parametrize("nos", MODELS)
@@ -53,7 +55,7 @@ def test_each_secret_of_the_page_is_rejected_when_it_is_literal(nos: str, tmp_pa
 
 
 def test_the_remedy_for_snmp_names_no_secret_of_another_service(tmp_path: Path) -> None:
-    spec = SPEC.format(nos="eos", model=MODELS["eos"]).replace("  ntp:", "  snmp: {location: hall-3}\n  ntp:")
+    spec = re.sub("  snmp: .*", "  snmp: {location: hall-3}", SPEC.format(nos="eos", model=MODELS["eos"]))
     (tmp_path / "cluster.yaml").write_text(spec)
     helps = {each.code: each.help for each in compile_spec(tmp_path / "cluster.yaml").diagnostics}
-    assert helps["FAB1002"] == "Add `community: {secret: snmp}`."
+    assert helps["FAB1002"] == "Add `users`, or `community: {secret: snmp}`."

@@ -12,6 +12,7 @@ from fabricc.audit.adopt.classes import infer_classes, infer_congestion
 from fabricc.audit.adopt.out_of_band import list_networks
 from fabricc.audit.adopt.pools import EVERY, POOLS, infer_addressing, networks_of
 from fabricc.audit.adopt.segments import infer_evpn
+from fabricc.fabric.facts import SNMP_LEVEL
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.facts.device import Tier
 from fabricc.front.spec.networks import ADDRESSES, free_numbers
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
     from fabricc.facts.device import Device
 
+_SNMP_USER = re.compile(r"management/snmp/user\[([^\]]+)\]/level")
 _KEY = re.compile(r"user\[([^\]]+)\]/ssh_key")
 _USUAL_MTU, USUAL_SWITCH_MTU = 9000, 9100
 _USUAL_BFD = {"interval_ms": 300, "multiplier": 3}
@@ -139,12 +141,8 @@ def infer_management(sides: Sides, usual: Usual, networks: list[Words]) -> Words
             "servers": str(servers).split(","),
             "key": {"secret": _secret_words(key, "tacacs")},
         }
-    if (community := sides.most("management/snmp/secret")) is not None:
-        words["snmp"] = {"community": {"secret": _secret_words(community, "snmp")}} | {
-            kind: value
-            for kind in ("location", "contact")
-            if (value := sides.most(f"management/snmp/{kind}"))
-        }
+    if snmp := _snmp_words(sides):
+        words["snmp"] = snmp
     if (port := sides.most("management/gnmi_port")) is not None:
         words["telemetry"] = {"gnmi_port": port}
     interval = sides.most("lldp/interval_s")
@@ -164,6 +162,36 @@ def _free_network(sides: Sides, usual: Usual) -> str:
 
 def _secret_words(value: Value | None, usual: str) -> str:
     return str(value).removeprefix(SECRET_PREFIX) if str(value).startswith(SECRET_PREFIX) else usual
+
+
+def _snmp_words(sides: Sides) -> Words:
+    """Return the section of SNMP; empty without a community and without a user that a spec can describe."""
+    community = sides.most("management/snmp/secret")
+    words: Words = (
+        {"community": {"secret": _secret_words(community, "snmp")}} if community is not None else {}
+    )
+    levels = {
+        match[1]: sides.most(path)
+        for device in sides.switches
+        for path in device.reading.facts
+        if (match := _SNMP_USER.fullmatch(path))
+    }
+    users = [name for name, level in sorted(levels.items()) if level == SNMP_LEVEL]
+    if users:
+        words["users"] = [
+            {"name": name}
+            | {
+                kind: {
+                    "secret": _secret_words(sides.most(f"management/snmp/user[{name}]/{kind}/secret"), usual)
+                }
+                for kind, usual in (("auth", "snmp-auth"), ("privacy", "snmp-privacy"))
+            }
+            for name in users
+        ]
+    texts = {
+        kind: value for kind in ("location", "contact") if (value := sides.most(f"management/snmp/{kind}"))
+    }
+    return words | texts if words else {}
 
 
 def _user_words(devices: Iterable[Device]) -> list[Words]:

@@ -9,7 +9,7 @@ from netaddr import AddrFormatError, IPAddress, IPNetwork, IPSet
 
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.management import Beyond, ManagementNetwork
-from fabricc.fabric.model import SECRET_PREFIX, Account, Services, Snmp, Tacacs
+from fabricc.fabric.model import SECRET_PREFIX, Account, Services, Snmp, SnmpUser, Tacacs
 from fabricc.fabric.shape import TierName
 from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, unused_pools
 from fabricc.front.spec.document import format_path
@@ -99,7 +99,7 @@ def build_management(
         users=users,
         access=_read_access(raw["access"], findings),
         tacacs=_read_tacacs(raw["tacacs"], findings) if "tacacs" in raw else None,
-        snmp=_read_snmp(raw["snmp"]) if "snmp" in raw else None,
+        snmp=_read_snmp(raw["snmp"], {user.name for user in users}, findings) if "snmp" in raw else None,
         gnmi_port=raw["telemetry"]["gnmi_port"] if "telemetry" in raw else None,
         lldp_interval_s=raw["lldp"]["interval_s"],
     )
@@ -151,11 +151,40 @@ def _read_tacacs(raw: Mapping[str, Any], findings: Findings) -> Tacacs:
         _parse_server(text, ("management", "tacacs", "servers", index), findings)
         for index, text in enumerate(raw["servers"])
     )
-    return Tacacs(servers, SECRET_PREFIX + raw["key"]["secret"])
+    return Tacacs(servers, _reference_to(raw["key"]))
 
 
-def _read_snmp(raw: Mapping[str, Any]) -> Snmp:
-    return Snmp(SECRET_PREFIX + raw["community"]["secret"], raw.get("location", ""), raw.get("contact", ""))
+def _read_snmp(raw: Mapping[str, Any], accounts: Collection[str], findings: Findings) -> Snmp:
+    """Return the section; FAB1002 without community and users, FAB2060 for a name that is not the user's alone.
+
+    NX-OS gives a local account and an SNMPv3 user of one name the same password (Cisco, Configuring SNMP).
+    """
+    users = raw.get("users", ())
+    if not users and "community" not in raw:
+        help_ = "Add `users`, or `community: {secret: snmp}`."
+        message = "management.snmp needs 'community' or 'users'"
+        findings.error("FAB1002", message, "management", "snmp", help=help_)
+    names = set(accounts)
+    for index, user in enumerate(users):
+        if user["name"] in names:
+            message = f"the SNMP user '{user['name']}' has the name of another user"
+            path = ("management", "snmp", "users", index, "name")
+            findings.error("FAB2060", message, *path, help="Rename one.")
+        names.add(user["name"])
+    return Snmp(
+        _reference_to(raw["community"]) if "community" in raw else "",
+        raw.get("location", ""),
+        raw.get("contact", ""),
+        tuple(
+            SnmpUser(user["name"], _reference_to(user["auth"]), _reference_to(user["privacy"]))
+            for user in users
+        ),
+    )
+
+
+def _reference_to(raw: Mapping[str, str]) -> str:
+    """Return what the files hold in the place of a secret."""
+    return SECRET_PREFIX + raw["secret"]
 
 
 def check_management_overlap(

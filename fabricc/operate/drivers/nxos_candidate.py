@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from fabricc.operate.drivers.nxos_forms import secret_owner
+
 ADMIN = "admin"
 """The account that every file for a replace must have (Cisco, same chapter)."""
 _NO_PASSWORD = "!"
@@ -21,10 +23,16 @@ _PRINTED_ALWAYS = re.compile(r"(?:version|boot|rmon event|icam|license) |(?:line
 _ONLY_HEADS = re.compile(r"line vty$|vlan 1$|interface Ethernet\d+/\d+$")
 """First lines of blocks that cannot be removed, and that are printed without content where nothing is configured."""
 _SUPPRESS = "no ipv6 nd suppress-ra"
-_CLEAR_KEY = re.compile(r"(tacacs-server host \S+) key 0 (.+)$")
-_PRINTED_KEY = re.compile(r"(tacacs-server host \S+) key (?!0 )\d+ .+$")
+_CLEAR_SECRET = re.compile(
+    r"tacacs-server host \S+ key 0 .+$|snmp-server user \S+ \S+ auth (?!.* localized(?:V2)?key$).+$"
+)
+_PRINTED_SECRET = re.compile(
+    r"tacacs-server host \S+ key (?!0 )\d+ .+$|snmp-server user \S+ \S+ auth .+ localized(?:V2)?key$"
+)
 _ACCOUNT = re.compile(r"username (\S+) (\S+)(?: +\d+ +(\S+))?")
-_SNMP_USER = re.compile(r"snmp-server user (\S+) ")
+_SNMP_USER = re.compile(r"snmp-server user (\S+) (?:\S+ auth (\S+) )?")
+_OF_ACCOUNT = (None, "md5")
+"""Authentication in lines about the SNMP users that NX-OS makes of accounts, and in lines about access lists."""
 _BANNER = re.compile(r"banner \S+ (\S)(.*)$")
 
 
@@ -72,11 +80,14 @@ class Accounts:
     Attributes:
         planned: names that the plan has.
         kept: names that only the switch has, and that stay: `admin`, and accounts with a password and no key. An
-            account of fabricc has a key, so one with a key is an account that the plan no longer has.
+            account of fabricc has a key, so one with a key is an account that the plan no longer has. NX-OS makes an
+            account of each SNMPv3 user (Cisco, Configuring SNMP); it stays as long as the plan has that user.
+        snmp: names of the plan's SNMPv3 users.
     """
 
     planned: set[str] = field(default_factory=set)
     kept: set[str] = field(default_factory=set)
+    snmp: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, running: list[Block], plan: list[Block]) -> Accounts:
@@ -86,7 +97,10 @@ class Accounts:
         keyed = {match[1] for match in found if match[2] == "sshkey"}
         guarded = {match[1] for match in found if match[2] == "password" and match[3] != _NO_PASSWORD}
         admins = {match[1] for match in found if match[1] == ADMIN}
-        return cls(planned, (guarded - keyed | admins) - planned)
+        snmp = {match[1] for one in plan if (match := _SNMP_USER.match(one.head)) and match[2]}
+        users = (_SNMP_USER.match(one.head) for one in running)
+        left = {match[1] for match in users if match and match[2] not in _OF_ACCOUNT} - snmp
+        return cls(planned, (guarded - keyed - left | admins) - planned, snmp)
 
     def keeps(self, head: str) -> bool:
         """Return whether a line of an account is the switch's own."""
@@ -94,7 +108,7 @@ class Accounts:
             own = match[1] in self.kept and match[2] != "sshkey"
             return own or (match[1] in self.planned and match[2] == "passphrase")
         match = _SNMP_USER.match(head)
-        return match is not None and match[1] in self.planned | self.kept
+        return match is not None and match[1] in (self.planned | self.kept) - self.snmp
 
 
 def build_candidate(running: str, plan: str, printed: Mapping[str, str]) -> str:
@@ -163,15 +177,15 @@ def unprinted_commands(plan: str) -> list[str]:
 
 
 def clear_keys(plan: str) -> dict[str, str]:
-    """Return the lines with keys in clear text, and the beginning of each that names its server."""
+    """Return the lines with secrets in clear text, and the beginning of each that names its server or user."""
     lines = (one.lines[0].strip() for one in split_blocks(plan))
-    return {line: match[1] for line in lines if (match := _CLEAR_KEY.match(line))}
+    return {line: secret_owner(line) for line in lines if _CLEAR_SECRET.match(line)}
 
 
 def printed_keys(running: str) -> dict[str, str]:
-    """Return how the switch prints keys that it encrypted, by the beginning that names the server."""
+    """Return how the switch prints secrets that it encrypted, by the beginning that names the server or user."""
     lines = (one.lines[0].strip() for one in split_blocks(running))
-    return {match[1]: line for line in lines if (match := _PRINTED_KEY.match(line))}
+    return {secret_owner(line): line for line in lines if _PRINTED_SECRET.match(line)}
 
 
 def differs(running: str, candidate: str) -> bool:

@@ -1,19 +1,22 @@
-"""Remember how a switch prints keys that it encrypts, so that an unchanged key is no difference.
+"""Remember how a switch prints secrets that it encrypts, so that an unchanged one is no difference.
 
-NX-OS stores a TACACS+ key as type 7 in a way that Cisco does not publish. After a replace that set one in clear text,
-its printed form is written to a file on the switch with a salted digest of the clear line. A key that was changed
-has another digest, and is sent in clear text again.
+NX-OS stores a TACACS+ key as type 7 in a way that Cisco does not publish, and keys of SNMPv3 users that it makes of
+their passwords and its engine ID. After a replace that set one in clear text, its printed form is written to a file on
+the switch with a salted digest of the clear line. A secret that was changed has another digest, and is sent in clear
+text again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+_OWNER = re.compile(r"(tacacs-server host \S+) key |(snmp-server user \S+) \S+ auth ")
 FORMS_FILE = "fabricc_forms.json"
 _COST = {"n": 2**14, "r": 8, "p": 1}
 
@@ -50,17 +53,19 @@ class PrintedForms:
             return {}
         found = {clear: self.printed.get(_digest_line(self.salt, clear), "") for clear in lines}
         return {
-            clear: line for clear, line in found.items() if _server_of_line(line) == _server_of_line(clear)
+            clear: line for clear, line in found.items() if line and secret_owner(line) == secret_owner(clear)
         }
 
 
 def _is_key(line: object) -> bool:
     """Return whether a line may set a key: the file lies on the switch, where others write."""
-    return isinstance(line, str) and " key " in line and line.isprintable()
+    return isinstance(line, str) and bool(secret_owner(line)) and line.isprintable()
 
 
-def _server_of_line(line: str) -> str:
-    return line.partition(" key ")[0]
+def secret_owner(line: str) -> str:
+    """Return the beginning of a line with a secret that names its server or user; "" for another line."""
+    found = _OWNER.match(line)
+    return found[1] or found[2] if found else ""
 
 
 def _digest_line(salt: str, line: str) -> str:

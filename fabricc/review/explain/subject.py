@@ -16,11 +16,11 @@ from fabricc.front.spec.document import format_path
 from fabricc.review.explain.places import TIERS, switch_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from fabricc.fabric.external import Exit
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import HostPort, Port
+    from fabricc.fabric.model import Account, HostPort, Port, Services, SnmpUser
     from fabricc.fabric.qos import TrafficClass
     from fabricc.fabric.routing import Session
     from fabricc.fabric.shape import DeviceId
@@ -168,7 +168,8 @@ class Subject:
             "port": port.name if port else "",
             "six": "6" if path.count(":") > 1 or "-V6]" in path else "",
             "tier": "host" if isinstance(self.device, Host) else TIERS[self.device.tier],
-            "user": str(self._user_index(key[1] if key else "")),
+            "user": str(_index_of(key[1] if key else "", self._services.users)),
+            "snmp_user": str(_index_of(key[1] if key else "", self._services.snmp_users)),
         }
 
     def _coordinate_words(self) -> str:
@@ -176,9 +177,9 @@ class Subject:
             return f"unit {self.at.unit}, slot {self.at.slot}"
         return switch_text(self.at)
 
-    def _user_index(self, name: str) -> int:
-        users = [user.name for user in self.plan.spec.management.services.users]
-        return users.index(name) if name in users else 0
+    @property
+    def _services(self) -> Services:
+        return self.plan.spec.management.services
 
     def keys(self, name: str, path: str) -> tuple[str, ...]:
         """Return the keys of the spec for an @list of a rule."""
@@ -195,6 +196,11 @@ _ADDRESS_RULES = {
     "fabric": "A /31 (a /30 where `link_prefix_length` says so) or /127 of the links pool for each cable between "
     "switches: the upper switch has the lower address.",
 }
+
+
+def _index_of(name: str, users: Sequence[Account | SnmpUser]) -> int:
+    """Return the position of the user of that name, 0 if there is none."""
+    return next((at for at, user in enumerate(users) if user.name == name), 0)
 
 
 def _group_key(subject: Subject, key: str) -> tuple[str, ...]:

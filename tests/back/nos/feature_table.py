@@ -89,7 +89,14 @@ FEATURES: dict[str, dict[str, Any]] = {
     "a way out whose packets are marked": {"external": {"core": WAY_OUT}},
     "access networks of management": {"management": {"access": ["172.16.9.0/24"]}},
     "TACACS+": {"management": {"tacacs": {"servers": ["172.16.0.5"], "key": {"secret": "tacacs"}}}},
-    "SNMP": {"management": {"snmp": {"community": {"secret": "snmp"}}}},
+    "SNMPv2c": {"management": {"snmp": {"community": {"secret": "snmp"}}}},
+    "SNMPv3": {
+        "management": {
+            "snmp": {
+                "users": [{"name": "monitor", "auth": {"secret": "auth"}, "privacy": {"secret": "privacy"}}]
+            }
+        }
+    },
     "gNMI telemetry": {"management": {"telemetry": {"gnmi_port": 9339}}},
 }
 Told = frozenset[tuple[str, str, bool]]

@@ -62,7 +62,9 @@ management:
   syslog: [fd00:9::1]
   access: [172.20.9.0/24]
   tacacs: {servers: [172.20.0.6, 172.20.0.5], key: {secret: tacacs}}
-  snmp: {community: {secret: ro-snmp}, location: hall-3}
+  snmp:
+    {community: {secret: ro-snmp}, location: hall-3,
+     users: [{name: monitor, auth: {secret: snmp-auth}, privacy: {secret: snmp-privacy}}]}
   telemetry: {gnmi_port: 50051}
   lldp: {interval_s: 10}
   users: [{name: netops, ssh_key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1i0sX7sample netops@example"}]

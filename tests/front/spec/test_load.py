@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from fabricc.base.diagnostics import Position, Severity
-from fabricc.fabric.model import Snmp, Tacacs
+from fabricc.fabric.model import Snmp, SnmpUser, Tacacs
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.front.spec.load import load_spec
 from fabricc.front.spec.model import HostGroup, NosChoice, Override, PortOverride, TrimmingWish
@@ -53,7 +53,12 @@ def test_every_section_reaches_the_value() -> None:
     assert spec.management.services.syslog == ("fd00:9::1",)
     assert spec.management.services.access == ("172.20.9.0/24",)
     assert spec.management.services.tacacs == Tacacs(("172.20.0.6", "172.20.0.5"), "FABRICC-SECRET-tacacs")
-    assert spec.management.services.snmp == Snmp("FABRICC-SECRET-ro-snmp", "hall-3", "")
+    assert spec.management.services.snmp == Snmp(
+        "FABRICC-SECRET-ro-snmp",
+        "hall-3",
+        "",
+        (SnmpUser("monitor", "FABRICC-SECRET-snmp-auth", "FABRICC-SECRET-snmp-privacy"),),
+    )
     assert (spec.management.services.gnmi_port, spec.management.services.lldp_interval_s) == (50051, 10)
     assert spec.load_balancing == LoadBalancing(Spreading.FLOWLET, True, 128)
     assert spec.routing.ttl_security

@@ -62,6 +62,8 @@ feature scp-server
 username carol password 5 !  role network-admin
 username carol sshkey ssh-ed25519 BBBB
 tacacs-server host 192.0.2.9 key 0 "s3cret-key"
+snmp-server user monitor network-operator auth sha s3cret-auth priv aes-128 s3cret-privacy
+snmp-server user monitor use-ipv4acl FABRICC-ACCESS
 interface Ethernet1/1
   no switchport
 interface Ethernet1/33/1
@@ -283,7 +285,22 @@ def test_a_switch_that_runs_its_plan_is_unchanged_and_asked_little(switch: NxosS
     assert driver.compare_config() == ""
     assert {*switch.files} == {"rollback_config.txt", "fabricc_forms.json"}
     assert driver.check_candidate(PLAN) == []
-    assert "s3cret-key" not in "".join(switch.files.values())
+    assert "s3cret" not in "".join(switch.files.values())
+
+
+def test_the_account_that_a_switch_makes_of_an_snmp_user_stays_as_long_as_the_user(
+    switch: NxosSwitch, driver: Any
+) -> None:
+    switch.running = FACTORY
+    driver.load_replace_candidate(config=PLAN)
+    driver.commit_config()
+    switch.running += "username monitor password 5 $5$MADE  role network-operator\n"
+    driver.load_replace_candidate(config=PLAN)
+    assert driver.compare_config() == ""
+    without = "".join(line for line in PLAN.splitlines(keepends=True) if "monitor" not in line)
+    driver.load_replace_candidate(config=without)
+    driver.commit_config()
+    assert "monitor" not in switch.running
 
 
 def test_a_key_that_was_changed_is_set_again(switch: NxosSwitch, driver: Any) -> None:

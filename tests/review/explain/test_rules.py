@@ -141,7 +141,11 @@ def test_rows_name_what_there_is(nos: str) -> None:
                 assert key_description(
                     path_of(
                         WORD.sub(
-                            "x", key.replace("{user}", "0").replace("{pool}", "hosts").replace("{six}", "")
+                            "x",
+                            key.replace("{user}", "0")
+                            .replace("{snmp_user}", "0")
+                            .replace("{pool}", "hosts")
+                            .replace("{six}", ""),
                         )
                     )
                 ), key

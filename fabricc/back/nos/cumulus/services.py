@@ -209,10 +209,14 @@ def _snmp_tree(management: Management, snmp: Snmp, release: Release) -> Tree:
     tree: Tree = {
         key: word,
         "listening-address": {host_address(management): {"vrf": MANAGEMENT_VRF}},
-        "readonly-community": {
-            snmp.community: {"access": {source: {} for source in snmp_sources(management)}}
-        },
     }
+    if snmp.community:
+        sources: Tree = {source: {} for source in snmp_sources(management)}
+        tree["readonly-community"] = {snmp.community: {"access": sources}}
+    if snmp.users:
+        tree["username"] = {
+            user.name: {"auth-sha": {user.auth: {"encrypt-aes": {user.privacy: {}}}}} for user in snmp.users
+        }
     for name, text in (("system-contact", snmp.contact), ("system-location", snmp.location)):
         if text:
             tree[name] = text
@@ -335,7 +339,7 @@ def state(facts: Facts, switch: Switch) -> None:
     if management.snmp:
         facts[f"snmp/listening[{host_address(management)}]"] = "true"
         facts[f"snmp/listening[{host_address(management)}]/vrf"] = MANAGEMENT_VRF
-        for network in snmp_sources(management):
+        for network in snmp_sources(management) if management.snmp.community else ():
             facts[f"snmp/answered[{network}]"] = "true"
     for name, rules in access_rules(management, release).items():
         facts[f"acl[{name}]/bound"] = "inbound"

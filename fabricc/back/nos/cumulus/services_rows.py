@@ -29,6 +29,7 @@ from fabricc.back.nos.cumulus.startup import (
 )
 from fabricc.back.nos.cumulus.words import MANAGEMENT_VRF, OWN_ACCOUNT
 from fabricc.back.reading import Entry, Fact, Keep, Row, Scope, Silent
+from fabricc.fabric.facts import SNMP_LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +61,9 @@ def rows(release: Release) -> Sequence[Row]:
         fixed_text(": ".join(release.snmp_switch)),
         _listening_row("snmp", Fact("vrf <word>", "snmp/listening[{0}]/vrf")),
         table_part("readonly-community", "<word>", Fact("access <word>", "snmp/answered[{1}]", "true")),
+        table_part(
+            "username", "<word>", table_part("auth-sha", "<word>", table_part("encrypt-aes", "<word>"))
+        ),
         Fact("system-contact <word>", "management/snmp/contact"),
         Fact("system-location <word>", "management/snmp/location"),
     )
@@ -224,6 +228,13 @@ def _finish_snmp(file: File, root: Scope, release: Release) -> None:
     _need_address(file, snmp)
     for community, scope in table_entries_at(snmp, "readonly-community").items():
         file.agree("management/snmp/secret", str(community), scope.line)
+    for name, user in table_entries_at(snmp, "username").items():
+        prefix = f"management/snmp/user[{name}]/"
+        for auth, password in table_entries_at(user, "auth-sha").items():
+            file.agree(prefix + "auth/secret", str(auth), password.line)
+            for privacy, key in table_entries_at(password, "encrypt-aes").items():
+                file.agree(prefix + "privacy/secret", str(privacy), key.line)
+                file.agree(prefix + "level", SNMP_LEVEL, key.line)
 
 
 def _need_address(file: File, service: Scope) -> None:

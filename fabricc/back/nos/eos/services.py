@@ -27,6 +27,8 @@ NOBODY_LIST = "FABRICC-NOBODY"  # who may log in over IPv6 from the fabric: acce
 NOBODY = "nobody"
 CONTROL_PLANE_LIST = "FABRICC-CONTROL-PLANE"
 SERVER_GROUP = "FABRICC"
+SNMP_GROUP = "FABRICC"  # of SNMPv3 users, and the view that they read
+SNMP_PROTOCOLS = {"sha": "sha", "aes": "aes-128", "aes128": "aes-128"}
 ROLE = "network-admin"
 UNTYPEABLE = "untypeable"  # a password that no text fits, for accounts with a key alone
 GNMI_PROVIDER = "eos-native"  # the paths of EOS itself, in addition to those of OpenConfig
@@ -88,6 +90,7 @@ class ManagementView:
     server_group: str
     tacacs: Tacacs | None
     snmp: Snmp | None
+    snmp_group: str
     gnmi_port: int | None
     ssl_profile: str
     control_plane_list: str
@@ -163,6 +166,7 @@ def management_view(switch: Switch, balancing: BalancingView) -> ManagementView:
         server_group=SERVER_GROUP,
         tacacs=management.tacacs,
         snmp=management.snmp,
+        snmp_group=SNMP_GROUP,
         gnmi_port=management.gnmi_port,
         ssl_profile=words.SSL_PROFILE,
         control_plane_list=CONTROL_PLANE_LIST,
@@ -216,6 +220,11 @@ def state(facts: Facts, switch: Switch) -> None:
         facts["management/access[ssh/ipv6]"] = NOBODY
     if view.snmp:
         facts |= {"management/snmp[default]": "off", f"management/snmp[{view.vrf}]": "on"}
+        if view.snmp.users:
+            group = view.snmp_group
+            facts[f"management/snmp_view[{group}]"] = "iso included"
+            facts[f"management/snmp_group[{group}]"] = f"priv read {group}"
+            facts |= {f"management/snmp/user[{user.name}]/group": group for user in view.snmp.users}
     if view.gnmi_port is not None:
         profile = view.ssl_profile
         facts["management/gnmi"] = view.vrf
@@ -257,6 +266,20 @@ _NETWORKS = (Entry("<integer> permit <word>", "networks"), Keep("10 deny any", "
 def _key_value(_server: str, kind: str, key: str) -> str:
     """A key of type 0 is as the administrator knows it."""
     return key if kind == "0" else f"{kind} {key}"
+
+
+def _snmp_user_facts(
+    user: str, group: str, _engine: str | None, auth: str, password: str, privacy: str, key: str
+) -> dict[str, str]:
+    """Return the facts of an SNMPv3 user; a localized key stands in the place of the password that it is made of."""
+    prefix = f"management/snmp/user[{user}]/"
+    protocols = [SNMP_PROTOCOLS.get(word, word) for word in (auth, privacy)]
+    return {
+        prefix + "group": group,
+        prefix + "level": " ".join(protocols),
+        prefix + "auth/secret": password,
+        prefix + "privacy/secret": key,
+    }
 
 
 ROWS: Sequence[Row] = (
@@ -353,6 +376,10 @@ ROWS: Sequence[Row] = (
     Fact("snmp-server contact <rest>", "management/snmp/contact"),
     Fact("snmp-server location <rest>", "management/snmp/location"),
     Fact("snmp-server community <word> ro", "management/snmp/secret"),
+    Fact("snmp-server view <word> <word> <included|excluded>", "management/snmp_view[{0}]", "{1} {2}"),
+    Fact("snmp-server group <word> v3 <rest>", "management/snmp_group[{0}]"),
+    Fact("snmp-server user <word> <word> v3 [localized <word>] auth <word> <word> priv <word> <word>",
+        _snmp_user_facts),
     *(Fact(f"aaa {statement} <rest>", f"management/aaa[{statement}]") for statement in AAA),
     Fact("aaa group server tacacs+ <word>", "management/tacacs/group"),
     Block("aaa group server tacacs+ <word>", "", (Entry(f"server <word> {_VRF}", "tacacs servers"),)),

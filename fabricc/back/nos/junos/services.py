@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fabricc.fabric.facts import Facts, Value
-    from fabricc.fabric.model import Account, Snmp, Switch
+    from fabricc.fabric.model import Account, Snmp, SnmpUser, Switch
 
 # One seed per tier, so that a tier does not repeat the choice of the one below: odd and widely spaced.
 HASH_SEEDS = (2_654_435_769, 1_013_904_223, 3_668_339_987)
@@ -28,6 +28,8 @@ DYNAMIC = {Spreading.FLOWLET: "flowlet", Spreading.PACKET: "per-packet"}
 
 ROLE = "super-user"
 TEMPLATE_CLASS = "read-only"
+SNMP_GROUP = "FABRICC"  # of SNMPv3 users, and the view that they read
+SNMP_PROTOCOLS = {"aes128": "aes-128"}
 AUTHENTICATION_ORDER = ("tacplus", "password")
 ACCOUNTED = ("login", "change-log", "interactive-commands")
 
@@ -50,11 +52,13 @@ class UserView(NamedTuple):
 
 
 class SnmpView(NamedTuple):
-    """Read-only SNMP; texts are quoted, None where there is none."""
+    """Read-only SNMP; texts are quoted, None where there is none; `group` of SNMPv3 users, and the view they read."""
 
     community: str
     location: str | None
     contact: str | None
+    users: tuple[SnmpUser, ...]
+    group: str = SNMP_GROUP
 
 
 class BalancingView(NamedTuple):
@@ -127,7 +131,7 @@ def balancing_view(switch: Switch) -> BalancingView:
 
 def _snmp_view(snmp: Snmp) -> SnmpView:
     location, contact = (words.quote_text(text) if text else None for text in (snmp.location, snmp.contact))
-    return SnmpView(snmp.community, location, contact)
+    return SnmpView(snmp.community, location, contact, snmp.users)
 
 
 def _user_view(user: Account) -> UserView:
@@ -176,7 +180,13 @@ def state(facts: Facts, switch: Switch) -> None:
         facts["platform/lldp/delay_s"] = view.lldp_delay_s
     if view.snmp:
         facts["platform/snmp/instances"] = "true"
-        facts["platform/snmp/community_instance"] = view.instance
+        if view.snmp.community:
+            facts["platform/snmp/community_instance"] = view.instance
+        for user in view.snmp.users:
+            facts[f"platform/snmp/group[{user.name}]"] = view.snmp.group
+        if view.snmp.users:
+            facts[f"platform/snmp/view[{view.snmp.group}]"] = ".1 include"
+            facts[f"platform/snmp/access[{view.snmp.group}]"] = f"privacy read-view {view.snmp.group}"
     if management.gnmi_port is not None:
         facts["platform/gnmi/certificate"] = view.certificate
         facts["platform/gnmi/pki"] = "true"
@@ -195,17 +205,28 @@ def state(facts: Facts, switch: Switch) -> None:
 
 _HERE = f"routing-instance {words.MANAGEMENT_INSTANCE}"
 _GRPC = "system services extension-service request-response grpc"
+_SNMP_V3 = "snmp v3"
+_SHA2 = ("sha224", "sha256", "sha384", "sha512")
 _OF_MODE = "flowset-table-size|reassignment|sampling-rate|ether-type"
 _HASHING = "forwarding-options enhanced-hash-key"
 _LEAK = re.compile(r"\b(instance-import|rib-groups?|next-table)\b")
 _ROUTE = "static_route["
 _INTO_MANAGEMENT = re.compile(rf"table {words.MANAGEMENT_INSTANCE}\.")
-TYPES: Types = {"mode": {word: mode.value for mode, word in DYNAMIC.items()}}
+TYPES: Types = {
+    "mode": {word: mode.value for mode, word in DYNAMIC.items()},
+    "authentication": {f"authentication-{word}": word for word in ("md5", "sha", *_SHA2)},
+    "privacy": {f"privacy-{word}": word for word in ("aes128", "aes192", "aes256", "3des", "des")},
+}
 
 
 def _ssh_key(kind: str, key: str) -> str | None:
     """An SSH key, where it stands under the word for its kind."""
     return key if words.KEY_STATEMENTS.get(key.partition(" ")[0]) == kind else None
+
+
+def _snmp_password(protocol: str, password: str) -> str:
+    """Return a protocol of an SNMPv3 user, with its reference; the key that a password becomes is only `set`."""
+    return f"{protocol} {words.secret_reference(password)}"
 
 
 ROWS: Sequence[Row] = (
@@ -235,6 +256,15 @@ ROWS: Sequence[Row] = (
     Fact("snmp community <word> authorization read-only", "management/snmp/secret", words.community_name),
     Fact("snmp community <word> routing-instance <word>", "platform/snmp/community_instance",
          lambda _community, instance: instance),
+    Block(f"{_SNMP_V3} usm local-engine user <word>", "snmp user", (
+        Keep("<authentication> (authentication-password|authentication-key) <word>", "auth", _snmp_password),
+        Keep("<privacy> (privacy-password|privacy-key) <word>", "privacy", _snmp_password),
+    )),
+    Fact(f"{_SNMP_V3} vacm security-to-group security-model usm security-name <word> group <word>",
+         "platform/snmp/group[{0}]"),
+    Fact(f"{_SNMP_V3} vacm access group <word> default-context-prefix security-model usm security-level <word> "
+         "read-view <word>", "platform/snmp/access[{0}]", "{1} read-view {2}"),
+    Fact("snmp view <word> oid <word> <include|exclude>", "platform/snmp/view[{0}]", "{1} {2}"),
     Fact("snmp <location|contact> <word>", "management/snmp/{0}"),
     Fact("snmp routing-instance-access", "platform/snmp/instances"),
     Fact(f"{_GRPC} ssl port <integer>", "management/gnmi_port"),
@@ -276,6 +306,7 @@ def finish(document: Document) -> None:
             document.put(f"platform/syslog[{host}]/any", *said.values["any"])
     document.put_set("management/syslog", logging)
     _finish_tacacs(document)
+    _finish_snmp_users(document)
     _finish_management(document)
     for lldp in scope.each("lldp").values():
         interval_s, line = lldp.values.get("interval_s", (DEFAULT_LLDP_S, lldp.line))
@@ -303,6 +334,19 @@ def _finish_management(document: Document) -> None:
         leak = next((lines[path] for path in leading if path in lines), None)
         apart = instance is not None and leak is None
         state_isolation(document.reading, apart, leak or place, _LEAK, words.MANAGEMENT_INSTANCE)
+
+
+def _finish_snmp_users(document: Document) -> None:
+    """State users with both protocols; `none` stands for one that a user lacks."""
+    for name, user in document.scope.each("snmp user").items():
+        prefix, level, line = f"management/snmp/user[{name}]/", [], user.line
+        for kind in ("auth", "privacy"):
+            said, line = user.values.get(kind, ("none", line))
+            protocol, _, secret = str(said).partition(" ")
+            level.append(SNMP_PROTOCOLS.get(protocol, protocol))
+            if secret:
+                document.put(f"{prefix}{kind}/secret", secret, line)
+        document.put(prefix + "level", " ".join(level), line)
 
 
 def _finish_tacacs(document: Document) -> None:

@@ -14,7 +14,7 @@ from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, 
 from fabricc.base.numbers import is_number
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
-from fabricc.fabric.facts import setting_facts
+from fabricc.fabric.facts import SNMP_LEVEL, setting_facts
 from fabricc.fabric.routing import Spreading
 
 if TYPE_CHECKING:
@@ -205,6 +205,8 @@ def state(facts: Facts, switch: Switch) -> None:
         for path in ("load_balancing/mode", "load_balancing/flowlet_idle_us"):
             facts.pop(path, None)
     facts["platform/load_sharing"] = load_sharing(switch)
+    for user in management.snmp_users:
+        facts[f"management/snmp/user[{user.name}]/role"] = SNMP_ROLE
     facts["platform/hash_seed"] = HASH_SEEDS[switch.tier_index]
     facts["management/lldp_hold_s"] = LLDP_HOLD * management.lldp_interval_s
     state_defined(facts, "management_vrf", {"gateway": management.gateway})
@@ -239,9 +241,13 @@ def _state_guards(facts: Facts, management: Management) -> None:
     facts["management/vty/ipv6 access-class"] = ACCESS_LIST_V6
     facts["structure/mgmt0/access-group"] = API_ACCESS_LIST
     if management.snmp:
-        facts["management/snmp/use-ipv4acl"] = ACCESS_LIST
-        facts["management/snmp/use-ipv6acl"] = ACCESS_LIST_V6
-        facts["management/snmp/guarded/secret"] = management.snmp.community
+        if management.snmp.community:
+            facts["management/snmp/use-ipv4acl"] = ACCESS_LIST
+            facts["management/snmp/use-ipv6acl"] = ACCESS_LIST_V6
+            facts["management/snmp/guarded/secret"] = management.snmp.community
+        for user in management.snmp.users:
+            facts[f"management/snmp/user[{user.name}]/use-ipv4acl"] = ACCESS_LIST
+            facts[f"management/snmp/user[{user.name}]/use-ipv6acl"] = ACCESS_LIST_V6
 
 
 # --- and back -----------------------------------------------------------------------------------------
@@ -281,6 +287,20 @@ def _hashing_facts(text: str) -> Mapping[str, Value]:
     first = seed.partition(" ")[0]
     known = {"platform/hash_seed": int(first)} if is_number(first) else {}
     return {"platform/load_sharing": text, **known}
+
+
+def _snmp_user_facts(user: str, role: str, password: str, key: str) -> Mapping[str, Value]:
+    """Return the facts of an SNMPv3 user; a localized key stands in the place of the password that it is made of.
+
+    NX-OS writes `md5` for the SNMP users that it makes of accounts; those are no users of the plan.
+    """
+    prefix = f"{_SNMP}user[{user}]/"
+    return {
+        prefix + "role": role,
+        prefix + "level": SNMP_LEVEL,
+        prefix + "auth/secret": password.strip('"'),
+        prefix + "privacy/secret": key.strip('"'),
+    }
 
 
 TYPES: Types = {"dynamic mode": {word: mode.value for mode, word in DLB_MODES.items()}}
@@ -333,6 +353,11 @@ ROWS: Sequence[Row] = (
         {_SNMP + "guarded/secret": "{0}", _SNMP + "use-ipv4acl": "{1}", _SNMP + "use-ipv6acl": "{2}"}),
     Fact("snmp-server community <word> use-ipv6acl <word>",
         {_SNMP + "guarded/secret": "{0}", _SNMP + "use-ipv6acl": "{1}"}),
+    Fact("snmp-server user <word> <word> auth sha <word> priv aes-128 <word> [localizedkey|localizedV2key]",
+        _snmp_user_facts),
+    Fact("snmp-server user <word> use-ipv4acl <word> [use-ipv6acl <word>]",
+        {_SNMP + "user[{0}]/use-ipv4acl": "{1}", _SNMP + "user[{0}]/use-ipv6acl": "{2}"}),
+    Fact("snmp-server user <word> use-ipv6acl <word>", _SNMP + "user[{0}]/use-ipv6acl"),
     Keep("lldp timer <integer>", "lldp/interval_s"),
     Keep("lldp holdtime <integer>", "management/lldp_hold_s"),
     Keep("grpc port <integer>", "grpc port"),

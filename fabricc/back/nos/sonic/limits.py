@@ -377,7 +377,7 @@ LIMITS = (
          "sonic-pfcwd.yang; polling to 3000 ms, from 202511 to 1000 ms"),
         ("management/tacacs/", "TACPLUS, TACPLUS_SERVER, AAA",
          "sonic-system-tacacs.yang; a key to 65 characters, from 202511 to 256"),
-        ("management/snmp/", "SNMP, SNMP_COMMUNITY, SNMP_AGENT_ADDRESS_CONFIG",
+        ("management/snmp/", "SNMP, SNMP_COMMUNITY, SNMP_USER, SNMP_AGENT_ADDRESS_CONFIG",
          "sonic-snmp.yang; 202305 has the agent's address without a model of it"),
         ("management/access", "ACL_TABLE of type CTRLPLANE", "sonic-acl.yang"),
     ),

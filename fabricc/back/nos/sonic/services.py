@@ -26,12 +26,12 @@ from fabricc.back.nos.sonic.words import CERTIFICATES, DEFAULT_LLDP_S, ROLES, Pl
 from fabricc.back.reading import Document, Keep, Scope, Silent, Topic
 from fabricc.back.reading import Row as PatternRow
 from fabricc.base.numbers import is_number
-from fabricc.fabric.facts import setting_facts
+from fabricc.fabric.facts import SNMP_LEVEL, setting_facts
 
 if TYPE_CHECKING:
     from fabricc.back.nos.sonic.config_db import Row, Table, Tables
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Management, Switch
+    from fabricc.fabric.model import Management, SnmpUser, Switch
 
 SERVICES = {"SSH": "FABRICC_SSH", "SNMP": "FABRICC_SNMP", "EXTERNAL_CLIENT": "FABRICC_GNMI"}
 """Services that `caclmgrd` guards -> name of the access list; gNMI is an external client on its port."""
@@ -42,6 +42,14 @@ IPV4 = "0x0800"
 AAA_LOGIN = "tacacs+,local"
 AAA_KINDS = ("authentication", "accounting")
 LLDP_HOLD = 4  # announcements that may be lost until a neighbour forgets, IEEE 802.1AB msgTxHold
+SNMP_USER: Row = {
+    "SNMP_USER_TYPE": "Priv",
+    "SNMP_USER_PERMISSION": "RO",
+    "SNMP_USER_AUTH_TYPE": "SHA",
+    "SNMP_USER_ENCRYPTION_TYPE": "AES",
+}
+"""Fields of every SNMPv3 user (sonic-snmp.yang; `CreateUser` of docker-snmp's snmpd.conf.j2)."""
+SNMP_PROTOCOLS = {"SHA AES": SNMP_LEVEL}
 HASH_FIELDS = ("SRC_IP", "DST_IP", "IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_PORT")
 CONVENTIONS = {
     "buffer_model": "traditional", "docker_routing_config_mode": "split-unified",
@@ -91,7 +99,8 @@ def service_tables(management: Management) -> Tables:
         "TACPLUS_SERVER": _tacacs_servers(tacacs.servers) if tacacs else {},
         "AAA": {kind: {"login": login} for kind, login in _login_fields(management).items()},
         "SNMP": {key.upper(): {key: text} for key, text in _snmp_texts(management).items()},
-        "SNMP_COMMUNITY": {snmp.community: {"TYPE": "RO"}} if snmp else {},
+        "SNMP_COMMUNITY": {snmp.community: {"TYPE": "RO"}} if snmp and snmp.community else {},
+        "SNMP_USER": {user.name: _snmp_user(user) for user in management.snmp_users},
         "SNMP_AGENT_ADDRESS_CONFIG": {f"{_snmp_address(management)}|161|mgmt": {}} if snmp else {},
         "GNMI": _gnmi_table(management.gnmi_port) if management.gnmi_port is not None else {},
         "LLDP": _lldp_table(management.lldp_interval_s),
@@ -139,6 +148,14 @@ def _snmp_texts(management: Management) -> dict[str, str]:
     snmp = management.snmp
     texts = {"Location": snmp.location, "Contact": snmp.contact} if snmp else {}
     return {key: text for key, text in texts.items() if text}
+
+
+def _snmp_user(user: SnmpUser) -> Row:
+    return {
+        **SNMP_USER,
+        "SNMP_USER_AUTH_PASSWORD": user.auth,
+        "SNMP_USER_ENCRYPTION_PASSWORD": user.privacy,
+    }
 
 
 def _snmp_address(management: Management) -> str:
@@ -217,6 +234,7 @@ _STATED = {
     "SYSLOG_SERVER": {"port": "514", "protocol": "udp", "vrf": "mgmt"},
     "TACPLUS_SERVER": {"vrf": "mgmt"},
     "SNMP_COMMUNITY": {"TYPE": "RO"},
+    "SNMP_USER": {"SNMP_USER_PERMISSION": "RO"},
     "ACL_TABLE": {"type": "CTRLPLANE"},
     "SWITCH_HASH": {"ecmp_hash": ",".join(HASH_FIELDS)},
 }
@@ -226,6 +244,10 @@ _SYSTEM = (
     "orch_northbond_dash_zmq_enabled", "orch_northbond_route_zmq_enabled", "peer_switch", "qos_profile",
     "ring_thread_enabled", "sidecar", "slice_type", "storage_device", "subtype", "sub_role", "switch_id",
     "switch_type", "syslog_counter", "syslog_with_osversion", "tsa_enabled",
+)  # fmt: skip
+_SNMP_USER_FIELDS = (
+    "SNMP_USER_TYPE", "SNMP_USER_AUTH_TYPE", "SNMP_USER_AUTH_PASSWORD", "SNMP_USER_ENCRYPTION_TYPE",
+    "SNMP_USER_ENCRYPTION_PASSWORD",
 )  # fmt: skip
 _RULE = ("ETHER_TYPE", "L4_DST_PORT", "PACKET_ACTION", "PRIORITY", "SRC_IP")
 
@@ -260,6 +282,7 @@ ROWS: tuple[PatternRow, ...] = (
     table_block("AAA", *kept_fields("login", "failthrough"), *silent_fields("fallback", "debug", "trace")),
     table_block("SNMP", *kept_fields("Location", "Contact")),
     _stated_row("SNMP_COMMUNITY"),
+    _stated_row("SNMP_USER", *kept_fields(*_SNMP_USER_FIELDS)),
     table_block("SNMP_AGENT_ADDRESS_CONFIG"),
     table_block("GNMI",
         *kept_fields(*CERTIFICATES, "client_auth"),
@@ -348,6 +371,14 @@ def _finish_snmp(document: Document) -> None:
     communities = rows_of(document, "SNMP_COMMUNITY")
     if names := sorted(communities):
         document.put("management/snmp/secret", ",".join(names), communities[names[0]].line)
+    for name, row in rows_of(document, "SNMP_USER").items():
+        prefix = f"management/snmp/user[{name}]/"
+        private = value_of(row, "SNMP_USER_TYPE") == "Priv"
+        protocols = " ".join(value_of(row, f"SNMP_USER_{kind}_TYPE") for kind in ("AUTH", "ENCRYPTION"))
+        level = SNMP_PROTOCOLS.get(protocols, protocols) if private else value_of(row, "SNMP_USER_TYPE")
+        document.put(prefix + "level", level, line_of(row, "SNMP_USER_TYPE"))
+        for kind, field in (("auth", "AUTH"), ("privacy", "ENCRYPTION")):
+            put_field(document, f"{prefix}{kind}/secret", "SNMP_USER", name, f"SNMP_USER_{field}_PASSWORD")
     for key, row in rows_of(document, "SNMP_AGENT_ADDRESS_CONFIG").items():
         address, _, rest = key.partition("|")
         if rest == "161|mgmt":

@@ -180,6 +180,11 @@ def test_the_snmp_agent_moves_below_system_with_5_11() -> None:
         "readonly-community": {"FABRICC-SECRET-snmp": {"access": {"172.16.8.0/24": {}, "172.16.9.0/24": {}}}},
         "system-contact": "netops@example.net",
         "system-location": "hall-3",
+        "username": {
+            "monitor": {
+                "auth-sha": {"FABRICC-SECRET-snmp-auth": {"encrypt-aes": {"FABRICC-SECRET-snmp-priv": {}}}}
+            }
+        },
     }
 
 

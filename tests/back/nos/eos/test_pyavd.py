@@ -302,6 +302,20 @@ def avd_settings(switch: Switch, family: str) -> dict[str, Any]:
             "contact": management.snmp.contact,
             "location": management.snmp.location,
             "communities": [{"name": management.snmp.community, "access": "ro"}],
+            "views": [{"name": "FABRICC", "mib_family_name": "iso", "included": True}],
+            "groups": [{"name": "FABRICC", "version": "v3", "authentication": "priv", "read": "FABRICC"}],
+            "users": [
+                {
+                    "name": user.name,
+                    "group": "FABRICC",
+                    "version": "v3",
+                    "auth": "sha",
+                    "auth_passphrase": user.auth,
+                    "priv": "aes",
+                    "priv_passphrase": user.privacy,
+                }
+                for user in management.snmp.users
+            ],
             "vrfs": [{"name": "default", "enable": False}, {"name": "MGMT", "enable": True}],
             "ipv4_acls": [access],
         },

@@ -30,6 +30,8 @@ LISTS = {
     "routing-options/rib", "static/route", "aggregate/route", "router-advertisement/interface", "bgp/group",
     "group/neighbor", "group/dynamic-neighbor", "peer-auto-discovery/interface", "lldp/interface",
     "system/tacplus-server", "snmp/community", "community/routing-instance", "filter/term", "from/source-address",
+    "local-engine/user", "security-to-group/security-model", "security-model/security-name", "access/group",
+    "default-context-prefix/security-model", "security-model/security-level", "snmp/view", "view/oid",
 }  # fmt: skip
 # Lists whose own name Junos does not print.
 HIDDEN_LISTS = {
@@ -47,7 +49,7 @@ VALUES = {
     "secret", "authentication-order", "events", "port", "local-certificate", "location", "contact", "authorization",
     "advertisement-interval", "transmit-delay", "inactivity-interval", "ttl", "ttl-except", "hop-limit-except",
     "next-header", "destination-port", "source-port", "max-advertisement-interval", "min-advertisement-interval",
-    "authentication-key", "forwarding-class",
+    "authentication-key", "forwarding-class", "group", "read-view", "authentication-password", "privacy-password",
 }  # fmt: skip
 # Containers whose value stands without a word of its own.
 WORDLESS = {

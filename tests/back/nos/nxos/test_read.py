@@ -340,8 +340,12 @@ def test_services_as_a_device_prints_them() -> None:
          "dlb-interface Ethernet1/3/1 , Ethernet1/4/1\n  mac-address 00:CC:CC:CC:CC:CC\n"),
         ("  10 permit ip 172.16.8.0/24 any\n  20 permit ip", "  7 permit ip 172.16.8.0/24 any\n  8 permit ip"),
         ("line vty\n", "line console\n  exec-timeout 0\nline vty\n  exec-timeout 30\n  session-limit 16\n"),
-        ("use-ipv4acl FABRICC-ACCESS use-ipv6acl FABRICC-ACCESS-V6",
-         "use-ipv4acl FABRICC-ACCESS\nsnmp-server community FABRICC-SECRET-snmp use-ipv6acl FABRICC-ACCESS-V6"),
+        ("snmp-server user monitor use-ipv4acl FABRICC-ACCESS use-ipv6acl FABRICC-ACCESS-V6",
+         "snmp-server user monitor use-ipv4acl FABRICC-ACCESS\n"
+         "snmp-server user monitor use-ipv6acl FABRICC-ACCESS-V6"),
+        ("FABRICC-SECRET-snmp use-ipv4acl FABRICC-ACCESS use-ipv6acl FABRICC-ACCESS-V6",
+         "FABRICC-SECRET-snmp use-ipv4acl FABRICC-ACCESS\n"
+         "snmp-server community FABRICC-SECRET-snmp use-ipv6acl FABRICC-ACCESS-V6"),
         ("ntp server 172.16.0.2 use-vrf management\n", "ntp server 172.16.0.2 use-vrf management\n" * 2),
         ("    use-vrf management\n    source-interface mgmt0\n",
          "    source-interface mgmt0\n    use-vrf management\n"),

@@ -104,7 +104,7 @@ def test_a_device_that_has_all_services_on_differs_in_nothing() -> None:
     [
         (
             {"FEATURE": {"snmp": {"state": "disabled"}}},
-            {"SNMP", "SNMP_COMMUNITY", "SNMP_AGENT_ADDRESS_CONFIG"},
+            {"SNMP", "SNMP_COMMUNITY", "SNMP_USER", "SNMP_AGENT_ADDRESS_CONFIG"},
         ),
         ({"FEATURE": {"gnmi": {"state": "always_disabled"}}}, {"GNMI"}),
         ({"FEATURE": {"bgp": {"state": "disabled"}}}, {"SYSTEM_DEFAULTS", "frr.conf/vtysh", "frr.conf/bfdd"}),
