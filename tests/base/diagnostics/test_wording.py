@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 import pytest
-from fabricc.compiler.gaps import _gap_finding
 
 import fabricc
 from fabricc.base.diagnostics.codes import TITLES
 from fabricc.base.diagnostics.text import render_text
 from fabricc.cli.entry import VERBS, cli
+from fabricc.compiler.render.gaps import _gap_finding
 from fabricc.fabric.gap import Gap
 from fabricc.review.explain.codes import code_causes
 
