@@ -135,6 +135,25 @@ class Trimming:
 
 
 @dataclass(frozen=True, slots=True)
+class VendorPolicy:
+    """The lossless policy that one command of a system sets, as its maker documents it.
+
+    Attributes:
+        command: the command in the words of the system.
+        classes: the only classes that there are, ascending by priority.
+        ecn: thresholds of the lossless classes.
+        cable_m: the cable length that the system sizes headroom for; planning raises it to the longest cable.
+        source: the page that documents it.
+    """
+
+    command: str
+    classes: tuple[TrafficClass, ...]
+    ecn: Ecn
+    cable_m: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class SwitchQos:
     """The lossless policy of one switch.
 
@@ -145,6 +164,7 @@ class SwitchQos:
         watchdog, pools: None without a lossless class.
         trimming: None where packets without room are dropped.
         link_retry: frames lost on a link are sent again by its end (LLR of Ultra Ethernet 1.0).
+        vendor: the system's own policy, which replaces the computed one; None for the computed one.
     """
 
     classes: tuple[TrafficClass, ...]
@@ -153,6 +173,7 @@ class SwitchQos:
     pools: BufferPools | None
     trimming: Trimming | None = None
     link_retry: bool = False
+    vendor: VendorPolicy | None = None
 
     @property
     def default(self) -> TrafficClass:

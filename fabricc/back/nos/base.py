@@ -47,7 +47,8 @@ class Nos(Protocol):
     A system whose changes interrupt more than their facts do also has `application(before, after)`, from files to
     files; it returns an `Application`, or raises a ValueError where they cannot be read. Its `typical_applications`
     yields what is often done to a switch, with how that is applied. One whose configuration sets the size of the pool
-    of shared headroom has `sets_headroom_pool = True`.
+    of shared headroom has `sets_headroom_pool = True`. One with a command that sets a documented lossless policy has
+    it as `vendor_policy`, and writes the command for a switch whose `qos.vendor` is set.
     """
 
     name: str

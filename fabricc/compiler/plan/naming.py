@@ -9,6 +9,7 @@ from fabricc.back import nos as back_ends
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import SwitchModel
+    from fabricc.fabric.qos import VendorPolicy
 
 
 class Naming:
@@ -57,6 +58,14 @@ class Naming:
             KeyError: no such NOS.
         """
         return bool(getattr(back_ends.load(nos), "sets_headroom_pool", False))
+
+    def vendor_policy(self, nos: str) -> VendorPolicy | None:
+        """Return the lossless policy that one command of the NOS sets; None where none is documented.
+
+        Raises:
+            KeyError: no such NOS.
+        """
+        return getattr(back_ends.load(nos), "vendor_policy", None)
 
     def port_name(self, nos: str, model: SwitchModel, cage: int, child: int, children: int) -> str:
         """The name of child `child` of `children` of cage `cage`, all counted from 1."""

@@ -18,19 +18,21 @@ from fabricc.front.qos import (
     FixedMarking,
     base_rtt_ns,
     build_worksheet,
+    fit_vendor_classes,
     plan_trimming,
     switch_qos,
     traffic_classes,
     trimming_findings,
 )
 from fabricc.front.qos.marking import DCQCN
+from fabricc.front.spec.document import join_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.qos import PortProfile, SwitchQos, TrafficClass
+    from fabricc.fabric.qos import PortProfile, SwitchQos, TrafficClass, VendorPolicy
     from fabricc.fabric.shape import SwitchId
     from fabricc.front.planning.topology.models import Naming
     from fabricc.front.qos import QosFinding, Row
@@ -53,7 +55,11 @@ class Sheet(NamedTuple):
 def plan_quality(spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: list[Diagnostic]) -> Fabric:
     """The fabric with its quality of service; what does not fit is a finding at its place in the spec."""
     classes = traffic_classes(spec.priorities, marked=spec.congestion.marked)
-    rtt_ns, marking = _round_trip_ns(spec, fabric), _requested_marking(spec)
+    vendor = _vendor_policy(spec, fabric, naming, findings) if spec.vendor_qos else None
+    if vendor is not None:
+        classes, unfit = fit_vendor_classes(spec.priorities, classes, vendor)
+        findings.extend(_locate_findings(spec, classes, dict.fromkeys(unfit)))
+    rtt_ns, marking = _round_trip_ns(spec, fabric), _requested_marking(spec, vendor)
     qos: dict[str, SwitchQos] = {}
     profiles: dict[tuple[str, int, int], PortProfile] = {}
     found: dict[QosFinding, None] = {}
@@ -62,12 +68,15 @@ def plan_quality(spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: li
     def policy_of(
         number: int, kinds: frozenset[tuple[tuple[int, int], int]]
     ) -> tuple[SwitchQos, Mapping[tuple[int, int], str]]:
+        longest = max((length for (_, length), _ in kinds), default=0)
+        own = vendor and replace(vendor, cable_m=max(vendor.cable_m, longest))
         policy, wrong, names = switch_qos(
             classes,
             models[number],
             dict(kinds),
             spec.switch_mtu,
             rtt_ns,
+            vendor=own,
             marking=marking,
             oversubscription=spec.headroom_oversubscription,
             pool_settable=pool_settable,
@@ -93,12 +102,55 @@ def plan_quality(spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: li
     return replace(fabric, qos=qos, profiles=profiles)
 
 
+def _vendor_policy(
+    spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: list[Diagnostic]
+) -> VendorPolicy | None:
+    """The policy that the command of every system of the fabric sets; a system without one is a finding."""
+    found: dict[str, VendorPolicy] = {}
+    plans = {tier.value: plan.nos for tier, plan in fabric.tiers.items()}
+    others = {f"overrides.{name}": change.nos for name, change in fabric.changes.items() if change.nos}
+    for place, nos in (plans | others).items():
+        if (policy := naming.vendor_policy(nos)) is not None:
+            found[nos] = policy
+            continue
+        others_with = [name for name in naming.names() if naming.vendor_policy(name) is not None]
+        message = f"{place}: no source documents a command of {nos} that sets a whole lossless policy"
+        help_ = (
+            "Leave `qos: vendor` out: the computed policy uses the maker's own buffer table where it publishes one, "
+            f"and `congestion.ecn.preset` has its thresholds. Systems with such a command: "
+            f"{join_words(others_with, 'and')}."
+        )
+        findings.append(spec.error("FAB4017", message, "qos", help=help_))
+    if len(set(found.values())) > 1:
+        message = f"{join_words(sorted(found), 'and')} set different lossless policies"
+        findings.append(spec.error("FAB4017", message, "qos", help="Leave `qos: vendor` out."))
+    policy = next(iter(found.values()), None)
+    findings.extend(_settings_beside_vendor(spec, policy) if policy else ())
+    return policy
+
+
+def _settings_beside_vendor(spec: ClusterSpec, policy: VendorPolicy) -> Iterator[Diagnostic]:
+    """Yield settings of the spec that replace a part of the policy, which its command has no word for."""
+    beside = {
+        ("congestion", "profile"): spec.congestion.profile != DCQCN.name,
+        ("congestion", "ecn", "preset"): spec.congestion.preset is not None,
+        ("congestion", "trimming"): spec.congestion.trimming is not None,
+        ("buffers", "headroom_oversubscription"): spec.headroom_oversubscription is not None,
+    }
+    for path, stated in beside.items():
+        if stated:
+            message = f"{'.'.join(path)} has no place under {policy.command}"
+            help_ = "Remove it, or leave `qos: vendor` out. `congestion.ecn` may state numbers."
+            yield spec.error("FAB4018", message, *path, help=help_)
+
+
 def list_worksheets(spec: ClusterSpec, fabric: Fabric) -> tuple[Sheet, ...]:
     """The worksheet of every lossless profile of a planned fabric, by kind of switch, or switch, and profile."""
-    rtt_ns, marking = _round_trip_ns(spec, fabric), _requested_marking(spec)
+    rtt_ns = _round_trip_ns(spec, fabric)
     sheets = []
     for owner, _, model, kinds in _list_switch_kinds(spec, fabric):
         policy = fabric.qos[owner]
+        marking = _requested_marking(spec, policy.vendor)
         rows = build_worksheet(
             policy,
             model,
@@ -114,8 +166,8 @@ def list_worksheets(spec: ClusterSpec, fabric: Fabric) -> tuple[Sheet, ...]:
     return tuple(sheets)
 
 
-def _requested_marking(spec: ClusterSpec) -> Marking:
-    """How the spec wants marks: its own numbers, a published preset, or its congestion control's.
+def _requested_marking(spec: ClusterSpec, vendor: VendorPolicy | None) -> Marking:
+    """How the spec wants marks: its own numbers, a published preset, those of the system, or its congestion control's.
 
     A class that is marked although the congestion control does not, which the spec's rules refuse, would get
     those of DCQCN.
@@ -126,6 +178,11 @@ def _requested_marking(spec: ClusterSpec) -> Marking:
         )
     if spec.congestion.preset is not None:
         return PRESETS[spec.congestion.preset]
+    if vendor is not None:
+        ecn = vendor.ecn
+        return FixedMarking(
+            vendor.command, ecn.min_bytes, ecn.max_bytes, ecn.max_percent, vendor.source, of_system=True
+        )
     return PROFILES.get(spec.congestion.profile, DCQCN)
 
 
@@ -143,6 +200,7 @@ def _locate_findings(
         "FAB4013": ("buffers", "headroom_oversubscription"),
         "FAB4015": ("congestion", "trimming"),
         "FAB4016": ("priorities", marked),
+        "FAB4018": ("priorities",),
     }
     return [
         Diagnostic(

@@ -6,9 +6,10 @@ from fabricc.front.qos.finding import QosFinding
 from fabricc.front.qos.lossless_policy import switch_qos
 from fabricc.front.qos.marking import PRESETS, PROFILES, FixedMarking
 from fabricc.front.qos.trimming import plan_trimming, trimming_findings
+from fabricc.front.qos.vendor import fit_vendor_classes
 from fabricc.front.qos.worksheet import Row, build_worksheet
 
 __all__ = [
-    "PRESETS", "PROFILES", "FixedMarking", "QosFinding", "Row", "base_rtt_ns", "build_worksheet", "plan_trimming",
-    "switch_qos", "traffic_classes", "trimming_findings",
+    "PRESETS", "PROFILES", "FixedMarking", "QosFinding", "Row", "base_rtt_ns", "build_worksheet",
+    "fit_vendor_classes", "plan_trimming", "switch_qos", "traffic_classes", "trimming_findings",
 ]  # fmt: skip

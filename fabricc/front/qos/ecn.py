@@ -92,8 +92,10 @@ def wanted_thresholds(
     """Kmin and Kmax as the congestion control wants them, whole cells, before PFC bounds them.
 
     A profile's Kmin is `max(min_bdp * BDP, 3 MTU)`, its Kmax `max_ratio` times that and a cell above it at least;
-    fixed thresholds are rounded down to a cell.
+    fixed thresholds are rounded down to a cell, except those of the system.
     """
+    if isinstance(marking, FixedMarking) and marking.of_system:
+        return marking.min_bytes, marking.max_bytes
     if isinstance(marking, FixedMarking):
         low, high = (max(cell_bytes, down_to_cell(value, cell_bytes)) for value in marking.at(speed_gbps))
         return low, max(high, low + cell_bytes)
@@ -115,8 +117,11 @@ def ecn_thresholds(
     """Thresholds of a queue, multiples of the cell; None when none fit below the pause point.
 
     Where the pause point is nearer than the Kmax wanted, Kmax goes down to it and Kmin to half of Kmax at most, unless
-    `keep` leaves both as the marking states them.
+    `keep` leaves both as the marking states them. Thresholds of the system are never changed.
     """
+    if isinstance(marking, FixedMarking) and marking.of_system:
+        above = marking.max_bytes > ceiling_bytes(pause_bytes, mtu, cell_bytes)
+        return Ecn(marking.min_bytes, marking.max_bytes, marking.max_percent, above_pause=above)
     if not leaves_room(pause_bytes, mtu, cell_bytes):
         return None
     low, high = wanted_thresholds(marking, speed_gbps, rtt_ns, mtu=mtu, cell_bytes=cell_bytes)

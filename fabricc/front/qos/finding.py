@@ -21,7 +21,8 @@ class QosFinding:
             its own xon + xoff, `FAB4009` a preset's marks lowered below PFC, `FAB4010` stated marks above PFC,
             `FAB4011` alpha outside the platform's, `FAB4012` egress pool below the ingress share, `FAB4013`
             oversubscription without a pool, `FAB4014` more profiles than the platform holds,
-            `FAB4015` trimming to a size that the platform does not have.
+            `FAB4015` trimming to a size that the platform does not have, `FAB4018` a class that the system's own
+            policy does not have.
         message, help: as in a `Diagnostic`.
     """
 

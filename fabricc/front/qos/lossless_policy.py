@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from fabricc.catalog.model import Buffers, SwitchModel
-    from fabricc.fabric.qos import Ecn, Headroom
+    from fabricc.fabric.qos import Ecn, Headroom, VendorPolicy
     from fabricc.front.qos.marking import Marking
 
 LinkKind = tuple[int, int]
@@ -53,6 +53,7 @@ def switch_qos(
     marking: Marking = DCQCN,
     oversubscription: Fraction | None = None,
     pool_settable: bool = True,
+    vendor: VendorPolicy | None = None,
 ) -> tuple[SwitchQos, tuple[QosFinding, ...], Mapping[LinkKind, str]]:
     """Return the policy, its findings, and the profile name of every kind of link.
 
@@ -71,6 +72,7 @@ def switch_qos(
         marking: how the congestion control wants its marks.
         oversubscription: of the headroom pool, as declared; None for the platform's own division.
         pool_settable: whether the system of the switch takes a size of the headroom pool.
+        vendor: the system's own policy, of which `classes` are the classes; headroom is that of its cable length.
     """
     lossless = sum(c.lossless for c in classes)
     if not links:
@@ -80,7 +82,8 @@ def switch_qos(
     findings = [*_limit_findings(model, lossless)]
     found: dict[LinkKind, Headroom] = {}
     for kind in sorted(links):
-        figures = looked_up(model, kind, mtu, oversubscription)
+        length = vendor.cable_m if vendor else kind[1]
+        figures = looked_up(model, (kind[0], length), mtu, oversubscription)
         if figures is None:
             findings.append(_no_headroom(model, kind))
         else:
@@ -115,6 +118,7 @@ def switch_qos(
         profiles=tuple(sorted(profiles, key=lambda p: p.name)),
         watchdog=watchdog_timers(ports, model.buffers.limits),
         pools=divided.pools,
+        vendor=vendor,
     )
     return qos, tuple(findings), names
 
@@ -282,6 +286,8 @@ def _keeps_thresholds(model: SwitchModel, marking: Marking) -> bool:
 
 def _reason_to_keep(model: SwitchModel, marking: FixedMarking) -> str:
     """Why thresholds above the bound are kept with a warning; empty where there is no reason."""
+    if marking.of_system:
+        return f"the system has them ({marking.source})"
     if source := published_by(model.vendor, marking):
         return f"the maker publishes these thresholds ({source})"
     if model.sources.get("buffers.pools", "").startswith("assumed"):
@@ -300,7 +306,8 @@ def _beyond_bound(
     (low, high), (new_low, new_high) = thresholds
     bound = f"{bound} above {highest:,} bytes in the worst case"
     code = "FAB4010" if marking.stated else "FAB4009"
-    asked = "marking" if marking.stated else f"the preset {marking.name} marks"
+    preset = "" if marking.of_system else "the preset "
+    asked = "marking" if marking.stated else f"{preset}{marking.name} marks"
     if reason := _reason_to_keep(model, marking):
         message = f"{asked} from {low:,} to {high:,} bytes is kept, because {reason}; {bound}"
         if not marking.stated:

@@ -33,6 +33,7 @@ class FixedMarking:
         min_bytes, max_bytes: thresholds; of one Gb/s of the port's speed where `per_gbps`.
         stated: the spec's own numbers, which are kept or refused, never changed.
         makers: the makers of switches that publish these thresholds for their own switches.
+        of_system: thresholds that the system has without being told, which nothing changes.
     """
 
     name: str
@@ -43,6 +44,7 @@ class FixedMarking:
     per_gbps: bool = False
     stated: bool = False
     makers: tuple[str, ...] = ()
+    of_system: bool = False
 
     def at(self, speed_gbps: int) -> tuple[int, int]:
         """Both thresholds on a port of this speed, bytes."""

@@ -29,6 +29,7 @@ MEANINGLESS = {
     "routing": ("the subnet manager computes every route, there is no BGP", "See `infiniband.routing`."),
     "load_balancing": ("routes are spread by the subnet manager, there is no hash", ""),
     "congestion": ("credits keep links lossless, there is nothing to mark", ""),
+    "qos": ("credits keep links lossless, switches have no such command", ""),
     "buffers": ("link credits need no headroom", ""),
     "mtu": ("the InfiniBand MTU is 4096 throughout", "IPoIB has `infiniband.ipoib.mtu`."),
     "management": ("switches take their settings from the subnet manager", ""),

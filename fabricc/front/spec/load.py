@@ -335,6 +335,7 @@ def _assemble_spec(
         congestion=congestion,
         load_balancing=balancing,
         headroom_oversubscription=_exact_fraction(fit["buffers"].get("headroom_oversubscription")),
+        vendor_qos=fit.get("qos") == "vendor",
         infiniband=infiniband,
         overlays=tuple(_read_overlay(each) for each in fit.get("overlays", ())),
         external=external,

@@ -555,6 +555,7 @@ class ClusterSpec:
     congestion: Congestion = field(default_factory=Congestion)
     load_balancing: LoadBalancing = field(default_factory=LoadBalancing)
     headroom_oversubscription: Fraction | None = None
+    vendor_qos: bool = False
     infiniband: Infiniband | None = None
     overlays: tuple[OverlayFile, ...] = ()
     unused_silent: bool = False

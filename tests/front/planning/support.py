@@ -40,6 +40,9 @@ class AnyNos:
     def sets_headroom_pool(self, nos: str) -> bool:
         return True
 
+    def vendor_policy(self, nos: str) -> None:
+        return None
+
     def port_name(self, nos: str, model: SwitchModel, cage: int, child: int, children: int) -> str:
         return f"swp{cage}" if children == 1 else f"swp{cage}s{child - 1}"
 

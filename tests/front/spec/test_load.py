@@ -91,6 +91,7 @@ def test_no_default_is_listed_that_the_file_states() -> None:
         "priorities.cnp.lossless",
         "priorities.default",
         "priorities.rdma.strict",
+        "qos",
         "addressing.links",
         "addressing.loopbacks",
         "addressing.links6",

@@ -31,4 +31,4 @@ def test_a_code_that_there_is_not_names_the_nearest() -> None:
         explain_code("FAB4099")
     (diagnostic,) = refused.value.diagnostics
     assert diagnostic.code == "FAB9270"
-    assert "FAB4015" in diagnostic.help
+    assert "FAB4016" in diagnostic.help

@@ -122,6 +122,7 @@ class Cumulus:
     read = staticmethod(read)
     aside = staticmethod(aside)
     planned = staticmethod(planned)
+    vendor_policy = roce.VENDOR_POLICY
     found = found
 
     def supports(self, model: SwitchModel) -> bool:

@@ -58,7 +58,7 @@ NEEDS = (
     Need("qos", "RoCE's own profile is on",
         "RDMA over Converged Ethernet - RoCE (one command sets trust, maps, PFC, ECN, scheduling and pools of its own)",
         at=("qos/roce/enable", "qos/roce/state"), holds=_OFF, unless="qos/roce",
-        beside=frozenset({"roce", "pfc-watchdog"})),
+        beside=frozenset({"roce", "pfc-watchdog", "pfc", "congestion-control"})),
 )  # fmt: skip
 
 

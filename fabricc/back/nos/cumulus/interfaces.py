@@ -74,6 +74,8 @@ def interface_tree(switch: Switch, release: Release) -> Tree:
         rows[port.name] = row = _port_tree(port, release)
         if port.profile in profiles:
             row["qos"] = profiles[port.profile]
+        elif switch.qos.vendor:  # its PFC is on unused ports too
+            row["qos"] = qos.WATCHED
         if not port.trusted:
             row["qos"] = {"mapping": {"profile": qos.UNTRUSTED}}
         if adaptive and port.direction in FABRIC:

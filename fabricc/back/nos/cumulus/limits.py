@@ -119,7 +119,7 @@ def _profile_figures(switch: Switch) -> Iterator[dict[str, Any]]:
     marks = {mark["profile"]: mark for mark in limits.marking_figures(switch)}
     unmarked = dict.fromkeys(("min_bytes", "ramp_bytes", "max_percent"))
     for profile in words.used_profiles(switch):
-        if (headroom := profile.headroom) is None:
+        if (headroom := profile.headroom) is None or switch.qos.vendor:
             continue
         yield {
             **marks.get(profile.name, {"profile": profile.name, **unmarked}),
@@ -135,7 +135,7 @@ def _changed_alphas(switch: Switch) -> Iterator[tuple[str, str]]:
     profiles = words.used_profiles(switch)
     alpha = words.shared_alpha(profiles)
     asked = sorted({profile.headroom.dynamic_th for profile in profiles if profile.headroom})
-    if alpha is not None and asked != [alpha]:
+    if alpha is not None and asked != [alpha] and not switch.qos.vendor:
         yield ", ".join(f"2^{exponent}" for exponent in asked), words.ALPHAS[alpha]
 
 
@@ -254,6 +254,14 @@ LIMITS = (
         "ASICs",
         remedy="leave out `buffers.headroom_oversubscription`, which NVUE does not take, or correct the row of the "
         "model's table"),
+    Limit("FAB5727", feature="classes of {it} that are not trusted",
+        asked=lambda switch: [p.name for p in switch.ports if not p.trusted][:1] if switch.qos.vendor else [],
+        reason="`qos roce` trusts the code points of every port (NVIDIA, RDMA over Converged Ethernet)",
+        remedy="leave `qos: vendor` out, or write `trust_dscp: true` if code points mean the same there"),
+    Reservation("FAB5728", feature="headroom and pools of `qos roce`",
+        asked=lambda switch: [switch.qos.vendor.cable_m] if switch.qos.vendor else [],
+        reason="NVUE sizes them itself for cables of {it} m; no file states them, so they are not proved",
+        remedy="compare `nv show qos roce` and `nv show interface PORT qos buffer` with `fabricc plan` on one switch"),
     limits.marking_limit("FAB5708",
         "`congestion-control` takes thresholds from 1 byte, ascending, and a probability up to 100 %",
         _profile_figures, least_percent=0),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus.limits import TRIMMING, has
+from fabricc.back.nos.cumulus.limits import TRIMMING, has, release_of
+from fabricc.back.nos.cumulus.roce import VENDOR_POLICY, express_profile, state_profile, vendor_tree
 from fabricc.back.nos.cumulus.words import (
     ALPHAS,
     GLOBAL,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from fabricc.back.nos.cumulus.startup import Tree
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Switch
-    from fabricc.fabric.qos import Headroom, PortProfile, SwitchQos, Trimming
+    from fabricc.fabric.qos import Ecn, Headroom, PortProfile, SwitchQos, Trimming
 
     Stated = tuple[str, Value | None, int]
     """Rest of the path of a port's fact, its value (None if not stated), and its line or place."""
@@ -59,6 +60,7 @@ DEPARTURES = (
 # --- what NVUE makes of the Fabric's statements ----------------------------------------------------------
 
 
+WATCHED: Tree = {"pfc-watchdog": {"state": "enable"}}
 UNTRUSTED = "untrusted"
 """The mapping of ports that put what arrives into the default class, whatever its code point."""
 
@@ -97,8 +99,10 @@ def port_qos(switch: Switch) -> dict[str, Tree]:
         row: Tree = {"pfc": {"profile": name}} if profile.headroom else {}
         if marked_classes(qos, profile):
             row["congestion-control"] = {"profile": name}
+        if qos.vendor:
+            row = {}
         if qos.watchdog:
-            row["pfc-watchdog"] = {"state": "enable"}
+            row |= WATCHED
         rows[profile.name] = row
     return rows
 
@@ -106,9 +110,12 @@ def port_qos(switch: Switch) -> dict[str, Tree]:
 def qos_tree(switch: Switch) -> Tree:
     """Everything below `qos`."""
     qos, profiles = switch.qos, used_profiles(switch)
+    if qos.vendor:
+        tree = vendor_tree(qos.vendor, common_ecn(switch), release_of(switch.release))
+        return tree | _watchdog_tree(qos)
     lowest: Tree = {"port-default-sp": qos.default.priority, "trust": "port"}
     untrusted: Tree = {} if all(port.trusted for port in switch.ports) else {UNTRUSTED: lowest}
-    tree: Tree = {
+    tree = {
         "congestion-control": _marking_tree(qos, profiles),
         "egress-queue-mapping": {
             GLOBAL: {"switch-priority": {str(c.priority): {"traffic-class": c.priority} for c in qos.classes}}
@@ -147,10 +154,19 @@ def qos_tree(switch: Switch) -> Tree:
         }
     if qos.lossless:
         tree["traffic-pool"] = _pool_tree(qos)
-    if qos.watchdog:
-        held = watchdog_timers(qos.watchdog)
-        tree["pfc-watchdog"] = {"polling-interval": held.polling_ms, "robustness": held.robustness}
-    return tree
+    return tree | _watchdog_tree(qos)
+
+
+def common_ecn(switch: Switch) -> Ecn:
+    """Return the marking thresholds of the RoCE profile, which are the same on all ports."""
+    return next((profile.ecn for profile in switch.qos.profiles if profile.ecn), VENDOR_POLICY.ecn)
+
+
+def _watchdog_tree(qos: SwitchQos) -> Tree:
+    if not qos.watchdog:
+        return {}
+    held = watchdog_timers(qos.watchdog)
+    return {"pfc-watchdog": {"polling-interval": held.polling_ms, "robustness": held.robustness}}
 
 
 def active_trimming(switch: Switch) -> Trimming | None:
@@ -223,6 +239,9 @@ _WITHOUT_PAUSE = ("/priority_group", "/pfc_priority[")
 
 def express(switch: Switch, alike: Facts, profile: PortProfile | None) -> None:
     """Change what ports of a profile state to what NVUE holds of it."""
+    if switch.qos.vendor:
+        express_profile(switch.qos.vendor, alike)
+        return
     alike.pop("headroom/xon_bytes", None)
     alike.pop("headroom/xon_offset_bytes", None)
     profiles = used_profiles(switch)
@@ -237,6 +256,10 @@ def state(facts: Facts, switch: Switch) -> None:
     qos, profiles = switch.qos, used_profiles(switch)
     for path in [path for path in facts if path.startswith(("pool/", "watchdog/"))]:
         del facts[path]
+    if qos.vendor:
+        state_profile(facts, switch, qos.vendor, common_ecn(switch))
+        _state_watchdog(facts, qos)
+        return
     facts["qos/untagged/traffic_class"] = port_default(qos)
     facts["qos/queue[0]/ecn"] = "disable"
     facts[f"qos/marking[{GLOBAL}]/queue[0]"] = "stated"
@@ -251,11 +274,7 @@ def state(facts: Facts, switch: Switch) -> None:
     if not any(profile.headroom for profile in profiles):  # no port pauses, and no profile names priorities
         for path in [path for path in facts if any(part in path for part in _WITHOUT_PAUSE)]:
             del facts[path]
-    if qos.watchdog:
-        held = watchdog_timers(qos.watchdog)
-        facts["watchdog/poll_ms"] = held.polling_ms
-        facts["watchdog/detect_ms"] = held.detect_ms
-        facts["watchdog/action"] = "drop"
+    _state_watchdog(facts, qos)
     cut = active_trimming(switch)
     for port in switch.ports:
         paths = port_paths(port.name)
@@ -269,6 +288,14 @@ def state(facts: Facts, switch: Switch) -> None:
     if cut:
         wanted = congestion_facts(qos)
         facts.update((path, value) for path, value in wanted.items() if path.startswith("trimming/"))
+
+
+def _state_watchdog(facts: Facts, qos: SwitchQos) -> None:
+    if qos.watchdog:
+        held = watchdog_timers(qos.watchdog)
+        facts["watchdog/poll_ms"] = held.polling_ms
+        facts["watchdog/detect_ms"] = held.detect_ms
+        facts["watchdog/action"] = "drop"
 
 
 def _state_pools(facts: Facts, qos: SwitchQos) -> None:

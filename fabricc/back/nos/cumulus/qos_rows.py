@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus.limits import TRIMMING, has
 from fabricc.back.nos.cumulus.qos import BOTH_WAYS, EGRESS_ALPHA, LOSSLESS_POOL, LOSSY_POOL
+from fabricc.back.nos.cumulus.roce import LOSSLESS
 from fabricc.back.nos.cumulus.startup import (
     File,
     constant_rows,
@@ -33,11 +34,13 @@ if TYPE_CHECKING:
 
 _TRUST = {"l3": "dscp"}
 _POOLS = {LOSSLESS_POOL: "lossless", LOSSY_POOL: "lossy"}
+_BESIDE_ROCE = {"roce", "pfc", "congestion-control", "pfc-watchdog"}
 _THRESHOLDS = ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent")
 _HEADROOM = ("headroom/cable_m", "headroom/size_bytes", "headroom/resume_distance_bytes")
 TYPES: Mapping[str, Mapping[str, int | str]] = {
     "alpha": {word: exponent for exponent, word in ALPHAS.items()},
     "pool": _POOLS,
+    "roce mode": {LOSSLESS: LOSSLESS},
 }
 
 PORT: Sequence[Row] = (
@@ -74,7 +77,9 @@ _QOS = node_part("qos",
         ),
     )),
     node_part("congestion-control",
-        node_part(GLOBAL, table_part("traffic-class", "<numbers>", Keep("ecn <word>", "ecn"))),
+        node_part(GLOBAL, table_part("traffic-class", "<numbers>", Keep("ecn <word>", "ecn"),
+            Keep("min-threshold <integer>", "ecn_min_bytes"), Keep("max-threshold <integer>", "ecn_max_bytes"),
+            Keep("probability <integer>", "ecn_max_percent"))),
         entry_part("<word>", table_part("traffic-class", "<numbers>",
             Keep("ecn <word>", "ecn"),
             fixed_text("red: disable"),
@@ -99,6 +104,8 @@ _QOS = node_part("qos",
         Keep("xon-threshold <integer>", "headroom/resume_distance_bytes"),
         Keep("xoff-threshold <integer>", "pause"),
     ),
+    node_part("roce", Keep("enable on", "on", "true"), Keep("state enabled", "on", "true"),
+        Keep("mode <roce mode>", "mode")),
     node_part("pfc-watchdog", Keep("polling-interval <integer>", "poll_ms"), Keep("robustness <integer>", "polls")),
     needed=True,
 )  # fmt: skip
@@ -126,6 +133,7 @@ class Policy(File):
             self.marking[GLOBAL] = marking
         self.queues = table_entries_at(self.qos, "egress-scheduler", GLOBAL, "traffic-class")
         self.bound: set[str] = set()
+        self.roce = _is_roce_alone(self.qos)
         self._stated: dict[tuple[Value, Value], list[Stated]] = {}
 
     def port(self, name: str, port: Scope) -> None:
@@ -155,7 +163,9 @@ class Policy(File):
             lines[paths[leaf]] = (file, line)
         if "mapping profile" in port.values:
             self._state_mapping(name, port)
-        if pfc:
+        if self.roce and "watchdog" in port.values:
+            self.put(paths["watchdog"], *port.values["watchdog"])
+        elif pfc:
             line = port.values["pfc profile"][1]
             self.put(paths["watchdog"], *port.values.get("watchdog", ("false", line)))
         elif "watchdog" in port.values:
@@ -265,6 +275,7 @@ def finish(policy: Policy) -> None:
         policy.put(f"qos/dscp[{dscp}]/traffic_class", *said)
     for priority, scope in table_entries_at(qos, "egress-queue-mapping", GLOBAL, "switch-priority").items():
         policy.tell(f"qos/traffic_class[{priority}]/queue", scope, "queue")
+    _finish_roce(policy, qos)
     _finish_trimming(policy, root)
     _finish_pools(policy, qos)
     _finish_pfc(policy)
@@ -279,6 +290,23 @@ def finish(policy: Policy) -> None:
             policy.put("watchdog/action", "drop", watchdog.line)
         else:
             policy.missing(watchdog.line, "polling-interval or robustness is missing")
+
+
+def _is_roce_alone(qos: Scope | None) -> bool:
+    """Return whether the RoCE profile is the whole policy, apart from figures that it lets a file change."""
+    profile = scope_at(qos, "roce")
+    if qos is None or profile is None:
+        return False
+    return profile.values.keys() == {"on", "mode"} and qos.scopes.keys() <= _BESIDE_ROCE
+
+
+def _finish_roce(policy: Policy, qos: Scope) -> None:
+    """State the RoCE profile; one that is not the whole policy is no plan's."""
+    for name, (value, line) in (scope_at(qos, "roce") or Scope(0)).values.items():
+        if not policy.roce:
+            policy.reject(line)
+        elif name == "mode":
+            policy.put("qos/roce", value, line)
 
 
 def _finish_trimming(file: File, root: Scope) -> None:
@@ -329,5 +357,11 @@ def _finish_marking(policy: Policy) -> None:
         policy.near(profile.line, f"qos/marking[{name}]/queue")
         for queue, scope in table_entries_at(profile, "traffic-class").items():
             policy.put(f"qos/marking[{name}]/queue[{queue}]", "stated", scope.line)
-            if name == GLOBAL:
+            if name != GLOBAL:
+                continue
+            if "ecn" in scope.values or not policy.roce:
                 policy.tell(f"qos/queue[{queue}]/ecn", scope, "ecn")
+            if not policy.roce:  # no plan marks on every port
+                for leaf in _THRESHOLDS:
+                    if leaf in scope.values:
+                        policy.reject(scope.values[leaf][1])

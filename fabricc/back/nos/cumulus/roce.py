@@ -12,14 +12,21 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import startup
 from fabricc.back.nos.cumulus.second_reading import list_statements
+from fabricc.back.nos.cumulus.words import GLOBAL
 from fabricc.back.reading.tree import find_node
 from fabricc.base.numbers import is_number
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
+from fabricc.fabric.model import Direction
+from fabricc.fabric.paths import port_paths
+from fabricc.fabric.qos import Ecn, TrafficClass, VendorPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.fabric.facts import Reading, Value
+    from fabricc.back.nos.cumulus.limits import Release
+    from fabricc.back.nos.cumulus.startup import Tree
+    from fabricc.fabric.facts import Facts, Reading, Value
+    from fabricc.fabric.model import Switch
 
     _Said = tuple[str, int]
 
@@ -33,6 +40,21 @@ MARKING = {
 """Word of a marking profile -> leaf and value of what the class of RoCE has."""
 SCHEDULERS = {0: "dwrr 50", ROCE: "dwrr 50", CNP: "strict"}
 CABLE_M = 100
+_SOURCE = "NVIDIA, Cumulus Linux 5.14, RDMA over Converged Ethernet"
+_SHARE = 50
+_REST = tuple(dscp for dscp in range(64) if dscp // 8 not in (ROCE, CNP))
+VENDOR_POLICY = VendorPolicy(
+    command="`qos roce`",
+    classes=(
+        TrafficClass("default", 0, _REST, 0, False, False, _SHARE, False, False),
+        TrafficClass("rdma", ROCE, tuple(range(24, 32)), 26, True, False, _SHARE, True, False),
+        TrafficClass("cnp", CNP, tuple(range(48, 56)), 48, False, True, 0, False, True),
+    ),
+    ecn=Ecn(MARKING["min-threshold"][1], MARKING["max-threshold"][1], MARKING["probability"][1]),
+    cable_m=CABLE_M,
+    source=_SOURCE,
+)
+"""What `qos roce` sets in the mode `lossless`."""
 _OFF = (("enable", "off"), ("state", "disabled"))
 _PORT = re.compile(r"swp[0-9]+(s[0-9]+)?")
 _PARTS = re.compile(r"([248])x.*")
@@ -65,6 +87,62 @@ class _Switch:
         """The mode that is on; "" for none."""
         off = any(self.words.get(word) == value for word, value in _OFF)
         return "" if off else self.words.get("mode", LOSSLESS)
+
+
+def vendor_tree(policy: VendorPolicy, ecn: Ecn, release: Release) -> Tree:
+    """Return what is below `qos` for the RoCE profile, with only the figures that differ from its own."""
+    tree: Tree = {"roce": {release.enable: release.on, "mode": LOSSLESS}}
+    if has_own_marking(ecn):
+        tree["congestion-control"] = {
+            GLOBAL: {
+                "traffic-class": {
+                    str(ROCE): {
+                        "max-threshold": ecn.max_bytes,
+                        "min-threshold": ecn.min_bytes,
+                        "probability": ecn.max_percent,
+                    }
+                }
+            }
+        }
+    if policy.cable_m != CABLE_M:
+        tree["pfc"] = {GLOBAL: {"cable-length": policy.cable_m}}
+    return tree
+
+
+def has_own_marking(ecn: Ecn) -> bool:
+    """Return whether thresholds are others than those of the RoCE profile."""
+    return replace(ecn, above_pause=False) != VENDOR_POLICY.ecn
+
+
+def express_profile(policy: VendorPolicy, alike: Facts) -> None:
+    """Change what ports state to what the RoCE profile sets: sizes of headroom are its own."""
+    for path in [path for path in alike if path.startswith("headroom/")]:
+        del alike[path]
+    alike["headroom/cable_m"] = policy.cable_m
+
+
+def state_profile(facts: Facts, switch: Switch, policy: VendorPolicy, ecn: Ecn) -> None:
+    """Change the facts of the whole switch to those of the RoCE profile, which holds on unused ports too."""
+    for path in [path for path in facts if path.startswith("pool/") or path.endswith("/priority_group")]:
+        del facts[path]
+    facts["qos/roce"] = LOSSLESS
+    facts[f"pool[lossless]/priority[{ROCE}]"] = "true"
+    if has_own_marking(ecn):
+        facts[f"qos/marking[{GLOBAL}]/queue[{ROCE}]"] = "stated"
+    for dscp in range(64):
+        facts[f"qos/dscp[{dscp}]/traffic_class"] = dscp // 8
+    for priority in range(8):
+        facts[f"qos/traffic_class[{priority}]/queue"] = priority if priority in (ROCE, CNP) else 0
+    every: Facts = {
+        "trust": "dscp", "pfc": str(ROCE), "headroom/cable_m": policy.cable_m,
+        f"queue[{ROCE}]/ecn_min_bytes": ecn.min_bytes, f"queue[{ROCE}]/ecn_max_bytes": ecn.max_bytes,
+        f"queue[{ROCE}]/ecn_max_percent": ecn.max_percent,
+        **{f"queue[{queue}]/scheduler": how for queue, how in SCHEDULERS.items()}, "watchdog": "true",
+    }  # fmt: skip
+    for port in switch.ports:
+        if port.direction is Direction.UNUSED:
+            paths = port_paths(port.name)
+            facts.update((paths[leaf], value) for leaf, value in every.items())
 
 
 def expand_roce(text: str, file: str, reading: Reading) -> None:

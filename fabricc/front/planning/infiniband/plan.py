@@ -98,6 +98,14 @@ class PanelNames:
         """
         raise KeyError(nos)
 
+    def vendor_policy(self, nos: str) -> None:
+        """There is no lossless policy.
+
+        Raises:
+            KeyError: always.
+        """
+        raise KeyError(nos)
+
     def port_name(self, nos: str, model: SwitchModel, cage: int, child: int, children: int) -> str:
         """The printed name: `7`, or `4/1` and `4/2` in a twin-port cage."""
         pattern = str(model.nos[nos]["port"]) if children > 1 else "{cage}"

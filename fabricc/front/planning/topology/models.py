@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.flavors import Flavor
     from fabricc.catalog.model import Catalog, HostModel, SwitchModel
+    from fabricc.fabric.qos import VendorPolicy
     from fabricc.front.spec.model import ClusterSpec, Network, NosChoice, Tier
 
 
@@ -74,6 +75,10 @@ class Naming(Protocol):
 
     def sets_headroom_pool(self, nos: str) -> bool:
         """Whether the configuration of a NOS sets the size of the headroom pool."""
+        ...
+
+    def vendor_policy(self, nos: str) -> VendorPolicy | None:
+        """The lossless policy that one command of a NOS sets; None where none is documented."""
         ...
 
     def port_name(self, nos: str, model: SwitchModel, cage: int, child: int, children: int) -> str:

@@ -91,7 +91,7 @@ def test_what_a_plan_would_have_counts_against_fabricc_s_own_files_alone() -> No
         ("vxlan/vlan[10]/vni", 10010),
         ("vxlan/vrf[RED]/vni", 4001),
         ("evpn/setting[route-advertise]", "svi-ip on"),
-        ("qos/setting[roce]", "enable on, mode lossless"),
+        ("qos/roce", "lossless"),
         ("route_map[MARK]/10", "permit prefix_list OURS match tag 7 set metric 20"),
         ("as_path_list[SHORT]/0", "permit ^65000$"),
         ("static_route[198.51.100.0/24]", "10.1.0.1,vlan10"),
