@@ -345,3 +345,40 @@ def test_a_record_with_a_path_outside_the_tree_moves_nothing(out: Path, spec: Pa
     with pytest.raises(EmitError, match="no file name"):
         patch.complete_patch(tree)
     assert not (out / "escaped").exists()
+
+
+TENANTS: dict[str, Any] = {
+    "spines": {"model": "7060dx5-64s", "nos": "eos"},
+    "tors": {"model": "7060dx5-64s", "nos": "eos"},
+    "accept": [{"code": "FAB3319", "reason": "one ToR was tested with the release"}],
+}
+
+
+def write_tenants(folder: Path, **hosts: list[str]) -> Path:
+    return write(folder, {}, **TENANTS, tenants={name: {"hosts": own} for name, own in hosts.items()})
+
+
+def test_a_host_that_moves_to_another_tenant_changes_its_tors_and_job_files(
+    tmp_path: Path, out: Path
+) -> None:
+    spec = write_tenants(tmp_path, acme=["su001-host01..08", "su002-host01..08"], globex=["su003-host01..08"])
+    result, _ = build_tree(spec, out)
+    assert result.exit_status == 0, result.diagnostics
+    write_tenants(tmp_path, acme=["su001-host01..08", "su002-host02..08"],
+        globex=["su003-host01..08", "su002-host01"])  # fmt: skip
+    result, _ = build_tree(spec, out)
+    assert (result.proved, result.exit_status) == (9, 0)  # a host with eight rails, and the ToR of each
+    expected, tree = whole(tmp_path, spec)
+    assert bytes_of(out / "zone") == bytes_of(tree)
+    assert (told(result), result.counts, result.files) == (told(expected), expected.counts, expected.files)
+
+
+@pytest.mark.slow
+def test_a_tenant_that_leaves_takes_its_job_files_with_it(tmp_path: Path, out: Path) -> None:
+    spec = write_tenants(tmp_path, acme=["su001-host01..08", "su002-host01..08"], globex=["su003-host01"])
+    build_tree(spec, out)
+    write_tenants(tmp_path, acme=["su001-host01..08", "su002-host01..08"])
+    gone, _ = build_tree(spec, out)
+    assert gone.proved is None
+    _, tree = whole(tmp_path, spec)
+    assert bytes_of(out / "zone") == bytes_of(tree)

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric import links
+from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Set
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.plans import DeviceChange
     from fabricc.fabric.shape import DeviceId
+    from fabricc.fabric.tenants import Tenancy
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,33 +23,50 @@ class Outline:
     """The parts of a fabric that decide whether another one differs.
 
     Attributes:
-        base: digest of everything but the next three.
+        base: digest of everything but the next four.
         changes: switch -> its own settings.
         qos, profiles: digest of each entry of `Fabric.qos` and `Fabric.profiles`.
+        tenants: host -> name and number of the tenant of each rail, "" for none; empty without tenants.
     """
 
     base: bytes
     changes: Mapping[str, DeviceChange]
     qos: Mapping[str, bytes]
     profiles: Mapping[tuple[str, int, int], bytes]
+    tenants: Mapping[str, tuple[str, ...]]
 
 
 def fabric_outline(fabric: Fabric) -> Outline:
     """The fabric's outline; of further networks it has which hosts are in them."""
     others = [(each.network, each.guests) for each in fabric.networks]
+    tenancy = fabric.tenancy
+    without = replace(tenancy, tenants=(), of_host={}) if tenancy else None
+    bare = replace(fabric, changes={}, qos={}, profiles={}, networks=(), tenancy=without)
     return Outline(
-        _text_digest((replace(fabric, changes={}, qos={}, profiles={}, networks=()), others)),
+        _text_digest((bare, others)),
         dict(fabric.changes),
         {key: _text_digest(policy) for key, policy in fabric.qos.items()},
         {key: _text_digest(profile) for key, profile in fabric.profiles.items()},
+        _tenants_by_host(tenancy) if tenancy else {},
     )
+
+
+def _tenants_by_host(tenancy: Tenancy) -> dict[str, tuple[str, ...]]:
+    """Return name and number of the tenant of each rail of each host that has one."""
+    words = {at: f"{each.name} {each.number}" for at, each in enumerate(tenancy.tenants)}
+    known: dict[tuple[int, ...], tuple[str, ...]] = {}
+    for rails in tenancy.of_host.values():
+        if rails not in known:
+            known[rails] = tuple(words.get(at, "") for at in rails)
+    return {host: known[rails] for host, rails in tenancy.of_host.items()}
 
 
 def altered_devices(before: Outline, now: Outline, fabric: Fabric) -> list[DeviceId] | None:
     """Return the switches and hosts whose files can differ, in the fabric's order; None if any device can.
 
     A change affects its own switch and the far end of every link that it changes. A lossless profile that appears or
-    disappears belongs to ports whose cable changed; a changed profile affects every port that uses it.
+    disappears belongs to ports whose cable changed; a changed profile affects every port that uses it. A host that
+    moves to another tenant affects its ToRs.
 
     Args:
         before: outline of the fabric that the files are of.
@@ -59,7 +78,8 @@ def altered_devices(before: Outline, now: Outline, fabric: Fabric) -> list[Devic
     names = {name for name in before.changes.keys() | now.changes.keys()
              if before.changes.get(name) != now.changes.get(name)}  # fmt: skip
     owners = {key for key in before.qos.keys() | now.qos.keys() if before.qos.get(key) != now.qos.get(key)}
-    if not names and not owners:
+    moved = _moved_hosts(before, now)
+    if not names and not owners and not moved:
         return []
     switches = {fabric.name(at): at for at in fabric.switch_ids()}
     if any(name not in switches or _changed_system(before, now, name) for name in names | owners):
@@ -73,10 +93,30 @@ def altered_devices(before: Outline, now: Outline, fabric: Fabric) -> list[Devic
             strict=True,
         )
         reached |= {after.peer for then, after in pairs if then != after}
+    reached |= moved | _tors_of(fabric, moved)
     found: list[DeviceId] = [at for name, at in switches.items() if name in reached]
     if reached - switches.keys():
         found += [at for at in fabric.host_ids() if fabric.units[at.unit].hosts[at.slot] in reached]
     return found
+
+
+def _moved_hosts(before: Outline, now: Outline) -> set[str]:
+    """Return the hosts with a rail in another tenant."""
+    if before.tenants == now.tenants:
+        return set()
+    hosts = before.tenants.keys() | now.tenants.keys()
+    return {host for host in hosts if before.tenants.get(host) != now.tenants.get(host)}
+
+
+def _tors_of(fabric: Fabric, hosts: Set[str]) -> set[str]:
+    """Return the ToRs of some hosts, by name."""
+    return {
+        fabric.name(at)
+        for at in (fabric.switch_ids() if hosts else ())
+        if at.tier is TierName.TOR
+        for unit, slots, _ in links.served_slots(fabric, at)
+        if not hosts.isdisjoint(unit.hosts[slot] for slot in slots)
+    }
 
 
 def _changed_system(before: Outline, now: Outline, name: str) -> bool:

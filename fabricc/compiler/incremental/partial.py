@@ -21,6 +21,7 @@ from fabricc.base.values import replace
 from fabricc.compiler.incremental import ledger as ledgers
 from fabricc.compiler.incremental import recording
 from fabricc.compiler.incremental.device_changes import altered_devices, fabric_outline
+from fabricc.compiler.incremental.states import split_path
 from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.compiler.prove.finding_groups import Grouped
 from fabricc.compiler.write.device import Work
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 _LARGEST_SHARE = 4
 """Of the devices, one in so many may be concerned; from there on a whole build is as quick."""
 _INLINE_DEVICES = 12
+_JOB_FOLDERS = ("jobs", "acceptance")
 _FILES = b'\n  "files": {'
 """The text in a manifest between the digests of the inputs and those of the files."""
 _CHUNK = 1 << 16
@@ -238,7 +240,9 @@ class _Part:
         for path, text in plan_texts(self._spec, self.fabric):
             self._patching.put(path, text.encode())
         if not self.fabric.network and any(isinstance(device, tuple) for device in self.places):
-            for path, text in job_files(self.fabric).items():
+            files = job_files(self.fabric)
+            self._refuse_other_jobs(files)
+            for path, text in files.items():
                 self._patching.take(put_text(self._patching.patch, path, text))
 
     def _device_places(self, devices: Sequence[Device] | None) -> dict[Device, int]:
@@ -258,6 +262,18 @@ class _Part:
                 own = host_files.of_part(dict.fromkeys(own, ""), self.fabric.host(device))
             before |= {f"{folder}/{name}" for name in own}
         if before != written:
+            raise _WholeBuildError
+
+    def _refuse_other_jobs(self, files: Iterable[str]) -> None:
+        """Refuse to patch another set of job files, such as those of a tenant with its first host."""
+        listing = self._patching.last.states.listing
+        before = {
+            (folder, name)
+            for folder in listing.folders
+            if folder.partition("/")[0] in _JOB_FOLDERS
+            for name in listing.names(folder)
+        }
+        if before != {place for place in map(split_path, files) if place[0]}:
             raise _WholeBuildError
 
     def _device_folder(self, device: Device) -> str:

@@ -49,7 +49,7 @@ class Listing:
         lists: dict[tuple[str, ...], int] = {}
         folders: dict[str, int] = {}
         upper: set[str] = set()
-        for folder, places in groupby(map(_split_path, paths), itemgetter(0)):
+        for folder, places in groupby(map(split_path, paths), itemgetter(0)):
             names = [name for _, name in places]
             if folder:
                 upper.add(folder.partition("/")[0])
@@ -105,7 +105,7 @@ class States:
 
     def has(self, path: str) -> bool:
         """Return whether a file is unchanged."""
-        folder, name = _split_path(path)
+        folder, name = split_path(path)
         if name not in self.listing.names(folder):
             return False
         at = self._state_offset(folder, name)
@@ -160,7 +160,7 @@ def is_large(listing: Listing) -> bool:
     return listing.starts["/"] >= _WORTH_A_PROCESS * _STATE
 
 
-def _split_path(path: str) -> tuple[str, str]:
+def split_path(path: str) -> tuple[str, str]:
     """The folder by which a listing has a file, and its name there."""
     above = path.find("/", path.find("/") + 1)
     return (path[:above], path[above + 1 :]) if above > 0 else ("", path)
@@ -168,7 +168,7 @@ def _split_path(path: str) -> tuple[str, str]:
 
 def _touched_names(path: str) -> Iterator[tuple[str, str]]:
     """A file and the folders above it, as far as a listing has them."""
-    folder, name = _split_path(path)
+    folder, name = split_path(path)
     yield from ((folder, name), (folder, ""), ("", path.partition("/")[0]), ("", ""))
 
 
