@@ -8,7 +8,14 @@ import pytest
 
 from fabricc.back.infiniband.host_files import HostFiles, mode_of
 from fabricc.fabric.infiniband.wiring import expand_hosts
-from tests.back.hosts.test_apply import RHEL, WORLD, needs_networkd, stages_of
+from tests.back.hosts.test_apply import (
+    NETWORKMANAGER,
+    RHEL,
+    WORLD,
+    needs_networkd,
+    needs_networkmanager,
+    stages_of,
+)
 from tests.back.hosts.test_peers import namespaces
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned
 
@@ -84,6 +91,51 @@ def stages(script: str, root: Path, system: str, **more: Any) -> dict[str, str]:
     return stages_of(script, root, files, mode_of, SYSTEMS[system], [port.name for port in host.ports])
 
 
+PARTITIONS = (
+    WORLD
+    + """
+mkdir -p /etc/systemd/network
+cp "$folder"/tree/etc/systemd/network/60-fabricc-ib0* /etc/systemd/network/
+SYSTEMD_LOG_LEVEL=debug timeout -k 1 60 /lib/systemd/systemd-networkd > /run/log 2>&1 & networkd=$!
+trap 'kill "$networkd"' EXIT
+tries=0
+until grep -q "Requested stacked netdev" /run/log || [ $tries -ge 40 ]; do sleep 0.25; tries=$((tries + 1)); done
+stage log cat /run/log
+"""
+)
+CONNECTIONS = (
+    NETWORKMANAGER.partition("stage before")[0]
+    + """
+stage apply sh "$folder/tree/apply"
+stage show nmcli -f infiniband,ipv4.addresses,connection.interface-name connection show fabricc-ib0.8010
+"""
+)
+
+
+@pytest.mark.slow
+@needs_networkd
+def test_networkd_reads_the_files_of_partitions_up_to_what_the_kernel_makes(tmp_path: Path) -> None:
+    """The port stands in for an adapter: making the interface of a partition needs the kernel's ib_ipoib."""
+    seen = stages(PARTITIONS, tmp_path, "ubuntu-24.04", priorities=CLASSES, infiniband=TENANTS)
+    assert 'ib0.8010: loaded "ipoib"' in seen["log"]
+    assert "ib0: Requested stacked netdev 'ib0.8010'" in seen["log"]
+    complaints = [line for line in seen["log"].splitlines() if "60-fabricc" in line and "gnoring" in line]
+    assert [line for line in complaints if "Unknown section 'IPoIB'" not in line] == []
+
+
+@pytest.mark.slow
+@needs_networkmanager
+def test_networkmanager_loads_the_connections_and_needs_an_adapter(tmp_path: Path) -> None:
+    seen = stages(CONNECTIONS, tmp_path, "rhel-9", priorities=CLASSES, infiniband=TENANTS)
+    shown = dict(line.split(maxsplit=1) for line in seen["show"].splitlines() if ":" in line)
+    assert shown["infiniband.transport-mode:"] == "datagram"
+    assert shown["infiniband.p-key:"] == "0x8010"
+    assert shown["infiniband.parent:"] == "ib0"
+    assert shown["ipv4.addresses:"] == "10.0.0.1/13"
+    assert "Parent interface ib0 must be an InfiniBand interface" in seen["apply"]
+    assert seen["apply"].endswith("status 3\n")
+
+
 @needs_networkd
 def test_a_host_is_made_what_its_files_say_and_read_back(tmp_path: Path) -> None:
     seen = stages(WHOLE, tmp_path, "ubuntu-24.04")
@@ -109,6 +161,7 @@ def test_a_host_is_made_what_its_files_say_and_read_back(tmp_path: Path) -> None
     assert seen["drift"].endswith("status 1\n")
     assert "changed: /etc/security/limits.d/90-rdma.conf\n" in seen["repair"]
     assert "differs: mlx5_r2: link layer is Ethernet" in seen["repair"]
+    assert "mode of ib3" not in seen["repair"]
     assert seen["repair"].endswith("status 3\n")
 
 
