@@ -320,3 +320,17 @@ def test_a_small_rack_that_divides_the_blocks_of_slurm_is_reported(
     if size:
         assert f"BlockSizes is {size}, that of r3" in messages[0]
         assert f"BlockSizes={size}\n" in job_files(spec.fabric)["jobs/slurm/topology-block.conf"]
+
+
+def test_assumed_figures_of_a_nic_are_listed_under_its_name(tmp_path: Path) -> None:
+    """Every figure that the catalog assumes of a host or its NICs is in the list of `plan`."""
+    for model in ("mi355x-pollara", "dgx-h100", "mi355x-thor2"):
+        spec = compiled(tmp_path, f"model: {model}")
+        listed = {(fact.model, fact.fact): fact for fact in host_facts(spec.fabric, spec.spec)}
+        host = load_catalog()[0].hosts[model]
+        for part in (host, host.nic):
+            for key, source in part.sources.items():
+                if source.startswith("assumed") and key != "management_interface":
+                    assert (part.name, key) in listed
+    assert listed["thor2", "read_request"].value == "4096"
+    assert listed["thor2", "read_request"].key == "nics.thor2.read_request"

@@ -180,7 +180,8 @@ def host_facts(fabric: Fabric, spec: ClusterSpec) -> Iterator[HostFact]:
     for group in _gpu_groups(fabric):
         model = fabric.host_models[group]
         stated = spec.gpus.groups[group]
-        for fact in (*_catalog_facts(model), *_socket_fact(fabric, group), *_setting_facts(model, stated)):
+        catalog = (*_catalog_facts(model), *_nic_facts(model))
+        for fact in (*catalog, *_socket_fact(fabric, group), *_setting_facts(model, stated)):
             if (fact.model, fact.fact) not in told:
                 told.add((fact.model, fact.fact))
                 yield fact
@@ -230,6 +231,21 @@ def _catalog_facts(model: HostModel) -> Iterator[HostFact]:
         if source.startswith(ASSUMED) and key != "management_interface":
             reason = source.removeprefix(ASSUMED).removeprefix(": ")
             yield HostFact(model.name, key, _model_value(model, key), reason, f"hosts.{model.name}.{key}")
+
+
+def _nic_facts(model: HostModel) -> Iterator[HostFact]:
+    """Yield the figures of a host's NICs that the catalog assumes, under the name of the NIC."""
+    nic = model.nic
+    values = {
+        "ports": " ".join(f"{use.children}x{use.speed_gbps}/{use.lanes}" for use in nic.port_splits),
+        "read_request": str(nic.read_request_bytes),
+        **{f"cages.{index}": cage.form_factor for index, cage in enumerate(nic.cages)},
+    }
+    for key, source in nic.sources.items():
+        if source.startswith(ASSUMED):
+            value = values.get(key, str(getattr(nic, key, "")))
+            reason = source.removeprefix(ASSUMED).removeprefix(": ")
+            yield HostFact(nic.name, key, value, reason, f"nics.{nic.name}.{key}")
 
 
 def _model_value(model: HostModel, key: str) -> str:
