@@ -1,4 +1,4 @@
-"""SONiC's own programs on the files of a switch: bgpcfgd, caclmgrd and the start script of the bgp container.
+"""SONiC's own programs on the files of a switch: bgpcfgd, caclmgrd, hostcfgd and the start script of the bgp container.
 
 The code is read from the Git repositories in the folder that the environment variable SONIC_SOURCES names
 (`sonic-buildimage` and `sonic-host-services`, each with the branches of releases); nothing is fetched. What they need
@@ -133,6 +133,72 @@ Manager.get_chain_list = lambda self, *args: []
 commands, _ = Manager("caclmgrd").get_acl_rules_and_translate_to_iptables_commands("", ConfigDBConnector())
 print(json.dumps([" ".join(one) if isinstance(one, list) else one for one in commands]))
 """
+HOSTCFGD = """
+import builtins, collections, os, subprocess, syslog
+
+real_open, root = builtins.open, sys.argv[3]
+commands, errors, callbacks = [], [], {}
+
+def guarded_open(path, mode="r", *args, **named):
+    \"\"\"Opens files for writing below the folder alone.\"\"\"
+    assert mode[0] == "r" and "+" not in mode or str(path).startswith(root), path
+    return real_open(path, mode, *args, **named)
+
+def record(command, *args, **named):
+    commands.append(" ".join(command) if isinstance(command, (list, tuple)) else command)
+    return types.SimpleNamespace(returncode=0, stdout=b"", communicate=lambda *_: (b"", b""))
+
+def log(level, text=None):
+    if text is not None and level <= syslog.LOG_ERR:
+        errors.append(text)
+
+shell = types.SimpleNamespace(
+    CalledProcessError=subprocess.CalledProcessError, PIPE=subprocess.PIPE, run=record, Popen=record, call=record,
+    check_call=record, check_output=lambda command, *args, **named: record(command) and b"")
+
+class Db(ConfigDBConnector):
+    def subscribe(self, table, callback): callbacks[table] = callback
+    @staticmethod
+    def deserialize_key(key): return tuple(key.split("|")) if "|" in key else key
+
+class Tables(Names):
+    CFG_NTP_GLOBAL_TABLE_NAME = "NTP"
+    ConfigDBConnector, DBConnector, SonicDBConfig = Db, Anything, Anything
+    class RestartWaiter:
+        isAdvancedBootInProgress = staticmethod(lambda *_: False)
+
+tables = Tables("swsscommon.swsscommon")
+sys.modules["swsscommon.swsscommon"] = sys.modules["swsscommon"].swsscommon = tables
+general = module("sonic_py_common.general", check_output_pipe=lambda *parts: record(sum(parts, [])) and "")
+module("sonic_py_common", device_info=DeviceInfo(), general=general)
+module("sonic_installer", bootloader=Anything())
+module("psutil")
+sys.path.insert(0, os.path.dirname(sys.argv[2]))
+text = real_open(sys.argv[2]).read()
+templates = sys.argv[4]
+for mark in "'\\"":
+    text = text.replace(f"{mark}/usr/share/sonic/templates/", mark + templates)
+    for place in ("/etc/", "/proc/", "/var/", "/run/"):
+        text = text.replace(f"{mark}{place}", f"{mark}{root}{place}")
+builtins.open = guarded_open
+scope = {"__name__": "hostcfgd", "__file__": sys.argv[2]}
+sys.modules["syslog"] = types.SimpleNamespace(**{**vars(syslog), "syslog": log})
+sys.modules["subprocess"] = shell
+exec(compile(text, "hostcfgd", "exec"), scope)
+daemon = scope["HostConfigDaemon"]()
+daemon.register_callbacks()
+daemon.load(collections.defaultdict(dict))
+del commands[:]
+for table, callback in callbacks.items():
+    for key, row in TABLES.get(table, {}).items():
+        callback(table, key, dict(row))
+written = {}
+for folder, _, names in os.walk(root):
+    for name in names:
+        path = os.path.join(folder, name)
+        written[path[len(root):]] = real_open(path).read()
+print(json.dumps({"commands": commands, "errors": errors, "files": written, "tables": sorted(callbacks)}))
+"""
 CFGGEN = '''#!{python}
 """sonic-cfggen -d [-y FILE] -t TEMPLATE[,OUTPUT]...: templates with the tables of CONFIG_DB."""
 import json, sys
@@ -147,6 +213,10 @@ for at, word in enumerate(words):
         text = environment.get_template(name).render(tables)
         open(output, "w").write(text) if output else print(text)
 '''
+
+
+TEMPLATES_ELSEWHERE = ("202305",)
+"""Releases whose templates of hostcfgd are in sonic-buildimage."""
 
 
 def needs_sources() -> None:
@@ -200,6 +270,33 @@ def caclmgrd(release: str, folder: Path, tables: dict[str, Any]) -> list[str]:
     """Return the commands of iptables and ip6tables that caclmgrd makes of CONFIG_DB."""
     script = extract("sonic-host-services", release, "scripts/caclmgrd", folder)
     found: list[str] = _run(CACLMGRD, folder, tables, str(script))
+    return found
+
+
+def hostcfgd(release: str, folder: Path, tables: dict[str, Any]) -> dict[str, Any]:
+    """Return what hostcfgd does on a new switch as each row of CONFIG_DB arrives.
+
+    Returns:
+        `commands` that it runs, `errors` that it logs, `files` by path that it leaves, and the `tables` that it reads.
+    """
+    script = extract("sonic-host-services", release, "scripts/hostcfgd", folder)
+    extract("sonic-host-services", release, "scripts", folder)
+    if release in TEMPLATES_ELSEWHERE:
+        templates = extract("sonic-buildimage", release, "src/sonic-host-services-data/templates", folder)
+    else:
+        templates = extract("sonic-host-services", release, "data/templates", folder)
+    root = folder / "root"
+    for name, text in (
+        ("etc/pam.d/sshd", "@include common-auth\n"), ("etc/pam.d/login", "@include common-auth\n"),
+        ("etc/nsswitch.conf", "passwd: files\n"), ("etc/login.defs", "PASS_MAX_DAYS 99999\nPASS_WARN_AGE 7\n"),
+        ("etc/ssh/sshd_config", "Port 22\n"), ("etc/security/limits.conf", ""), ("etc/pam.d/pam-limits-conf", ""),
+        ("etc/pam_radius_auth.d/none", ""), ("etc/ldap/ldap.conf", ""), ("proc/cmdline", "console=tty0\n"),
+        ("etc/sonic/none", ""), ("etc/fips/none", ""),
+    ):  # fmt: skip
+        place = root / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+    found: dict[str, Any] = _run(HOSTCFGD, folder, tables, str(script), str(root), f"{templates}/")
     return found
 
 

@@ -1,4 +1,4 @@
-"""SONiC's own bgpcfgd, caclmgrd and start script of the bgp container leave the planned routing as it is."""
+"""SONiC's own bgpcfgd, caclmgrd, hostcfgd and start script of the bgp container take the files as they are planned."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 
 from fabricc.back.nos.sonic import SONIC
 from fabricc.back.nos.sonic.limits import RELEASES
-from tests.back.nos.sonic.makers import bgpcfgd, caclmgrd, has_jq, needs_sources, start_bgp
+from tests.back.nos.sonic import bfd_link
+from tests.back.nos.sonic.makers import bgpcfgd, caclmgrd, has_jq, hostcfgd, needs_sources, start_bgp
 from tests.back.nos.sonic.variants import VARIANTS
 
 if TYPE_CHECKING:
@@ -136,6 +137,74 @@ def test_without_the_lists_caclmgrd_drops_bfd_at_even_addresses_and_answers_host
     folder = tmp_path / "even"
     folder.mkdir()
     assert "Ethernet16 bfd" in wrong_verdicts(even, caclmgrd("202505", folder, tables))
+
+
+@pytest.mark.parametrize("release", [one for one in RELEASES if one >= SOFTWARE_BFD])
+@pytest.mark.parametrize("name", ["numbered", "dual"])
+def test_bfdd_comes_up_behind_the_rules_of_caclmgrd(name: str, release: str, tmp_path: Path) -> None:
+    """The even address is the one that caclmgrd takes for a network and drops."""
+    if reason := bfd_link.missing():
+        pytest.skip(reason)
+    switch, _ = rendered(name, release)
+    session = next(one for one in switch.bgp.sessions if ":" not in one.remote)
+    port = next(one for one in switch.ports if one.name == session.port)
+    assert port.ipv4
+    own, far = sorted((port.ipv4, flipped(port.ipv4)), key=lambda text: int(ipaddress.ip_interface(text)))
+    even = replace(
+        switch,
+        ports=tuple(replace(one, ipv4=own) if one.name == port.name else one for one in switch.ports),
+    )
+    tables = json.loads(SONIC.render(even)["config_db.json"])
+    with bfd_link.BfdLink(port.name, own, far, caclmgrd(release, tmp_path, tables)) as link:
+        assert link.comes_up()
+    without = tmp_path / "without"
+    without.mkdir()
+    with bfd_link.BfdLink(
+        port.name, own, far, caclmgrd(release, without, {**tables, "ACL_TABLE": {}})
+    ) as link:
+        assert not link.comes_up()
+        assert link.dropped()
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_hostcfgd_takes_each_row_of_a_first_push(release: str, tmp_path: Path) -> None:
+    switch, files = rendered("settings", release)
+    tables = json.loads(files["config_db.json"])
+    found = hostcfgd(release, tmp_path, tables)
+    assert found["errors"] == []
+    read = set(found["tables"]) & tables.keys()
+    asked = {
+        "AAA",
+        "DEVICE_METADATA",
+        "MGMT_VRF_CONFIG",
+        "NTP",
+        "NTP_SERVER",
+        "SYSLOG_SERVER",
+        "TACPLUS_SERVER",
+    }
+    assert {table for table in asked if tables.get(table)} <= read
+    restarted = " ".join(found["commands"])
+    for service in ("interfaces-config", "hostname-config", "rsyslog-config"):
+        assert service in restarted
+    login = re.findall(
+        r"^auth\s.*?(pam_\w+)\.so(.*)", found["files"]["/etc/pam.d/common-auth-sonic"], re.MULTILINE
+    )
+    assert switch.management.tacacs
+    servers = switch.management.tacacs.servers
+    assert [name for name, _ in login[: len(servers) + 1]] == [*("pam_tacplus",) * len(servers), "pam_unix"]
+    for server, (_, words) in zip(servers, login, strict=False):
+        assert f"server={server}:49 secret=FABRICC-SECRET-tacacs " in words
+        assert "vrf=mgmt" in words
+    accounts = re.findall(r"^server=(\S+)", found["files"]["/etc/tacplus_nss.conf"], re.MULTILINE)
+    assert [line.partition(":")[0] for line in accounts] == [*servers]
+
+
+def test_a_priority_that_is_no_number_ends_hostcfgd(tmp_path: Path) -> None:
+    _, files = rendered("settings", "202505")
+    tables = json.loads(files["config_db.json"])
+    tables["TACPLUS_SERVER"]["172.16.0.5"]["priority"] = "first"
+    with pytest.raises(AssertionError, match="invalid literal"):
+        hostcfgd("202505", tmp_path, tables)
 
 
 def flipped(address: str) -> str:
