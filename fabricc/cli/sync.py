@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -35,8 +37,8 @@ if TYPE_CHECKING:
     from fabricc.integrations.sync.products import Product
 
 _SHOWN = 10
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::[0-9]{1,5})?")
 _SIGNS = {"create": "+", "update": "~", "delete": "-"}
-_LOOPBACK = ("127.", "[::1]", "localhost")
 
 
 @click.command("sync")
@@ -137,15 +139,23 @@ def _connect(product: Product, url: str, token: str | None, ca: Path | None) -> 
         click.UsageError: the address would send the token unencrypted, or the place of the token is none.
     """
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc or parts.username is not None:
+    if parts.scheme not in ("http", "https") or not _HOST.fullmatch(parts.netloc):
         raise click.BadParameter(f"{url!a} is not https://HOST", param_hint="--url")
-    if parts.scheme == "http" and not parts.netloc.startswith(_LOOPBACK):
+    if parts.scheme == "http" and not _is_this_machine(parts.hostname or ""):
         raise click.BadParameter("http would send the token unencrypted: use https", param_hint="--url")
     kind, _, place = (token or f"env:{product.name.upper()}_TOKEN").partition(":")
     if kind not in KINDS or not place:
         raise click.BadParameter("it is not env:NAME, file:PATH or keyring:SERVICE", param_hint="--token")
     secret = Reference(kind, place).resolve(parts.netloc)
     return Client(url, secret.reveal(), str(ca) if ca else None)
+
+
+def _is_this_machine(host: str) -> bool:
+    """Return whether a host is this machine, whatever a name server says of other names."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _format_headline(product: Product, changes: Sequence[Change], conflicts: int, *, applied: bool) -> str:

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import re
 import ssl
+import threading
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.documents.document import clip
+from fabricc.operate.drivers.answers import AnswerError, parse_json
+from fabricc.operate.drivers.limits import AnswerTooLargeError, bound_connection, cut_after
+from fabricc.operate.drivers.redact import excerpt
 
 PAGE = 500
 """Objects of a page; both products allow 1,000 by default (`MAX_PAGE_SIZE`)."""
 BULK = 100
 """Objects of a bulk request."""
+MOST_OBJECTS = 500_000
+"""Objects of a list; a fabric of 24,000 GPUs has 250,000 interfaces. Our judgment, like the next three."""
 _MOST_PAGES = 10_000
-_LARGEST = 64 * 1024 * 1024
-_TIMEOUT_S = 120
+_LIST_S = 3600
+_LIST_BYTES = 1 << 30
+TIMEOUT_S = 120
+"""Seconds of a request with its whole answer."""
 _LONGEST = 300
+_TOKEN = re.compile(r"[!-~]+")
 
 
 class ServerError(FindingsError):
@@ -35,6 +47,36 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return
 
 
+class _Bounded(urllib.request.HTTPSHandler, urllib.request.HTTPHandler):
+    """Opens connections whose answers are bounded, and can cut them off."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        super().__init__(context=context)
+        self._tls = context
+        self._cuts: list[Callable[[], None]] = []
+
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        """Open a connection without TLS."""
+        return self.do_open(self._bounded(http.client.HTTPConnection), req)
+
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        """Open a connection with TLS."""
+        return self.do_open(self._bounded(http.client.HTTPSConnection), req, context=self._tls)
+
+    def cut(self) -> None:
+        """Cut the connection of the request that is under way."""
+        for cut in self._cuts:
+            cut()
+
+    def _bounded(self, kind: type[http.client.HTTPConnection]) -> Any:
+        def connect(*arguments: Any, **named: Any) -> http.client.HTTPConnection:
+            connection = kind(*arguments, **named)
+            self._cuts = [bound_connection(connection)]
+            return connection
+
+        return connect
+
+
 class Client:
     """One server.
 
@@ -42,46 +84,63 @@ class Client:
         url: its address, without `/api`.
         token: an API token.
         certificates: a file of certificate authorities; None for those of the system.
+
+    Raises:
+        ServerError: no request can have this token.
     """
 
     def __init__(self, url: str, token: str, certificates: str | None = None) -> None:
-        self._url = url.rstrip("/")
+        self._url, self._token = url.rstrip("/"), token
+        if not _TOKEN.fullmatch(token):
+            message = "the token has a blank, a line break or a letter that no header of HTTP can have"
+            raise ServerError("FAB2153", message, "Correct the value at the place that --token names.")
         scheme = "Bearer" if token.startswith("nbt_") else "Token"  # NetBox 4.5: tokens of version 2
         self._headers = {
             "Authorization": f"{scheme} {token}", "Accept": "application/json", "Content-Type": "application/json",
         }  # fmt: skip
-        self._opener = urllib.request.build_opener(
-            _NoRedirect, urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=certificates))
-        )
+        self._handler = _Bounded(ssl.create_default_context(cafile=certificates))
+        handlers: list[urllib.request.BaseHandler] = [_NoRedirect(), self._handler]
+        if urlsplit(url).scheme == "http":  # only this machine; a proxy would get the token unencrypted
+            handlers.append(urllib.request.ProxyHandler({}))
+        self._opener = urllib.request.build_opener(*handlers)
 
     def objects(self, path: str, query: Sequence[tuple[str, str]] = ()) -> Iterator[Mapping[str, Any]]:
         """Yield the objects of a list, over all its pages.
 
         Raises:
-            ServerError: the server does not answer as documented, or has fewer objects than it counts.
+            ServerError: the server does not answer as documented, or has other objects than it counts.
         """
-        read, total = 0, None
+        read, size, end = 0, 0, time.monotonic() + _LIST_S
         for _ in range(_MOST_PAGES):
             words = urlencode([*query, ("limit", str(PAGE)), ("offset", str(read))])
-            answer = self._request("GET", f"/api/{path}/?{words}")
+            answer, length = self._request("GET", f"/api/{path}/?{words}")
             results = answer.get("results") if isinstance(answer, dict) else None
-            if not isinstance(results, list) or not all(isinstance(each, dict) for each in results):
-                raise ServerError("FAB2153", f"{self._url}/api/{path}/ answers no list of objects")
+            total = answer.get("count") if isinstance(answer, dict) else None
+            if (
+                not isinstance(results, list)
+                or not isinstance(total, int)
+                or not all(map(_is_object, results))
+            ):
+                raise ServerError(
+                    "FAB2153", f"{self._url}/api/{path}/ answers no list of objects with its count"
+                )
             yield from results
-            read, total = read + len(results), answer.get("count")
-            if not answer.get("next"):
+            read, size = read + len(results), size + length
+            if read >= total and not answer.get("next"):
+                return
+            if read > MOST_OBJECTS or size > _LIST_BYTES or time.monotonic() > end:
                 break
-            if not results:
+            if not results or not answer.get("next") or read > total:
                 raise ServerError("FAB2153", f"/api/{path}/ ends after {read} of {total} objects")
-        if isinstance(total, int) and read < total:
-            raise ServerError("FAB2153", f"/api/{path}/ ends after {read} of {total} objects")
+        remedy = "Name another server with --url, or a location with fewer objects."
+        raise ServerError("FAB2153", f"/api/{path}/ has no end after {read:,} objects", remedy)
 
     def create(self, path: str, bodies: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Create objects and return them, in the order of the bodies."""
         made: list[Mapping[str, Any]] = []
         for part in _parts(bodies):
-            answer = self._request("POST", f"/api/{path}/", part)
-            if not isinstance(answer, list) or len(answer) != len(part):
+            answer, _ = self._request("POST", f"/api/{path}/", part)
+            if not isinstance(answer, list) or len(answer) != len(part) or not all(map(_is_object, answer)):
                 raise ServerError(
                     "FAB2153", f"/api/{path}/ does not answer with the {len(part)} objects created"
                 )
@@ -98,41 +157,58 @@ class Client:
         for part in _parts([{"id": each} for each in ids]):
             self._request("DELETE", f"/api/{path}/", part)
 
-    def _request(self, method: str, address: str, body: object = None) -> Any:
+    def _request(self, method: str, address: str, body: object = None) -> tuple[Any, int]:
+        """Return the answer and the bytes that it has."""
         content = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self._url}{address}", content, self._headers, method=method)
-        try:
-            with self._opener.open(request, timeout=_TIMEOUT_S) as answer:
-                text = answer.read(_LARGEST + 1)
-        except urllib.error.HTTPError as error:
-            raise self._status_finding(method, address, error) from None
-        except (OSError, ValueError) as error:
-            reason = clip(str(getattr(error, "reason", error)), _LONGEST)
-            host = urlsplit(self._url).netloc
-            raise ServerError(
-                "FAB7020", f"{host} cannot be reached: {reason}", "Check --url and --ca."
-            ) from None
-        if len(text) > _LARGEST:
-            raise ServerError("FAB2153", f"{address} answers more than {_LARGEST:,} bytes")
-        try:
-            return json.loads(text) if text else None
-        except (ValueError, RecursionError):
-            raise ServerError(
-                "FAB2153", f"{address} answers no JSON: is {self._url} the right address?"
-            ) from None
-
-    def _status_finding(self, method: str, address: str, error: urllib.error.HTTPError) -> ServerError:
-        """Return the finding of a status that is no success."""
-        with error:
-            text = error.read(_LARGEST).decode("utf-8", "replace")
         place = address.partition("?")[0]
-        if error.code in (301, 302, 307, 308):
+        late = threading.Event()
+        try:
+            request = urllib.request.Request(f"{self._url}{address}", content, self._headers, method=method)
+            with cut_after(TIMEOUT_S, self._handler.cut) as late:
+                status, text = self._exchange(request)
+            if late.is_set():
+                raise TimeoutError
+        except AnswerTooLargeError as error:
+            raise ServerError("FAB2153", f"{place}: {error}") from None
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            is_late = late.is_set() or isinstance(reason, TimeoutError)
+            words = f"no whole answer within {TIMEOUT_S:g} s" if is_late else str(reason)
+            host = urlsplit(self._url).netloc
+            message = f"{host} cannot be reached: {excerpt(words, self._token, longest=_LONGEST)}"
+            raise ServerError("FAB7020", clip(message, _LONGEST), "Check --url and --ca.") from None
+        if status is not None:
+            raise self._status_finding(method, place, status, text)
+        try:
+            return (parse_json(text, place) if text.strip() else None), len(text)
+        except AnswerError as error:
+            message = clip(excerpt(str(error), self._token, longest=_LONGEST), _LONGEST)
+            raise ServerError("FAB2153", message, f"Is {self._url} the right address?") from None
+
+    def _exchange(self, request: urllib.request.Request) -> tuple[int | None, bytes]:
+        """Return the status, unless it is a success, and the content of an answer."""
+        try:
+            with self._opener.open(request, timeout=TIMEOUT_S) as answer:
+                return None, answer.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read()
+
+    def _status_finding(self, method: str, place: str, status: int, text: bytes) -> ServerError:
+        """Return the finding of a status that is no success."""
+        if status in (301, 302, 303, 307, 308):
             remedy = "Name the address that it redirects to with --url; the token is not sent to it unasked."
             return ServerError("FAB2153", f"{place} redirects elsewhere", remedy)
-        remedy = "Check the permissions of the token." if error.code in (401, 403) else ""
+        remedy = "Check the permissions of the token." if status in (401, 403) else ""
+        words = excerpt(text.decode("utf-8", "replace"), self._token, longest=_LONGEST)
         return ServerError(
-            "FAB2153", f"{method} {place} is rejected, {error.code}: {clip(text, _LONGEST)}", remedy
+            "FAB2153", f"{method} {place} is rejected, {status}: {clip(words, _LONGEST)}", remedy
         )
+
+
+def _is_object(value: object) -> bool:
+    """Return whether a value is an object of a server, with an identifier."""
+    return isinstance(value, dict) and type(value.get("id")) in (int, str)
 
 
 def _parts(bodies: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -65,8 +65,19 @@ def slug(text: str) -> str:
 
 
 def identifier(value: Any) -> Any:
-    """Return the identifier in a reference, which is an object, or the identifier itself."""
-    return value.get("id") if isinstance(value, dict) else value
+    """Return the identifier in a reference, which is an object, or the identifier itself; None for anything else."""
+    found = value.get("id") if isinstance(value, dict) else value
+    return found if isinstance(found, int | str) else None
+
+
+def objects_in(value: Any) -> list[Mapping[str, Any]]:
+    """Return the objects of a list; what is none is left out."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def parts_of(value: Any) -> Mapping[str, Any]:
+    """Return an object; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
 
 
 def _read_key(kind: str, answer: Mapping[str, Any], keys: Keys) -> Key | None:
@@ -97,13 +108,13 @@ def _read_key(kind: str, answer: Mapping[str, Any], keys: Keys) -> Key | None:
 def _cable_ends(answer: Mapping[str, Any], keys: Keys) -> list[Key]:
     """Return both ends of a cable; an end that is no interface of the plan has a key of no interface."""
     if "a_terminations" in answer:
-        sides = [answer.get("a_terminations") or [], answer.get("b_terminations") or []]
+        sides = [objects_in(answer.get(name)) for name in ("a_terminations", "b_terminations")]
         ids = [
-            [each.get("object_id") for each in side if each.get("object_type") == _INTERFACE]
+            [identifier(each.get("object_id")) for each in side if each.get("object_type") == _INTERFACE]
             for side in sides
         ]
     else:
-        ids = [[answer.get("termination_a_id")], [answer.get("termination_b_id")]]
+        ids = [[identifier(answer.get(f"termination_{side}_id"))] for side in "ab"]
     ends = []
     for number, side in enumerate(ids):
         known = [keys[("interface", each)] for each in side if ("interface", each) in keys]
@@ -116,7 +127,7 @@ def _read_fields(kind: str, answer: Mapping[str, Any], keys: Keys) -> dict[str, 
              "vrf": ("tenant",), "prefix": ("vrf",), "address": ("vrf",)}  # fmt: skip
     values: dict[str, Value] = {name: _name(name, answer, keys) for name in named.get(kind, ())}
     if kind == "device":
-        asn = (answer.get("custom_fields") or {}).get("asn")
+        asn = parts_of(answer.get("custom_fields")).get("asn")
         values["asn"] = asn if isinstance(asn, int) else None
     elif kind == "prefix":
         values["description"] = str(answer.get("description") or "")
@@ -127,10 +138,10 @@ def _read_fields(kind: str, answer: Mapping[str, Any], keys: Keys) -> dict[str, 
             "mgmt_only": answer.get("mgmt_only"),
         }
     elif kind == "address":
-        end = keys.get(("interface", answer.get("assigned_object_id")))
+        end = keys.get(("interface", identifier(answer.get("assigned_object_id"))))
         values |= {"device": end[0] if end else None, "interface": end[1] if end else None}
     elif kind == "primary":
-        values["address"] = (answer.get("primary_ip4") or {}).get("address")
+        values["address"] = parts_of(answer.get("primary_ip4")).get("address")
     return values
 
 

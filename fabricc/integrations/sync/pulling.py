@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fabricc.front.spec.netbox import Address, Device, End, Export
-from fabricc.integrations.sync.products import Product, identifier, slug
+from fabricc.integrations.sync.products import Product, identifier, parts_of, slug
 
 if TYPE_CHECKING:
     from fabricc.integrations.sync.client import Client
     from fabricc.integrations.sync.records import Key
 
 _CHUNK = 50
+_LARGEST = 1e9
+"""Of rack positions and heights."""
 
 
 def pull_export(client: Client, product: Product, location: str, prefixes: Sequence[str]) -> Export:
@@ -72,7 +74,7 @@ def _read_addresses(
             for answer in client.objects(product.paths["assignment"], query):
                 ends[identifier(answer.get("ip_address"))] = identifier(answer.get("interface"))
     else:
-        ends = {id_: answer.get("assigned_object_id") for id_, answer in found.items()}
+        ends = {id_: identifier(answer.get("assigned_object_id")) for id_, answer in found.items()}
     for id_, answer in found.items():
         end = keys.get(("interface", ends.get(id_)))
         if end is not None:
@@ -81,7 +83,7 @@ def _read_addresses(
 
 def _read_device(answer: Mapping[str, Any]) -> Device:
     rack, primary = answer.get("rack"), answer.get("primary_ip4")
-    asn = (answer.get("custom_fields") or {}).get("asn")
+    asn = parts_of(answer.get("custom_fields")).get("asn")
     return Device(
         str(answer["name"]),
         _word(answer.get("role")),
@@ -99,7 +101,8 @@ def _read_height(answer: Mapping[str, Any]) -> str:
 
 
 def _number(value: Any) -> str:
-    return str(int(value)) if isinstance(value, int | float) and value == int(value) else ""
+    is_number = isinstance(value, int | float) and -_LARGEST < value < _LARGEST
+    return str(int(value)) if is_number and value == int(value) else ""
 
 
 def _word(value: Any) -> str:

@@ -126,7 +126,8 @@ class Server:
         if read is None or "id" not in answer:
             return None
         key, fields = read
-        tags = tuple(identifier(each) for each in answer.get("tags") or ())
+        listed = answer.get("tags")
+        tags = tuple(map(identifier, listed)) if isinstance(listed, list) else ()
         if kind == "tag" and key == (self._tag,):
             self._tag_id = answer["id"]
         if kind in _UNTAGGED:
