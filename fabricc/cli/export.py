@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+import yaml
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.formats import finding_entry
@@ -14,8 +15,16 @@ from fabricc.cli import options, output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.result import exit_status
 from fabricc.integrations.inventories import terraform_result, topograph_model
+from fabricc.integrations.launch_kit import (
+    address_finding,
+    identity_tables,
+    list_kit_links,
+    profile_document,
+    split_tor,
+    topology_document,
+)
 from fabricc.integrations.openconfig import MISSING, export_documents
-from fabricc.tree.file import write_file
+from fabricc.tree.file import make_folder, write_file
 
 _SHOWN = 12
 
@@ -81,6 +90,44 @@ def topograph(spec: Path, target: Path) -> int:
         output.print_document(text)
     else:
         write_file(target, text.encode())
+    return 0
+
+
+@command.command("launch-kit")
+@options.spec_argument
+@click.option("-o", "--output", "folder", type=options.PATH, default=Path("launch-kit"), show_default=True,
+              help="Folder for the files.")  # fmt: skip
+@click.option("--first-octet", type=click.IntRange(1, 223), metavar="N",
+              help="First octet of host addresses. [default: 172, with cores 10]")  # fmt: skip
+def launch_kit(spec: Path, folder: Path, first_octet: int | None) -> int:
+    """Write the topology and profile of SPEC for NVIDIA's Kubernetes Launch Kit.
+
+    The kit computes addresses of host links by its own rule. If they are not those of the plan, identity tables are
+    written that give the plan the same ones.
+    """
+    compiled = compile_spec(spec, gaps=False, ethernet_only=True)
+    if not compiled.sound:
+        output.print_findings(compiled.diagnostics, "text", compiled.sources)
+        return exit_status(compiled.diagnostics)
+    fabric = compiled.fabric
+    links = list_kit_links(fabric, first_octet)
+    files = {
+        "topology.json": json_document(topology_document(fabric, links)),
+        "profile.yaml": yaml.safe_dump(
+            profile_document(fabric, "topology.json", first_octet), sort_keys=False
+        ),
+    }
+    found = address_finding(fabric, links, str(folder), first_octet)
+    if found is not None and not split_tor(links):
+        files |= identity_tables(links)
+    make_folder(folder)
+    for name, text in files.items():
+        write_file(folder / name, text.encode())
+    output.out(f"{folder}: {', '.join(files)}")
+    if found is None:
+        output.out(f"All {len(links):,} host links have the addresses that the kit computes.")
+    else:
+        output.print_findings([found], "text", {})
     return 0
 
 
