@@ -116,9 +116,8 @@ def _vendor_policy(
         others_with = [name for name in naming.names() if naming.vendor_policy(name) is not None]
         message = f"{place}: no source documents a command of {nos} that sets a whole lossless policy"
         help_ = (
-            "Leave `qos: vendor` out: the computed policy uses the maker's own buffer table where it publishes one, "
-            f"and `congestion.ecn.preset` has its thresholds. Systems with such a command: "
-            f"{join_words(others_with, 'and')}."
+            "Leave `qos: vendor` out: the computed policy uses published buffer tables. "
+            f"Systems with such a command: {join_words(others_with, 'and')}."
         )
         findings.append(spec.error("FAB4017", message, "qos", help=help_))
     if len(set(found.values())) > 1:
