@@ -9,7 +9,7 @@ from fabricc.fabric.management_addresses import management_place
 from fabricc.paperwork.plan_tables import host_addresses, switch_addresses
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import Unit
@@ -22,8 +22,7 @@ def topograph_model(fabric: Fabric) -> dict[str, Any]:
     """Return the hosts of the rails as a tree of switches and blocks of nodes.
 
     A unit is a switch: hosts of a unit have a distance of one hop, whichever of its ToRs they use. Units of a pod are
-    below the
-    pod, and everything is below the cluster. Hosts of one NVLink domain are a block with its name.
+    below the pod, and everything is below the cluster. Hosts of one NVLink domain are a block with its name.
 
     Args:
         fabric: the network of the rails.
@@ -31,22 +30,31 @@ def topograph_model(fabric: Fabric) -> dict[str, Any]:
     parents: dict[str, list[str]] = {}
     blocks: list[dict[str, Any]] = []
     homes = {unit.coordinate: unit for unit in fabric.units.values()}
+    names = {unit.name for unit in homes.values()}
+    root = _free_name(fabric.cluster, names)
     for unit in fabric.units.values():
         if not unit.hosts:
             continue
         home = homes[unit.home]
         pod = home.coordinate // fabric.shape.units_per_pod + 1
-        parent = f"{fabric.cluster}-pod{pod}" if fabric.shape.pods > 1 else fabric.cluster
+        parent = _free_name(f"{root}-pod{pod}", names) if fabric.shape.pods > 1 else root
         if home.name not in parents.setdefault(parent, []):
             parents[parent].append(home.name)
         for domain, hosts in _domains(fabric, unit).items():
             annotations = {"annotations": {_DOMAIN: domain}} if domain else {}
             blocks.append({"switch": home.name, "nodes": hosts, **annotations})
-    pods = [name for name in parents if name != fabric.cluster]
-    switches: dict[str, Any] = {fabric.cluster: {"switches": [*parents.get(fabric.cluster, []), *pods]}}
+    pods = [name for name in parents if name != root]
+    switches: dict[str, Any] = {root: {"switches": [*parents.get(root, []), *pods]}}
     switches |= {pod: {"switches": parents[pod]} for pod in pods}
     switches |= {block["switch"]: {} for block in blocks}
     return {"switches": switches, "blocks": blocks}
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    """Return a name that no unit has: all names of the tree are keys of one mapping."""
+    while name in taken:
+        name = f"{name}-fabric"
+    return name
 
 
 def _domains(fabric: Fabric, unit: Unit) -> dict[str, list[str]]:

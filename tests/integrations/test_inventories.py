@@ -90,6 +90,18 @@ def test_pods_are_switches_between(tmp_path: Path) -> None:
     assert Counter(above[1] for above in found.values()) == {"lab-pod1": 128, "lab-pod2": 128}
 
 
+@pytest.mark.parametrize("cluster", ["su001", "su001-fabric"])
+def test_a_cluster_with_the_name_of_a_unit_keeps_its_tree(tmp_path: Path, cluster: str) -> None:
+    text = (
+        f"cluster: {cluster}\ngpus: {{model: lab-host, hosts: 4, hosts_per_unit: 2}}\n"
+        "tors: {model: linux-16x100, nos: frr}\nspines: {model: linux-16x100, nos: frr, count: 2}\n"
+        "priorities: {rdma: {dscp: 26}, default: {}}\n"
+    )
+    switches = exported(tmp_path, text)["switches"]
+    assert {"switches": ["su001", "su002"]} in switches.values()
+    assert switches["su001"] == {}
+
+
 def test_terraform_gets_strings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(TWO_TIERS)

@@ -12,10 +12,12 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.resolver import VersionedResolver
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from yaml import YAMLError as ScanError
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.reader import parse_yaml
+from fabricc.base.documents.scalars import RefusedError, resolve_scalar
 from fabricc.front.spec.trivia import put_back, taken_out
 
 if TYPE_CHECKING:
@@ -169,6 +171,14 @@ def _write_value(node: Any, path: KeyPath, value: object) -> None:
         node[path[-1]] = _plain_node(value)
 
 
+def _is_text(value: str) -> bool:
+    """Return whether a plain scalar of these letters is a text, and not a number or a word such as `null`."""
+    try:
+        return isinstance(resolve_scalar(value), str)
+    except RefusedError:
+        return False
+
+
 def _plain_node(value: object) -> object:
     """A value as it stands in such a tree: mappings and lists in brackets, everything else as text."""
     section: CommentedMap | CommentedSeq
@@ -176,6 +186,8 @@ def _plain_node(value: object) -> object:
         section = CommentedMap((key, _plain_node(each)) for key, each in value.items())
     elif isinstance(value, list):
         section = CommentedSeq(map(_plain_node, value))
+    elif isinstance(value, str) and not _is_text(value):
+        return DoubleQuotedScalarString(value)
     else:
         return str(value)
     section.fa.set_flow_style()

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.documents.document import clip
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.front.spec.canonical import edit_text
 from fabricc.front.spec.document import join_words
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
     from fabricc.base.documents.document import KeyPath
 
-_NUMBERED = re.compile(r"(.*?)([0-9]+)")
+_NUMBERED = re.compile(r"(.*?)([0-9]{1,18})")
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:[.][.][0-9]{1,5})?")
+"""A name of a spec, or names with ascending numbers."""
 
 
 class AssignmentError(Exception):
@@ -34,7 +37,7 @@ def assign_hosts(text: str, file: str, hosts: Sequence[str], tenant: str) -> str
     so a host that another tenant has by its rack is a finding of `validate`.
 
     Raises:
-        AssignmentError: the text has no such tenant, or the tenant has single GPUs.
+        AssignmentError: the text has no such tenant, the tenant has single GPUs, or a name is none.
     """
     document = parse_yaml(text.encode(), file)
     tenants: Any = document.value.get(SECTION) if isinstance(document.value, dict) else None
@@ -50,18 +53,33 @@ def assign_hosts(text: str, file: str, hosts: Sequence[str], tenant: str) -> str
         line = document.key_position((SECTION,)).line
         names = join_words(sorted(map(str, tenants)))
         raise _refuse(f"no tenant is named {tenant}", file, line, f"Tenants: {names}. Add a new one by hand.")
+    line = document.key_position((SECTION, tenant)).line
     if "gpus" in tenants[tenant]:
-        line = document.key_position((SECTION, tenant)).line
         message = f"{tenant} has GPUs {tenants[tenant]['gpus']} of each of its hosts, and no whole host"
         raise _refuse(message, file, line, "Name a tenant of whole hosts, or edit the spec by hand.")
-    wanted = dict.fromkeys(hosts)
+    wrong = next((host for host in hosts if not _NAME.fullmatch(host)), None)
+    expanded = None if wrong is not None else list_names(hosts)
+    if expanded is None:
+        message = (
+            "a range of hosts does not ascend"
+            if wrong is None
+            else f"{clip(repr(wrong))} is no name of a host"
+        )
+        raise _refuse(message, file, line, "Write names such as su001-host01, or su001-host01..16.")
+    wanted = dict.fromkeys(expanded)
     changes: dict[KeyPath, object] = {}
     for name, each in tenants.items():
-        own = list_names(each.get("hosts", ()))
+        listed = each.get("hosts", [])
+        own = list_names(listed) if isinstance(listed, list) else None
         if own is None:
             line = document.key_position((SECTION, name)).line
             raise _refuse(
-                f"a range of hosts of {name} does not ascend", file, line, "Run `fabricc validate` first."
+                f"a range of hosts of {name} does not ascend"
+                if isinstance(listed, list)
+                else f"the hosts of {name} are no list",
+                file,
+                line,
+                "Run `fabricc validate` first.",
             )
         left = [host for host in own if host not in wanted]
         kept = [*left, *(host for host in wanted if host not in left)] if name == tenant else left

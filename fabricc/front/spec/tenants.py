@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.patterns import pattern
 from fabricc.fabric.tenants import port_mtu
 from fabricc.front.spec.document import format_path
 from fabricc.front.spec.model import TenantWish
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 SECTION = "tenants"
 _MOST_NAMES = 65536
+_RANGE = pattern(r"(.*?)([0-9]{1,18})\.\.([0-9]{1,18})")
 
 
 def build_tenants(
@@ -92,13 +94,14 @@ def list_names(names: Sequence[str]) -> list[str] | None:
 
 def _expand_range(text: str) -> list[str] | None:
     """Return the names of a range, or a name; None for what does not ascend from a number."""
-    first, dots, last = text.partition("..")
-    digits = first[len(first.rstrip("0123456789")) :]
-    if not dots:
-        return [first]
-    if not digits or not int(digits) < int(last) or int(last) - int(digits) >= _MOST_NAMES:
+    if ".." not in text:
+        return [text]
+    found = _RANGE.fullmatch(text)
+    if found is None:
         return None
-    stem = first.removesuffix(digits)
+    stem, digits, last = found.groups()
+    if not int(digits) < int(last) or int(last) - int(digits) >= _MOST_NAMES:
+        return None
     return [f"{stem}{number:0{len(digits)}}" for number in range(int(digits), int(last) + 1)]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import fabricc
+from fabricc.base.documents.reader import parse_yaml
 from fabricc.cli.entry import run
 from fabricc.front.spec.tenant_edit import AssignmentError, assign_hosts, fold_names
 
@@ -84,3 +85,53 @@ def test_the_command_edits_the_spec(tmp_path: Path) -> None:
     assert run(["tenant", "assign", "su001-host16", "nobody", "--spec", str(spec)]) == 1
     assert run(["tenant", "assign", "su001-host16", "acme", "--spec", str(tmp_path / "none.yaml")]) == 1
     assert spec.read_text() == before
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "",
+        "a: b",
+        "a\nb",
+        "*x",
+        "-x",
+        "\x1b[2J",
+        "\udcff",
+        "\u00e9",
+        "x" * 100_000,
+        "h1..9x",
+        "h2..h4",
+        "h4..h2",
+        "h9..1",
+    ],
+)
+def test_a_name_that_no_host_can_have_is_a_finding(host: str) -> None:
+    with pytest.raises(AssignmentError):
+        assign_hosts("tenants:\n  red: {hosts: [a]}\n", "cluster.yaml", [host], "red")
+
+
+@pytest.mark.parametrize("digits", ["0" * 5_000, "9" * 5_000])
+def test_names_of_many_digits_are_findings(digits: str) -> None:
+    for hosts in (f"[h{digits}]", f"[h1..{digits}]", f"[h{digits}..9]"):
+        text = f"tenants:\n  red: {{hosts: {hosts}}}\n"
+        with pytest.raises(AssignmentError):
+            assign_hosts(text, "cluster.yaml", [f"h{digits}"], "red")
+
+
+@pytest.mark.parametrize("hosts", ["{a: 1}", "a", "7", "", "[a..b]", "[x1..x3]"])
+def test_hosts_that_are_no_list_of_names_are_a_finding(hosts: str) -> None:
+    with pytest.raises(AssignmentError):
+        assign_hosts(f"tenants:\n  red: {{hosts: {hosts}}}\n", "cluster.yaml", ["b"], "red")
+
+
+@pytest.mark.parametrize("name", ["null", "true", "1e3", "123", "0x1", "9" * 60])
+def test_a_name_that_looks_like_another_value_stays_a_text(name: str) -> None:
+    text = assign_hosts("tenants:\n  red: {hosts: [a]}\n", "cluster.yaml", [name], "red")
+    value = parse_yaml(text.encode(), "cluster.yaml").value
+    assert name in value["tenants"]["red"]["hosts"]
+
+
+def test_ranges_on_the_command_line_leave_other_tenants() -> None:
+    text = "tenants:\n  red: {hosts: [h1]}\n  blue: {hosts: [h2..4]}\n"
+    value = parse_yaml(assign_hosts(text, "c.yaml", ["h2..3"], "red").encode(), "c.yaml").value
+    assert value["tenants"] == {"red": {"hosts": ["h1..3"]}, "blue": {"hosts": ["h4"]}}
