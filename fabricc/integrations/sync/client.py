@@ -183,7 +183,9 @@ class Client:
             return (parse_json(text, place) if text.strip() else None), len(text)
         except AnswerError as error:
             message = clip(excerpt(str(error), self._token, longest=_LONGEST), _LONGEST)
-            raise ServerError("FAB2153", message, f"Is {self._url} the right address?") from None
+            raise ServerError(
+                "FAB2153", message, f"Check that {self._url} is the address of the server."
+            ) from None
 
     def _exchange(self, request: urllib.request.Request) -> tuple[int | None, bytes]:
         """Return the status, unless it is a success, and the content of an answer."""
