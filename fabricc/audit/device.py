@@ -12,7 +12,7 @@ from fabricc.audit.ends import Said, address_of, said_by
 from fabricc.audit.texts import LEAST, collected_systems, report_unknown
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
-from fabricc.back.hosts import found as host_files
+from fabricc.back.hosts import recognition as host_files
 from fabricc.back.nos import getters, lldpd
 from fabricc.back.nos.collected import Identity, Output
 from fabricc.back.nos.other_systems import other_system

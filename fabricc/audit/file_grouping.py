@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from fabricc.audit.texts import collected_systems
-from fabricc.back.hosts import found as host_files
+from fabricc.back.hosts import recognition as host_files
 
 _WORDS = frozenset({
     "brief", "cfg", "cli", "conf", "config", "configs", "configuration", "current", "detail", "details", "display",

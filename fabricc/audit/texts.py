@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from fabricc.audit.sections import split_sections, text_of
 from fabricc.back import nos as back_ends
-from fabricc.back.hosts import found as host_files
+from fabricc.back.hosts import recognition as host_files
 from fabricc.back.nos.collected import Claim
 from fabricc.back.nos.other_systems import other_system
 from fabricc.base.diagnostics import Severity

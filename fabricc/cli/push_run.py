@@ -26,7 +26,7 @@ from fabricc.operate.push.options import Congestion, Options
 from fabricc.operate.push.push_lock import get_default_path
 from fabricc.operate.push.run import Reporter
 from fabricc.operate.push.setting import Setting
-from fabricc.proof import signed
+from fabricc.proof import signatures
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _make_setting(chosen: dict[str, Any], mode: str | None) -> Setting:
     unasked = mode == "status" or (mode == "plan" and absent)
     access = Access(Login()) if unasked else logins.access(source.spec, chosen["access_file"])
     if mode != "status" and (allowed := chosen["allowed"] or access.allowed):
-        who = signed.signer_of(source.tree, source.digest, allowed, chosen["signature"])
+        who = signatures.signer_of(source.tree, source.digest, allowed, chosen["signature"])
         output.err(f"{source.tree}: as {who} signed it")
     path = chosen["journal"] or get_default_path(_journal_name(source.fabric))
     options, consents = (

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from fabricc.cli import options, output
-from fabricc.proof import signed
+from fabricc.proof import signatures
 from fabricc.tree.file import write_file
 
 
@@ -32,10 +32,10 @@ def command(
     if (out and allowed) or (signature and key):
         raise click.UsageError("--out goes with --key, --signature with --verify.")
     if allowed is not None:
-        output.out(f"{tree}: as {signed.verify_signer(tree, allowed, signature)} signed it")
+        output.out(f"{tree}: as {signatures.verify_signer(tree, allowed, signature)} signed it")
     elif key is not None:
-        kind, made = signed.sign_tree(tree, key)
-        place = out or signed.signature_path(tree, kind)
+        kind, made = signatures.sign_tree(tree, key)
+        place = out or signatures.signature_path(tree, kind)
         write_file(place, made)
         output.out(f"{place}: the signature of {tree}")
     return 0

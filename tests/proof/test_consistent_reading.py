@@ -18,7 +18,7 @@ from fabricc.compiler.recheck import check_tree
 from fabricc.interface import read_folder
 from fabricc.operate.push.built_tree import read_source
 from fabricc.proof import tree as reading
-from fabricc.proof.signed import sign_tree
+from fabricc.proof.signatures import sign_tree
 from fabricc.review.explain.answer import answer_question
 from fabricc.tree import swap
 from fabricc.tree.exclusive import hold_lock, is_building

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.commands import matching_lines
 from fabricc.back.nos.templating import template_environment
-from fabricc.back.reading.aside import recognized_lines
+from fabricc.back.reading.non_forwarding import recognized_lines
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import switch_facts
 

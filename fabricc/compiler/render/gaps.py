@@ -65,5 +65,5 @@ def _host_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
 def _gap_finding(spec: ClusterSpec, gap: Gap, who: str, at: tuple[str | int, ...]) -> Diagnostic:
     severity = Severity.ERROR if gap.fatal else Severity.WARNING
     message = f"{who}: {gap.feature}: {gap.reason}"
-    source = f"\nSource: {as_sentence(gap.source)}" if gap.source else ""
+    source = f"\nSource: {gap.source}." if gap.source else ""
     return Diagnostic(gap.code, severity, message, spec.position(*at), as_sentence(gap.remedy) + source)

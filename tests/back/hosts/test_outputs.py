@@ -10,7 +10,7 @@ import pytest
 from fabricc.audit import audit_fabric
 from fabricc.audit.file_grouping import device_of
 from fabricc.back import hosts
-from fabricc.back.hosts import found
+from fabricc.back.hosts import recognition
 from tests.back.nos.test_vocabulary import fits
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ PORT = "interface[ens1f0np0]/"
 
 
 def read(name: str, text: str) -> dict[str, str | int]:
-    file = found.host_path(f"node1/{name}", text)
+    file = recognition.host_path(f"node1/{name}", text)
     assert file, name
     reading = hosts.read({file: text})
     assert reading.unknown == []
@@ -97,7 +97,7 @@ def test_a_nic_out_of_the_box_has_no_pfc_and_trusts_vlan_tags() -> None:
 
 
 def test_an_output_of_no_port_is_nobody_s() -> None:
-    assert found.host_path("node1/mlnx_qos.txt", mlnx_qos()) is None
+    assert recognition.host_path("node1/mlnx_qos.txt", mlnx_qos()) is None
 
 
 def test_a_line_that_nobody_knows_is_told() -> None:
@@ -145,7 +145,7 @@ def test_nothing_is_too_garbled() -> None:
             words = text.split()
             for broken in (text[:at], text.replace(chosen.choice(words), chosen.choice(words), 3)):
                 hosts.read({name: broken})
-                found.host_path(f"node1/{name.replace('/', '_')}", broken)
+                recognition.host_path(f"node1/{name.replace('/', '_')}", broken)
 
 
 LEAF = """\

@@ -210,7 +210,7 @@ def test_a_cited_source_is_on_its_own_line() -> None:
     gap = Gap("FAB5401", "ports of 30 Gb/s", "NX-OS has no such speed", "use 25 Gb/s", source="a manual")
     found = _gap_finding(fabricc.compile_spec(spec).spec, gap, "nxos", ("tors", "nos"))
     assert found.message == "nxos: ports of 30 Gb/s: NX-OS has no such speed"
-    assert "help: Use 25 Gb/s.\n        Source: A manual." in render_text([found], {})
+    assert "help: Use 25 Gb/s.\n        Source: a manual." in render_text([found], {})
 
 
 def test_words_are_those_of_the_field() -> None:

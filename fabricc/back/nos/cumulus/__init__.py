@@ -11,10 +11,10 @@ from fabricc.back.nos.cumulus import (
     bgp_rows,
     consumers,
     flat,
-    found,
     interfaces,
     qos,
     qos_rows,
+    recognition,
     roce,
     second_reading,
     services,
@@ -27,7 +27,7 @@ from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, gaps, rel
 from fabricc.back.nos.exec_commands import exec_lines, exec_pattern
 from fabricc.back.nos.frr import ASIDES
 from fabricc.back.reading import Document, Reader, Topic, Types
-from fabricc.back.reading.aside import recognized_lines as lines_aside
+from fabricc.back.reading.non_forwarding import recognized_lines as lines_aside
 from fabricc.base.patterns import pattern
 from fabricc.fabric.facts import Reading, Unplanned, switch_facts
 
@@ -123,7 +123,7 @@ class Cumulus:
     aside = staticmethod(aside)
     planned = staticmethod(planned)
     vendor_policy = roce.VENDOR_POLICY
-    found = found
+    found = recognition
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog has Cumulus settings for the model."""

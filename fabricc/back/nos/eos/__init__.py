@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos import (
-    aside,
     bgp,
     evpn,
-    found,
     igp,
     interfaces,
+    non_forwarding,
     policy,
     qos,
     qos_rows,
+    recognition,
     routing,
     services,
     switching,
@@ -76,9 +76,9 @@ EOS = SingleFileNos(
     ),
     express=qos.express,
     states=(interfaces.state, qos.state, bgp.state, services.state, evpn.state),
-    asides=Reader((aside.TOPIC,), {}, blanked=blank_texts),
-    commands=aside.COMMANDS,
-    find_exec_lines=aside.EXEC_LINES,
+    asides=Reader((non_forwarding.TOPIC,), {}, blanked=blank_texts),
+    commands=non_forwarding.COMMANDS,
+    find_exec_lines=non_forwarding.EXEC_LINES,
     sets_headroom_pool=True,
-    found=found,
+    found=recognition,
 )  # fmt: skip

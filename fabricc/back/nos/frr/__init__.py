@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.static import static_lines
 from fabricc.back.nos.commands import matching_lines
-from fabricc.back.nos.frr import aside, bgp, daemons, evpn, found, interfaces, qos, services
+from fabricc.back.nos.frr import bgp, daemons, evpn, interfaces, non_forwarding, qos, recognition, services
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.frr.words import BFD_PROFILE, MULTIPATH_LIMIT, port_name
 from fabricc.back.nos.templating import template_environment
 from fabricc.back.reading import Reader
-from fabricc.back.reading.aside import recognized_lines as lines_aside
+from fabricc.back.reading.non_forwarding import recognized_lines as lines_aside
 from fabricc.back.reading.tree import assignments
 from fabricc.fabric.facts import Reading, setting_facts, switch_facts
 from fabricc.fabric.paths import compile_patterns
@@ -135,9 +135,9 @@ def _state_stopped(reading: Reading) -> None:
 
 
 COMMANDS = services.COMMANDS[FILE]
-ASIDES = Reader((aside.TOPIC,), {}, leave=_LEAVE)
+ASIDES = Reader((non_forwarding.TOPIC,), {}, leave=_LEAVE)
 """Readers of lines of frr.conf without effect on forwarding or losslessness."""
-exec_lines = aside.EXEC_LINES
+exec_lines = non_forwarding.EXEC_LINES
 
 
 def read_frr_conf(text: str, file: str, reading: Reading, *, multipath_limit: int = MULTIPATH_LIMIT) -> None:
@@ -162,7 +162,7 @@ class FrrLinux:
     default_release = DEFAULT_RELEASE
     port_name = staticmethod(port_name)
     gaps = staticmethod(gaps)
-    found = found
+    found = recognition
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog knows the model's port names under Linux."""

@@ -6,16 +6,16 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos import (
-    aside,
     bgp,
     bgp_rows,
     filters,
-    found,
     instances,
     interfaces,
+    non_forwarding,
     policy,
     qos,
     qos_rows,
+    recognition,
     services,
 )
 from fabricc.back.nos.junos.exec_commands import exec_lines
@@ -131,8 +131,8 @@ JUNOS = SingleFileNos(
     ),
     express=qos.express,
     states=(interfaces.state, qos.state, bgp.state, filters.state, services.state),
-    found=found,
-    asides=Reader((aside.TOPIC,), {}, _in_force),
-    commands=aside.COMMANDS,
+    found=recognition,
+    asides=Reader((non_forwarding.TOPIC,), {}, _in_force),
+    commands=non_forwarding.COMMANDS,
     find_exec_lines=exec_lines,
 )  # fmt: skip

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos import (
-    aside,
     bgp,
     bgp_rows,
-    found,
     igp,
     instances,
     interfaces,
+    non_forwarding,
     policy,
     qos,
     qos_rows,
+    recognition,
     services,
     switching,
     tenants,
@@ -90,8 +90,8 @@ NXOS = SingleFileNos(
     ),
     express=qos.express,
     states=(qos.state, interfaces.state, services.state, bgp.state, tenants.state),
-    found=found,
-    asides=aside.AsideReader((aside.TOPIC,), {}),
-    commands=aside.COMMANDS,
-    find_exec_lines=aside.EXEC_LINES,
+    found=recognition,
+    asides=non_forwarding.AsideReader((non_forwarding.TOPIC,), {}),
+    commands=non_forwarding.COMMANDS,
+    find_exec_lines=non_forwarding.EXEC_LINES,
 )  # fmt: skip

@@ -13,11 +13,11 @@ from fabricc.back.nos.sonic import (
     bgp,
     config_db,
     control_plane,
-    found,
     frr_tables,
     interfaces,
     qos,
     qos_rows,
+    recognition,
     services,
     tenants,
 )
@@ -26,7 +26,7 @@ from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, RELEASES, gaps, relea
 from fabricc.back.nos.sonic.updater import application, typical_applications
 from fabricc.back.nos.sonic.words import parse_number, port_name
 from fabricc.back.reading import Document, Reader, Types
-from fabricc.back.reading.aside import recognized_lines as lines_aside
+from fabricc.back.reading.non_forwarding import recognized_lines as lines_aside
 from fabricc.base.patterns import pattern
 from fabricc.fabric.facts import Reading, Unplanned, switch_facts
 
@@ -63,7 +63,7 @@ class Sonic:
     port_name = staticmethod(port_name)
     gaps = staticmethod(gaps)
     application = staticmethod(application)
-    found = found
+    found = recognition
     command_lines = staticmethod(_command_lines)
 
     def supports(self, model: SwitchModel) -> bool:

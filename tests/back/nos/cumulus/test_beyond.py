@@ -10,7 +10,7 @@ import pytest
 
 from fabricc.back.nos.cumulus import CUMULUS, second_reading
 from fabricc.back.nos.cumulus.words import FILE
-from fabricc.back.nos.frr import found as frr
+from fabricc.back.nos.frr import recognition as frr
 from fabricc.fabric.facts import Unplanned
 from fabricc.review.diff.impact import vocabulary_of
 from tests.audit.corpora import ROOT, Share, devices, share

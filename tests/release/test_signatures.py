@@ -15,7 +15,7 @@ import pytest
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.foreign.signers import Kind
 from fabricc.cli.entry import run
-from fabricc.proof import signed
+from fabricc.proof import signatures
 from fabricc.tree.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -81,12 +81,12 @@ def write(tree: Path, files: dict[str, bytes]) -> None:
 
 def sign(tree: Path, signer: Signer) -> Path:
     assert run(["sign", str(tree), "--key", str(signer.key)]) == 0
-    return signed.signature_path(tree, signer.kind)
+    return signatures.signature_path(tree, signer.kind)
 
 
 def refused(tree: Path, signer: Signer) -> FindingsError:
     with pytest.raises(FindingsError) as caught:
-        signed.verify_signer(tree, signer.allowed)
+        signatures.verify_signer(tree, signer.allowed)
     return caught.value
 
 
@@ -97,7 +97,7 @@ def test_what_was_signed_passes_and_says_who_signed_it(
     place = sign(tree, signer)
     assert place == tree.parent / f"zone.{signer.kind}"
     assert {path: path.read_bytes() for path in tree.rglob("*") if path.is_file()} == before
-    assert signed.verify_signer(tree, signer.allowed) == signer.name
+    assert signatures.verify_signer(tree, signer.allowed) == signer.name
     assert run(["sign", str(tree), "--verify", str(signer.allowed)]) == 0
     assert f"{tree}: as {signer.name} signed it" in capsys.readouterr().out
 
@@ -136,7 +136,7 @@ def test_nobody_else_may_sign(tree: Path, signer: Signer) -> None:
 
 def test_a_signature_for_something_else_is_none_of_a_tree(tree: Path, signer: Signer) -> None:
     manifest = tree / "manifest.json"
-    place = signed.signature_path(tree, signer.kind)
+    place = signatures.signature_path(tree, signer.kind)
     if signer.kind is Kind.SSH:
         command = ["ssh-keygen", "-q", "-Y", "sign", "-f", str(signer.key), "-n", "git"]
     else:
@@ -182,7 +182,7 @@ def test_a_link_in_a_clone_leads_to_no_file_outside_it(tree: Path, signer: Signe
     place.rename(tmp_path / "elsewhere")
     place.symlink_to(tmp_path / "elsewhere")
     assert refused(tree, signer).code == "FAB0050"
-    assert signed.verify_signer(tree, signer.allowed, tmp_path / "elsewhere") == signer.name
+    assert signatures.verify_signer(tree, signer.allowed, tmp_path / "elsewhere") == signer.name
 
 
 def test_an_empty_file_of_keys_allows_nobody(tree: Path, signer: Signer) -> None:
@@ -196,7 +196,7 @@ def test_several_may_sign(tree: Path, signer: Signer) -> None:
     keys = signer.allowed.read_text()
     other = signer.other.with_suffix(".pub").read_text()
     signer.allowed.write_text((f"x@example.org {other}" if signer.kind is Kind.SSH else other) + keys)
-    assert signed.verify_signer(tree, signer.allowed) == signer.name
+    assert signatures.verify_signer(tree, signer.allowed) == signer.name
 
 
 def test_only_what_a_build_left_is_signed(
@@ -205,7 +205,7 @@ def test_only_what_a_build_left_is_signed(
     (tree / "plan/fabric.json").write_bytes(b"[]\n")
     assert run(["sign", str(tree), "--key", str(signer.key)]) == 1
     assert "FAB6010" in capsys.readouterr().err
-    assert not signed.signature_path(tree, signer.kind).exists()
+    assert not signatures.signature_path(tree, signer.kind).exists()
 
 
 def test_what_is_no_key_signs_nothing(
@@ -217,7 +217,7 @@ def test_what_is_no_key_signs_nothing(
         assert run(["sign", str(tree), "--key", str(path)]) == 1
         assert f"sign with {path}" in (said := capsys.readouterr().err) or f"read the key {path}" in said
         assert "FAB0054" in said
-    assert not signed.signature_path(tree, signer.kind).exists()
+    assert not signatures.signature_path(tree, signer.kind).exists()
 
 
 def test_a_machine_without_the_program_says_so(
@@ -259,8 +259,8 @@ def test_a_negated_name_is_nobody(tree: Path, signer: Signer, listed: str) -> No
     assert run(["sign", str(tree), "--key", str(signer.key)]) == 0
     signer.allowed.write_text(signer.allowed.read_text().replace("review@example.org ", f"{listed} "))
     with pytest.raises(FindingsError):
-        signed.verify_signer(tree, signer.allowed)
+        signatures.verify_signer(tree, signer.allowed)
     signer.allowed.write_text(
         signer.allowed.read_text().replace(listed, "!other@example.org,review@example.org")
     )
-    assert signed.verify_signer(tree, signer.allowed) == "review@example.org"
+    assert signatures.verify_signer(tree, signer.allowed) == "review@example.org"

@@ -19,7 +19,7 @@ from fabricc.back.nos.collected import (
 )
 from fabricc.back.nos.cumulus import flat
 from fabricc.back.nos.cumulus.words import FILE
-from fabricc.back.nos.frr import found as frr
+from fabricc.back.nos.frr import recognition as frr
 from fabricc.back.nos.lldpd import parse_lldpd
 
 if TYPE_CHECKING:
