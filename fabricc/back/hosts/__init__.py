@@ -31,6 +31,7 @@ __all__ = ["gaps", "mode", "network_of", "of_part", "planned", "read", "render",
 
 _TOPICS: tuple[Topic, ...] = (interfaces, qos, services, nccl)
 _OF_PORTS: tuple[Topic, ...] = (interfaces, qos)
+_OF_APART: tuple[Topic, ...] = (interfaces, qos, services)
 _OWN: Mapping[str, Reader] = {**netplan.READERS, **keyfile.READERS}
 """Readers of files whose text is different on every host."""
 _COMMON: Mapping[str, Reader] = {
@@ -54,7 +55,9 @@ def render(host: Host) -> dict[str, str]:
 
 
 def _select_topics(host: Host) -> tuple[Topic, ...]:
-    """Return all topics, or those of the ports only if another network has the host's other files."""
+    """Return all topics, or those of the ports only if another network or spec has the host's other files."""
+    if host.apart:
+        return _OF_APART
     return _OF_PORTS if host.guest else _TOPICS
 
 

@@ -45,6 +45,8 @@ _SCRIPT = """\
 
 def render(host: Host) -> dict[str, str]:
     """Return the files; the script `apply` in the same folder installs them."""
+    if host.apart:
+        return {APPLY: apply_script(host.os, home=host.network)}
     return {
         MODULES: modules_text(host.model.gpu_vendor, host.leave_out),
         APPLY: apply_script(host.os, bool(host.beside), host.network),
@@ -107,6 +109,9 @@ def _script_digest(script: str) -> str:
 
 def state(facts: Facts, host: Host) -> None:
     """Add the facts that all hosts of a system and of a maker of GPUs share."""
+    if host.apart:
+        facts.update(_apply_facts(host.os, apply_script(host.os, home=host.network)))
+        return
     facts.update(
         _shared_facts(host.os, host.model.gpu_vendor, bool(host.beside), host.network, host.leave_out)
     )
@@ -124,9 +129,12 @@ def _shared_facts(
     return {
         **({} if LOCKED_MEMORY in leave_out else limits),
         **{f"module[{name}]": "load" for name in modules},
-        "apply/system": system,
-        "apply/procedure": _script_digest(apply_script(system, networks, home)),
+        **_apply_facts(system, apply_script(system, networks, home)),
     }
+
+
+def _apply_facts(system: str, script: str) -> Facts:
+    return {"apply/system": system, "apply/procedure": _script_digest(script)}
 
 
 def _read_service_limits(reading: Reading, file: str, text: str) -> None:

@@ -45,7 +45,8 @@ class HostFact(NamedTuple):
 
 def host_fact_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     """Report interfaces, GPU links and NIC modes of hosts with GPUs that are assumed or do not fit the wiring."""
-    yield from _uncertain_sockets(spec, fabric)
+    if not fabric.apart:  # its jobs are those of the spec of the rails
+        yield from _uncertain_sockets(spec, fabric)
     yield from _topology_names(spec, fabric)
     yield from _unequal_domains(spec, fabric)
     for group in _gpu_groups(fabric):

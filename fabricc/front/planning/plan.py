@@ -363,6 +363,7 @@ def _assemble_fabric(
         profiles={},
         network=spec.network.name if spec.network else "",
         number=spec.network.number if spec.network else 0,
+        apart=bool(spec.network and spec.network.apart),
         racks=racks_of(spec),
         domain_groups=domain_groups(spec, models.hosts, findings),
     )

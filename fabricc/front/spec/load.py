@@ -40,7 +40,14 @@ from fabricc.front.spec.model import (
 )
 from fabricc.front.spec.moves import build_replaced, check_moves
 from fabricc.front.spec.network_groups import Stated, groups_of
-from fabricc.front.spec.networks import INHERITED, number_networks, section_of
+from fabricc.front.spec.networks import (
+    INHERITED,
+    NUMBERED,
+    as_network,
+    number_networks,
+    section_of,
+    with_network,
+)
 from fabricc.front.spec.pools import build_addressing, build_management, check_management_overlap
 from fabricc.front.spec.tenants import build_tenants
 from fabricc.front.spec.validate import schema_problems
@@ -96,11 +103,23 @@ def read_spec(raw: bytes, file: str, numbers: Mapping[str, int] | None = None) -
     accept: tuple[Acceptance, ...] = ()
     if isinstance(document.value, dict) and not any(code.code == "FAB1009" for _, code in problems):
         unfit = {path[0] for path, _ in problems if path} | {path[0] for path in document.broken if path}
-        spec, accept = _assemble_spec(document, frozenset(map(str, unfit)), findings)
+        own, network, assumptions = document, None, Assumptions()
+        if "network" in document.value and not unfit & {"network", *NUMBERED}:
+            own, network = as_network(document, assumptions)
+        spec, accept = _assemble_spec(own, frozenset(map(str, unfit)), findings, assumptions)
+        if spec is not None and network is not None:
+            spec = with_network(spec, network, document.value["network"])
         if not unfit & {"networks", "management", *INHERITED}:
             if spec is not None and spec.infiniband is not None and "networks" in document.value:
                 message = "further networks stand beside a fabric of Ethernet, not of InfiniBand"
                 findings.error("FAB2114", message, "networks", help=BESIDE_INFINIBAND)
+            if network is not None and (
+                spec is None or spec.infiniband is not None or "networks" in document.value
+            ):
+                message = "a spec of one network has no further networks, and is of Ethernet"
+                help_ = "Remove `network`, or write a spec for each network with a `number` of its own."
+                if "networks" in document.value or document.value.get("fabric") == "infiniband":
+                    findings.error("FAB2116", message, "network", help=help_)
             networks = _read_networks(document, spec, numbers or {}, findings)
             spec = spec and replace(spec, networks=networks)
     failed = any(each.severity is Severity.ERROR for each in findings.diagnostics)
@@ -109,8 +128,8 @@ def read_spec(raw: bytes, file: str, numbers: Mapping[str, int] | None = None) -
 
 
 BESIDE_INFINIBAND = (
-    "Describe them in a spec of their own with other pools (`addressing`), and load the udev rules of one tree only: "
-    "both name ports by rail."
+    "Describe each in a spec of its own with `network: {name: NAME}` and the same hosts: its names, files and pools "
+    "are not those of the rails."
 )
 """What to do with Ethernet networks of hosts on InfiniBand rails, which fabricc does not compare with them."""
 GAPS = "FAB5"

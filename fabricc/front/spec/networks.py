@@ -25,6 +25,8 @@ _OWN = ("ports", "wiring", "rails_per_tor", "hosts_per_unit", "capacity", "group
 _WIRED = (("gpus", "wiring"), ("gpus", "rails_per_tor"))
 ADDRESSES = ("network", "gateway", "networks", "switches")
 """Keys of `management` that a network has for itself."""
+NUMBERED = ("addressing", "routing", "management")
+"""Sections with defaults that follow from the number of a network."""
 _BLOCKS = (192, 208, 224, 240, 144, 160, 176)
 """Second octet of the /12 of 10.0.0.0/8 that the pools of each network come from; the top level's have the others."""
 
@@ -79,6 +81,27 @@ def section_of(document: Document, name: str, number: int) -> Section:
     )
     rails_per_tor = stated.get("rails_per_tor", 1 if wiring == "rail" else 0)
     return Section(own, network, stated.get("groups", ()), wiring, rails_per_tor, assumptions)
+
+
+def as_network(document: Document, assumptions: Assumptions) -> tuple[Document, Network]:
+    """Return the document of a spec that is one network of the hosts, with the pools of its number, and the network."""
+    stated: Mapping[str, Any] = document.value["network"]
+    network = Network(stated["name"], stated.get("number", 1), stated.get("ports", stated["name"]), None)
+    value = {key: part for key, part in document.value.items() if key != "network"}
+    for path, part in free_numbers(network.number, value).items():
+        section, key = path
+        if key not in value.get(section, {}):
+            value[section] = {**value.get(section, {}), key: part}
+            assumptions.take(part, *path)
+    return replace(document, value=value), network
+
+
+def with_network(spec: ClusterSpec, network: Network, stated: Mapping[str, Any]) -> ClusterSpec:
+    """Return a spec whose hosts another spec describes as one of a network of them, wired as `stated` has it."""
+    wiring = stated.get("wiring", "rack")
+    rails = stated.get("rails_per_tor", 1 if wiring == "rail" else 0)
+    gpus = replace(spec.gpus, wiring=wiring, rails_per_tor=rails, rails_apart=False)
+    return replace(spec, gpus=gpus, network=replace(network, apart=spec.gpus.wiring))
 
 
 def free_numbers(number: int, value: Mapping[str, Any]) -> dict[tuple[str, str], Any]:

@@ -130,7 +130,7 @@ def _place_listed_hosts(spec: ClusterSpec, lock: Lock, kinds: Kinds) -> Lock:
 
     What is listed by the name that it had when it was counted has that place too.
     """
-    prefix = "su" if spec.gpus.wiring == "rail" else "rack"
+    prefix = spec.unit_prefix
     units, hosts = dict(lock.units), dict(lock.hosts)
     before = {new: old for old, new in (*kinds.racks.items(), *kinds.hosts.items())}
     computed = {name: key for key, name in lock.names.items()}

@@ -41,7 +41,10 @@ def check_hardware(spec: ClusterSpec, models: Models, key: str) -> None:
             message = (
                 f"hosts of {group.name} have no GPUs, or stand beside others: that is planned for RoCE alone"
             )
-            help_ = "Give them a spec of their own with `fabric: roce`, or attach them by hand to ports kept free."
+            help_ = (
+                "Describe them in a spec of Ethernet with `network: {name: storage}` and the hosts of the rails, or "
+                "attach them by hand to ports kept free."
+            )
             wrong.append(spec.error("FAB3075", message, *group.path, help=help_))
         elif not nic.infiniband:
             message = f"{nic.title} of {host.title} has no InfiniBand"

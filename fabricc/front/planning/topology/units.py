@@ -183,7 +183,7 @@ def border_units(
 
 def _name_prefix(spec: ClusterSpec) -> str:
     """Return the prefix of the computed name of a unit; its number follows."""
-    return "su" if spec.gpus.wiring == "rail" else "rack"
+    return spec.unit_prefix
 
 
 def retired_units(spec: ClusterSpec, names: Mapping[str, str]) -> frozenset[int]:
