@@ -35,6 +35,7 @@ from fabricc.operate.drivers import junos_views
 from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES, AnswerError
 from fabricc.operate.drivers.checking import Options, Refusal
 from fabricc.operate.drivers.holds import Claim, Hold
+from fabricc.operate.drivers.junos_secrets import holds_clear_secrets, write_stored_forms
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.netconf_session import bounded_sessions
 from fabricc.operate.drivers.quiet import silence_libraries
@@ -143,6 +144,8 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         if super().has_pending_commit():
             raise CommitConfirmException("a commit waits for confirmation")
         self.config_replace = replace
+        if holds_clear_secrets(text):
+            text = write_stored_forms(text, self._running())
         try:
             self._load_candidate(None, text, replace)
         except LockError as error:

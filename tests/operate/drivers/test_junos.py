@@ -6,6 +6,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from napalm.base.exceptions import (
     CommitConfirmException,
     CommitError,
@@ -15,8 +17,10 @@ from napalm.base.exceptions import (
     ReplaceConfigException,
     SessionLockedException,
 )
+from netutils.password import encrypt_juniper_type9
 
 from fabricc.operate.drivers.holds import Claim
+from fabricc.operate.drivers.junos_secrets import decode_secret
 from tests.operate.drivers.servers.junos import JunosSwitch, junos_switch
 
 if TYPE_CHECKING:
@@ -48,6 +52,48 @@ def test_a_replace_is_compared_committed_and_rolled_back(switch: JunosSwitch, dr
     driver.discard_config()
     driver.rollback()
     assert switch.running == OLD
+
+
+SECRETS = """\
+system {
+    host-name new;
+    tacplus-server 172.16.0.5 {
+        routing-instance mgmt_junos;
+        secret s3cret-key;
+    }
+}
+protocols {
+    bgp {
+        group core {
+            authentication-key another-key;
+        }
+    }
+}
+"""
+
+
+def test_a_switch_that_runs_the_secrets_of_its_plan_is_unchanged(switch: JunosSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=SECRETS)
+    driver.commit_config()
+    assert switch.running.count("$9$") == 2
+    driver.load_replace_candidate(config=SECRETS)
+    assert driver.compare_config() == ""
+    driver.load_replace_candidate(config=SECRETS.replace("s3cret-key", "rotated-key"))
+    assert driver.compare_config().count("secret ") == 2
+    driver.commit_config()
+    assert "rotated-key" not in switch.running
+    driver.load_replace_candidate(config=SECRETS.replace("s3cret-key", "rotated-key"))
+    assert driver.compare_config() == ""
+
+
+@given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=64))
+def test_every_secret_that_another_program_encodes_is_decoded(clear: str) -> None:
+    assert decode_secret(encrypt_juniper_type9(clear)) == clear
+
+
+@pytest.mark.parametrize("text", ["", "$9$", "clear", "$9$!", "$9$vqY8\u00fc", "$6$abc", "$9$iHk", "$9$Q"])
+def test_a_text_that_is_no_stored_secret_decodes_to_nothing_or_to_a_text(text: str) -> None:
+    assert decode_secret(text) in (None, "")
 
 
 def test_seconds_become_whole_minutes_and_another_connection_confirms(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import re
 import threading
 import time
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 from lxml import etree
+from netutils.password import encrypt_juniper_type9
 
 from tests.operate.drivers.servers import junos_shows
 from tests.operate.drivers.servers.counted import Counted
@@ -49,6 +51,11 @@ class Refused(Exception):  # noqa: N818 - an answer of the device
         if self.element:
             path += f"<error-info><bad-element>{escape(self.element)}</bad-element></error-info>"
         return path
+
+
+def _encrypted(match: re.Match[str]) -> str:
+    """A secret as Junos stores it, with a salt of its own at each load."""
+    return f'{match[1]} "{encrypt_juniper_type9(match[2])}";'
 
 
 @dataclass(slots=True)
@@ -159,6 +166,7 @@ class JunosSwitch:
             if (word := line.strip().rstrip("{;").split(" ")[0]) and line.strip() in self.faults.planted:
                 # The words of Juniper/healthbot-rules pull 258.
                 raise Refused("syntax error", element=word)
+        text = re.sub(r"\b(secret|authentication-key) (?!\"\$9\$)(\S+);", _encrypted, text)
         self.candidate = text if asked.get("action") == "override" else self.candidate + text
         return f"<load-configuration-results>{warning}<ok/></load-configuration-results>"
 
@@ -174,7 +182,8 @@ class JunosSwitch:
     def _get_configuration(self, me: object, asked: Any) -> str:
         if asked.get("compare") is None:
             text = self.candidate if asked.get("database") == "candidate" else self.history[0]
-            return f"<configuration-text>{escape(text)}</configuration-text>"
+            shown = re.sub(r'("\$9\$[^"]*";)', r"\1 ## SECRET-DATA", text)
+            return f"<configuration-text>{escape(shown)}</configuration-text>"
         old, new = self.history[0].splitlines(), self.candidate.splitlines()
         lines = "\n".join(
             line for line in difflib.unified_diff(old, new, lineterm="", n=0) if line[0] in "+-"
