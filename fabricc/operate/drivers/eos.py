@@ -39,6 +39,7 @@ from fabricc.operate.drivers.answers import (
     require_answer,
 )
 from fabricc.operate.drivers.checking import Checking, Options, Refusal
+from fabricc.operate.drivers.eos_secrets import holds_clear_keys, write_stored_forms
 from fabricc.operate.drivers.eos_sessions import QUESTION as SESSIONS
 from fabricc.operate.drivers.eos_sessions import Sessions, read_sessions
 from fabricc.operate.drivers.holds import Claim, Hold
@@ -281,6 +282,9 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             self._require_free()
             if self.config_session is None:
                 self.config_session = self._session_name
+            if holds_clear_keys(text):
+                (shown,) = self._run_commands(["show running-config"], encoding="text")
+                text = write_stored_forms(text, str(shown["output"]))
             self._load_config(None, text, failure is ReplaceConfigException)
 
     def _sessions(self) -> Sessions:

@@ -6,6 +6,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from napalm.base.exceptions import (
     CommitConfirmException,
     CommitError,
@@ -15,7 +17,9 @@ from napalm.base.exceptions import (
     ReplaceConfigException,
     SessionLockedException,
 )
+from netutils.password import encrypt_type7
 
+from fabricc.operate.drivers.eos_secrets import decode_key
 from fabricc.operate.drivers.holds import Claim
 from tests.operate.drivers.servers.eos import PASSWORD, EosSwitch, eos_switch
 
@@ -45,6 +49,28 @@ def test_a_replace_is_compared_committed_and_saved(switch: EosSwitch, driver: An
     assert "-hostname old" in driver.compare_config()
     driver.commit_config(message="a change")
     assert switch.running == switch.startup == LINES
+
+
+def test_a_switch_that_runs_the_keys_of_its_plan_is_unchanged(switch: EosSwitch, driver: Any) -> None:
+    server = "tacacs-server host 172.16.0.5 vrf MGMT key"
+    switch.running = ["hostname old", f"{server} 7 {encrypt_type7('s3cret-key')}"]
+    driver.load_replace_candidate(config=f"hostname old\n{server} 0 s3cret-key\n")
+    assert driver.compare_config() == ""
+    driver.discard_config()
+    driver.load_replace_candidate(config=f"hostname old\n{server} 0 rotated-key\n")
+    assert "+tacacs-server host" in driver.compare_config()
+    driver.commit_config()
+    assert switch.running == ["hostname old", f"{server} 0 rotated-key"]
+
+
+@given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=25))
+def test_every_key_that_another_program_encodes_is_decoded(clear: str) -> None:
+    assert decode_key(encrypt_type7(clear)) == clear
+
+
+@pytest.mark.parametrize("text", ["", "07", "clear", "99AA", "0", "07A", "\u0660\u0661AA"])
+def test_a_text_that_is_no_stored_key_decodes_to_nothing(text: str) -> None:
+    assert decode_key(text) is None
 
 
 def test_a_rollback_goes_to_what_ran_and_not_to_what_was_saved(switch: EosSwitch, driver: Any) -> None:
