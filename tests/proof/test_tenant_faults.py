@@ -1,0 +1,228 @@
+"""The same isolation faults, planted in the text of each system: each is found, and named the same."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from tests.proof.test_tenants import OTHER, found, text
+from tests.tenanted import EXPRESSED, SPINE, TOR
+
+
+class Plant(NamedTuple):
+    """A change of text: an expression, what replaces it, and the device."""
+
+    pattern: str
+    into: str
+    device: str = TOR
+
+
+FAULTS: dict[str, tuple[str, dict[str, Plant]]] = {
+    "a VRF imports the route target of another tenant": (
+        "vrf[acme] has the route targets import",
+        {
+            "cumulus": Plant(r"(from-evpn:\n *route-target:\n *'65000:)20001", r"\g<1>20002"),
+            "eos": Plant(r"route-target import evpn 65000:20001", "route-target import evpn 65000:20002"),
+            "frr": Plant(r"route-target import 65000:20001", "route-target import 65000:20002"),
+            "nxos": Plant(r"route-target import 65000:20001 evpn", "route-target import 65000:20002 evpn"),
+            "sonic": Plant(r"route-target import 65000:20001", "route-target import 65000:20002"),
+        },
+    ),
+    "a VRF exports the route target of another tenant": (
+        "vrf[globex] has the route targets import",
+        {
+            "cumulus": Plant(r"(to-evpn:\n *route-target:\n *'65000:)20002", r"\g<1>20001"),
+            "eos": Plant(r"route-target export evpn 65000:20002", "route-target export evpn 65000:20001"),
+            "frr": Plant(r"route-target export 65000:20002", "route-target export 65000:20001"),
+            "nxos": Plant(r"route-target export 65000:20002 evpn", "route-target export 65000:20001 evpn"),
+            "sonic": Plant(r"route-target export 65000:20002", "route-target export 65000:20001"),
+        },
+    ),
+    "two VRFs of a ToR have one VNI": (
+        "vrf[globex] has VNI 20001, which vrf[acme] has too",
+        {
+            "cumulus": Plant(r"'20002': \{\}", "'20001': {}"),
+            "eos": Plant(r"vxlan vrf globex vni 20002", "vxlan vrf globex vni 20001"),
+            "frr": Plant(r"(vrf globex\n vni) 20002", r"\1 20001"),
+            "nxos": Plant(r"vni 20002 l3", "vni 20001 l3"),
+            "sonic": Plant(r"(vrf Vrfglobex\n vni) 20002", r"\1 20001"),
+        },
+    ),
+    "a VRF has another VNI on one ToR": (
+        "says of tenant vrf[acme] another VNI than other ToRs",
+        {
+            "cumulus": Plant(r"'20001': \{\}", "'20077': {}"),
+            "eos": Plant(r"vxlan vrf acme vni 20001", "vxlan vrf acme vni 20077"),
+            "frr": Plant(r"(vrf acme\n vni) 20001", r"\1 20077"),
+            "nxos": Plant(r"vni 20001( l3| associate-vrf)", r"vni 20077\1"),
+            "sonic": Plant(r"(vrf Vrfacme\n vni) 20001", r"\1 20077"),
+        },
+    ),
+    "two tenants have one route target": (
+        "the route target of tenant vrf[globex]",
+        {
+            "cumulus": Plant(r"65000:20003", "65000:20002", OTHER),
+            "eos": Plant(r"65000:20003", "65000:20002", OTHER),
+            "frr": Plant(r"65000:20003", "65000:20002", OTHER),
+            "nxos": Plant(r"65000:20003", "65000:20002", OTHER),
+            "sonic": Plant(r"65000:20003", "65000:20002", OTHER),
+        },
+    ),
+    "a port to a host is in the table of the underlay": (
+        "in the routing table that switches share",
+        {
+            "cumulus": Plant(r"( +)vrf: acme\n", ""),
+            "eos": Plant(r"(rail2\n(?:.*\n){0,6}?)   vrf acme\n", r"\1"),
+            "frr": Plant(r"(iface swp3\n    mtu 9050)\n    vrf acme", r"\1"),
+            "nxos": Plant(r"(rail2\n(?:  .*\n)*?)  vrf member acme\n", r"\1"),
+            "sonic": Plant(r'"vrf_name": "Vrfacme"\s*(\}[^}]*"Ethernet)', r"\1"),
+        },
+    ),
+    "two VRFs have one route distinguisher": (
+        "has the route distinguisher 10.128.0.0:1, which vrf[acme] has too",
+        {
+            "cumulus": Plant(r"rd: 10.128.0.0:2", "rd: 10.128.0.0:1"),
+            "eos": Plant(r"rd 10.128.0.0:2", "rd 10.128.0.0:1"),
+            "frr": Plant(r"rd 10.128.0.0:2", "rd 10.128.0.0:1"),
+            "nxos": Plant(r"rd 10.128.0.0:2", "rd 10.128.0.0:1"),
+            "sonic": Plant(r"rd 10.128.0.0:2", "rd 10.128.0.0:1"),
+        },
+    ),
+    "two ToRs have one route distinguisher": (
+        "and its VTEP is 10.128.0.0",
+        {
+            "cumulus": Plant(r"rd: 10.128.0.0:1\b", "rd: 10.128.0.4:1"),
+            "eos": Plant(r"rd 10.128.0.0:1\b", "rd 10.128.0.4:1"),
+            "frr": Plant(r"rd 10.128.0.0:1\b", "rd 10.128.0.4:1"),
+            "nxos": Plant(r"rd 10.128.0.0:1\b", "rd 10.128.0.4:1"),
+            "sonic": Plant(r"rd 10.128.0.0:1\b", "rd 10.128.0.4:1"),
+        },
+    ),
+    "a VRF does not announce its links": (
+        "vrf[acme] does not announce its links as EVPN routes",
+        {
+            "cumulus": Plant(
+                r"(acme:(?:.*\n){1,14}?.*route-export:\n *to-evpn:\n *enable:) 'on'", r"\1 'off'"
+            ),
+            "eos": Plant(r"(vrf acme\n(?:      .*\n)*?)      redistribute connected\n", r"\1"),
+            "frr": Plant(r"  advertise ipv4 unicast\n", ""),
+            "nxos": Plant(r"  member vni 20001 associate-vrf\n", ""),
+            "sonic": Plant(r"  advertise ipv4 unicast\n", ""),
+        },
+    ),
+    "a tunnel does not carry code points": (
+        "outer headers do not get the code point",
+        {
+            "cumulus": Plant(r"action: copy", "action: derive"),
+            "eos": Plant(r"   vxlan qos dscp propagation encapsulation\n", ""),
+            "frr": Plant(r"    up ip link set dev vni\d+ type vxlan tos inherit\n", ""),
+            "nxos": Plant(r"(interface nve1\n)", r"\1  qos-mode pipe\n"),
+            "sonic": Plant(r'("vtep": \{\s*)("src_ip")', r'\1"qos-mode": "pipe", \2'),
+        },
+    ),
+    "a tunnel does not carry marks": (
+        "marks do not pass into and out of tunnels",
+        {"eos": Plant(r"   vxlan qos ecn propagation\n", "")},
+    ),
+    "a VTEP has an address that nobody has a route to": (
+        "FAB634",
+        {
+            "cumulus": Plant(r"(source:\n *address:) 10.128.0.0", r"\1 10.128.0.77"),
+            "eos": Plant(r"vxlan source-interface Loopback0", "vxlan source-interface Loopback1"),
+            "frr": Plant(r"vxlan-local-tunnelip 10.128.0.0", "vxlan-local-tunnelip 10.128.0.77"),
+            "nxos": Plant(r"source-interface loopback0", "source-interface loopback1"),
+            "sonic": Plant(r'"src_ip": "10.128.0.0"', '"src_ip": "10.128.0.77"'),
+        },
+    ),
+    "packets of a host do not fit the underlay inside VXLAN": (
+        "takes packets of 9100 bytes, and links between switches hold 9050 inside VXLAN",
+        {
+            "cumulus": Plant(r"mtu: 9050", "mtu: 9100"),
+            "eos": Plant(r"mtu 9050", "mtu 9100"),
+            "frr": Plant(r"(iface swp3\n    mtu) 9050", r"\1 9100"),
+            "nxos": Plant(r"mtu 9050", "mtu 9100"),
+            "sonic": Plant(r'"mtu": "9050"', '"mtu": "9100"'),
+        },
+    ),
+    "the underlay announces a block of a tenant": (
+        "the underlay announces 10.0.0.0/27, which has the link 10.0.0.0/31 of a tenant",
+        {
+            "cumulus": Plant(
+                r"(default:\n *router:\n *bgp:\n *address-family:\n *ipv4-unicast:\n)( *)",
+                r"\1\2aggregate-route:\n\2  10.0.0.0/27:\n\2    summary-only: 'on'\n\2",
+            ),
+            "eos": Plant(
+                r"(   redistribute connected route-map)", r"   aggregate-address 10.0.0.0/27 summary-only\n\1"
+            ),
+            "frr": Plant(
+                r"(  redistribute connected route-map)", r"  aggregate-address 10.0.0.0/27 summary-only\n\1"
+            ),
+            "nxos": Plant(
+                r"(    maximum-paths \d+\n)", r"\1    aggregate-address 10.0.0.0/27 summary-only\n"
+            ),
+            "sonic": Plant(
+                r"(  redistribute connected route-map)", r"  aggregate-address 10.0.0.0/27 summary-only\n\1"
+            ),
+        },
+    ),
+    "a static route leads out of a VRF": (
+        "vrf[acme] has routes from elsewhere",
+        {
+            "cumulus": Plant(
+                r"(      acme:\n        evpn:\n(?:          .*\n)*)        router:\n",
+                r"\1        router:\n          static:\n            0.0.0.0/0:\n              address-family: ipv4-unicast\n"
+                r"              via:\n                10.64.0.0:\n                  type: ipv4-address\n",
+            ),
+            "eos": Plant(r"(ip routing vrf acme\n)", r"\1ip route vrf acme 0.0.0.0/0 10.64.0.0\n"),
+            "frr": Plant(
+                r"(vrf acme\n vni 20001\n)", r"\1 ip route 0.0.0.0/0 10.64.0.0 nexthop-vrf default\n"
+            ),
+            "nxos": Plant(r"(vrf context acme\n)", r"\1  ip route 0.0.0.0/0 10.64.0.0 vrf default\n"),
+            "sonic": Plant(
+                r"(vrf Vrfacme\n vni 20001\n)", r"\1 ip route 0.0.0.0/0 10.64.0.0 nexthop-vrf default\n"
+            ),
+        },
+    ),
+    "a spine does not filter EVPN routes of ToRs": (
+        "FAB6340 spine01a",
+        {
+            "cumulus": Plant(r" +inbound:\n +route-map: EVPN-FROM-DOWNSTREAM\n", "", SPINE),
+            "eos": Plant(r"      neighbor DOWNSTREAM route-map EVPN-FROM-DOWNSTREAM in\n", "", SPINE),
+            "frr": Plant(r"  neighbor DOWNSTREAM-V4 route-map EVPN-FROM-DOWNSTREAM in\n", "", SPINE),
+            "nxos": Plant(r"      route-map EVPN-FROM-DOWNSTREAM in\n", "", SPINE),
+            "sonic": Plant(r"  neighbor DOWNSTREAM-V4 route-map EVPN-FROM-DOWNSTREAM in\n", "", SPINE),
+        },
+    ),
+    "a spine makes itself the next hop of EVPN routes": (
+        "next hop",
+        {
+            "eos": Plant(r"      neighbor DOWNSTREAM next-hop-unchanged\n", "", SPINE),
+            "nxos": Plant(r"  set ip next-hop unchanged\n", "", SPINE),
+        },
+    ),
+    "a spine drops EVPN routes that it imports nowhere": (
+        "route targets",
+        {"nxos": Plant(r"    retain route-target all\n", "", SPINE)},
+    ),
+}
+
+
+@pytest.mark.spread(3)
+@pytest.mark.parametrize(
+    ("name", "nos"), [(name, nos) for name, (_, plants) in FAULTS.items() for nos in plants]
+)
+def test_a_fault_is_found_on_each_system(name: str, nos: str) -> None:
+    message, plants = FAULTS[name]
+    pattern, into, device = plants[nos]
+    told = found(nos, text(device, (pattern, into)))
+    assert any(message in each for each in told), told
+
+
+def test_every_fault_of_isolation_is_planted_on_every_system() -> None:
+    some = {name for name, (_, plants) in FAULTS.items() if plants.keys() != set(EXPRESSED)}
+    assert some == {
+        "a tunnel does not carry marks",  # the others have no setting for it
+        "a spine makes itself the next hop of EVPN routes",  # FRR keeps next hops as they come
+        "a spine drops EVPN routes that it imports nowhere",
+    }
