@@ -39,6 +39,8 @@ RAIL_TENANTS = """\
 """
 EXPRESSED = ("cumulus", "eos", "frr", "nxos", "sonic")
 """Systems that have VRFs of tenants."""
+PLAIN = (*EXPRESSED, "junos")
+"""Systems that have them without spines."""
 UNVERIFIED = ("eos", "nxos", "sonic")
 """Systems whose switch here no source confirms, so that the spec accepts it."""
 TOR, SPINE = "rack001-tor1a", "spine01a"
@@ -98,6 +100,7 @@ def switch(nos: str, name: str, *, dual: bool = False, spines: bool = True) -> S
 
 def switches(nos: str) -> list[Switch]:
     """Return a ToR and a spine of one address family and of both, and a ToR without spines."""
-    above = [switch(nos, name, dual=dual) for name in (TOR, SPINE) for dual in (False, True)]
+    tunnels = (TOR, SPINE) if nos in EXPRESSED else ()
+    above = [switch(nos, name, dual=dual) for name in tunnels for dual in (False, True)]
     alone = fabric(nos, dual=True, spines=False)
     return [*above, alone.switch(next(iter(alone.switch_ids())))]

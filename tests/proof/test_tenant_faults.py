@@ -171,8 +171,9 @@ FAULTS: dict[str, tuple[str, dict[str, Plant]]] = {
         {
             "cumulus": Plant(
                 r"(      acme:\n        evpn:\n(?:          .*\n)*)        router:\n",
-                r"\1        router:\n          static:\n            0.0.0.0/0:\n              address-family: ipv4-unicast\n"
-                r"              via:\n                10.64.0.0:\n                  type: ipv4-address\n",
+                r"\1        router:\n          static:\n            0.0.0.0/0:\n"
+                r"              address-family: ipv4-unicast\n              via:\n"
+                r"                10.64.0.0:\n                  type: ipv4-address\n",
             ),
             "eos": Plant(r"(ip routing vrf acme\n)", r"\1ip route vrf acme 0.0.0.0/0 10.64.0.0\n"),
             "frr": Plant(

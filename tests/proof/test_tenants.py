@@ -10,7 +10,7 @@ import pytest
 
 from fabricc.proof.invariants.accepted_breaches import Ratio
 from tests.proof.fabrics import Fault, judge
-from tests.tenanted import EXPRESSED, SPINE, TOR, fabric
+from tests.tenanted import EXPRESSED, PLAIN, SPINE, TOR, fabric
 
 if TYPE_CHECKING:
     from tests.proof.fabrics import Files
@@ -40,8 +40,13 @@ def found(nos: str, fault: Fault, *, dual: bool = False, spines: bool = True) ->
     return sorted({f"{each.code} {each.message}" for each in told})
 
 
-@pytest.mark.parametrize("nos", EXPRESSED)
-@pytest.mark.parametrize(("dual", "spines"), [(False, True), (True, True), (True, False)])
+@pytest.mark.parametrize(
+    ("nos", "dual", "spines"),
+    [
+        *((nos, dual, True) for nos in EXPRESSED for dual in (False, True)),
+        *((nos, True, False) for nos in PLAIN),
+    ],
+)
 def test_tenants_as_planned_break_no_rule(nos: str, dual: bool, spines: bool) -> None:
     assert found(nos, Fault(), dual=dual, spines=spines) == []
 
@@ -191,3 +196,29 @@ def test_without_spines_a_vrf_that_falls_back_to_the_main_table_is_found() -> No
     fault = text("su001-tor1a", (r"    up ip -4 route replace unreachable .*table 1004\n", ""))
     told = found("frr", fault, dual=True, spines=False)
     assert any("swp2 is in the VRF globex, which is not isolated here" in each for each in told), told
+
+
+JUNOS = {
+    "a port in the table of the underlay": (
+        (r"        interface et-0/0/1.0;\n", ""),
+        "et-0/0/1 leads to a host and is in the routing table that switches share",
+    ),
+    "a route into the table of the underlay": (
+        (
+            r"(instance-type virtual-router;\n)",
+            r"\1routing-options { static { route 0.0.0.0/0 next-table inet.0; } }\n",
+        ),
+        "vrf[acme] has routes from elsewhere",
+    ),
+    "routes of all instances in each": (
+        (r"(instance-type virtual-router;\n)", r"\1routing-options { auto-export; }\n"),
+        "which is not isolated here",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", JUNOS)
+def test_a_fault_of_a_virtual_router_is_found(name: str) -> None:
+    change, message = JUNOS[name]
+    told = found("junos", text("su001-tor1a", change), dual=True, spines=False)
+    assert any(message in each for each in told), told

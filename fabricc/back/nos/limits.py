@@ -174,10 +174,11 @@ def segments_limit(reason: str, *, on_tors: bool = False) -> Limit:
     )  # fmt: skip
 
 
-def tenants(reason: str) -> Limit:
-    """No VRFs of tenants: nothing is written, so that nothing is half isolated; no spec can accept it."""
-    return Limit("FAB3300", feature="tenants", asked=lambda switch: switch.tenants is not None, reason=reason,
-        remedy="remove `tenants`, or take a system that has them, by `fabricc docs tenants`",
+def tenant_tunnels_limit(reason: str) -> Limit:
+    """No VRFs of tenants over spines: nothing is written, so that nothing is half isolated; no spec can accept it."""
+    return Limit("FAB3300", feature="tenants over spines", reason=reason,
+        asked=lambda switch: switch.tenants is not None and switch.tenants.source is not None,
+        remedy="remove `tenants`, or use a system that supports them, see `fabricc docs tenants`",
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from fabricc.back.nos.junos import (
     qos_rows,
     recognition,
     services,
+    tenants,
 )
 from fabricc.back.nos.junos.exec_commands import exec_lines
 from fabricc.back.nos.junos.inheritance import APPLY, RANGE, apply_groups
@@ -57,7 +58,10 @@ _TERMINAL_WORDS = ("show configuration", "{master", "{backup", "{primary", "{lin
 
 @dataclass(frozen=True, slots=True)
 class SwitchView:
-    """Everything `juniper.conf.j2` prints; `load_balancing` is the policy of the forwarding table."""
+    """Everything `juniper.conf.j2` prints; `load_balancing` is the policy of the forwarding table.
+
+    `tenants`: name and interfaces of each virtual router.
+    """
 
     name: str
     management: Management
@@ -75,6 +79,7 @@ class SwitchView:
     cos: CosView
     bgp: Bgp
     routing: RoutingView
+    tenants: list[tuple[str, list[str]]]
 
 
 def view(switch: Switch) -> SwitchView:
@@ -97,6 +102,7 @@ def view(switch: Switch) -> SwitchView:
         cos=qos.cos_view(switch),
         bgp=switch.bgp,
         routing=bgp.routing_view(switch),
+        tenants=tenants.instance_views(switch),
     )
 
 

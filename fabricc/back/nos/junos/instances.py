@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos import bgp_rows, igp, switching
 from fabricc.back.nos.junos.settings import put_settings, verbatim_rows
+from fabricc.back.nos.junos.tenants import put_isolated
 from fabricc.back.nos.junos.words import MANAGEMENT_INSTANCE
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Topic
 from fabricc.back.reading.scope import Part
@@ -185,8 +186,10 @@ def finish(document: Document) -> None:
         ids |= _put_common(part, instance)
         if name == MANAGEMENT_INSTANCE and not instance.values.keys() & {"kind", "distinguisher", "vtep"}:
             continue
-        document.put(f"vrf[{name}]", "present", instance.line)
-        document.put_leaves(f"vrf[{name}]/", instance.values, ("kind", "description"))
+        isolated = put_isolated(document, str(name), instance)
+        if not isolated:
+            document.put(f"vrf[{name}]", "present", instance.line)
+            document.put_leaves(f"vrf[{name}]/", instance.values, ("kind", "description"))
         for port, (_, line) in instance.table("ports").items():
             document.put(port_paths(str(port))["vrf"], str(name), line)
         _put_overlay(document, f"vrf[{name}]/", f"vrf[{name}]/", instance)

@@ -117,7 +117,7 @@ QUEUE_PAIRS = Limit("FAB5523", setting="load_balancing/queue_pairs",
     source="Juniper, AI-ML data center guide for Junos OS Evolved, queue-pair hashing for RDMA flows",
 )  # fmt: skip
 LIMITS = (
-    limits.tenants("fabricc does not write VRFs of tenants for Junos yet"),
+    limits.tenant_tunnels_limit("fabricc does not plan the sessions between loopbacks that Junos needs for EVPN"),
     limits.segments_limit(
         "fabricc does not write it for Junos: spines keep next hops in multihop sessions, and those of links are none"),
     Limit("FAB5501", feature="{it} Gb/s ports", asked=limits.port_speeds, allowed={"it": words.SPEEDS},

@@ -32,6 +32,7 @@ LISTS = {
     "system/tacplus-server", "snmp/community", "community/routing-instance", "filter/term", "from/source-address",
     "local-engine/user", "security-to-group/security-model", "security-model/security-name", "access/group",
     "default-context-prefix/security-model", "security-model/security-level", "snmp/view", "view/oid",
+    "instance/interface",
 }  # fmt: skip
 # Lists whose own name Junos does not print.
 HIDDEN_LISTS = {
@@ -50,6 +51,7 @@ VALUES = {
     "advertisement-interval", "transmit-delay", "inactivity-interval", "ttl", "ttl-except", "hop-limit-except",
     "next-header", "destination-port", "source-port", "max-advertisement-interval", "min-advertisement-interval",
     "authentication-key", "forwarding-class", "group", "read-view", "authentication-password", "privacy-password",
+    "instance-type",
 }  # fmt: skip
 # Containers whose value stands without a word of its own.
 WORDLESS = {

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.back.nos.junos import FILE, JUNOS
-from tests import outward
+from tests import outward, tenanted
 from tests.back.nos.junos.netconf import as_xml
 from tests.back.nos.junos.variants import VARIANTS, variant
 
@@ -64,6 +64,7 @@ def complaints(
 def test_the_models_accept_every_variant_and_ways_out(tree: str, models: Path, tmp_path: Path) -> None:
     texts = {name: JUNOS.render(variant(name))[FILE] for name in VARIANTS}
     texts |= {f"outward-{at}": JUNOS.render(each)[FILE] for at, each in enumerate(outward.switches("junos"))}
+    texts |= {f"tenants-{at}": JUNOS.render(each)[FILE] for at, each in enumerate(tenanted.switches("junos"))}
     assert complaints(models, tree, texts, tmp_path, SECTIONS[tree]) == []
 
 
