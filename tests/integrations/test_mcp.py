@@ -356,13 +356,24 @@ def test_git_has_no_file_of_the_repository_above_the_root(inner: Path) -> None:
         files._boundary = ()
 
 
-def test_a_diff_against_git_still_works_in_a_part_of_a_repository(inner: Path) -> None:
+def test_a_diff_against_git_compares_revisions_below_the_root(tmp_path: Path) -> None:
+    (tmp_path / "fab").mkdir()
+    spec = tmp_path / "fab/cluster.yaml"
+    spec.write_text(SPEC)
+    above = tmp_path / ".github/workflows/CANARY.yml"
+    above.parent.mkdir(parents=True)
+    above.write_text("on: push\n")
+    commit(tmp_path)
+    above.write_text("on: pull_request\n")
+    spec.write_text(SPEC + "overrides: {su001-tor1a: {drain: true}}\n")
+
     async def ask() -> None:
-        async with asked(inner) as client:
-            (inner / "cluster.yaml").write_text(SPEC + "overrides: {su001-tor1a: {drain: true}}\n")
-            answer = await client.call_tool("diff", {"before": "cluster.yaml", "base": "HEAD"})
-            assert "FAB9020" not in str(answer)
-            assert "CANARY" not in str(answer)
+        async with asked(tmp_path / "fab") as client:
+            for more in ({}, {"base": "HEAD"}):
+                found = await result(client, "diff", before="cluster.yaml", **more)
+                assert "su001-tor1a" in str(found["document"]), found
+                assert "CANARY" not in str(found)
+                assert found["document"].get("diagnostics") is None or found["status"] == 0
 
     anyio.run(ask)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from stat import S_ISBLK, S_ISCHR, S_ISDIR, S_ISFIFO, S_ISLNK, S_ISREG, S_ISSOCK
+from tempfile import TemporaryDirectory
 from typing import BinaryIO, Self
 
 from fabricc.base.foreign.git_index import owns_path
@@ -49,6 +50,20 @@ def set_boundary(root: Path, *others: Path) -> None:
 def reading_boundary() -> Path | None:
     """Return the folder outside of which nothing is opened; None where there is none."""
     return _boundary[0] if _boundary else None
+
+
+@contextmanager
+def scratch_folder(prefix: str) -> Iterator[Path]:
+    """Yield a new folder of this process, whose files may be read in spite of `set_boundary`; it is removed again."""
+    global _boundary
+    before = _boundary
+    with TemporaryDirectory(prefix=prefix) as name:
+        if before:
+            _boundary = (*before, Path(os.path.realpath(name)))
+        try:
+            yield Path(name)
+        finally:
+            _boundary = before
 
 
 def _check_boundary(real: str, path: Path | str) -> None:

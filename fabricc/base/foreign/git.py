@@ -194,12 +194,12 @@ class Repository:
         return self._list_folder(commit, folder, "-r")
 
     def all_entries(self, commit: str) -> list[Entry]:
-        """Return everything that a commit or tree has, at any depth.
+        """Return everything that a commit or tree has, at any depth, in the folder that may be read.
 
         Raises:
             GitError: its folders are not here, or the listing is larger than 64 MiB.
         """
-        return self._list_folder(commit, "", "-r")
+        return [each for each in self._list_tree(commit, "", "-r") if self._may_read(each.path)]
 
     def changes(self, before: str, after: str) -> list[Change]:
         """Return the files that differ between two commits or trees; a file that moved is removed and added.
@@ -222,7 +222,8 @@ class Repository:
         if answer.status:
             raise _not_here(f"the changes from {before[:12]} to {after[:12]}")
         rows = answer.out.split(b"\0")
-        return [_parse_change(row, path) for row, path in zip(rows[::2], rows[1::2], strict=False)]
+        found = [_parse_change(row, path) for row, path in zip(rows[::2], rows[1::2], strict=False)]
+        return [each for each in found if self._may_read(each.path)]
 
     def files_here(self) -> list[str]:
         """Return the files of the index and those of the work tree that no rule ignores, below the top.
@@ -241,7 +242,8 @@ class Repository:
         answer = run_git(self.top, *asked, limit=LARGEST)
         if answer.status:
             raise _no_repository(self.top, answer.stderr)
-        return list(dict.fromkeys(os.fsdecode(path) for path in answer.out.split(b"\0") if path))
+        found = dict.fromkeys(os.fsdecode(path) for path in answer.out.split(b"\0") if path)
+        return [path for path in found if self._may_read(path)]
 
     def deleted_files(self) -> list[str]:
         """Return the files of the commit that is checked out that its index lacks, below the top.
@@ -255,7 +257,7 @@ class Repository:
         answer = run_git(self.top, *asked, limit=LARGEST)
         if answer.status:
             raise _not_here("the files of the commit that is checked out")
-        return [os.fsdecode(path) for path in answer.out.split(b"\0") if path]
+        return [path for path in map(os.fsdecode, answer.out.split(b"\0")) if path and self._may_read(path)]
 
     def tracks(self, name: str) -> bool:
         """Return whether the index or the commit that is checked out has a file of this name in the folder.
@@ -323,18 +325,20 @@ class Repository:
                     yield each, child.exactly(each.size or 0)
                     child.line()
 
-    def _check_boundary(self, path: str) -> None:
-        """Refuse what is outside of the folder that may be read, where that is a part of the repository alone."""
-        top, limit = self.folder, files.reading_boundary()
-        for _ in filter(None, self.prefix.split("/")):
-            top = top.parent
-        if limit is not None and not (top / path).is_relative_to(limit):
-            raise GitError(f"{visible_path(path)} is outside of {limit}, the folder that may be read")
+    def _may_read(self, path: str) -> bool:
+        """Return whether a path is in the folder that may be read, which can be a part of the repository."""
+        limit = files.reading_boundary()
+        return limit is None or (self.top / path).is_relative_to(limit)
 
     def _list_folder(self, commit: str, path: str, *options: str) -> list[Entry]:
+        if not self._may_read(path):
+            limit = files.reading_boundary()
+            raise GitError(f"{visible_path(path)} is outside of {limit}, the folder that may be read")
+        return self._list_tree(commit, path, *options)
+
+    def _list_tree(self, commit: str, path: str, *options: str) -> list[Entry]:
         if not _OBJECT.fullmatch(commit):
             raise GitError(f"{commit!r} is no name of a commit")
-        self._check_boundary(path)
         asked = ("ls-tree", "-z", "--full-tree", "--long", *options, commit, "--", *([path] if path else []))
         answer = run_git(self.folder, *asked, limit=LARGEST)
         if answer.status:

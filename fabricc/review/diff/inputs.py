@@ -6,11 +6,11 @@ import shlex
 from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.documents.reader import parse_yaml
+from fabricc.base.foreign import files
 from fabricc.base.foreign.git import GitError
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
@@ -80,12 +80,12 @@ def open_inputs(
         TreeError: a folder is no tree.
         InputError: something named cannot be read, or does not compile.
     """
-    with TemporaryDirectory(prefix="fabricc-diff-") as scratch:
+    with files.scratch_folder("fabricc-diff-") as scratch:
         if second is not None:
             yield _two_inputs(first, second)
             return
         try:
-            yield _revision_inputs(first, base or "HEAD", head, Path(scratch), check_status)
+            yield _revision_inputs(first, base or "HEAD", head, scratch, check_status)
         except GitError as error:
             raise InputError.of([revision_finding(error)]) from None
 
