@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 
 from fabricc.rules import (
     access,
+    announcements,
     filters,
     hash_seeds,
+    idle_sessions,
     lanes,
     loops,
     lossless,
     protection,
+    rates,
     routing,
     services,
     static_routes,
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 RULES: tuple[Rule, ...] = (
     *undefined_names.RULES, *unread.RULES, *lanes.RULES, *lossless.RULES, *protection.RULES, *filters.RULES,
     *routing.RULES, *loops.RULES, *access.RULES, *static_routes.RULES, *unknown_peers.RULES, *hash_seeds.RULES,
-    *services.RULES,
+    *services.RULES, *idle_sessions.RULES, *announcements.RULES, *rates.RULES,
 )  # fmt: skip
 
 

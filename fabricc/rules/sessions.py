@@ -27,6 +27,10 @@ _LISTEN = "bgp/listen["
 _EVPN = "evpn/neighbor["
 _ONE_HOP = ("ttl_security_hops", "maximum_hops")
 """Statements of a session that limit the number of hops of its packets."""
+_WAITS = ("setting[passive]", "setting[passive-mode]", "setting[transport connection-mode]")
+_OFF = (None, "off", "false")
+_LOOPBACKS = ("lo", "loopback0")
+"""Names of the interface whose addresses are stated as those of the switch."""
 
 
 class Said(NamedTuple):
@@ -35,6 +39,8 @@ class Said(NamedTuple):
     Attributes:
         asn: its own AS number as the other end sees it; None without one.
         remote: that of the other end: a number, `internal` or `external`.
+        passive: whether it waits for the other end to connect.
+        source: addresses that its packets come from, if it states them.
     """
 
     asn: int | None
@@ -45,6 +51,8 @@ class Said(NamedTuple):
     password: bool
     ttl: bool
     enabled: bool
+    passive: bool = False
+    source: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -97,6 +105,8 @@ def sessions_of(statement: Statement) -> Sessions:
             ttl=any(leaf in says for leaf in _ONE_HOP)
             or _process_value(facts, scope, "ttl_security") == "true",
             enabled=says.get("enabled") != "false",
+            passive=any("passive" in f"{leaf} {says[leaf]}" for leaf in _WAITS if says.get(leaf) not in _OFF),
+            source=_source_addresses(statement, str(says.get("update_source", ""))),
         )
         found.said[key] = alike.setdefault(end, end)
         found.near[key] = by_address.get(neighbour) or _covering_port(neighbour, subnets)
@@ -105,6 +115,26 @@ def sessions_of(statement: Statement) -> Sessions:
         if apart and (accord := _session_digest(vrf, own, neighbour, end)):
             found.accords[key] = accord
     return found
+
+
+def _source_addresses(statement: Statement, source: str) -> tuple[str, ...]:
+    """Return the addresses of an interface, or the address itself; nothing for an unknown interface."""
+    if is_address(source):
+        return (source,)
+    texts = [*statement.addresses.get(source, [])]
+    if source.lower() in _LOOPBACKS:
+        stated = (statement.rest.get(path) for path in ("loopback/ipv4", "loopback/ipv6"))
+        texts += [str(text) for text in stated if text is not None]
+    return tuple(text.partition("/")[0] for text in texts)
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is an IP address without a length."""
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _families(stated: Value | None, evpn: bool) -> Value | None:
@@ -123,7 +153,7 @@ def opposite_address(neighbour: str) -> str:
 def _session_digest(vrf: str, own: str, neighbour: str, said: Said) -> bytes:
     """Return the matching statements of two ends of a sound session in 16 bytes; empty if more must be compared."""
     asn, remote = said.asn, said.remote
-    if not said.enabled or asn is None or not isinstance(remote, int):
+    if not said.enabled or said.passive or said.source or asn is None or not isinstance(remote, int):
         return b""
     ends = (own, asn, neighbour, remote) if own < neighbour else (neighbour, remote, own, asn)
     rest = said.families, said.bfd, said.timers, said.password, said.ttl

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.facts.device import Tier
+from fabricc.facts.frame import PORT
 from fabricc.facts.statement import session_path
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.external_sessions import UPPER, external_sessions, has_policy
 
 if TYPE_CHECKING:
-    from fabricc.facts.device import Tier
     from fabricc.facts.statement import Statement
     from fabricc.rules.sessions import Key, Sessions
 
@@ -22,6 +24,7 @@ SERVICES = {
 _LIST = "access_list["
 _STATIC = "static_route["
 _ORIGINS = ("bgp/aggregate[", "bgp/network[")
+_ENTERING = (*_ORIGINS, "bgp/redistribute", "bgp/setting[redistribute", "bgp/static", "bgp/advertise")
 _SEED = re.compile(r"[/[](?:ecmp_)?hash_seed\]?$")
 _BESIDE = ("management/access", "management/tacacs")
 
@@ -46,6 +49,9 @@ class Summary(NamedTuple):
         seed: path and value of its hash seed.
         loops: path by which it accepts its own AS number from switches above it; "" for none.
         outer: sessions with another AS that may lead to unknown peers.
+        silent: prefix and path of a port to hosts, if the switch has sessions to upper switches and puts nothing
+            into BGP.
+        limit: the smallest number of prefixes that ends a session to an upper switch, and its path.
         joined: whether a session leads over a link to a known device; `remote`: neighbors of the other sessions.
     """
 
@@ -59,6 +65,8 @@ class Summary(NamedTuple):
     seed: tuple[str, object] | None
     loops: str
     outer: tuple[OuterSession, ...]
+    silent: tuple[str, str] | None
+    limit: tuple[int, str] | None
     joined: bool
     remote: tuple[str, ...]
 
@@ -78,6 +86,8 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
             seed = path, value
     beside = [path for path in statement.rest if path.startswith(_BESIDE)]
     outer, loops = [], ""
+    limits: list[tuple[int, str]] = []
+    upward = False
     for key, says in external_sessions(statement):
         far = statement.fars.get(sessions.near.get(key, ""))
         if far is not None and far.declared:
@@ -87,12 +97,34 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
             outer.append(OuterSession(key, str(says.get("import", "")), bare))
         elif says.get("allow_as_in") not in (None, 0, "0") and far.tier in UPPER:
             loops = loops or session_path(key, "allow_as_in")
+        if far is not None and far.known and far.tier in UPPER:
+            upward = upward or "ipv" in str(says.get("families", ""))
+            if isinstance(limit := says.get("maximum_prefixes"), int):
+                limits.append((limit, session_path(key, "maximum_prefixes")))
     inner = {key: _leads_in(statement, sessions, key) for key in sessions.said if not key[0]}
     remote = tuple(neighbor for (_, neighbor), leads in inner.items() if not leads)
+    silent = _host_prefix(statement) if upward and not _puts_into_bgp(statement) else None
     return Summary(
         statement.place.tier, as_int(statement.rest.get("bgp/asn")), tuple(routes), tuple(prefixes), tuple(services),
-        tuple(beside), _unbound_list(statement), seed, loops, tuple(outer), any(inner.values()), remote,
+        tuple(beside), _unbound_list(statement), seed, loops, tuple(outer),
+        silent, min(limits, default=None), any(inner.values()), remote,
     )  # fmt: skip
+
+
+def _puts_into_bgp(statement: Statement) -> bool:
+    """Return whether a switch puts routes into BGP, or may do so by a way that is not read."""
+    return any(path.startswith(_ENTERING) or "import" in path for path in statement.rest if "bgp" in path)
+
+
+def _host_prefix(statement: Statement) -> tuple[str, str] | None:
+    """Return the subnet and the path of the address of a routed port to a host."""
+    hosts = [port for port, far in statement.fars.items() if far.tier is Tier.HOST]
+    for port in (*hosts, *statement.open_ports()):
+        if statement.of(port, "vrf") is None:
+            for leaf in ("ipv4", "ipv6"):
+                if isinstance(text := statement.of(port, leaf), str) and "/" in text:
+                    return str(ip_interface(text).network), f"{PORT}{port}]/{leaf}"
+    return None
 
 
 def _unbound_list(statement: Statement) -> str:

@@ -125,7 +125,7 @@ def test_own_as_is_told_where_all_neighbours_name_another() -> None:
         }))  # fmt: skip
     found = one(told(device("spine", spine), *leaves), "FAB9601")
     assert (found.file, found.line) == ("spine", 1)
-    assert "3 neighbours" in found.message
+    assert "leaf0, leaf1 and 1 more" in found.message
 
 
 def test_a_session_at_one_end() -> None:

@@ -12,10 +12,11 @@ from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass
 from fabricc.facts.statement import scope_of, session_path
 from fabricc.rules.findings import finding_at
-from fabricc.rules.sessions import opposite_address
+from fabricc.rules.sessions import is_address, opposite_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -173,7 +174,7 @@ def session_findings(meeting: Meeting, devices: Mapping[str, Device]) -> Iterato
                 agree.add((other.device, other.key[0]))
             else:
                 disagree[other.device, other.key[0]] += 1
-            unlike = _unlike_leaves(mine, its)
+            unlike = [*_unlike_leaves(mine, its), *_unconnectable(mine, peer, other)]
             if not right or unlike:
                 pairs.append((peer, other, right, unlike))
         elif isinstance(other, str):
@@ -184,13 +185,18 @@ def session_findings(meeting: Meeting, devices: Mapping[str, Device]) -> Iterato
         at for at, times in disagree.items() if times > 1 and at not in agree and not meeting.settled(*at)
     }  # its own number is wrong, not the statement of each neighbor
     for device, vrf in sorted(guilty):
-        yield _own_number(devices[device], vrf, disagree[device, vrf])
+        near = [
+            peer.device
+            for peer, other, right, _ in pairs
+            if not right and (other.device, other.key[0]) == (device, vrf)
+        ]
+        yield _own_number(devices[device], vrf, list(dict.fromkeys(near)))
     told_of: set[frozenset[Peer]] = set()
     for peer, other, right, unlike in pairs:
         if not right and (other.device, other.key[0]) not in guilty:
             yield _wrong_number(meeting, peer, other, devices)
         both = frozenset((peer, other))
-        if both not in told_of:
+        if both not in told_of or "source" in unlike:
             told_of.add(both)
             yield from _differences(meeting, peer, other, unlike, devices)
 
@@ -218,9 +224,10 @@ def _wrong_number(meeting: Meeting, peer: Peer, other: Peer, devices: Mapping[st
     )
 
 
-def _own_number(device: Device, vrf: str, times: int) -> Finding:
+def _own_number(device: Device, vrf: str, near: list[str]) -> Finding:
     asn = device.reading.facts.get(f"{scope_of(vrf)}bgp/asn", device.reading.facts.get("bgp/asn"))
-    message = f"{device.name} has AS {asn}, and its {times} neighbours all name another: no session comes up"
+    who = join_words(near, 2)
+    message = f"{device.name} has AS {asn}, and its neighbors {who} all name another: no session comes up"
     paths = (f"{scope_of(vrf)}bgp/asn", "bgp/asn")
     return finding_at(
         SESSION, device, paths, message, "session AS", remedy="Give it the AS number that they name."
@@ -270,8 +277,17 @@ def _unlike_leaves(mine: Said, its: Said) -> list[str]:
         "ttl": mine.ttl != its.ttl,
         "bfd": (mine.bfd == "true") != (its.bfd == "true"),
         "timers": mine.timers != its.timers and None not in (*mine.timers, *its.timers),
+        "passive": mine.passive and its.passive,
     }
     return [what for what, differs in unlike.items() if differs]
+
+
+def _unconnectable(mine: Said, peer: Peer, other: Peer) -> list[str]:
+    """Return whether this end connects from another address than the one that the other end names."""
+    named = other.key[1]
+    if peer.key[0] or not mine.source or not is_address(named):
+        return []  # in other routing instances, several subnets may join the two
+    return [] if named in mine.source else ["source"]
 
 
 def _differences(
@@ -301,6 +317,13 @@ def _differences(
             one, who = (peer, other.device) if has else (other, peer.device)
             text = f"has {group}, {who} at the other end has none: no session comes up"
             yield finding(one, (leaf, "password", "remote_asn"), text, group, Severity.ERROR)
+    if "passive" in unlike:
+        text = f"both ends wait for the other one to connect, {other.device} too: no session comes up"
+        leaves = ("setting[passive]", "setting[passive-mode]", "setting[transport connection-mode]")
+        yield finding(peer, leaves, text, "passive", Severity.ERROR)
+    if "source" in unlike:
+        text = f"connects from {mine.source[0]}, {other.device} expects {other.key[1]}: no session comes up"
+        yield finding(peer, ("update_source", "remote_asn"), text, "source", Severity.ERROR)
     if "bfd" in unlike:
         one, who = (peer, other.device) if mine.bfd != "true" else (other, peer.device)
         text = f"runs no BFD, {who} at the other end does: failures are found by the hold time alone"

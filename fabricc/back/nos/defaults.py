@@ -32,3 +32,17 @@ def uses_one_path_unstated(system: str) -> bool:
 def states_pfc(system: str) -> bool:
     """Whether the files of a system state PFC; those of FRR on Linux leave it to the NIC's driver."""
     return system != "frr"
+
+
+def hashes_addresses_alone(path: str, value: object) -> bool:
+    """Whether a fact states that equal paths are chosen without the ports of UDP and TCP."""
+    text = str(value)
+    if path == "platform/load_sharing":
+        return "source-destination" in text and " port " not in text
+    if path == "table[SWITCH_HASH|GLOBAL ecmp_hash]":
+        return "L4_" not in text
+    return path in _KERNEL_HASH and text == "0"
+
+
+_KERNEL_HASH = ("kernel[net.ipv4.fib_multipath_hash_policy]", "kernel[net.ipv6.fib_multipath_hash_policy]")
+"""Linux: 0 hashes addresses alone (Documentation/networking/ip-sysctl.rst)."""

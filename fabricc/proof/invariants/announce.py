@@ -21,7 +21,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.proof.invariants.policy import Policy, Route
+from fabricc.proof.invariants.policy import STOPS, Policy, Route
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,7 +150,8 @@ def _announce(
     sender, target = kinds[state.kind], kinds[receiver]
     route = Route(prefix, state.learned == SELF, state.communities)
     for out in _stances_toward(sender, direction, prefix.family):
-        sent = sender.policy.apply(out.exports, route)
+        stopped = state.learned != SELF and not STOPS.isdisjoint(state.communities)
+        sent = None if stopped else sender.policy.apply(out.exports, route)
         for into in _stances_toward(target, _OPPOSITE[direction], prefix.family):
             taken = None
             if sent is not None:

@@ -28,6 +28,11 @@ _MATCH = re.compile(r"\bmatch ([\w-]+)(?: ([^ ]+))?")
 _PROTOCOLS = ("protocol", "source-protocol")
 _EMPTY_PATHS = frozenset(("permit ^$", 'permit "^$"', "permit ()", 'permit "()"'))
 """AS paths of routes that the switch itself originates."""
+STOPS = frozenset(("65535:65281", "65535:65282"))
+"""NO_EXPORT and NO_ADVERTISE: a route that has one is not announced to another AS (RFC 1997)."""
+_WELL_KNOWN = {
+    "no-export": "65535:65281", "no-advertise": "65535:65282", **{each: each for each in STOPS},
+}  # fmt: skip
 _FAMILIES = {"ipv4": 4, "ipv6": 6, "evpn": EVPN}
 _ALL_EVPN = Block(EVPN, 0, 0)
 _STANCE = ("families", "import", "export", "send_community")
@@ -269,6 +274,8 @@ def _parse_clause(facts: Mapping[str, Value], sequence: int, text: str, line: in
     words = text.split()
     named = dict(pairwise(words))
     adds = " ".join(words[words.index("add_community") + 1 :]) if "add_community" in words else ""
+    stops = {_WELL_KNOWN[word] for word in (*words, *adds.replace(",", " ").split()) if word in _WELL_KNOWN}
+    adds = " ".join(dict.fromkeys((*adds.split(), *sorted(stops))))
     return Clause(
         sequence,
         words[0] == "permit",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
 from fabricc.rules.access import OPEN
-from tests.audit.faults import access, lossless, traffic
+from tests.audit.faults import access, lossless, ports, sessions, traffic
 from tests.audit.faults.edits import UnchangedError
 from tests.audit.faults.fabric import SYSTEMS, built, examined, spines, tors
 
@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
     from fabricc.proof.compare import Finding
 
-GROUPS = {"traffic": traffic.KINDS, "lossless": lossless.KINDS, "access": access.KINDS}
+GROUPS = {
+    "traffic": traffic.KINDS,
+    "sessions": sessions.KINDS,
+    "ports": ports.KINDS,
+    "lossless": lossless.KINDS,
+    "access": access.KINDS,
+}
 KINDS = {kind: fault for group in GROUPS.values() for kind, fault in group.items()}
 WITH_HOSTS = frozenset({"RDMA in a lossy class"})
 """Faults for which the folder has the files of the hosts too: only these state which code point is RDMA's."""

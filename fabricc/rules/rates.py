@@ -1,0 +1,119 @@
+"""Find what slows RDMA down on one switch: a small share of the link, marking that comes late, a link without FEC."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.defaults import hashes_addresses_alone
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.numbers import is_number
+from fabricc.facts.frame import PORT
+from fabricc.proof.invariants.view import as_int
+from fabricc.rules.classes import lossless_ports, queue_of
+from fabricc.rules.findings import finding_at
+from fabricc.rules.inputs import Input
+from fabricc.rules.rule import SwitchRule
+from fabricc.rules.topics import ECN, INTERFACES, OTHER, PFC
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.fabric.facts import Value
+    from fabricc.facts.statement import Statement
+    from fabricc.proof.compare import Finding
+    from fabricc.rules.sessions import Sessions
+
+SLOW = "FAB9678"
+_LEAST_PERCENT = 12
+_LATEST_US, _LATEST_PERCENT = 500, 80
+"""Time that a port takes to send what is queued when marking begins, and share of the buffer: far above any advice."""
+_FEC_GBPS = 200
+"""Speed from which FEC is a part of the link (IEEE 802.3 clause 119)."""
+_NO_FEC = ("off", "none", "disabled", "false")
+_WEIGHTED = ("dwrr", "wrr")
+
+
+def _small_shares(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report queues with PFC that get less than an eighth of what the weights divide."""
+    found: dict[tuple[int, int], list[str]] = {}
+    for port, priorities in lossless_ports(statement).items():
+        weights = _weights(statement.ports[port])
+        for queue in {queue_of(statement, each) for each in priorities} & weights.keys():
+            percent = 100 * weights[queue] // (sum(weights.values()) or 1)
+            if percent < _LEAST_PERCENT:
+                found.setdefault((queue, percent), []).append(port)
+    for (queue, percent), ports in found.items():
+        message = f"{statement.name} {join_words(ports, 2)}: queue {queue}, which has PFC, gets {percent} % of the link"
+        remedy = "Give RDMA's queue most of the weight."
+        path = f"{PORT}{ports[0]}]/queue[{queue}]/scheduler"
+        yield finding_at(SLOW, statement.device, path, message, "small share", Severity.WARNING, remedy)
+
+
+def _weights(says: Mapping[str, Value]) -> dict[int, int]:
+    """Return the weight of each queue of a port that has one."""
+    found = {}
+    for leaf, value in says.items():
+        if leaf.startswith("queue[") and leaf.endswith("]/scheduler"):
+            kind, _, weight = str(value).partition(" ")
+            queue = leaf[len("queue[") : leaf.index("]")]
+            if kind in _WEIGHTED and is_number(weight) and is_number(queue):
+                found[int(queue)] = int(weight)
+    return found
+
+
+def _late_marking(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report lossless queues that mark packets when senders are paused already."""
+    late: dict[tuple[int, str], list[str]] = {}
+    for port, priorities in lossless_ports(statement).items():
+        says = statement.ports[port]
+        speed = as_int(statement.of(port, "speed_gbps"))
+        for queue in {queue_of(statement, each) for each in priorities}:
+            size = as_int(says.get(f"queue[{queue}]/ecn_min_bytes"))
+            percent = as_int(says.get(f"queue[{queue}]/ecn_min_fill_percent"))
+            if size is not None and speed and size * 8 > _LATEST_US * speed * 1000:
+                late.setdefault((queue, f"{size:,} bytes"), []).append(port)
+            elif percent is not None and percent > _LATEST_PERCENT:
+                late.setdefault((queue, f"{percent} % of the buffer"), []).append(port)
+    for (queue, level), ports in late.items():
+        message = f"{statement.name} {join_words(ports, 2)}: queue {queue} marks from {level}, when senders are paused"
+        remedy = "Mark the queue from below the point at which the port pauses."
+        leaves = ("ecn_min_bytes", "ecn_min_fill_percent")
+        paths = [f"{PORT}{ports[0]}]/queue[{queue}]/{leaf}" for leaf in leaves]
+        yield finding_at(SLOW, statement.device, paths, message, "late marking", Severity.WARNING, remedy)
+
+
+def _no_correction(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports of 200 Gb/s and more on which FEC is off."""
+    ports = [
+        port
+        for port, says in statement.ports.items()
+        if str(says.get("fec")) in _NO_FEC
+        and says.get("enabled") != "false"
+        and (as_int(says.get("speed_gbps")) or 0) >= _FEC_GBPS
+    ]
+    if ports:
+        message = f"{statement.name} {join_words(ports, 2)}: FEC is off, which links of {_FEC_GBPS} Gb/s and more need"
+        remedy = "Enable RS-FEC on both ends."
+        path = f"{PORT}{ports[0]}]/fec"
+        yield finding_at(SLOW, statement.device, path, message, "no FEC", Severity.WARNING, remedy)
+
+
+def _hash_of_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report that all flows between two NICs take one of several equal paths."""
+    for path, value in statement.rest.items():
+        if hashes_addresses_alone(path, value):
+            message = f"{statement.name} hashes addresses alone: all queue pairs of two NICs share one path"
+            remedy = "Hash the UDP source port too, which differs between queue pairs (RoCEv2, annex A17)."
+            yield finding_at(
+                SLOW, statement.device, path, message, "hash of addresses", Severity.WARNING, remedy
+            )
+            return
+
+
+RULES = (
+    SwitchRule(SLOW, PFC, (Input.PFC,), _small_shares, shared=True),
+    SwitchRule(SLOW, ECN, (Input.PFC,), _late_marking, shared=True),
+    SwitchRule(SLOW, INTERFACES, (), _no_correction, shared=True),
+    SwitchRule(SLOW, OTHER, (), _hash_of_addresses),
+)
