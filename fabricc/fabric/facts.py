@@ -159,6 +159,7 @@ SETTINGS = {
     "load_balancing/mode": "load balancing other than by flow",
     "load_balancing/flowlet_idle_us": "a flowlet pause",
     "load_balancing/queue_pairs": "hashing of RoCE queue pairs",
+    "load_balancing/global": "global load balancing",
     **{f"bgp/{name}": words for name, words in OPTIONS.items()},
     "static_route[": "static routes",
     "bgp/redistribute_static": "static routes taken into BGP",
@@ -285,6 +286,8 @@ def _service_facts(facts: Facts, management: Management) -> None:
 
 
 def _balancing_facts(facts: Facts, balancing: LoadBalancing) -> None:
+    if balancing.global_paths:
+        facts["load_balancing/global"] = "true"
     if balancing.mode is not Spreading.HASH:
         facts["load_balancing/mode"] = balancing.mode.value
     if balancing.flowlet_idle_us is not None:

@@ -22,11 +22,13 @@ class LoadBalancing:
     Attributes:
         queue_pairs: hash the destination queue pair of the RoCE transport header too.
         flowlet_idle_us: pause that ends a flowlet; None for the platform's own.
+        global_paths: weigh the load of the next switch's links too, which it reports in BGP.
     """
 
     mode: Spreading = Spreading.HASH
     queue_pairs: bool = False
     flowlet_idle_us: int | None = None
+    global_paths: bool = False
 
 
 class Transport(StrEnum):

@@ -26,7 +26,7 @@ MANAGEMENT = replace(
 ASKED = replace(
     TOR,
     management=MANAGEMENT,
-    load_balancing=LoadBalancing(Spreading.FLOWLET, True, 128),
+    load_balancing=LoadBalancing(Spreading.FLOWLET, True, 128, True),
     bgp=replace(
         TOR.bgp,
         **dict.fromkeys(OPTIONS, True),
@@ -62,6 +62,7 @@ def test_settings_are_facts_only_when_asked_for() -> None:
         "load_balancing/mode": "flowlet",
         "load_balancing/flowlet_idle_us": 128,
         "load_balancing/queue_pairs": "true",
+        "load_balancing/global": "true",
         **{f"bgp/{name}": "true" for name in OPTIONS},
         "static_route[0.0.0.0/0]": "192.0.2.1",
         "bgp/redistribute_static": "STATIC",
@@ -90,7 +91,11 @@ def test_what_is_stated_or_explained_is_not_refused_again() -> None:
         "interface[",
     )
     refused = find_unexpressed(ASKED, Silent(*stated), [explained])
-    assert [gap.feature for gap in refused] == ["a flowlet pause", "hashing of RoCE queue pairs"]
+    assert [gap.feature for gap in refused] == [
+        "a flowlet pause",
+        "hashing of RoCE queue pairs",
+        "global load balancing",
+    ]
 
 
 def test_what_nobody_asks_for_is_no_gap() -> None:

@@ -394,7 +394,9 @@ def _read_routing(raw: Mapping[str, Any]) -> Routing:
 
 
 def _load_balancing(raw: Mapping[str, Any]) -> LoadBalancing:
-    return LoadBalancing(Spreading(raw["mode"]), raw["queue_pairs"], raw.get("flowlet_idle_us"))
+    return LoadBalancing(
+        Spreading(raw["mode"]), raw["queue_pairs"], raw.get("flowlet_idle_us"), raw.get("global", False)
+    )
 
 
 def _read_cables(raw: Mapping[str, Any]) -> Cables:

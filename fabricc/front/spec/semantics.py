@@ -66,6 +66,11 @@ def check_load_balancing(balancing: LoadBalancing, findings: Findings) -> None:
         message = f"load_balancing.flowlet_idle_us has no meaning with mode {balancing.mode.value}"
         help_ = "Write `mode: flowlet`, or remove it."
         findings.error("FAB2043", message, "load_balancing", "flowlet_idle_us", help=help_)
+    if balancing.global_paths and balancing.mode is Spreading.HASH:
+        message = "load_balancing.global has no meaning with mode hash, which measures no load"
+        findings.error(
+            "FAB2043", message, "load_balancing", "global", help="Write `mode: flowlet` or `packet`."
+        )
 
 
 def check_routing(routing: Routing, findings: Findings) -> None:

@@ -61,6 +61,7 @@ HASH_SEEDS = (1, 2, 3)
 DEPARTURES = (
     Departure("load_balancing/mode", LEFT_OUT, "the sand family has no dynamic load balancing (FAB5117)"),
     Departure("load_balancing/flowlet_idle_us", LEFT_OUT, "nor its pause (FAB5118)"),
+    Departure("load_balancing/global", LEFT_OUT, "switches report no loads (FAB5117)"),
 )
 
 
@@ -244,6 +245,7 @@ def _state_balancing(facts: Facts, view: BalancingView) -> None:
         facts["platform/routing_ipv6"] = "true"
     if view.seed is not None:
         facts["platform/hash_seed"] = view.seed
+    facts.pop("load_balancing/global", None)
     if view.mode is None:
         facts.pop("load_balancing/mode", None)
     if view.flowlet_idle_us is None:

@@ -91,10 +91,12 @@ class RoutingView:
         ttl: that of packets sent to neighbours; None for Junos's own, which is 1.
         precision_timers: whether the kernel sends keepalives, which it does on time although routing is busy.
         bfd_interval_ms: None without BFD.
+        global_balancing: the part of the switch in global load balancing; None without it.
     """
 
     ttl: int | None
     precision_timers: bool
+    global_balancing: str | None
     bfd_interval_ms: int | None
     aggregates4: list[str]
     aggregates6: list[str]
@@ -136,6 +138,7 @@ def routing_view(switch: Switch) -> RoutingView:
     return RoutingView(
         ttl=ONE_HOP_TTL if bgp.ttl_security else None,
         precision_timers=needs_precision_timers(switch),
+        global_balancing=_global_part(switch),
         bfd_interval_ms=bfd_interval_ms(switch),
         aggregates4=[prefix for prefix in bgp.aggregates if ":" not in prefix],
         aggregates6=[prefix for prefix in bgp.aggregates if ":" in prefix],
@@ -169,6 +172,13 @@ def policy_view(bgp: Bgp) -> PolicyView:
 def maximum_ecmp(paths: int) -> int:
     """The smallest group size that Junos offers for so many paths; the largest when none suffices."""
     return next((step for step in MAXIMUM_ECMP if step >= paths), MAXIMUM_ECMP[-1])
+
+
+def _global_part(switch: Switch) -> str | None:
+    """Return the part in global load balancing: ToRs choose paths, switches above report the load of their links."""
+    if not switch.load_balancing.global_paths:
+        return None
+    return "helper-only" if switch.tier_index else "load-balancer-only"
 
 
 def needs_precision_timers(switch: Switch) -> bool:
@@ -277,6 +287,8 @@ def state(facts: Facts, switch: Switch) -> None:
     }
     if needs_precision_timers(switch):
         facts["platform/bgp_precision_timers"] = "true"
+    if part := _global_part(switch):
+        facts["platform/global_load_balancing"] = part
     if (interval_ms := bfd_interval_ms(switch)) is not None:
         facts["bfd/interval_ms"] = interval_ms
     if not bgp.sessions:

@@ -178,6 +178,7 @@ COMMON: Sequence[Row] = (
     Block("protocols bgp", "bgp", (
         Keep("log-updown", "log_updown"),
         Keep("precision-timers", "precision_timers"),
+        Keep("global-load-balancing <load-balancer-only|helper-only>", "global"),
         Keep("hold-time <integer>", "process hold_s"),
         *_ALONE,
         *verbatim_rows("global-load-balancing group-split-size bmp defaults sr-preference-override route-age "
@@ -225,6 +226,9 @@ def finish(document: Document) -> None:
         document.put("bgp/keepalive_s", int(hold_s) // HOLD_PER_KEEPALIVE, line)
         document.put_kept("platform/bgp_log", bgp.values, "log_updown")
         document.put_kept("platform/bgp_precision_timers", bgp.values, "precision_timers")
+        if "global" in bgp.values:
+            document.put("load_balancing/global", "true", bgp.values["global"][1])
+            document.put("platform/global_load_balancing", *bgp.values["global"])
         put_settings(document, "bgp/", bgp)
         _finish_sessions(document, bgp)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from fabricc.back.nos.junos.qos import detection_timers, fill_levels, queue_byte
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
 from fabricc.base.values import replace
 from fabricc.catalog.figures import source_of
+from fabricc.fabric.model import Direction
 from fabricc.fabric.routing import Transport
 
 if TYPE_CHECKING:
@@ -109,6 +111,26 @@ def _find_hidden(prefix_list: PrefixList) -> tuple[str, str] | None:
     return None
 
 
+def _against_global(switch: Switch) -> Iterator[str]:
+    """Yield what global load balancing does not allow of a switch that is asked for it."""
+    if not switch.load_balancing.global_paths:
+        return
+    if switch.model.asic_family not in _GLOBAL_ASICS:
+        yield f"on {switch.model.asic}"
+    peers = {
+        direction: Counter(
+            port.peer.device for port in switch.ports if port.peer and port.direction is direction
+        )
+        for direction in (Direction.UP, Direction.DOWN)
+    }
+    if double := [name for links in peers.values() for name, count in links.items() if count > 1]:
+        yield f"over several links to {double[0]}"
+    if switch.tier_index > 1 or (switch.tier_index and peers[Direction.UP]):
+        yield "in five stages"
+    if switch.tier_index and len(peers[Direction.DOWN]) > _MOST_LEAVES:
+        yield f"with {len(peers[Direction.DOWN])} leaves"
+
+
 _TIMER_RANGES = Range(*words.POLL_RANGE_MS), Range(*words.DETECTION_RANGE), Range(*words.RECOVERY_RANGE_MS)
 _SLOW = "QFX5000 switches support no interval below {held_ms} ms"
 _SLOW_SOURCE = "Juniper, BFD for OSPF and for RIP"
@@ -116,7 +138,17 @@ QUEUE_PAIRS = Limit("FAB5523", setting="load_balancing/queue_pairs",
     since={words.CLASSIC: None, words.EVOLVED: "23.4"}, words="no statement: hashed by default",
     source="Juniper, AI-ML data center guide for Junos OS Evolved, queue-pair hashing for RDMA flows",
 )  # fmt: skip
+_GLOBAL = "Juniper, Global Load Balancing (GLB)"
+_GLOBAL_ASICS, _MOST_LEAVES = ("tomahawk5",), 64
+GLOBAL_LOAD_BALANCING = Limit("FAB5523", setting="load_balancing/global",
+    since={words.CLASSIC: None, words.EVOLVED: "24.4"}, words="protocols bgp global-load-balancing", source=_GLOBAL,
+)  # fmt: skip
 LIMITS = (
+    GLOBAL_LOAD_BALANCING,
+    Limit("FAB5525", feature="global load balancing {it}", asked=lambda switch: list(_against_global(switch)),
+        reason="it is for QFX5240 switches of Tomahawk 5 in three stages, with one link between a leaf and a spine and "
+        f"{_MOST_LEAVES} leaves at most",
+        source=_GLOBAL, remedy="leave `global` out, or change the fabric so", where=GLOBAL_LOAD_BALANCING),
     limits.tenant_tunnels_limit("fabricc does not plan the sessions between loopbacks that Junos needs for EVPN"),
     limits.segments_limit(
         "fabricc does not write it for Junos: spines keep next hops in multihop sessions, and those of links are none"),

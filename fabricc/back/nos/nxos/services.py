@@ -29,6 +29,7 @@ DEPARTURES = (
         "load_balancing/mode", LEFT_OUT, "no dynamic load balancing on this family or release (FAB5418)"
     ),
     Departure("load_balancing/flowlet_idle_us", LEFT_OUT, "no dynamic load balancing there (FAB5418)"),
+    Departure("load_balancing/global", LEFT_OUT, "switches report no loads (FAB5418)"),
     Departure(
         "load_balancing/queue_pairs", LEFT_OUT, "hashed in place of the ports, not beside them (FAB5420)"
     ),
@@ -199,6 +200,7 @@ def state(facts: Facts, switch: Switch) -> None:
     management = switch.management
     facts |= setting_facts(switch)
     facts.pop("load_balancing/queue_pairs", None)
+    facts.pop("load_balancing/global", None)
     if dynamic_mode(switch):
         facts["load_balancing/interfaces"] = ",".join(sorted(dynamic_ports(switch)))
     else:
