@@ -172,7 +172,7 @@ def test_a_tree_of_another_state_of_the_spec_says_so(zone: Path, fabricc: Fabric
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (["FAB4099"], "FAB9270", "FAB4015"),
+        (["FAB4099"], "FAB9270", "FAB4016"),
         (["cluster.yaml", "su001-tor1"], "FAB9270", "su001-tor1a"),
         (["cluster.yaml", "zzz"], "FAB9270", "a device such as su001-tor1a"),
         (["cluster.yaml", "su001-tor1a:Ethernet1/99"], "FAB9270", "Ethernet1/"),
