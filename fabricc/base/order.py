@@ -1,4 +1,4 @@
-"""The order in which people and devices sort names with numbers in them, and things gathered by what they share."""
+"""Sort names with numbers in natural order, and group items by key."""
 
 from __future__ import annotations
 

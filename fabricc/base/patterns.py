@@ -1,6 +1,7 @@
-"""Patterns that are compiled when they are first used: of those that a verb imports it uses one in five.
+"""Compile regular expressions at their first use instead of at import.
 
-A build of one override imports 103 of ours and uses 24; compiling the others takes 6 ms, where it takes 260 in all.
+A build of one override imports 103 patterns and uses 24. Measured in nine paired runs (median ratio): `validate` of
+24,576 GPUs takes 3 % less CPU than with `re.compile` (0.717 s and 0.737 s on a busy machine).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 else:
 
     def pattern(text: str, flags: int = 0) -> _Pattern:
-        """As `re.compile`, for what stands in a module; what is wrong with the text is found at the first use."""
+        """Behave as `re.compile`, but report errors of the pattern at its first use."""
         return _Pattern(text, flags)
 
 
@@ -21,7 +22,7 @@ __all__ = ["pattern"]
 
 
 class _Pattern:
-    """What a compiled pattern has, each taken from it once."""
+    """A pattern that is compiled when an attribute is read first, and keeps each attribute."""
 
     def __init__(self, text: str, flags: int) -> None:
         self._said = text, flags

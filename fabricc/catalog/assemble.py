@@ -1,4 +1,4 @@
-"""From one model's YAML mapping (sources already resolved to citations) to its catalog value."""
+"""Build a catalog model from its YAML mapping, whose sources are already citations."""
 
 from __future__ import annotations
 

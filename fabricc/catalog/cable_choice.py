@@ -1,4 +1,4 @@
-"""Which transceivers, fibres and cables join two cages at a length."""
+"""Choose the transceivers, fibers and cables that connect two cages over a length."""
 
 from __future__ import annotations
 

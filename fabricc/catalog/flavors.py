@@ -1,4 +1,4 @@
-"""Builds of a network operating system by vendors, with what they publish about their differences."""
+"""Load vendor builds of network operating systems, and their published differences."""
 
 from __future__ import annotations
 

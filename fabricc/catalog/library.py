@@ -128,7 +128,7 @@ class Library:
 
 
 class Models(Mapping[str, Model]):
-    """The models of one kind by name, each assembled when first looked up."""
+    """The models of one kind by name. Each is built at its first use."""
 
     def __init__(self, names: tuple[str, ...], find: Callable[[str], Model]) -> None:
         self._names = names

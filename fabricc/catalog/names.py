@@ -1,4 +1,4 @@
-"""What a mistyped name may have meant."""
+"""Suggest the catalog names closest to a mistyped name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transceivers, fibres and cable assemblies of the trade, and the cages that take them."""
+"""Load the catalog of transceivers, fibers and cables, and the cages that each one fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rates of InfiniBand from SDR to XDR: what a lane signals, what coding takes, what is left."""
+"""Compute InfiniBand rates from SDR to XDR: signaling rate, coding overhead and data rate of a lane."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a cable of each medium reaches at the speed of its lanes."""
+"""Look up the maximum length of a cable by medium and lane speed."""
 
 from __future__ import annotations
 

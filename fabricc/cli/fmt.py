@@ -1,4 +1,4 @@
-"""`fabricc fmt`: one layout for every spec, so that diffs show changes alone."""
+"""`fabricc fmt`: format specs in one layout, so that diffs show only changes."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class Group(click.Group):
 
 
 def add_format_option(
-    names: Sequence[str], help_: str = "How it is told on standard output, to people or programs."
+    names: Sequence[str], help_: str = "Format of standard output, for people or programs."
 ) -> Callable[[Any], Any]:
     """Add `--format` with the first name as default; errors use it, too."""
 

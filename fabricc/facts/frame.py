@@ -1,4 +1,4 @@
-"""The facts of a device in two parts: its frame, which similar devices share, and its own values.
+"""Split the facts of a device into a frame, which similar devices share, and its own values.
 
 Its own are names of BGP neighbors and addresses in paths, and the values of addresses, descriptions, AS numbers and
 prefix lists. A fabric has a handful of frames: conclusions from a frame alone are computed once for all of its devices.

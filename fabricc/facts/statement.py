@@ -1,4 +1,4 @@
-"""The facts of one device sorted for the rules: its ports, its sessions, and the place of each statement."""
+"""Sort the facts of one device for the rules: by port, by session, and with file and line."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Above the waist: a spec becomes a Fabric. Nobody here knows a vendor."""
+"""Turn a spec into a Fabric. No module in this package depends on a vendor."""

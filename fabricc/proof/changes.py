@@ -1,4 +1,4 @@
-"""Where the files of a device differ from those that the build would write, change by change."""
+"""List the changes between the files of a device and those that a build would write."""
 
 from __future__ import annotations
 

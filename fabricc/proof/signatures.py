@@ -1,4 +1,4 @@
-"""Signed trees: who signs a tree signs its manifest, which states the SHA-256 of every other file."""
+"""Sign trees and verify signatures. A signature covers the manifest, which has the SHA-256 of every other file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings of rules: at which line of which file of a device a statement stands, or should stand."""
+"""Find the file and line of a statement of a device, or the place where a missing one belongs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs of rules: what has to be known of a switch before a rule can prove anything about it."""
+"""Define the inputs of rules: facts that a rule needs before it can prove anything about a switch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All rules, and the two runs over them: on one switch, and on all switches of a fabric.
+"""Register all rules, and run them on one switch or on all switches of a fabric.
 
 `check`, `audit` and `diff` call these two functions and no rule by itself, so none of them can leave a rule out.
 """

@@ -1,4 +1,4 @@
-"""A rule: its code, its topic, the inputs that it needs, and the function that finds what breaks it."""
+"""Define rules: code, topic, required inputs, and the function that reports violations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics: what statements, rules and findings are about."""
+"""List the topics of statements, rules and findings."""
 
 from __future__ import annotations
 

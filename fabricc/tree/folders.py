@@ -1,4 +1,4 @@
-"""Folders of an output tree: walked, emptied and kept for the next build, never following a link.
+"""Walk, empty and keep folders of an output tree without following links.
 
 On ext4 a folder costs ten times what a hard link does, and a fabric's tree has more folders than files. So the old
 tree's folders, emptied, stay as the hidden folder in which the next build puts its tree together.

@@ -1,4 +1,4 @@
-"""Files that are kept in memory until all are proved, in the place of a stage."""
+"""Keep the files of a build in memory until all are proved, instead of in a stage folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Putting a finished folder in the place of another in one step, and clearing what a killed build left."""
+"""Replace a folder with a finished one in one step, and remove what a killed build left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a found fabric to a spec: infer, compile, compare with the devices' statements, settle, report the rest."""
+"""Find the spec of an existing fabric: infer it, compile it, compare it with the devices, and report differences."""
 
 from __future__ import annotations
 

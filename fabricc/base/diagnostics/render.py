@@ -1,4 +1,4 @@
-"""One way to every format in which programs take diagnostics."""
+"""Render diagnostics in the formats for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences, counts and runs of numbers as people read them, the same on screen, in reviews and on pages."""
+"""Format sentences, counts and ranges of numbers for people, the same in every output."""
 
 from __future__ import annotations
 

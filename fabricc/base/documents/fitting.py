@@ -1,8 +1,8 @@
-"""A fast check that accepts most documents: it covers the few keywords that the schemas use.
+"""Accept valid documents quickly, with the few keywords that the schemas use.
 
-The library that explains misfits takes longer to import than most of the work of `validate`: `validate` of 24,576 GPUs
-takes 0.22 s with this check and 0.30 s without; the target is 0.25 s. The library runs only when this check says no,
-which it also does for anything unknown.
+The `jsonschema` library explains violations, but is slow to import and to run. It runs only if this check does not
+accept a document, which includes everything unknown. Measured in nine paired runs: with this check `validate` of 24,576
+GPUs takes a third of the CPU time (0.72 s instead of 2.28 s on a busy machine).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
 
 
 def fits_schema(value: Any, schema: Any, root: Schema) -> bool:
-    """Whether a value surely fits a schema, `root` the document that its references point into."""
+    """Return whether a value surely fits a schema; `root` is the document of its references."""
     if not isinstance(schema, dict):
         return schema is True
     for keyword, wanted in schema.items():

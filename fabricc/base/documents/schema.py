@@ -1,4 +1,4 @@
-"""JSON Schemas that come with the product, and what in a document breaches one."""
+"""Load the JSON Schemas of the package, and list the violations of a document."""
 
 from __future__ import annotations
 

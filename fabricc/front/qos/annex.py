@@ -1,4 +1,4 @@
-"""The worst case of IEEE 802.1Q for a switch whose maker publishes neither a table nor a formula."""
+"""Compute worst-case headroom by IEEE 802.1Q, for switches without a published table or formula."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Address pools and number spaces: what is used, what is free, and how far the pinned strides let a fabric grow."""
+"""Report used and free addresses and numbers, and how far a fabric can grow within the pinned strides."""
 
 from __future__ import annotations
 
