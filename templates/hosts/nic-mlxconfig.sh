@@ -76,7 +76,9 @@ configure_firmware() {
     for pair in $FIRMWARE; do
         key=$(kept "${pair%=*}")
         # mlxconfig refuses all of a list that has one setting which the NIC lacks.
-        [ -n "$kept_now" ] && lacks "$key" || set -- "$@" "$key=${pair#*=}"
+        if [ -z "$kept_now" ] || ! lacks "$key"; then
+            set -- "$@" "$key=${pair#*=}"
+        fi
     done
     [ $# -gt 0 ] || return 0
     mlxconfig -y -d "$address" set "$@"

@@ -22,7 +22,7 @@ leaves_out() {
     case " $LEAVES_OUT " in
     *" $1 "*) return 0 ;;
     esac
-    grep -qsx "$1" "${LEAVE_OUT:-/etc/fabricc/leave-out}"
+    sed 's/#.*//' "${LEAVE_OUT:-/etc/fabricc/leave-out}" 2>/dev/null | tr -d ' \t\r' | grep -qx "$1"
 }
 
 verify_pci() {

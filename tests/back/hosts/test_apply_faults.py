@@ -91,6 +91,67 @@ stage check sh "$folder/tree/apply" --check
 
 
 @needs_networkd
+def test_what_another_tool_adds_to_a_running_host_is_reported(tmp_path: Path) -> None:
+    script = """
+sh "$folder/tree/apply" > /dev/null 2>&1 || true
+ip address add 192.0.2.7/24 dev rail0
+ip route add default via 10.1.0.0 dev rail1 metric 500
+ip rule add from 10.0.0.1 lookup 101 priority 90
+mkdir -p /etc/fabricc
+printf 'access-control  # guests use the cards\\r\\nacs\\n' > /etc/fabricc/leave-out
+stage check sh "$folder/tree/apply" --check
+stage apply sh "$folder/tree/apply"
+"""
+    seen = run(RUNNING + script, tmp_path)
+    lines = (
+        "rail0: address 192.0.2.7/24 is not planned",
+        "rail1: a default route leaves by it",
+        "rail0: packets from 10.0.0.1 to 10.0.0.0 take another way: ",
+        "/etc/fabricc/leave-out: nothing is called acs",
+    )
+    for stage, status in (("check", "status 1\n"), ("apply", "status 3\n")):
+        assert [line for line in lines if f"differs: {line}" not in seen[stage]] == []
+        assert seen[stage].endswith(status)
+    assert "PCIe access control" not in seen["check"]
+    assert "changed: network" not in seen["apply"]
+
+
+@pytest.mark.slow
+@needs_networkd
+def test_a_rule_of_another_tool_is_seen_for_both_families(tmp_path: Path) -> None:
+    script = """
+sh "$folder/tree/apply" > /dev/null 2>&1 || true
+stage clean sh "$folder/tree/apply" --check
+ip rule add from all lookup 101 priority 90
+ip -6 rule add from all lookup 101 priority 90
+stage check sh "$folder/tree/apply" --check
+"""
+    seen = run(RUNNING + script, tmp_path, "dual-stack")
+    assert "take another way" not in seen["clean"]
+    for source in ("10.0.0.1", "fd00::1"):
+        assert f"differs: rail0: packets from {source} to " in seen["check"]
+
+
+@needs_networkd
+def test_a_name_that_another_link_file_gives_is_reported_with_the_file(tmp_path: Path) -> None:
+    script = """
+sed -i 's/^Path=.*/Path=pci-0000:18:00.0/' "$folder/tree/etc/systemd/network/10-fabricc-rail1.link"
+sh "$folder/tree/apply" > /dev/null 2>&1 || true
+ip link set rail1 down
+ip link set rail1 name ens5
+printf '#!/bin/sh\\necho ID_NET_LINK_FILE=/etc/systemd/network/05-names.link\\n' | tool udevadm
+mkdir -p /run/pci/0000:18:00.0/net/ens5
+sed -i "s,/sys/bus/pci/devices,/run/pci," "$folder/tree/apply"
+stage check sh "$folder/tree/apply" --check
+"""
+    seen = run(WORLD + TOOL + script, tmp_path)
+    expected = (
+        "card 0000:18:00.0 is ens5 by /etc/systemd/network/05-names.link, which comes before the planned file"
+    )
+    assert f"differs: there is no port rail1 ({expected}; remove it)" in seen["check"]
+
+
+@needs_networkd
 def test_a_host_whose_cards_the_catalog_does_not_place_is_looked_at(tmp_path: Path) -> None:
     script = """
 rm "$folder"/tree/etc/systemd/network/*.link
