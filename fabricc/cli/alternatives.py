@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from fabricc.base.diagnostics import FindingsError
-from fabricc.base.diagnostics.wording import plural
+from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Line, Table
 from fabricc.catalog.load import load_catalog
@@ -36,7 +36,7 @@ from fabricc.front.spec.document import format_path
 from fabricc.front.spec.load import read_spec
 from fabricc.paperwork.prices import link_parts, read_prices
 from fabricc.review.report.failures import hardest_single, single_failures
-from fabricc.review.report.wording import format_percent, format_ratio
+from fabricc.review.report.wording import format_ratio
 from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def _row_cells(row: Row) -> tuple[str, ...]:
         name, f"{figures.boxes:,}", " + ".join(f"{count:,}" for count in figures.switches.values()), ", ".join(models),
         f"{fabric.shape.hosts_per_unit:,}", f"{fabric.shape.planes}", format_ratio(figures.ratio),
         f"{figures.optics + figures.outside.optics:,}", f"{figures.cables + figures.outside.links:,}",
-        f"{figures.idle:,}", f"{figures.cut:,}", format_percent(_worst_loss(fabric)[1]), f"{figures.room:,}",
+        f"{figures.idle:,}", f"{figures.cut:,}", format_share(_worst_loss(fabric)[1]), f"{figures.room:,}",
         f"{draw.maximum_w / 1000:,.1f}" if draw.maximum_of else "-", f"{draw.maximum_of:,}/{draw.devices:,}",
         "-" if row.price is None else f"{float(row.price):,.0f}",
     )  # fmt: skip

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 def plural(count: int, noun: str) -> str:
@@ -36,3 +40,21 @@ def split_ranges(values: Iterable[int]) -> list[str]:
         else:
             runs.append([value, value])
     return [str(low) if low == high else f"{low}-{high}" for low, high in runs]
+
+
+def format_share(share: Fraction | float) -> str:
+    """Format a share such as `93.75 %`, with at most two decimals.
+
+    It is rounded down, so that a capacity is never overstated; a part never appears as all or nothing.
+    """
+    hundredths = int(share * 10_000)
+    if hundredths >= 9999 and share < 1:
+        return "over 99.99 %" if share * 10_000 > 9999 else "99.99 %"
+    if not hundredths and share > 0:
+        return "under 0.01 %"
+    return f"{hundredths / 100:.2f}".rstrip("0").rstrip(".") + " %"
+
+
+def format_share_option(share: Fraction) -> str:
+    """Format a share as an option on the command line, such as `75%`."""
+    return f"{int(share * 10_000) / 100:.2f}".rstrip("0").rstrip(".") + "%"

@@ -9,13 +9,13 @@ from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.documents.document import clip
 from fabricc.base.foreign import files
 from fabricc.catalog.names import suggestion_remedy
-from fabricc.operate.maintain.wiring import Outage
+from fabricc.fabric.capacity.outage import Outage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fabricc.operate.maintain.wiring import Wiring
+    from fabricc.fabric.capacity.wiring import Wiring
 
 _LARGEST = 64 << 20
 _SILENT = "FAB9110"

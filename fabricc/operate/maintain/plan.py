@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.base.diagnostics.wording import join_words, plural
+from fabricc.base.diagnostics.wording import format_share, join_words, plural
 from fabricc.base.values import dataclass, replace
-from fabricc.operate.maintain.losses import (
-    NextFailure,
-    count_cut_gpus,
-    find_affected_hosts,
-    find_worst_failure,
-)
-from fabricc.operate.maintain.wiring import Outage
+from fabricc.fabric.capacity.further_failure import FurtherFailure, find_further_failure
+from fabricc.fabric.capacity.hosts import count_cut_gpus, find_affected_hosts
+from fabricc.fabric.capacity.outage import Outage
+from fabricc.fabric.capacity.remainder import Remainder
+from fabricc.fabric.capacity.share import find_narrowest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
+    from fractions import Fraction
 
-    from fabricc.operate.maintain.losses import AffectedHost
-    from fabricc.operate.maintain.wiring import Share, Wiring
-
-WHOLE = Fraction(1)
+    from fabricc.fabric.capacity.hosts import AffectedHost
+    from fabricc.fabric.capacity.share import LinkShare
+    from fabricc.fabric.capacity.wiring import Wiring
 
 
 class Moment(StrEnum):
@@ -37,7 +34,7 @@ class Moment(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NetworkMaintenance:
-    """What a maintenance does to one network.
+    """The effect of a maintenance on one network.
 
     Attributes:
         name: of a further network, "" for that of the rails.
@@ -45,6 +42,7 @@ class NetworkMaintenance:
         moments: what is out at each.
         parts: part of the fabric -> what is left of it at each moment.
         switches: switch with uplinks that has less than all at some moment -> the same.
+        rails: rail that has less than all its NIC ports at some moment -> the share of them at each.
         touched: hosts that have less while the devices are out.
         cut: GPUs without a port at each moment.
         next: the worst further failure while they are out; `usual` the same without the maintenance.
@@ -53,20 +51,21 @@ class NetworkMaintenance:
     name: str
     standing: Outage
     moments: Mapping[Moment, Outage]
-    parts: Mapping[str, tuple[Share, ...]]
-    switches: Mapping[str, tuple[Share, ...]]
+    parts: Mapping[str, tuple[LinkShare, ...]]
+    switches: Mapping[str, tuple[LinkShare, ...]]
+    rails: Mapping[str, tuple[Fraction, ...]]
     touched: tuple[AffectedHost, ...]
     cut: tuple[int, ...]
-    next: NextFailure
-    usual: NextFailure
+    next: FurtherFailure
+    usual: FurtherFailure
 
     def least(self, moment: Moment) -> tuple[Fraction, str]:
         """Return the smallest capacity of any part, or of any switch in service, and its name."""
         at, out = tuple(Moment).index(moment), self.moments[moment]
         idle = out.gone | out.drained
-        found = [(shares[at].capacity, name) for name, shares in self.parts.items()]
-        found += [(shares[at].capacity, name) for name, shares in self.switches.items() if name not in idle]
-        return min(found, default=(WHOLE, ""))
+        shares = {name: each[at] for name, each in self.parts.items()}
+        shares |= {name: each[at] for name, each in self.switches.items() if name not in idle}
+        return find_narrowest(shares)
 
 
 def assess_network(name: str, wiring: Wiring, target: Outage, down: Outage) -> NetworkMaintenance:
@@ -74,7 +73,7 @@ def assess_network(name: str, wiring: Wiring, target: Outage, down: Outage) -> N
 
     Args:
         name: of the network.
-        wiring: its cables.
+        wiring: its links.
         target: what is maintained: devices under `gone`, links under `ends`.
         down: what is out already, and stays so.
     """
@@ -87,16 +86,19 @@ def assess_network(name: str, wiring: Wiring, target: Outage, down: Outage) -> N
         Moment.OUT: standing | target,
         Moment.BACK: standing,
     }
-    left, out = [wiring.parts(each) for each in moments.values()], moments[Moment.OUT]
-    parts = {part: tuple(each[part] for each in left) for part in left[0]}
-    above = {switch: tuple(wiring.share(switch, each) for each in moments.values()) for switch in wiring.up}
-    switches = {switch: shares for switch, shares in above.items() if any(s.even < s.of for s in shares)}
-    cut = tuple(count_cut_gpus(wiring, each) for each in moments.values())
-    hosts, following = (
-        tuple(find_affected_hosts(wiring, before, out)),
-        (find_worst_failure(wiring, out), find_worst_failure(wiring, Outage())),
-    )
-    return NetworkMaintenance(name, standing, moments, parts, switches, hosts, cut, *following)
+    left = {moment: Remainder(wiring, outage) for moment, outage in moments.items()}
+    each = tuple(left.values())
+    parts = {part: tuple(one.parts[part] for one in each) for part in each[0].parts}
+    above = {switch: tuple(one.shares[switch] for one in each) for switch in wiring.uplinks}
+    rails = {rail: tuple(one.rails[rail] for one in each) for rail in each[0].rails}
+    return NetworkMaintenance(
+        name, standing, moments, parts,
+        {switch: shares for switch, shares in above.items() if any(s.even < s.of for s in shares)},
+        {rail: shares for rail, shares in rails.items() if min(shares) < 1},
+        tuple(find_affected_hosts(left[Moment.BEFORE], left[Moment.OUT])),
+        tuple(count_cut_gpus(one) for one in each),
+        find_further_failure(left[Moment.OUT]), find_further_failure(Remainder(wiring, Outage())),
+    )  # fmt: skip
 
 
 def check_network(
@@ -116,27 +118,27 @@ def _find_conflicts(
     out = network.cut[2]
     already = (before.gone | before.drained) & target.gone
     if already or before.ends & target.ends:
-        told = join_words([*sorted(already), *(f"{d}:{p}" for d, p in sorted(before.ends & target.ends))], 4)
-        yield Diagnostic("FAB9406", Severity.NOTE, f"out of service already: {told}", None, "")
+        both = Outage(gone=already, ends=before.ends & target.ends)
+        yield Diagnostic(
+            "FAB9406", Severity.NOTE, f"out of service already: {join_words(both.names, 4)}", None, ""
+        )
     beside = join_words(network.standing.names, 4)
-    alone = count_cut_gpus(wiring, target)
-    known = count_cut_gpus(wiring, network.standing)
+    only = Remainder(wiring, target)
+    alone, known = count_cut_gpus(only), count_cut_gpus(Remainder(wiring, network.standing))
     if network.standing != Outage() and out > alone + known:
         message = f"{names} out while {beside} is: {plural(out - alone - known, 'GPU')} lose their last port"
         remedy = f"Bring {beside} back first, or choose another time."
         yield Diagnostic("FAB9402", Severity.ERROR, message, None, remedy)
     elif network.standing != Outage():
         now, at = network.least(Moment.OUT)
-        own = min(
-            [wiring.parts(target)[at] if at in network.parts else wiring.share(at, target)], default=None
-        ) if at else None  # fmt: skip
+        own = only.parts.get(at) or only.shares.get(at)
         if own is not None and now < own.capacity:
             message = (
-                f"{names} out while {beside} is leaves {format_percent(now)} of {at}; alone it would leave "
-                f"{format_percent(own.capacity)}"
+                f"{names} out while {beside} is leaves {format_share(now)} of {at}; alone it would leave "
+                f"{format_share(own.capacity)}"
             )
             yield Diagnostic("FAB9403", Severity.WARNING, message, None, f"Bring {beside} back first.")
-    singly = sum(count_cut_gpus(wiring, one) for one in _split_target(target))
+    singly = sum(count_cut_gpus(Remainder(wiring, one)) for one in target.split())
     if alone > singly:
         message = f"{names} together leave {plural(alone - singly, 'GPU')} without a port that one at a time would not"
         yield Diagnostic("FAB9407", Severity.WARNING, message, None, "Take them one at a time.")
@@ -144,19 +146,9 @@ def _find_conflicts(
         least, at = network.least(moment)
         if keep is not None and least < keep:
             message = (
-                f"{format_percent(least)} of {at} is left while {names} is {moment}; "
-                f"to be kept is {format_percent(keep)}"
+                f"{format_share(least)} of {at} is left while {names} is {moment}; "
+                f"to be kept is {format_share(keep)}"
             )
             remedy = "Maintain fewer devices at a time, restore others first, or lower --keep."
             yield Diagnostic("FAB9404", Severity.ERROR, message, None, remedy)
             break
-
-
-def _split_target(target: Outage) -> Sequence[Outage]:
-    devices = [Outage(gone=frozenset({name})) for name in target.gone]
-    return [*devices, *(Outage(ends=frozenset({end})) for end in target.ends)]
-
-
-def format_percent(share: Fraction) -> str:
-    """Format a share such as `93 %`, rounded down so that the figure is never too high."""
-    return f"{int(share * 100)} %"

@@ -10,10 +10,10 @@ from fabricc.back.jobs.maintenance import kubernetes_commands, slurm_commands
 from fabricc.back.jobs.roster import list_hosts
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import dataclass
+from fabricc.fabric.capacity.wiring import Wiring
 from fabricc.operate.maintain import outages as downs
 from fabricc.operate.maintain import specs
 from fabricc.operate.maintain.plan import assess_network, check_network
-from fabricc.operate.maintain.wiring import Outage, Wiring
 from fabricc.review.diff.networks import spec_side
 from fabricc.review.diff.run import Context, compare_sides
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from fabricc.compiler.compiled import Compiled
+    from fabricc.fabric.capacity.outage import Outage
     from fabricc.operate.maintain.plan import NetworkMaintenance
     from fabricc.operate.maintain.specs import DrainKeys
     from fabricc.review.diff.model import Review
@@ -106,7 +107,7 @@ def prepare_maintenance(
     if wish.network is not None:
         own = compiled.of_network(wish.network)
         parts = {name: part for name, part in parts.items() if part is own}
-    wirings = {name: Wiring.of(part.fabric) for name, part in parts.items()}
+    wirings = {name: Wiring(part.fabric) for name, part in parts.items()}
     target = downs.resolve_names(wish.devices, wirings)
     told = [*wish.down, *(downs.read_verify_result(wish.verified) if wish.verified else ())]
     known = [word for word in told if any(_has_element(wiring, word) for wiring in wirings.values())]
@@ -157,7 +158,12 @@ def _find_affected_jobs(
 
 def _note_undrained_hosts(wirings: Mapping[str, Wiring], target: Outage) -> list[Diagnostic]:
     """Report FAB9409 for ToRs: a drain does not move host traffic, because each host port has its own address."""
-    tors = sorted(name for wiring in wirings.values() for name in target.gone if wiring.nics.get(name))
+    tors = sorted(
+        name
+        for wiring in wirings.values()
+        for name in target.gone
+        if name in wiring.tors and wiring.nics(name)
+    )
     if not tors:
         return []
     message = (

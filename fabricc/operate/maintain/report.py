@@ -5,21 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.formats import finding_entry
-from fabricc.base.diagnostics.wording import join_words, plural, ranges
+from fabricc.base.diagnostics.wording import format_share, join_words, plural, ranges
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Line, Table
 from fabricc.base.order import group_pairs
-from fabricc.operate.maintain.losses import FEWER_PATHS, HOW
-from fabricc.operate.maintain.plan import Moment, format_percent
+from fabricc.fabric.capacity.hosts import FEWER_PATHS, HOW
+from fabricc.fabric.capacity.share import describe_share
+from fabricc.operate.maintain.plan import Moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.base.foreign.screen import Part
     from fabricc.base.foreign.text import Rendered
+    from fabricc.fabric.capacity.share import LinkShare
     from fabricc.operate.maintain.plan import NetworkMaintenance
     from fabricc.operate.maintain.prepare import Job, MaintenancePlan
-    from fabricc.operate.maintain.wiring import Share
 
 FORMAT = 1
 _SHOWN = 12
@@ -42,11 +43,15 @@ def _render_network(network: NetworkMaintenance) -> Iterator[Part]:
     names = network.moments[Moment.BEFORE].names
     yield Line(f"{label}out already: {join_words(names, 6) or 'nothing'}")
     yield Line()
-    head = ("capacity left", *(moment.value for moment in Moment), "links while out")
+    head = ("capacity left, hashed evenly", *(moment.value for moment in Moment), "links while out")
     rows = [(part, *_format_shares(shares)) for part, shares in network.parts.items()]
     alike = group_pairs((_format_shares(shares), name) for name, shares in network.switches.items())
     grouped = sorted(alike.items())
     rows += [(_summarize_names(of_group), *cells) for cells, of_group in grouped[:_SHOWN]]
+    rows += [
+        (f"{rail}, NIC ports", *(format_share(share) for share in shares), "")
+        for rail, shares in network.rails.items()
+    ]
     yield Table("", head, rows)
     if len(grouped) > _SHOWN:
         yield Line(f"and {len(grouped) - _SHOWN:,} more groups of switches; --format json has them all")
@@ -56,8 +61,8 @@ def _render_network(network: NetworkMaintenance) -> Iterator[Part]:
         if of_how:
             gpus = sum(each.gpus for each in of_how)
             told = f", {plural(gpus, 'GPU')} without a port" if gpus else ""
-            least = format_percent(min(each.kept for each in of_how))
-            left = f", {least} of the paths left" if how == FEWER_PATHS else ""
+            least = describe_share(min(each.links for each in of_how), min(each.kept for each in of_how))
+            left = f", {least} left above their ToRs" if how == FEWER_PATHS else ""
             names_ = join_words([each.name for each in of_how], 6)
             yield Line(f"{label}{how}: {plural(len(of_how), 'host')}{told}{left}: {names_}")
     if not network.touched:
@@ -69,16 +74,19 @@ def _render_next_failure(network: NetworkMaintenance, label: str) -> Iterator[Li
     now, usual = network.next, network.usual
     if now.narrows:
         more = "" if now.share < usual.share else ", as at any other time"
-        left = f"{now.narrows}, which leaves {format_percent(now.share)} of {now.at}{more}"
+        left = f"{now.narrows}, which leaves {format_share(now.share)} of {now.at}{more}"
         yield Line(f"{label}worst next failure: {left}")
     if now.gpus:
         more = "" if now.gpus > usual.gpus else ", as many as at any other time"
         yield Line(f"{label}and for GPUs: {now.cuts}, which cuts off {now.gpus:,} more{more}")
 
 
-def _format_shares(shares: Sequence[Share]) -> tuple[str, ...]:
+def _format_shares(shares: Sequence[LinkShare]) -> tuple[str, ...]:
     out = shares[2]
-    return (*(format_percent(share.capacity) for share in shares), f"{out.links:,} of {out.of:,}")
+    return (
+        *(format_share(share.capacity) for share in shares),
+        f"{out.links:,} of {out.of:,} ({format_share(out.by_links)})",
+    )
 
 
 def _summarize_names(names: Sequence[str]) -> str:
@@ -167,6 +175,8 @@ def _network_json(network: NetworkMaintenance) -> dict[str, Any]:
             "gpus_with_fewer": each.reduced,
             "rails": list(each.rails),
             "paths_left": float(each.kept),
+            "links_left": float(each.links),
+            "ports_left": float(each.ports),
         }
         for each in network.touched
     ]
@@ -175,6 +185,10 @@ def _network_json(network: NetworkMaintenance) -> dict[str, Any]:
         "out": {moment.value: out.names for moment, out in network.moments.items()},
         "parts": _shares_json(network.parts),
         "switches": _shares_json(network.switches),
+        "rails": {
+            rail: {moment.value: float(share) for moment, share in zip(Moment, shares, strict=True)}
+            for rail, shares in network.rails.items()
+        },
         "gpus_without_port": dict(zip((moment.value for moment in Moment), network.cut, strict=True)),
         "hosts": hosts,
         "worst_next": {
@@ -190,7 +204,7 @@ def _network_json(network: NetworkMaintenance) -> dict[str, Any]:
     }
 
 
-def _shares_json(found: Mapping[str, Sequence[Share]]) -> dict[str, dict[str, dict[str, float]]]:
+def _shares_json(found: Mapping[str, Sequence[LinkShare]]) -> dict[str, dict[str, dict[str, float]]]:
     return {
         name: {
             moment.value: {"left": float(share.capacity), "links": share.links, "of": share.of}

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from fabricc.base.documents.document import KeyPath
     from fabricc.compiler.compiled import Compiled
-    from fabricc.operate.maintain.wiring import End, Outage, Wiring
+    from fabricc.fabric.capacity.outage import End, Outage
+    from fabricc.fabric.capacity.wiring import Wiring
 
 _LARGEST = 256 << 20
 

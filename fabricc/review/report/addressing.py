@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics.wording import plural
+from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.fabric import links
 from fabricc.fabric.management import Beyond
 from fabricc.fabric.management_addresses import address_owners, management_place
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.topology.room import stride_rooms
 from fabricc.review.report.values import Section, Table
-from fabricc.review.report.wording import NONE, format_percent
+from fabricc.review.report.wording import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +103,7 @@ def _pool_rows(fabric: Fabric) -> Iterator[Row]:
 def _pool_row(name: str, holds: str, pool: Pool, used: int) -> Row:
     size = 1 << pool.bits
     shown = (f"{size:,}", f"{size - used:,}") if pool.bits <= _LARGE_BITS else (f"2^{pool.bits}", "the rest")
-    return name, str(pool), holds, shown[0], f"{used:,}", shown[1], format_percent(used / size)
+    return name, str(pool), holds, shown[0], f"{used:,}", shown[1], format_share(used / size)
 
 
 def growth_rows(fabric: Fabric) -> Iterator[Row]:

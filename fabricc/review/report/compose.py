@@ -7,19 +7,22 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity, worst_severity
-from fabricc.base.diagnostics.wording import plural
+from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.compiler.load.input_digests import manifest_inputs
+from fabricc.fabric.capacity.outage import Outage
+from fabricc.fabric.capacity.remainder import Remainder
+from fabricc.fabric.capacity.throughput import measure_throughput
+from fabricc.fabric.capacity.wiring import Wiring
 from fabricc.front.planning.quality import list_worksheets
 from fabricc.front.planning.topology.room import list_rooms, report_full
 from fabricc.review.report import infiniband, origins, quality, topology
 from fabricc.review.report.addressing import addressing_section
-from fabricc.review.report.capacity import fabric_capacity
 from fabricc.review.report.failure import kept_text
 from fabricc.review.report.failures import hardest_single, single_failures
 from fabricc.review.report.kinds import count_cables, switch_kinds
 from fabricc.review.report.materials import materials_section
 from fabricc.review.report.values import Figure, Page, Section, Table
-from fabricc.review.report.wording import format_percent, format_rate, format_ratio
+from fabricc.review.report.wording import format_rate, format_ratio
 from fabricc.version import __version__
 
 if TYPE_CHECKING:
@@ -103,7 +106,7 @@ def _describe_switches(fabric: Fabric) -> str:
 
 
 def _page_figures(fabric: Fabric, found: tuple[Kind, ...], lost: tuple[Failure, ...]) -> Iterator[Figure]:
-    counts, whole = fabric.counts(), fabric_capacity(fabric)
+    counts, whole = fabric.counts(), measure_throughput(Remainder(Wiring(fabric), Outage()))
     with_gpus = {fabric.host_models[unit.group].gpus for unit in fabric.units.values()} - {0}
     per_host, without = sorted(with_gpus or {0}), counts.get("hosts_without_gpus", 0)
     others = f", {without:,} without" if without else ""
@@ -122,7 +125,7 @@ def _page_figures(fabric: Fabric, found: tuple[Kind, ...], lost: tuple[Failure, 
         )
         yield Figure(format_ratio(max(ratios.values())), "oversubscription", said)
     half = Fraction(whole.hosts_gbps, 2)
-    share = format_percent(whole.bisection_gbps / half) if half else "0 %"
+    share = format_share(whole.bisection_gbps / half) if half else "0 %"
     said = f"{share} of what half of the NIC ports send"
     yield Figure(format_rate(whole.bisection_gbps), "bisection bandwidth", said)
     if hardest := hardest_single(lost):

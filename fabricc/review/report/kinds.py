@@ -96,38 +96,6 @@ def count_cables(found: tuple[Kind, ...]) -> Counter[Cable]:
     return counted
 
 
-class TorKind(NamedTuple):
-    """ToRs of one host group, pod and plane whose hosts can send as much, Gb/s."""
-
-    group: int
-    pod: int
-    plane: int
-    down_gbps: int
-
-
-def tor_kinds(fabric: Fabric) -> Counter[TorKind]:
-    """How many ToRs of each kind there are."""
-    found: Counter[TorKind] = Counter()
-    for unit in fabric.places():
-        for tor in fabric.tor_ids(unit.coordinate):
-            found[TorKind(unit.group, tor.pod, tor.plane, down_gbps(fabric, tor))] += 1
-    return found
-
-
-def down_gbps(fabric: Fabric, tor: SwitchId) -> int:
-    """What the hosts on a ToR can send into it."""
-    return sum(
-        len(slots) * len(rails) * host_port_gbps(fabric, unit.group)
-        for unit, slots, rails in links.served_slots(fabric, tor)
-    )
-
-
 def host_port_gbps(fabric: Fabric, group: int) -> int:
     """Speed of the ports of a host group."""
     return fabric.attachments[group].gbps
-
-
-def fullest_unit(fabric: Fabric, group: int) -> int:
-    """Coordinate of the first of the units of a host group that have the most hosts."""
-    units = [unit for unit in fabric.units.values() if unit.group == group]
-    return max(units, key=lambda unit: (len(unit.hosts), -unit.coordinate)).coordinate

@@ -6,7 +6,7 @@ from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics.wording import plural
+from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.order import group_pairs
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
@@ -17,7 +17,6 @@ from fabricc.review.report.values import Section, Table
 from fabricc.review.report.wording import (
     NONE,
     format_count,
-    format_percent,
     format_rate,
     format_ratio,
     format_span,
@@ -162,7 +161,7 @@ def failure_section(fabric: Fabric, found: Sequence[Failure], *, hashed: bool) -
     rows = tuple(
         (
             each.part, each.example, each.number, each.links, each.hosts_cut, each.gpus_cut, each.reduced,
-            kept_text(each), each.width, format_percent(each.bisection),
+            kept_text(each), each.width, format_share(each.bisection),
         )
         for each in found
     )  # fmt: skip

@@ -29,17 +29,6 @@ def format_rate(gbps: Fraction | int) -> str:
     return f"{_trim_number(value)} {unit}"
 
 
-def format_percent(share: Fraction | float) -> str:
-    """Return a share with at most two decimals; a part never appears as all or nothing."""
-    value = float(share) * 100
-    text = f"{value:.2f}".rstrip("0").rstrip(".")
-    if text == "100" and share < 1:
-        return "over 99.99 %"
-    if text == "0" and share > 0:
-        return "under 0.01 %"
-    return f"{text} %"
-
-
 def format_ratio(value: Fraction | float) -> str:
     """Return an oversubscription: `1:1`, `1.07:1`, `15:1`."""
     return f"{_trim_number(float(value))}:1"

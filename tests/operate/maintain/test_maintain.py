@@ -16,9 +16,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fabricc.compiler.compiled import compile_spec
+from fabricc.fabric.capacity.hosts import find_affected_hosts
+from fabricc.fabric.capacity.outage import Outage
+from fabricc.fabric.capacity.remainder import Remainder
+from fabricc.fabric.capacity.wiring import Wiring
 from fabricc.operate.lab import scenarios
-from fabricc.operate.maintain.losses import find_affected_hosts
-from fabricc.operate.maintain.wiring import Outage, Wiring
 from tests.operate.lab import specs
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ priorities:
 
 
 def wiring(spec: Path) -> Wiring:
-    return Wiring.of(compile_spec(spec).fabric)
+    return Wiring(compile_spec(spec).fabric)
 
 
 def answer(ran: Ran) -> dict[str, object]:
@@ -64,7 +66,7 @@ def ends_of(network: Network, names: Iterable[str]) -> frozenset[End]:
 
 def test_links_that_are_left_are_the_next_hops_that_routing_predicts(tmp_path: Path) -> None:
     network = specs.network(specs.two_tiers(tmp_path))
-    known = Wiring.of(network.fabric)
+    known = Wiring(network.fabric)
     spines = [name for name in known.switches if name.startswith("spine")]
     checked = 0
     for gone, drained in (
@@ -75,9 +77,9 @@ def test_links_that_are_left_are_the_next_hops_that_routing_predicts(tmp_path: P
             at = scenarios.drained_network(at, name)
         told = at.predict(ends_of(network, gone))
         out = Outage(frozenset(gone), frozenset(drained))
-        for tor in known.nics:
+        for tor in known.tors:
             widths = {told.widths[tor].get(far.prefix, 0) for far in network.rails() if far.tor != tor}
-            assert widths == {known.share(tor, out).links}, (gone, drained, tor)
+            assert widths == {Remainder(known, out).share(tor).links}, (gone, drained, tor)
             checked += 1
     assert checked > 20
 
@@ -234,7 +236,7 @@ def test_specs_that_are_written_build_drain_and_end_as_they_began(
         "spine02a",
         "spine04a",
     }
-    assert Wiring.of(drain.fabric).shut.ends == {("su001-tor1a", "Ethernet256")}
+    assert Wiring(drain.fabric).shut.ends == {("su001-tor1a", "Ethernet256")}
     assert drain.fabric.changes["spine04a"].cable_m == 30
     assert not any(change.drained for change in undrain.fabric.changes.values())
     assert "bad fan" in (out / "drain" / "cluster.yaml").read_text()
@@ -265,9 +267,10 @@ def test_a_window_is_a_time(fabricc: Callable[..., Ran], window: str) -> None:
 
 def test_hosts_that_keep_all_their_ports_and_paths_are_not_touched() -> None:
     known = wiring(SUPERPOD)
-    assert find_affected_hosts(known, Outage(), Outage()) == []
-    out = Outage(ends=frozenset({("su001-tor1a", known.nics["su001-tor1a"][0].port)}))
-    (only,) = find_affected_hosts(known, Outage(), out)
+    whole = Remainder(known, Outage())
+    assert find_affected_hosts(whole, whole) == []
+    out = Outage(ends=frozenset({known.nic_end(known.nics("su001-tor1a")[0])}))
+    (only,) = find_affected_hosts(whole, Remainder(known, out))
     assert (only.name, only.how, only.gpus, only.kept) == ("su001-host01", "rail lost", 1, Fraction(1))
 
 

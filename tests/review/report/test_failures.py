@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.fabric.capacity.outage import Outage
+from fabricc.fabric.capacity.remainder import Remainder
+from fabricc.fabric.capacity.share import count_even_links
+from fabricc.fabric.capacity.throughput import Throughput, measure_throughput
+from fabricc.fabric.capacity.wiring import Wiring
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
-from fabricc.review.report.capacity import evenly_hashed, fabric_capacity
 from fabricc.review.report.failure import kept_text
 from fabricc.review.report.failures import hardest_single, single_failures
 from fabricc.review.report.kinds import switch_kinds
@@ -34,6 +38,10 @@ def fabric(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     planned = front_of(tmp_path_factory.mktemp("spec"), SMALL[request.param]).fabric
     assert planned is not None
     return planned
+
+
+def whole_throughput(fabric: Fabric) -> Throughput:
+    return measure_throughput(Remainder(Wiring(fabric), Outage()))
 
 
 def of(fabric: Fabric, beginning: str) -> Failure | None:
@@ -133,7 +141,7 @@ def test_what_a_part_takes_from_hosts_is_what_its_cables_take(fabric: Fabric) ->
 def test_the_bisection_that_is_left_is_what_flows(fabric: Fabric) -> None:
     cables = list(fabric.cables())
     before = bisection(fabric, cables)
-    assert fabric_capacity(fabric).bisection_gbps == before
+    assert whole_throughput(fabric).bisection_gbps == before
     for part, singles in losses(fabric, cables).items():
         if (row := exactly(fabric, part)) is None or not singles:
             continue
@@ -233,7 +241,7 @@ def test_a_spine_below_which_tors_differ_takes_the_same_share_of_each(speeds: Co
     for cable in touching(cables, "spine01a"):
         in_cages.setdefault(cages(fabric, "spine01a")[cable.b_port], set()).add(cable.a_port)
     assert cage.number == len(in_cages) * fabric.shape.spines
-    whole = fabric_capacity(fabric)
+    whole = whole_throughput(fabric)
     assert whole.hosts_gbps == whole.carried_gbps == 2 * 12_800 + 2 * 25_600
 
 
@@ -257,9 +265,9 @@ def test_tiers_are_told_by_the_hosts_below_where_uplinks_differ(speeds: Compiled
 
 
 def test_hashing_evenly_is_bound_by_the_narrowest_next_hop() -> None:
-    assert evenly_hashed([2, 2, 1]) == 3
-    assert evenly_hashed([2, 2, 0]) == 4
-    assert evenly_hashed([0, 0]) == 0
+    assert count_even_links([2, 2, 1]) == 3
+    assert count_even_links([2, 2, 0]) == 4
+    assert count_even_links([0, 0]) == 0
 
 
 def test_the_hardest_single_loss_is_of_one_device(fabric: Fabric) -> None:

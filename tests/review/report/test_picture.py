@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fabricc.base.diagnostics.wording import plural
+from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.review.report.kinds import count_cables, switch_kinds
 from fabricc.review.report.picture import WIDTH, draw_picture
-from fabricc.review.report.wording import format_percent, format_rate, format_ratio, format_span, shorten_text
+from fabricc.review.report.wording import format_rate, format_ratio, format_span, shorten_text
 from tests.review.report.specs import MIXED, MIXED_SPEEDS, SMALL, front_of
 from tests.review.report.test_page import bench
 
@@ -96,7 +96,7 @@ def test_numbers_read_well() -> None:
         "12.8 Tb/s",
         "5.24 Pb/s",
     ]
-    assert [format_percent(share) for share in (1, 0.9999999, 0.5, 1e-9, 0)] == [
+    assert [format_share(share) for share in (1, 0.9999999, 0.5, 1e-9, 0)] == [
         "100 %", "over 99.99 %", "50 %", "under 0.01 %", "0 %",
     ]  # fmt: skip
     assert [format_ratio(value) for value in (1, 15, 16 / 15)] == ["1:1", "15:1", "1.07:1"]

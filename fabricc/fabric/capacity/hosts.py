@@ -1,0 +1,152 @@
+"""What hosts and GPUs lose: NIC ports without a path, and paths above their ToRs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.values import dataclass
+from fabricc.fabric.capacity.share import WHOLE
+from fabricc.fabric.shape import HostId
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fabricc.fabric.capacity.remainder import Remainder
+    from fabricc.fabric.capacity.wiring import NicPort, Wiring
+    from fabricc.fabric.fabric import Fabric
+
+NO_PATH, RAIL_LOST, PORT_LOST, FEWER_PATHS = "no path left", "rail lost", "port lost", "fewer paths"
+HOW = (NO_PATH, RAIL_LOST, PORT_LOST, FEWER_PATHS)
+"""How a host is affected, most severe first. A lost rail leaves a GPU without a port, a lost port one with fewer."""
+
+
+class PortLoss(NamedTuple):
+    """The hosts and GPUs that are hit where NIC ports have no path.
+
+    Attributes:
+        hosts, gpus: without a port left.
+        reduced: GPUs with some ports left; `kept` is the smallest share of its ports that one of them keeps.
+    """
+
+    hosts: int = 0
+    gpus: int = 0
+    reduced: int = 0
+    kept: Fraction = WHOLE
+
+
+@dataclass(frozen=True, slots=True)
+class AffectedHost:
+    """A host that has fewer ports or paths than before.
+
+    Attributes:
+        how: one of `HOW`.
+        gpus: that have no port left; `reduced`: that have fewer.
+        rails: rails with a port lost, from 0.
+        ports: the share of its NIC ports that have a path.
+        links: the smallest share of the links above any of its ports; `kept` the same with even hashing.
+    """
+
+    name: str
+    how: str
+    gpus: int
+    reduced: int
+    rails: tuple[int, ...]
+    ports: Fraction
+    links: Fraction
+    kept: Fraction
+
+    @property
+    def stops(self) -> bool:
+        """Whether jobs must leave it: they lose connections, not only bandwidth."""
+        return self.how != FEWER_PATHS
+
+
+def compute_port_loss(fabric: Fabric, group: int, ports: Iterable[tuple[int, int, int]]) -> PortLoss:
+    """Return the loss where some NIC ports of the hosts of one unit have no path.
+
+    GPUs that share a NIC share its fate.
+
+    Args:
+        fabric: the network.
+        group: the host group.
+        ports: slot, rail and port of the NIC.
+    """
+    attached = fabric.attachments[group]
+    nics, weight = count_gpu_nics(fabric, group)
+    per_host: Counter[int] = Counter()
+    per_gpu: Counter[tuple[int, int]] = Counter()
+    for slot, rail, _ in set(ports):
+        per_host[slot] += 1
+        per_gpu[slot, rail // nics] += 1
+    total = nics * attached.nic_ports
+    cut = sum(1 for lost in per_gpu.values() if lost >= total)
+    reduced = [lost for lost in per_gpu.values() if lost < total]
+    hosts = sum(1 for lost in per_host.values() if lost == attached.rails * attached.nic_ports)
+    kept = 1 - Fraction(max(reduced, default=0), total)
+    return PortLoss(hosts, ceil(cut * weight), ceil(len(reduced) * weight), kept)
+
+
+def count_gpu_nics(fabric: Fabric, group: int) -> tuple[int, Fraction]:
+    """Return the NICs that serve one GPU, and the GPUs that such NICs serve."""
+    gpus, rails = fabric.host_models[group].gpus, fabric.attachments[group].rails
+    if gpus and rails > gpus and rails % gpus == 0:
+        return rails // gpus, Fraction(1)
+    return 1, Fraction(gpus, rails)
+
+
+def compute_tor_weight(fabric: Fabric, group: int) -> Fraction:
+    """Return the share of a GPU's ports that one ToR of its unit serves, if it serves any."""
+    nics, _ = count_gpu_nics(fabric, group)
+    attached = fabric.attachments[group]
+    return Fraction(min(attached.rails_per_tor, nics), nics * attached.nic_ports)
+
+
+def compute_host_loss(wiring: Wiring, ports: Iterable[NicPort]) -> PortLoss:
+    """Return the loss of one host whose NIC ports in `ports` have no path."""
+    lost = list(ports)
+    if not lost:
+        return PortLoss()
+    group = wiring.fabric.units[lost[0].unit].group
+    return compute_port_loss(wiring.fabric, group, (port[1:] for port in lost))
+
+
+def count_cut_gpus(left: Remainder) -> int:
+    """Return the number of GPUs without a port."""
+    return sum(compute_host_loss(left.wiring, ports).gpus for ports in left.lost_ports.values())
+
+
+def find_affected_hosts(before: Remainder, now: Remainder) -> list[AffectedHost]:
+    """Return the hosts that have fewer ports or paths than before, in the fabric's order."""
+    wiring = now.wiring
+    tors = [tor for tor in wiring.tors if tor in wiring.uplinks]
+    was, left = ({tor: each.above(tor) for tor in tors} for each in (before, now))
+    narrower = {tor for tor in tors if left[tor] < was[tor] or left[tor][1] < was[tor][1]}
+    hit = {*now.lost_ports, *(HostId(port.unit, port.slot) for tor in narrower for port in wiring.nics(tor))}
+    found: list[AffectedHost] = []
+    for name, at in wiring.hosts.items():
+        if at not in hit:
+            continue
+        lost, known = (each.lost_ports.get(at, frozenset()) for each in (now, before))
+        more, ports = lost - known, wiring.host_ports(at)
+        above = [tor for port, tor in ports.items() if port not in lost]
+        if not more and narrower.isdisjoint(above):
+            continue
+        loss = compute_host_loss(wiring, lost)
+        if not more:
+            how = FEWER_PATHS
+        elif len(lost) == len(ports):
+            how = NO_PATH
+        else:
+            how = RAIL_LOST if loss.gpus > compute_host_loss(wiring, known).gpus else PORT_LOST
+        kept = [left[tor] for tor in above if tor in left]
+        found.append(
+            AffectedHost(
+                name, how, loss.gpus, loss.reduced, tuple(sorted({port.rail for port in more})),
+                1 - Fraction(len(lost), len(ports)),
+                min((links for links, _ in kept), default=WHOLE), min((even for _, even in kept), default=WHOLE),
+            )
+        )  # fmt: skip
+    return found
