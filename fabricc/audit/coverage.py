@@ -9,6 +9,7 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from enum import StrEnum
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -96,9 +97,9 @@ class Counts(NamedTuple):
     unknown: int = 0
 
     @property
-    def percent(self) -> float:
-        """What is understood of what is not aside."""
-        return 100 * self.understood / max(1, self.statements - self.aside)
+    def share(self) -> Fraction:
+        """The understood part of the statements that are not aside."""
+        return Fraction(self.understood, max(1, self.statements - self.aside))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fabricc.audit.coverage import State
 from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.diagnostics.text import severity_summary
-from fabricc.base.diagnostics.wording import plural
+from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.foreign.formats import json_rendered
 from fabricc.base.foreign.screen import Line, Table
 from fabricc.facts.device import Tier
@@ -66,7 +66,7 @@ def content_line(audit: Audit) -> str:
 def system_rows(audit: Audit) -> Iterator[tuple[str, ...]]:
     """Yield a row for each system and for all: devices, and understood, ignored and unknown statements."""
     for system, of in audit.coverage.systems():
-        known = f"{of.understood:,} ({of.percent:.1f} %)"
+        known = f"{of.understood:,} ({format_share(of.share)})"
         yield (
             system or "all",
             f"{of.devices:,}",

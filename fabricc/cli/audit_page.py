@@ -9,7 +9,7 @@ from fabricc.audit import report
 from fabricc.audit.coverage import State
 from fabricc.base.diagnostics import Severity, worst_severity
 from fabricc.base.diagnostics.codes import TITLES
-from fabricc.base.diagnostics.wording import plural
+from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.review.report.page import render_page
 from fabricc.review.report.values import Figure, Page, Section, Table
 from fabricc.rules.topics import TOPICS
@@ -54,7 +54,7 @@ def _page_figures(audit: Audit) -> Iterator[Figure]:
     yield Figure(f"{counts[Severity.ERROR]:,}", "errors", plural(counts[Severity.WARNING], "warning"))
     for _, of in list(audit.coverage.systems())[-1:]:
         note = f"of {of.statements - of.aside:,} statements that matter"
-        yield Figure(f"{of.percent:.1f} %", "understood", note)
+        yield Figure(format_share(of.share), "understood", note)
 
 
 def _findings_section(audit: Audit) -> Section:

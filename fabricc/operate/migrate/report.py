@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.diagnostics.wording import join_words, plural
+from fabricc.base.diagnostics.wording import format_share, join_words, plural
 from fabricc.base.foreign.formats import csv_text, json_document
 from fabricc.base.foreign.screen import Line, Table
 from fabricc.operate.migrate.cables import group_switches_by_round
@@ -73,13 +73,13 @@ def _render_rounds(stage: Stage) -> Iterator[Line]:
     keeps, found = {move.round: move.keeps for move in stage.moves}, group_switches_by_round(stage.moves)
     cables = f"{_format_cable_count(stage)} in {plural(len(found), 'round')}"
     if stage.orders:
-        least = float(min(keeps.values()) * 100)
-        yield Line(f"  {cables}; until it is pushed, a switch has {least:.0f} % of its links")
+        least = format_share(min(keeps.values()))
+        yield Line(f"  {cables}; until it is pushed, a switch has {least} of its links")
         return
     yield Line(f"  {cables}: push new switches first, the others after the last round. In each round")
     yield Line("  drain its switches, move their cables, and push the switches by --only:")
     for number, names in islice(found.items(), _SHOWN):
-        share = f"keeps {float(keeps[number] * 100):.0f} % of a switch's links"
+        share = f"keeps {format_share(keeps[number])} of a switch's links"
         yield Line(f"    {number}: {join_words(names, _NAMED) or 'new cables alone'}, {share}")
     if len(found) > _SHOWN:
         yield Line(f"    and {len(found) - _SHOWN:,} more; --format json has them all")

@@ -7,10 +7,10 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.formats import finding_entry
-from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.diagnostics.wording import format_share, join_words
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.order import group_pairs
-from fabricc.operate.push.run import describe_kept_share, format_percent
+from fabricc.operate.push.run import describe_kept_share
 from fabricc.operate.push.start import format_duration
 from fabricc.review.diff import redact
 
@@ -53,7 +53,7 @@ def format_preview(found: Preview, options: Options) -> list[str]:
         lines.append(f"wave {number}: {', '.join(words)}; {describe_kept_share(wave)}")
         lines.append(f"  {join_words(wave.members, _MEMBERS)}")
     lines.append(
-        f"{len(found.effects)} switches in {len(found.waves)} waves, keeping {format_percent(options.keep)}; "
+        f"{len(found.effects)} switches in {len(found.waves)} waves, keeping {format_share(options.keep)}; "
         f"about {format_duration(found.seconds)} ({found.basis})"
     )
     lines += _format_ways(found)

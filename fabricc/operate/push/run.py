@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics.wording import format_share, format_share_option
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.failure import DeviceError, UnreachableError
@@ -443,21 +444,16 @@ def plan_waves(found: CapacityModel, keep: Fraction, most: int | None) -> list[W
         best = find_largest_keep(found, most)
         remedy = "No order keeps any capacity: split the change, or push it in a maintenance window with --keep 0%."
         if best:
-            remedy = f"--keep {format_percent(best)} is the most that some order keeps."
-        left = f"{format_percent(error.best)} of the paths of {error.resource}"
-        message = f"no order keeps {format_percent(keep)}: the change of {error.member} leaves {left}"
+            remedy = f"--keep {format_share_option(best)} is the most that some order keeps."
+        left = f"{format_share(error.best)} of the paths of {error.resource}"
+        message = f"no order keeps {format_share(keep)}: the change of {error.member} leaves {left}"
         raise RefusedError("FAB9121", message, remedy) from None
-
-
-def format_percent(share: Fraction) -> str:
-    """Format a share such as `75%`, rounded down so that the figure is never too high."""
-    return f"{int(share * 100)}%"
 
 
 def describe_kept_share(wave: Wave) -> str:
     """Describe the share that a wave keeps."""
-    kept = f"keeps {format_percent(wave.kept)} of {wave.at}" if wave.at else "keeps every path"
-    return kept if wave.risked == wave.kept else f"{kept} ({format_percent(wave.risked)} if all of it failed)"
+    kept = f"keeps {format_share(wave.kept)} of {wave.at}" if wave.at else "keeps every path"
+    return kept if wave.risked == wave.kept else f"{kept} ({format_share(wave.risked)} if all of it failed)"
 
 
 def _shorten_names(names: Sequence[str]) -> str:

@@ -7,14 +7,14 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.formats import finding_entry
-from fabricc.base.diagnostics.wording import join_words, plural
+from fabricc.base.diagnostics.wording import format_share_option, join_words, plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Line
 from fabricc.base.order import group_pairs
 from fabricc.base.values import replace
 from fabricc.front.spec.document import format_path
 from fabricc.operate.push.images import Wanted
-from fabricc.operate.push.run import describe_kept_share, format_percent
+from fabricc.operate.push.run import describe_kept_share
 from fabricc.review.diff.phrases import theme_phrases
 from fabricc.review.diff.wording import group_title
 
@@ -122,7 +122,7 @@ def list_steps(found: Upgrade, spec: str) -> list[str]:
     images = f" --images {quote(str(found.wish.images))}" if found.wish.images else ""
     words = ", ".join(f"{format_path(path)}: {value}" for path, value in found.words.items())
     tree = f"build/{found.cluster}"
-    push = f"fabricc push {tree} --hook HOOK{images} --keep {format_percent(found.wish.keep)}{only}"
+    push = f"fabricc push {tree} --hook HOOK{images} --keep {format_share_option(found.wish.keep)}{only}"
     if found.wish.most:
         push += f" --wave-size {found.wish.most}"
     return [

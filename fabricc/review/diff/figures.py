@@ -6,8 +6,9 @@ from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics.wording import plural
+from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.order import group_pairs
+from fabricc.fabric.capacity.share import share_without
 from fabricc.fabric.model import Direction
 from fabricc.front.qos.pools import PortGroup, divide_buffer
 
@@ -38,10 +39,10 @@ def count_figures(counts: Mapping[str, int], shape: Mapping[str, int], transport
     found["cables"] = f"{counts.get('host_cables', 0) + links:,}"
     found["BGP sessions"] = f"{links * transports:,}"
     if spines:
-        found["rail bandwidth left when one spine fails"] = _format_percent(1 - Fraction(1, spines))
+        found["rail bandwidth left when one spine fails"] = format_share(share_without(spines))
     with_gpus = counts["hosts"] - counts.get("hosts_without_gpus", 0)
     per_rail = Fraction(counts["gpus"], max(1, with_gpus * rails))
-    kept = _format_percent(1 - Fraction(1, shape["nic_ports"]))
+    kept = format_share(share_without(shape["nic_ports"]))
     hosts = min(shape["hosts_per_unit"], with_gpus)
     behind_tor = -(-hosts * shape["rails_per_tor"] * per_rail // 1)
     found["worst single switch"] = f"ToR, {plural(behind_tor, 'GPU')} keep {kept} of their bandwidth"
@@ -50,10 +51,6 @@ def count_figures(counts: Mapping[str, int], shape: Mapping[str, int], transport
     worst = f"host to ToR, {plural(behind_link, 'GPU')} {verb} {kept} of {whose} bandwidth"
     found["worst single link"] = worst
     return found
-
-
-def _format_percent(share: Fraction) -> str:
-    return f"{float(share * 100):.1f} %"
 
 
 def fabric_figures(fabric: Fabric) -> dict[str, str]:
@@ -69,7 +66,7 @@ def fabric_figures(fabric: Fabric) -> dict[str, str]:
             found[f"oversubscription, {_tier_title(tier.value)}"] = f"{float(max(ratios)):.2f}"
     used = group_pairs((s.tier.value, _headroom_used(s)) for s in samples if s.qos.headrooms)
     for tier_name, shares in used.items():
-        found[f"headroom used, {_tier_title(tier_name)}"] = f"{_format_percent(max(shares))} of the buffer"
+        found[f"headroom used, {_tier_title(tier_name)}"] = f"{format_share(max(shares))} of the buffer"
     if marks := _lowest_marks(samples):
         found["ECN marks, earliest"] = marks
     return found

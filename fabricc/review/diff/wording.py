@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.wording import plural, ranges
+from fabricc.base.diagnostics.wording import format_share, plural, ranges
 from fabricc.base.foreign.markdown import inert_text
 from fabricc.base.order import group_pairs
 from fabricc.review.diff.model import Impact, host_count
@@ -250,7 +250,7 @@ def drain_steps(review: Review) -> list[str]:
         whole = [g for g in review.groups if g.kind == kind and _is_heavy(g) and not g.ports_only]
         devices = [name for group in whole for name in group.devices]
         if devices:
-            left = f"; each carries {float(review.spine_share * 100):.1f} % of its ToRs' bandwidth"
+            left = f"; each carries {format_share(review.spine_share)} of its ToRs' bandwidth"
             one = f"(`overrides: {{{devices[0]}: {{drain: true}}}}`){left if kind == 'spine' else ''}"
             steps.append(f"Apply the {plural(len(devices), kind)} one at a time, each drained first {one}.")
     tors = sum(len(g.devices) for g in review.groups if g.kind == "tor" and _is_heavy(g) and not g.ports_only)

@@ -24,7 +24,7 @@ def test_a_push_goes_in_waves_and_back_again(network: Network) -> None:
     network.edit(DISRUPTIVE)
     preview = network.push("--dry-run", status=0).stdout
     assert "+ timers bgp 3 12" in preview
-    assert "keeps 50% of plane a spines" in preview
+    assert "keeps 50 % of plane a spines" in preview
     assert {network.interval(name) for name in network.source.devices} == {"first"}
 
     ran = network.push(status=0)

@@ -74,7 +74,7 @@ def test_nobody_counts_on_a_switch_that_does_not_answer(network: Network) -> Non
     assert network.states() == {}, "no run is left behind"
     network.keep = "0%"
     assert (
-        "0% of plane a spines"
+        "0 % of plane a spines"
         in network.push(*SKIP, "--only", "spine01a", "--only", "spine02a", status=3).stderr
     )
 
