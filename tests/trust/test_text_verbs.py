@@ -18,15 +18,15 @@ from markdown_it import MarkdownIt
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.cli import entry, output
+from fabricc.operate.change.effect import Effect
+from fabricc.operate.change.order import Wave
 from fabricc.operate.lab import report as lab_report
 from fabricc.operate.lab.agreement import Trial
 from fabricc.operate.push import report as push_report
 from fabricc.operate.push.executor import Asked
-from fabricc.operate.push.impact import Effect
 from fabricc.operate.push.journal import Run, State
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.start import Preview
-from fabricc.operate.push.waves import Wave
 from fabricc.operate.verify import report as verify_report
 from fabricc.operate.verify.model import Aspect, Report, make_finding
 from fabricc.review.diff.findings import as_diagnostics

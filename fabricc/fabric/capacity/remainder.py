@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.capacity.share import WHOLE, LinkShare, count_even_links
+from fabricc.fabric.capacity.wiring import rail_name
 from fabricc.fabric.shape import HostId, TierName
 
 if TYPE_CHECKING:
@@ -202,10 +203,10 @@ class Remainder:
         for unit in fabric.units.values():
             attached = fabric.attachments[unit.group]
             for rail in range(attached.rails):
-                total[self.wiring.rail_name(unit.group, rail)] += len(unit.hosts) * attached.nic_ports
+                total[rail_name(fabric, unit.group, rail)] += len(unit.hosts) * attached.nic_ports
         for ports in self.lost_ports.values():
             for port in ports:
-                lost[self.wiring.rail_name(fabric.units[port.unit].group, port.rail)] += 1
+                lost[rail_name(fabric, fabric.units[port.unit].group, port.rail)] += 1
         return {rail: 1 - Fraction(lost[rail], of) if of else WHOLE for rail, of in total.items()}
 
 

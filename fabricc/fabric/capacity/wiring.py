@@ -273,14 +273,15 @@ class Wiring:
             name = f"pod{at.pod + 1} {name}"
         return name if at.tier is TierName.TOR else f"{name} to cores"
 
-    def rail_name(self, group: int, rail: int) -> str:
-        """Return the name of a rail: of all hosts with GPUs, which share what is left of it, or of another model."""
-        model = self.fabric.host_models[group]
-        return f"rail {rail}" if model.gpus else f"rail {rail} of {model.name}"
-
     def switches_of_parts(self) -> Iterator[tuple[str, list[str]]]:
         """Yield each part and the lower switches whose uplinks belong to it."""
         found: defaultdict[str, list[str]] = defaultdict(list)
         for lower in self.uplinks:
             found[self.part(lower)].append(lower)
         yield from found.items()
+
+
+def rail_name(fabric: Fabric, group: int, rail: int) -> str:
+    """Return the name of a rail: of all hosts with GPUs, which share what is left of it, or of another model."""
+    model = fabric.host_models[group]
+    return f"rail {rail}" if model.gpus else f"rail {rail} of {model.name}"

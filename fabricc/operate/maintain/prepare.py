@@ -11,6 +11,7 @@ from fabricc.back.jobs.roster import list_hosts
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import dataclass
 from fabricc.fabric.capacity.wiring import Wiring
+from fabricc.operate.change.variant import edit_spec, prove_spec, write_spec
 from fabricc.operate.maintain import outages as downs
 from fabricc.operate.maintain import specs
 from fabricc.operate.maintain.plan import assess_network, check_network
@@ -183,10 +184,10 @@ def _review_specs(
     there = {path: None for path, now in words.keys.items() if now}
     with TemporaryDirectory(prefix="fabricc-maintain-") as scratch:
         top = wish.write or Path(scratch)
-        drained = specs.edit_spec(text, file, dict.fromkeys(words.keys, "true"))
-        drain = specs.write_spec(compiled, drained, top / DRAIN)
+        drained = edit_spec(text, file, dict.fromkeys(words.keys, "true"))
+        drain = write_spec(compiled, drained, top / DRAIN)
         specs.require_drain_keys(drain, words)
-        undrain = specs.write_spec(compiled, specs.edit_spec(text, file, there), top / UNDRAIN)
+        undrain = write_spec(compiled, edit_spec(text, file, there), top / UNDRAIN)
         sides = {
             DRAIN: (spec_side("as it is", compiled), spec_side(DRAIN, drain, compiled)),
             UNDRAIN: (spec_side(DRAIN, drain), spec_side(UNDRAIN, undrain, drain)),
@@ -196,6 +197,6 @@ def _review_specs(
             return reviews, ()
         for number, each in enumerate((drain, undrain)):
             progress("proving", number, 2)
-            specs.prove_spec(each)
+            prove_spec(each)
         progress("proving", 2, 2)
         return reviews, (drain.path, undrain.path)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.values import dataclass
 from fabricc.compiler.load.input_digests import manifest_inputs
-from fabricc.operate.maintain.specs import edit_spec, prove_spec, write_spec
+from fabricc.operate.change.variant import edit_spec, prove_spec, write_spec
 from fabricc.operate.migrate.cables import Move, find_exchanged_switches, plan_moves
 from fabricc.operate.migrate.steps import WANTED, Step, find_steps
 from fabricc.operate.migrate.waves import Order, order_networks

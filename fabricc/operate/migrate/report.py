@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.diagnostics.wording import format_share, join_words, plural
 from fabricc.base.foreign.formats import csv_text, json_document
 from fabricc.base.foreign.screen import Line, Table
+from fabricc.operate.change.order_text import describe_wave, wave_json
 from fabricc.operate.migrate.cables import group_switches_by_round
-from fabricc.operate.push.run import describe_kept_share
 from fabricc.review.diff import wording
 
 if TYPE_CHECKING:
@@ -90,9 +90,9 @@ def _render_waves(order: Order) -> Iterator[Line]:
     if order.refused:
         yield Line(f"{label}{order.refused}")
         return
-    yield Line(f"{label}A push takes it in {plural(len(order.waves), 'wave')}, each switch drained:")
+    yield Line(f"{label}A push takes it in {plural(len(order.waves), 'wave')}:")
     for number, wave in enumerate(order.waves[:_SHOWN], 1):
-        yield Line(f"    {number}: {join_words(wave.members, _NAMED)}, {describe_kept_share(wave)}")
+        yield Line(f"    {describe_wave(number, wave, _NAMED)}")
     if len(order.waves) > _SHOWN:
         yield Line(f"    and {len(order.waves) - _SHOWN:,} more; --format json has them all")
 
@@ -137,10 +137,7 @@ def as_json(found: Migration) -> Rendered:
                     "waves": {
                         order.network or "compute": {
                             "refused": order.refused or None,
-                            "order": [
-                                {"switches": list(wave.members), "kept": float(wave.kept), "at": wave.at}
-                                for wave in order.waves
-                            ],
+                            "order": list(map(wave_json, order.waves)),
                         }
                         for order in stage.orders
                     },

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Direction
+from fabricc.operate.change.effect import Effect
+from fabricc.operate.change.resources import build_capacity_model
 from fabricc.operate.push.built_tree import RefusedError
-from fabricc.operate.push.impact import AGREED, FAMILIES, Effect
-from fabricc.operate.push.plant import build_capacity_model
+from fabricc.operate.push.impact import AGREED, FAMILIES
 from fabricc.operate.push.run import plan_waves
 from fabricc.review.diff.model import Impact
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import SwitchId
-    from fabricc.operate.push.waves import Wave
+    from fabricc.operate.change.order import Wave
     from fabricc.review.diff.model import Group, Review
 
 _PORT = re.compile(r"interface\[(\w+)\]/(\w+)")

@@ -11,10 +11,10 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
+from fabricc.operate.change.effect import Effect
 from fabricc.operate.devices import running
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.push import gates, growth
-from fabricc.operate.push.impact import Effect
 from fabricc.operate.push.journal import State
 from fabricc.operate.push.options import Congestion
 from fabricc.operate.push.ownership import find_pending_commit

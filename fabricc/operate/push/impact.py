@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.base.order import group_pairs
-from fabricc.base.values import dataclass
+from fabricc.operate.change.effect import Effect
 from fabricc.operate.devices import running
 from fabricc.review.diff.application import application_impact, application_words
 from fabricc.review.diff.compare import compare_views
@@ -26,35 +26,6 @@ if TYPE_CHECKING:
 FAMILIES = ("ipv4", "ipv6", "unnumbered")
 AGREED = (*FAMILIES, "mtu")
 """Settings on which both ends of a link must agree for packets to cross it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """What applying a change to one switch does.
-
-    Attributes:
-        platform: NOS and release.
-        impact: the gravest of its statements.
-        why: of that statement, for people.
-        breaks: switches to which the links are down while only one end has changed.
-        way: how the system applies it, where that matters beyond the facts; "" else.
-    """
-
-    platform: str
-    impact: Impact
-    why: str = ""
-    breaks: frozenset[str] = frozenset()
-    way: str = ""
-
-    @property
-    def disruptive(self) -> bool:
-        """Whether traffic must leave the switch first."""
-        return self.impact >= Impact.SESSION_RESET
-
-    @staticmethod
-    def unknown(device: Device) -> Effect:
-        """Return the worst case, for a switch whose running configuration is not known."""
-        return Effect(f"{device.nos} {device.release}".strip(), Impact.RELOAD, "not known before it is asked")
 
 
 def assess_effect(

@@ -24,7 +24,7 @@ from fabricc.operate.devices.reverting import reverting_of_driver
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.drain import drain_files
 from fabricc.operate.push.hook import INSTALL
-from fabricc.operate.push.impact import Effect, assess_effect
+from fabricc.operate.push.impact import assess_effect
 from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from fabricc.operate.change.effect import Effect
     from fabricc.operate.devices.access import Access
     from fabricc.operate.push.built_tree import BuiltTree
     from fabricc.operate.push.hook import Hook

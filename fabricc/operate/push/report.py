@@ -10,7 +10,7 @@ from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.diagnostics.wording import format_share, join_words
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.order import group_pairs
-from fabricc.operate.push.run import describe_kept_share
+from fabricc.operate.change.order_text import describe_kept_share, wave_json
 from fabricc.operate.push.start import format_duration
 from fabricc.review.diff import redact
 
@@ -50,6 +50,7 @@ def format_preview(found: Preview, options: Options) -> list[str]:
         words = [f"{len(wave.members)} switches" if len(wave.members) > 1 else "1 switch"]
         words += ["canary"] if wave.canary else []
         words += [f"{drains} drained" if options.drain else f"{drains} not drained"] if drains else []
+        words += [f"jobs must leave {join_words(wave.cut, 2)}"] if wave.cut else []
         lines.append(f"wave {number}: {', '.join(words)}; {describe_kept_share(wave)}")
         lines.append(f"  {join_words(wave.members, _MEMBERS)}")
     lines.append(
@@ -83,6 +84,7 @@ def preview_json(found: Preview, remarks: Sequence[Diagnostic]) -> Rendered:
             for name, effect in found.effects.items()
         },
         "waves": [list(wave.members) for wave in found.waves],
+        "order": list(map(wave_json, found.waves)),
         "seconds": round(found.seconds),
         "findings": [finding_entry(one) for one in (*found.findings, *remarks)],
     })  # fmt: skip

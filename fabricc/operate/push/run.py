@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 from dataclasses import field
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,23 +13,23 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import format_share, format_share_option
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
+from fabricc.operate.change.order import ShareError, compute_waves, find_largest_keep
+from fabricc.operate.change.order_text import describe_kept_share, list_wave_notes
+from fabricc.operate.change.resources import build_capacity_model
 from fabricc.operate.devices.failure import DeviceError, UnreachableError
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.push.built_tree import RefusedError, StoppedError, UnansweredError
 from fabricc.operate.push.journal import FINAL, NEW, State
-from fabricc.operate.push.plant import build_capacity_model
 from fabricc.operate.push.secrecy import require_secrets
-from fabricc.operate.push.waves import ShareError, compute_waves, find_largest_keep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from fractions import Fraction
 
+    from fabricc.operate.change.effect import Effect
+    from fabricc.operate.change.order import CapacityModel, Wave
     from fabricc.operate.drivers.holds import Hold
     from fabricc.operate.push.executor import Asked, Executor
-    from fabricc.operate.push.impact import Effect
     from fabricc.operate.push.journal import Journal
-    from fabricc.operate.push.waves import CapacityModel, Wave
 
 R = TypeVar("R")
 _TOLD = 20
@@ -444,16 +445,14 @@ def plan_waves(found: CapacityModel, keep: Fraction, most: int | None) -> list[W
         best = find_largest_keep(found, most)
         remedy = "No order keeps any capacity: split the change, or push it in a maintenance window with --keep 0%."
         if best:
-            remedy = f"--keep {format_share_option(best)} is the most that some order keeps."
+            remedy = (
+                f"--keep {format_share_option(best)} is the most that some order keeps: its waves follow."
+            )
         left = f"{format_share(error.best)} of the paths of {error.resource}"
         message = f"no order keeps {format_share(keep)}: the change of {error.member} leaves {left}"
-        raise RefusedError("FAB9121", message, remedy) from None
-
-
-def describe_kept_share(wave: Wave) -> str:
-    """Describe the share that a wave keeps."""
-    kept = f"keeps {format_share(wave.kept)} of {wave.at}" if wave.at else "keeps every path"
-    return kept if wave.risked == wave.kept else f"{kept} ({format_share(wave.risked)} if all of it failed)"
+        refusal = Diagnostic("FAB9121", Severity.ERROR, message, None, remedy)
+        possible = list_wave_notes("FAB9121", compute_waves(found, best or Fraction(0), most))
+        raise RefusedError.of([refusal, *possible]) from None
 
 
 def _shorten_names(names: Sequence[str]) -> str:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import dataclass, replace
+from fabricc.operate.change.effect import Effect
+from fabricc.operate.change.resources import build_capacity_model
 from fabricc.operate.devices import readings, running
 from fabricc.operate.push import confirmation, lockout
 from fabricc.operate.push import resume as resuming
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.hook import INSTALL, OPPOSITE, RETURN
-from fabricc.operate.push.impact import Effect
 from fabricc.operate.push.journal import NEW, SESSION, Journal, State
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.ownership import new_session
-from fabricc.operate.push.plant import build_capacity_model
 from fabricc.operate.push.proof import prove_files
 from fabricc.operate.push.push_lock import hold_switches
 from fabricc.operate.push.run import Outcome, Push, describe_guard, estimate_s, plan_waves, report_skipped
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from fabricc.operate.change.order import Wave
     from fabricc.operate.push.executor import Asked, Executor
     from fabricc.operate.push.journal import Run
     from fabricc.operate.push.reach import Files
     from fabricc.operate.push.setting import Setting
-    from fabricc.operate.push.waves import Wave
 
 _BACK = "rollback"
 """How the kind of a run begins that brings switches back."""

@@ -14,10 +14,10 @@ from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.catalog.support import oldest_release, runs_release
-from fabricc.operate.maintain.specs import edit_spec, prove_spec, write_spec
+from fabricc.operate.change.effect import Effect
+from fabricc.operate.change.resources import build_capacity_model
+from fabricc.operate.change.variant import edit_spec, prove_spec, write_spec
 from fabricc.operate.push.images import Images, Wanted, read_images
-from fabricc.operate.push.impact import Effect
-from fabricc.operate.push.plant import build_capacity_model
 from fabricc.operate.push.run import plan_waves
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.networks import spec_side
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.gap import Gap
     from fabricc.fabric.model import Switch
-    from fabricc.operate.push.waves import Wave
+    from fabricc.operate.change.order import Wave
     from fabricc.review.diff.model import Review
 
 BEFORE, AFTER = "before", "after"

@@ -7,14 +7,14 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.formats import finding_entry
-from fabricc.base.diagnostics.wording import format_share_option, join_words, plural
+from fabricc.base.diagnostics.wording import format_share_option, plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Line
 from fabricc.base.order import group_pairs
 from fabricc.base.values import replace
 from fabricc.front.spec.document import format_path
+from fabricc.operate.change.order_text import describe_wave, wave_json
 from fabricc.operate.push.images import Wanted
-from fabricc.operate.push.run import describe_kept_share
 from fabricc.review.diff.phrases import theme_phrases
 from fabricc.review.diff.wording import group_title
 
@@ -43,8 +43,7 @@ def render_upgrade(found: Upgrade, spec: str) -> Iterator[Part]:
     for network, waves in found.waves.items():
         yield from (Line(), Line(f"{network + ': ' if network else ''}order", "bold"))
         for number, wave in enumerate(waves, 1):
-            word = " (canary)" if wave.canary else ""
-            yield Line(f"  {number}{word}: {join_words(wave.members, _SHOWN)}, {describe_kept_share(wave)}")
+            yield Line(f"  {describe_wave(number, wave, _SHOWN)}")
     yield from (Line(), Line("images", "bold"))
     yield from map(Line, _render_images(found))
     yield from (Line(), Line("return", "bold"))
@@ -165,15 +164,7 @@ def as_json(found: Upgrade, spec: str) -> Rendered:
             for cause, group in group_by_cause(found)
         ],
         "waves": {
-            network or "compute": [
-                {
-                    "switches": list(wave.members),
-                    "canary": wave.canary,
-                    "kept": float(wave.kept),
-                    "at": wave.at,
-                }
-                for wave in waves
-            ]
+            network or "compute": list(map(wave_json, waves))
             for network, waves in found.waves.items()
             if waves
         },

@@ -9,7 +9,7 @@ import pytest
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.operate.devices.device import devices_by_name
-from fabricc.operate.push.impact import Effect, assess_effect
+from fabricc.operate.push.impact import assess_effect
 from fabricc.review.diff.application import application_words
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.requested_review import review_change
@@ -17,6 +17,8 @@ from tests.operate.lab import specs
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from fabricc.operate.change.effect import Effect
 
 ALL = {"su001-tor1a", "su001-tor2a", "su002-tor1a", "su002-tor2a"}
 

@@ -1,22 +1,30 @@
-"""Waves of whole inventories."""
+"""Waves of whole inventories, and what they take from hosts."""
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from fabricc.base.diagnostics.wording import format_share
 from fabricc.base.order import group_pairs
 from fabricc.compiler.compiled import compile_spec
+from fabricc.fabric.capacity.outage import Outage
+from fabricc.fabric.capacity.remainder import Remainder
+from fabricc.fabric.capacity.wiring import Wiring
 from fabricc.fabric.fabric import Fabric
+from fabricc.operate.change.effect import Effect
+from fabricc.operate.change.order import Wave, compute_waves
+from fabricc.operate.change.order_text import describe_wave
+from fabricc.operate.change.resources import build_capacity_model
 from fabricc.operate.devices.device import devices_by_name
 from fabricc.operate.push.built_tree import RefusedError
-from fabricc.operate.push.impact import Effect
-from fabricc.operate.push.plant import build_capacity_model
-from fabricc.operate.push.run import require_partners
-from fabricc.operate.push.waves import compute_waves
-from tests.review.report.specs import MIXED_SPEEDS, front_of
+from fabricc.operate.push.run import plan_waves, require_partners
+from fabricc.review.diff.figures import fabric_figures
+from fabricc.review.report.failures import single_failures
+from tests.review.report.specs import CORES, MIXED_SPEEDS, front_of, lab
 
 INVENTORIES = Path(__file__).parents[3] / "inventories"
 
@@ -85,3 +93,86 @@ def test_a_spine_that_does_not_answer_counts_as_lost(tmp_path: Path) -> None:
     (alone,) = compute_waves(build_capacity_model(fabric, places, effects), Fraction(0))
     (beside,) = compute_waves(build_capacity_model(fabric, places, effects, ("spine02a",)), Fraction(0))
     assert beside.kept == 2 * alone.kept - 1
+
+
+SMALL = """\
+cluster: small
+gpus: {model: dgx-h100, hosts: 64, hosts_per_unit: 32}
+tors: {model: sn5600, nos: cumulus-5.14, uplinks: 16}
+spines: {model: sn5600, nos: cumulus-5.14, count: 4}
+priorities: {rdma: {dscp: 26, lossless: true}, cnp: {dscp: 48, strict: true}, default: {}}
+"""
+
+
+def waves_of(fabric: Fabric, keep: Fraction) -> list[Wave]:
+    effects = {name: Effect.unknown(device) for name, device in devices_by_name(fabric).items()}
+    places = {fabric.name(at): at for at in fabric.switch_ids()}
+    return plan_waves(build_capacity_model(fabric, places, effects), keep, None)
+
+
+def test_a_wave_leaves_each_host_the_share_of_its_ports(tmp_path: Path) -> None:
+    fabric = front_of(tmp_path, SMALL).fabric
+    waves = waves_of(fabric, Fraction(1, 2))
+    of_unit = [Counter(name.partition("-")[0] for name in wave.members if "-tor" in name) for wave in waves]
+    assert max(max(counts.values(), default=0) for counts in of_unit) == 4, "of eight ToRs, one for each rail"
+    assert all(wave.drained == wave.members for wave in waves)
+    assert not any(wave.cut for wave in waves)
+
+
+def test_hosts_with_one_tor_lose_all_ports_one_tor_at_a_time_and_are_named(tmp_path: Path) -> None:
+    fabric = front_of(tmp_path, MIXED_SPEEDS).fabric
+    waves = [wave for wave in waves_of(fabric, Fraction(1, 2)) if "tor" in wave.members[0]]
+    assert {each for wave in waves for each in wave.cut} == {
+        f"the hosts of {unit}" for unit in ("a1", "a2", "b1", "b2")
+    }
+
+
+def test_a_refusal_lists_the_waves_that_would_work(tmp_path: Path) -> None:
+    fabric = front_of(tmp_path, SMALL).fabric
+    with pytest.raises(RefusedError, match="no order keeps 75 %") as refusal:
+        waves_of(fabric, Fraction(3, 4))
+    first, *notes = refusal.value.diagnostics
+    assert "--keep 50%" in first.help
+    waves = waves_of(fabric, Fraction(1, 2))
+    assert [note.message for note in notes] == [
+        f"wave {describe_wave(number, wave, 4)}" for number, wave in enumerate(waves, 1)
+    ]
+
+
+def test_all_verbs_report_the_same_share_for_one_lost_spine(tmp_path: Path) -> None:
+    """The first wave of a push takes one spine; maintain, report and diff say what its loss leaves."""
+    fabric = front_of(tmp_path, SMALL).fabric
+    wiring = Wiring(fabric)
+    left = Remainder(wiring, Outage(gone=frozenset({"spine01a"})))
+    wave = waves_of(fabric, Fraction(1, 2))[0]
+    assert wave.members == ("spine01a",)
+    row = next(each for each in single_failures(fabric, hashed=True) if each.part == "Spine")
+    figures = fabric_figures(fabric)
+    assert {
+        format_share(wave.kept),
+        format_share(left.share("su001-tor1a").capacity),
+        format_share(left.parts["plane a"].capacity),
+        format_share(row.kept),
+        figures["rail bandwidth left when one spine fails"],
+    } == {"75 %"}
+
+
+def test_report_and_maintain_name_both_shares_for_one_lost_uplink(tmp_path: Path) -> None:
+    fabric = front_of(tmp_path, SMALL).fabric
+    row = next(each for each in single_failures(fabric, hashed=True) if each.part.startswith("ToR uplink"))
+    wiring = Wiring(fabric)
+    port = wiring.ports("su001-tor1a")[-1]
+    left = Remainder(wiring, Outage(ends=frozenset({("su001-tor1a", port)})))
+    share = left.share("su001-tor1a")
+    assert (row.kept, row.evenly) == (share.by_links, share.capacity) == (Fraction(15, 16), Fraction(3, 4))
+    assert share.text == "93.75 % of the links, 75 % if hashed evenly"
+
+
+def test_spines_of_one_group_of_cores_do_not_change_together(tmp_path: Path) -> None:
+    cores = CORES.replace("{", "{count: 4, ")
+    fabric = front_of(tmp_path, lab(8, 2, 4, 4, ", units_per_pod: 2, uplinks: 2") + cores).fabric
+    wiring = Wiring(fabric)
+    for wave in waves_of(fabric, Fraction(1, 4)):
+        left = Remainder(wiring, Outage(gone=frozenset(wave.members)))
+        if "spine" in wave.members[0]:
+            assert wave.kept == min(share.capacity for share in left.shares.values() if share.even)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fabricc.operate.push.waves import (
+from fabricc.operate.change.order import (
     CapacityModel,
     Member,
     ShareError,

@@ -1,4 +1,4 @@
-"""Which switches change together: every rail, plane and switch keeps the declared share of its paths. Pure.
+"""Order changes in waves: every rail, host, plane and switch keeps the declared share of its paths. Pure.
 
 A path is counted where it is: a ToR's and a spine's in its uplinks, a rail's in the NIC ports that its ToRs serve, a
 plane's in its spines and in its ToRs. A link is up when neither end is out of service and, if the change is one that
@@ -58,6 +58,8 @@ class CapacityModel:
         breaking: pairs of a lower and an upper switch whose links are down while one end is new and the other old.
         drained: switches on whose uplinks nobody counts.
         absent: switches that do not answer, and on which nobody counts at all.
+        alone: resource of hosts -> its share while the switch that carries the most of it is out. One switch may always
+            be out, even where its hosts have no other.
     """
 
     members: Mapping[str, Member]
@@ -66,6 +68,7 @@ class CapacityModel:
     breaking: frozenset[Link] = frozenset()
     drained: frozenset[str] = frozenset()
     absent: tuple[Member, ...] = ()
+    alone: Mapping[str, Fraction] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,8 @@ class Wave:
         kept: the smallest share of any resource while the wave is applied: drained switches are out.
         at: that resource; "" when nothing is lost.
         risked: the smallest share if every switch of the wave failed.
+        drained: the switches that are drained before they change.
+        cut: groups of hosts that have no port left meanwhile, which jobs must leave.
     """
 
     members: tuple[str, ...]
@@ -84,6 +89,8 @@ class Wave:
     kept: Fraction
     at: str
     risked: Fraction
+    drained: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
 
 
 class ShareError(Exception):
@@ -246,7 +253,8 @@ class _State:
             self.broken[lower] += change
             if not self.broken[lower]:
                 del self.broken[lower]
-        return Wave(names, canary, kept, at, risked)
+        drained = tuple(member.name for member in draft.members if member.disruptive)
+        return Wave(names, canary, kept, at, risked, drained, draft.find_cut_hosts())
 
     def count_toggled_links(self, member: Member) -> dict[str, int]:
         """Lower switch -> links that go down (positive) or come up once this member is new."""
@@ -345,8 +353,17 @@ class _Draft:
         return share if tier is None else share * self.floors[tier]
 
     def _is_share_kept(self, resource: str, out: int) -> bool:
-        keep = self.state.keep
+        keep = min(self.state.keep, self.plant.alone.get(resource, WHOLE))
         return self._share(resource, out) >= (min(keep, _OUT) if resource in self.plant.drained else keep)
+
+    def _must_keep(self, resource: str) -> bool:
+        """Return whether the share counts for a resource: not if it is drained, or if any single switch takes more."""
+        return resource not in self.plant.drained and self.plant.alone.get(resource, WHOLE) >= self.state.keep
+
+    def find_cut_hosts(self) -> tuple[str, ...]:
+        """Return the groups of hosts that have no port left while the wave is applied."""
+        hosts = (each for each in self.plant.alone if self.certain.get(each))
+        return tuple(sorted(each for each in hosts if not self._share(each, self.certain[each])))
 
     def add(self, member: Member) -> None:
         self.members.append(member)
@@ -365,16 +382,19 @@ class _Draft:
         """The smallest share during and after, and of what."""
         shares = [(self._share(r, out), r) for r, out in self.lost.items()]
         shares += [(self._share(r, out), r) for r, out in self.toggled.items() if out > 0]
+        shares = [each for each in shares if each[1] not in self.plant.alone] or shares
         return min([*shares, self._compute_pair_share()], default=(WHOLE, ""))
 
     def shares(self) -> tuple[Fraction, str, Fraction]:
         """What is kept for certain and where, and what would be kept if every member failed."""
-        own, drained = {member.name for member in self.members}, self.plant.drained
+        own = {member.name for member in self.members}
         standing = [(self._share(r, 0), r) for r in {*self.state.broken, *self.state.absent} if r not in own]
         kept = [(self._share(r, out), r) for r, out in self.certain.items()]
         kept += [(self._share(r, out), r) for r, out in self.toggled.items() if out > 0 or r in own]
         share, at = min(
-            [*(each for each in (*standing, *kept) if each[1] not in drained), self._compute_pair_share()]
+            [*(each for each in (*standing, *kept) if self._must_keep(each[1])), self._compute_pair_share()]
         )
-        risked = min((self._share(r, out) for r, out in self.lost.items() if r not in drained), default=WHOLE)
+        risked = min(
+            (self._share(r, out) for r, out in self.lost.items() if self._must_keep(r)), default=WHOLE
+        )
         return share, at if share < WHOLE else "", min(share, risked)

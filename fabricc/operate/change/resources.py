@@ -1,23 +1,25 @@
-"""From the fabric and what changes on it to the plant that waves are planned for; costs the ports of what changes."""
+"""Collect the resources that a change takes from a fabric: uplinks, planes, rails and ports of hosts."""
 
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from fabricc.fabric.capacity.wiring import rail_name
 from fabricc.fabric.links import served_slots, switch_links
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
-from fabricc.operate.push.impact import Effect
-from fabricc.operate.push.waves import TIERS, CapacityModel, Member
+from fabricc.operate.change.effect import Effect
+from fabricc.operate.change.order import TIERS, CapacityModel, Member
 from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import SwitchId
+    from fabricc.fabric.shape import SwitchId, Unit
 
 _ABSENT = Effect("", Impact.TRAFFIC_LOSS)
 
@@ -28,7 +30,7 @@ def build_capacity_model(
     effects: Mapping[str, Effect],
     absent: Collection[str] = (),
 ) -> CapacityModel:
-    """Return the plant that waves are planned for.
+    """Return the resources for which waves are planned; the cost is linear in the ports of the switches that change.
 
     Args:
         fabric: the fabric.
@@ -64,7 +66,26 @@ def build_capacity_model(
         else:
             missing.append(member)
     drained = frozenset(name for name, change in fabric.changes.items() if change.drained)
-    return CapacityModel(members, totals, tiers, frozenset(breaking), drained, tuple(missing))
+    alone = _find_shares_alone(fabric, totals)
+    return CapacityModel(members, totals, tiers, frozenset(breaking), drained, tuple(missing), alone)
+
+
+def _find_shares_alone(fabric: Fabric, totals: Mapping[str, int]) -> dict[str, Fraction]:
+    """Return the share of its ports that a host of each group keeps while one of its ToRs is out."""
+    found: dict[str, Fraction] = {}
+    for unit in fabric.units.values():
+        attached = fabric.attachments[unit.group]
+        for of_set in range(attached.sets):
+            if (name := _name_hosts(fabric, unit, of_set)) in totals:
+                found[name] = 1 - Fraction(attached.rails_per_tor, totals[name])
+    return found
+
+
+def _name_hosts(fabric: Fabric, unit: Unit, of_set: int) -> str:
+    """Return the name of the hosts of a unit that have the same ToRs."""
+    if fabric.attachments[unit.group].sets == 1:
+        return f"the hosts of {unit.name}"
+    return f"the hosts of {unit.name}, set {of_set + 1}"
 
 
 def _count_uplinks(fabric: Fabric, at: SwitchId) -> int:
@@ -94,17 +115,28 @@ def _list_resources(fabric: Fabric, at: SwitchId) -> Iterable[tuple[str, int]]:
         yield f"plane {plane} cores", 1
     elif at.tier is TierName.SPINE:
         yield _name_spines(fabric, at.pod, plane), 1
+        if _has_core_groups(fabric):
+            yield _name_core_group(fabric, at.pod, plane, at.index // fabric.shape.spines_per_core_group), 1
     else:
         yield f"plane {plane} ToRs", 1
         for unit, slots, rails in served_slots(fabric, at):
             for rail in rails if slots else ():
-                yield _name_rail(fabric, unit.group, rail), len(slots)
+                yield rail_name(fabric, unit.group, rail), len(slots)
+            if slots:
+                of_set = fabric.attachments[unit.group].seat(slots[0])[0]
+                yield _name_hosts(fabric, unit, of_set), len(rails)
 
 
-def _name_rail(fabric: Fabric, group: int, rail: int) -> str:
-    """A rail of the hosts with GPUs, which share what is left of it; of others, those of a model."""
-    model = fabric.host_models[group]
-    return f"rail {rail}" if model.gpus else f"rail {rail} of {model.name}"
+def _has_core_groups(fabric: Fabric) -> bool:
+    """Return whether spines of a pod have different cores; traffic from other pods reaches each group evenly."""
+    shape = fabric.shape
+    return bool(shape.cores) and 1 < shape.spines_per_core_group < shape.spines
+
+
+def _name_core_group(fabric: Fabric, pod: int, plane: str, group: int) -> str:
+    first = group * fabric.shape.spines_per_core_group + 1
+    last = first + fabric.shape.spines_per_core_group - 1
+    return f"{_name_spines(fabric, pod, plane)} {first}-{last}"
 
 
 def _name_spines(fabric: Fabric, pod: int, plane: str) -> str:
@@ -119,10 +151,15 @@ def _count_totals(fabric: Fabric) -> dict[str, int]:
         attached = fabric.attachments[unit.group]
         tors.update(tor.plane for tor in fabric.tor_ids(unit.coordinate))
         for rail in range(attached.rails):
-            name = _name_rail(fabric, unit.group, rail)
+            name = rail_name(fabric, unit.group, rail)
             totals[name] = totals.get(name, 0) + len(unit.hosts) * attached.nic_ports
+        for of_set in {attached.seat(slot)[0] for slot in unit.hosts}:
+            totals[_name_hosts(fabric, unit, of_set)] = attached.rails * attached.nic_ports
     for number, plane in enumerate(PLANE_LETTERS[: shape.planes]):
         totals[f"plane {plane} ToRs"] = tors[number]
         totals[f"plane {plane} cores"] = shape.cores if number < shape.port_planes else 0
         totals |= {_name_spines(fabric, pod, plane): shape.spines for pod in range(shape.pods)}
+        for pod in range(shape.pods) if _has_core_groups(fabric) else ():
+            for group in range(shape.spines // shape.spines_per_core_group):
+                totals[_name_core_group(fabric, pod, plane, group)] = shape.spines_per_core_group
     return totals

@@ -1,0 +1,1 @@
+"""Plan a change: variants of a spec, and the order in which switches change."""

@@ -1,0 +1,40 @@
+"""The effect of applying a change to one switch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.values import dataclass
+from fabricc.review.diff.model import Impact
+
+if TYPE_CHECKING:
+    from fabricc.operate.devices.device import Device
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What applying a change to one switch does.
+
+    Attributes:
+        platform: NOS and release.
+        impact: the gravest of its statements.
+        why: of that statement, for people.
+        breaks: switches to which the links are down while only one end has changed.
+        way: how the system applies it, where that matters beyond the facts; "" else.
+    """
+
+    platform: str
+    impact: Impact
+    why: str = ""
+    breaks: frozenset[str] = frozenset()
+    way: str = ""
+
+    @property
+    def disruptive(self) -> bool:
+        """Whether traffic must leave the switch first."""
+        return self.impact >= Impact.SESSION_RESET
+
+    @staticmethod
+    def unknown(device: Device) -> Effect:
+        """Return the worst case, for a switch whose running configuration is not known."""
+        return Effect(f"{device.nos} {device.release}".strip(), Impact.RELOAD, "not known before it is asked")
