@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import replace
+from fabricc.fabric.capacity.share import count_removable
 from fabricc.fabric.links import (
     UP,
     host_blocks,
@@ -292,7 +293,7 @@ def batch_upper_switches(fabric: Fabric, keep: Fraction) -> Iterator[list[Switch
     """Upper switches, spines before cores: of each plane and pod as many at a time as may be out."""
     shape = fabric.shape
     for tier, count in ((TierName.SPINE, shape.spines), (TierName.CORE, shape.cores)):
-        size = max(1, int(count * (1 - keep)))
+        size = count_removable(count, keep)
         members = [at for at in fabric.switch_ids() if at.tier is tier]
         for first in range(0, count, size):
             yield [at for at in members if first <= at.index < first + size]
@@ -301,7 +302,7 @@ def batch_upper_switches(fabric: Fabric, keep: Fraction) -> Iterator[list[Switch
 def _batch_tors(fabric: Fabric, keep: Fraction) -> Iterator[list[SwitchId]]:
     """ToRs of as many units at a time as may be out, those of each port of a NIC for themselves."""
     units = [unit.coordinate for unit in fabric.places()]
-    size = max(1, int(len(units) * (1 - keep)))
+    size = count_removable(len(units), keep)
     for port in range(fabric.shape.nic_ports):
         for first in range(0, len(units), size):
             some = units[first : first + size]

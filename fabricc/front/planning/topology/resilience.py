@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.fabric.capacity.share import share_without
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.topology import clos
 from fabricc.front.planning.topology.layout import ports_at
@@ -97,7 +98,7 @@ def resilience_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnosti
     shape = fabric.shape
     if spec.tors.n_minus_1:
         down = max(_down_gbps(layout) for layout in fabric.tor_layouts)
-        left = (shape.spines - 1) * shape.links_per_spine * shape.uplink_gbps
+        left = int(share_without(shape.spines) * shape.uplinks) * shape.uplink_gbps
         limit = clos.exact_ratio(spec.tors.oversubscription or 1.0)
         if down > limit * left:
             lost = f"with one of {shape.spines} spines lost a ToR has {down:,} Gb/s down and {left:,} up"
@@ -106,7 +107,7 @@ def resilience_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnosti
             )
     if spec.spines is not None and spec.spines.n_minus_1 and shape.cores:
         down = _down_gbps(fabric.spine_layout)
-        left = (shape.cores_per_group - 1) * shape.links_per_core * shape.core_link_gbps
+        left = int(share_without(shape.cores_per_group) * shape.spine_uplinks) * shape.core_link_gbps
         limit = clos.exact_ratio(spec.spines.oversubscription or 1.0)
         if down > limit * left:
             cores = shape.cores_per_group
@@ -137,7 +138,8 @@ def _enough_uplinks(spec: ClusterSpec, fabric: Fabric, needed_gbps: Fraction) ->
     taken = max(_count_taken_ports(tor, layout, speed) for layout in fabric.tor_layouts)
     for uplinks in range(shape.uplinks + 1, ports_at(tor, speed) - taken + 1):
         layer = clos.spine_layer(tors, uplinks, ports_at(spine, speed))
-        if layer and (layer.count - 1) * layer.links_per_spine * speed >= needed_gbps:
+        left = share_without(layer.count) * uplinks * speed if layer else 0
+        if layer and left >= needed_gbps:
             return f"`tors.uplinks: {uplinks}` to {layer.count} spines does it."
     return "No number of uplinks of this ToR does it: attach fewer hosts to each."
 
