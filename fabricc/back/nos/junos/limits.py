@@ -146,8 +146,8 @@ GLOBAL_LOAD_BALANCING = Limit("FAB5523", setting="load_balancing/global",
 LIMITS = (
     GLOBAL_LOAD_BALANCING,
     Limit("FAB5525", feature="global load balancing {it}", asked=lambda switch: list(_against_global(switch)),
-        reason="it is for QFX5240 switches of Tomahawk 5 in three stages, with one link between a leaf and a spine and "
-        f"{_MOST_LEAVES} leaves at most",
+        reason="it is for QFX5240 switches of Tomahawk 5 in three stages, with one link between a ToR and a spine and "
+        f"{_MOST_LEAVES} ToRs at most",
         source=_GLOBAL, remedy="leave `global` out, or change the fabric so", where=GLOBAL_LOAD_BALANCING),
     limits.tenant_tunnels_limit("fabricc does not plan the sessions between loopbacks that Junos needs for EVPN"),
     limits.segments_limit(
