@@ -118,7 +118,7 @@ dcqcn_state() {
             option["Rate reduce monitor period"] = "rate-reduce-monitor-period"
             option["Rate increase threshold"] = "rate-increase-threshold"
             option["Rate increase interval"] = "rate-increase-interval"
-            option["T" "oken bucket size"] = "t" "oken-bucket-size" # no secret to the check of trees
+            option["T" "oken bucket size"] = "t" "oken-bucket-size"
             option["DSCP value used for CNP"] = "cnp-dscp"
         }
         { sub(/^ */, "", $1); sub(/ *$/, "", $2) }
