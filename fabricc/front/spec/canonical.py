@@ -171,25 +171,24 @@ def _write_value(node: Any, path: KeyPath, value: object) -> None:
         node[path[-1]] = _plain_node(value)
 
 
-def _is_text(value: str) -> bool:
-    """Return whether a plain scalar of these letters is a text, and not a number or a word such as `null`."""
+def quote_text(value: str) -> str:
+    """Return a text for `edit_text`, in quotes where plain letters would be a number or a word such as `null`."""
     try:
-        return isinstance(resolve_scalar(value), str)
+        plain = isinstance(resolve_scalar(value), str)
     except RefusedError:
-        return False
+        plain = False
+    return value if plain else DoubleQuotedScalarString(value)
 
 
 def _plain_node(value: object) -> object:
-    """A value as it stands in such a tree: mappings and lists in brackets, everything else as text."""
+    """Return a value as it stands in such a tree: mappings and lists in brackets, everything else as plain text."""
     section: CommentedMap | CommentedSeq
     if isinstance(value, dict):
         section = CommentedMap((key, _plain_node(each)) for key, each in value.items())
     elif isinstance(value, list):
         section = CommentedSeq(map(_plain_node, value))
-    elif isinstance(value, str) and not _is_text(value):
-        return DoubleQuotedScalarString(value)
     else:
-        return str(value)
+        return value if isinstance(value, DoubleQuotedScalarString) else str(value)
     section.fa.set_flow_style()
     return section
 

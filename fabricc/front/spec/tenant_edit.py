@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.document import clip
 from fabricc.base.documents.reader import parse_yaml
-from fabricc.front.spec.canonical import edit_text
+from fabricc.front.spec.canonical import edit_text, quote_text
 from fabricc.front.spec.document import join_words
 from fabricc.front.spec.tenants import SECTION, list_names
 
@@ -91,7 +91,7 @@ def assign_hosts(text: str, file: str, hosts: Sequence[str], tenant: str) -> str
 def _tenant_changes(name: str, tenant: Mapping[str, object], hosts: Sequence[str]) -> dict[KeyPath, object]:
     """Return the changes that give a tenant these hosts; without hosts and racks it leaves."""
     if hosts:
-        return {(SECTION, name, "hosts"): fold_names(hosts)}
+        return {(SECTION, name, "hosts"): [quote_text(each) for each in fold_names(hosts)]}
     return {(SECTION, name, "hosts"): None} if "racks" in tenant else {(SECTION, name): None}
 
 
