@@ -10,7 +10,7 @@ from fabricc.compiler.prove.finding_groups import SHOWN
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.links import switch_links
-from fabricc.fabric.shape import HostId
+from fabricc.fabric.shape import HostId, SwitchId
 from fabricc.rules.findings import finding_at
 from fabricc.rules.planned import planned_statement
 from fabricc.rules.registry import run_fabric_rules, run_switch_rules
@@ -19,7 +19,7 @@ from fabricc.rules.sessions import sessions_of
 from fabricc.rules.summary import summarize
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.compiler.planned_spec import PlannedSpec
     from fabricc.compiler.prove.finding_groups import Grouped
@@ -60,14 +60,19 @@ def add_fabric_findings(
         findings.add_counted(shown, len(reports) - len(shown))
 
 
-def find_plan_findings(plan: PlannedSpec) -> Iterator[Finding]:
+def find_plan_findings(plan: PlannedSpec, names: Collection[str] = ()) -> Iterator[Finding]:
     """Yield the findings of all rules on the planned facts of a cluster, from one switch of each kind.
 
     Files that a build renders and proves state these facts; overlays and templates of the user's own are not included.
+
+    Args:
+        plan: the cluster.
+        names: further switches to judge, also if another one of their kind is.
     """
     for part in (plan, *plan.networks.values()):
         fabric, devices, summaries = part.fabric, {}, {}
-        for switch in map(fabric.switch, fabric.kinds()):
+        named = [at for at in map(fabric.find, names) if isinstance(at, SwitchId)]
+        for switch in map(fabric.switch, dict.fromkeys((*fabric.kinds(), *named))):
             facts = back_ends.load(switch.nos).planned(switch)
             statement = planned_statement(switch, Reading(facts), {})
             sessions = sessions_of(statement)

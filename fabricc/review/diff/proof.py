@@ -29,13 +29,35 @@ def new_proof_findings(before: Compiled | None, after: Compiled) -> tuple[Diagno
     """
     if before is not None and before.inputs == after.inputs:
         return ()
-    report = _prove_side if _has_own_text(after) else _rules
-    found = report(after)
+    if not _has_own_text(after):
+        return _new_rule_findings(before, after)
+    found = _prove_side(after)
     if not found:
         return ()
-    known = {(each.code, each.message) for each in report(before)} if before is not None else set()
-    new = (each for each in found if (each.code, each.message) not in known)
+    known = {_count_less(each) for each in _prove_side(before)} if before is not None else set()
+    new = (each for each in found if _count_less(each) not in known)
     return tuple(replace(each, position=None) for each in new)  # its file is in no repository
+
+
+def _new_rule_findings(before: Compiled | None, after: Compiled) -> tuple[Diagnostic, ...]:
+    """Return what the rules find on the newer side alone; the older side also judges the switches that they name."""
+    found = list(find_plan_findings(after))
+    if not found:
+        return ()
+    known: set[tuple[str, str]] = set()
+    if before is not None:
+        names = {word.strip(":,") for each in found for word in each.message.split()}
+        known = {(each.code, each.message) for each in find_plan_findings(before, sorted(names))}
+    grouped = Grouped()
+    grouped.add(each for each in found if (each.code, each.message) not in known)
+    spec = after.spec
+    new = apply_severities(soften_breaches(grouped.diagnostics(spec.cluster), spec), spec.accept)
+    return tuple(replace(each, position=None) for each in new if each.severity is not Severity.NOTE)
+
+
+def _count_less(finding: Diagnostic) -> tuple[str, str]:
+    """Return code and message of a finding without the number of others like it."""
+    return finding.code, finding.message.partition(" (and ")[0]
 
 
 def _has_own_text(compiled: Compiled) -> bool:
@@ -48,11 +70,4 @@ def _prove_side(compiled: Compiled) -> list[Diagnostic]:
         found = compiled.proof()
     except EmitError as error:
         found = (error.diagnostic,)
-    return [each for each in found if each.severity is not Severity.NOTE]
-
-
-def _rules(compiled: Compiled) -> list[Diagnostic]:
-    spec, grouped = compiled.spec, Grouped()
-    grouped.add(find_plan_findings(compiled))
-    found = apply_severities(soften_breaches(grouped.diagnostics(spec.cluster), spec), spec.accept)
     return [each for each in found if each.severity is not Severity.NOTE]
