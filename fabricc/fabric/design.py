@@ -53,7 +53,7 @@ class Design:
         changes: device name -> what it does differently.
         network: name of a further network of the hosts; "" for the one that the top level of the spec describes.
         number: of that network, from 1; routing tables of hosts follow from it.
-        apart: whether another spec describes the rails of the hosts with GPUs.
+        rails_elsewhere: whether another spec describes the rails of the hosts with GPUs.
         guests: hosts that are another fabric's too, whose files are in the same folders as those of this network.
         networks: the further networks; of a further network those, named after it, that hosts of its own are in too.
         racks: host -> rack that it stands in, where racks have no ToR of theirs.
@@ -100,7 +100,7 @@ class Design:
     descriptions: Descriptions = Descriptions()
     network: str = ""
     number: int = 0
-    apart: bool = False
+    rails_elsewhere: bool = False
     guests: Mapping[str, HostId] = field(default_factory=dict)
     networks: tuple[Design, ...] = ()
     racks: Mapping[str, str] = field(default_factory=dict)

@@ -505,7 +505,7 @@ def expand_host(fabric: Design, coordinate: int, slot: int) -> Host:
         network=fabric.network,
         guest=name in fabric.guests,
         beside=tuple(each.network for each in fabric.networks if name in each.guests),
-        apart=fabric.apart and model.gpus > 0,
+        rails_elsewhere=fabric.rails_elsewhere and model.gpus > 0,
         rack=fabric.racks.get(name, ""),
         domain=fabric.domain(unit, name),
         socket_interface=fabric.socket_interface(unit.group),

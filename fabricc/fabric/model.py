@@ -293,7 +293,7 @@ class Host:
         network: the further network that `ports` and all the rest are of; "" for that of the rails.
         guest: whether this is a part of a host, whose other files another network's fabric has.
         beside: the networks that have such a part of this host.
-        apart: whether another spec describes its rails, and what a host has once, such as kernel modules.
+        rails_elsewhere: whether another spec describes its rails, and what a host has once, such as kernel modules.
     """
 
     name: str
@@ -316,7 +316,7 @@ class Host:
     network: str = ""
     guest: bool = False
     beside: tuple[str, ...] = ()
-    apart: bool = False
+    rails_elsewhere: bool = False
     rack: str = ""
     domain: str = ""
     socket_interface: str = ""

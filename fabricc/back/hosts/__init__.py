@@ -56,7 +56,7 @@ def render(host: Host) -> dict[str, str]:
 
 def _select_topics(host: Host) -> tuple[Topic, ...]:
     """Return all topics, or those of the ports only if another network or spec has the host's other files."""
-    if host.apart:
+    if host.rails_elsewhere:
         return _OF_APART
     return _OF_PORTS if host.guest else _TOPICS
 

@@ -45,7 +45,7 @@ _SCRIPT = """\
 
 def render(host: Host) -> dict[str, str]:
     """Return the files; the script `apply` in the same folder installs them."""
-    if host.apart:
+    if host.rails_elsewhere:
         return {APPLY: apply_script(host.os, home=host.network)}
     return {
         MODULES: modules_text(host.model.gpu_vendor, host.leave_out),
@@ -109,7 +109,7 @@ def _script_digest(script: str) -> str:
 
 def state(facts: Facts, host: Host) -> None:
     """Add the facts that all hosts of a system and of a maker of GPUs share."""
-    if host.apart:
+    if host.rails_elsewhere:
         facts.update(_apply_facts(host.os, apply_script(host.os, home=host.network)))
         return
     facts.update(

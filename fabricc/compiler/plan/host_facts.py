@@ -45,7 +45,7 @@ class HostFact(NamedTuple):
 
 def host_fact_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     """Report interfaces, GPU links and NIC modes of hosts with GPUs that are assumed or do not fit the wiring."""
-    if not fabric.apart:  # its jobs are those of the spec of the rails
+    if not fabric.rails_elsewhere:  # its jobs are those of the spec of the rails
         yield from _uncertain_sockets(spec, fabric)
     yield from _topology_names(spec, fabric)
     yield from _unequal_domains(spec, fabric)

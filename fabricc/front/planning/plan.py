@@ -363,7 +363,7 @@ def _assemble_fabric(
         profiles={},
         network=spec.network.name if spec.network else "",
         number=spec.network.number if spec.network else 0,
-        apart=bool(spec.network and spec.network.apart),
+        rails_elsewhere=bool(spec.network and spec.network.rails_elsewhere),
         racks=racks_of(spec),
         domain_groups=domain_groups(spec, models.hosts, findings),
     )

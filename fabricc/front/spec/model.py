@@ -433,7 +433,7 @@ class Network:
         hosts_per_unit: of its own, or None for the units of the network that the top level describes.
         capacity: hosts in units of their own to plan for, or None for those of `gpus` and what else there is.
         groups: hosts that are not on the rails, every one with its name.
-        apart: how the rails are wired, which another spec describes; "" where this one does.
+        rails_elsewhere: how the rails are wired, which another spec describes; "" where this one does.
     """
 
     name: str
@@ -442,7 +442,7 @@ class Network:
     hosts_per_unit: int | None
     capacity: int | None = None
     groups: tuple[HostGroup, ...] = ()
-    apart: str = ""
+    rails_elsewhere: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -581,7 +581,7 @@ class ClusterSpec:
     @property
     def unit_prefix(self) -> str:
         """The beginning of names of counted units: by the wiring of the rails, in every spec of the same hosts."""
-        wiring = (self.network and self.network.apart) or self.gpus.wiring
+        wiring = (self.network and self.network.rails_elsewhere) or self.gpus.wiring
         return "su" if wiring == "rail" else "rack"
 
     @property

@@ -101,7 +101,7 @@ def with_network(spec: ClusterSpec, network: Network, stated: Mapping[str, Any])
     wiring = stated.get("wiring", "rack")
     rails = stated.get("rails_per_tor", 1 if wiring == "rail" else 0)
     gpus = replace(spec.gpus, wiring=wiring, rails_per_tor=rails, rails_apart=False)
-    return replace(spec, gpus=gpus, network=replace(network, apart=spec.gpus.wiring))
+    return replace(spec, gpus=gpus, network=replace(network, rails_elsewhere=spec.gpus.wiring))
 
 
 def free_numbers(number: int, value: Mapping[str, Any]) -> dict[tuple[str, str], Any]:

@@ -127,7 +127,7 @@ def _network_model(spec: ClusterSpec, network: Network, catalog: Catalog, index:
     """
     model = _host_model(spec, catalog, index)
     if (ports := model.networks.get(network.ports)) is None:
-        if network.apart and model.gpus:  # its rails are those of another spec
+        if network.rails_elsewhere and model.gpus:  # its rails are those of another spec
             message = f"{model.title} has no ports for network '{network.name}'"
             help_ = f"Give the host model `networks: {{{network.ports}: …}}` in a catalog file, or name its `ports`."
             raise UnfitError(
