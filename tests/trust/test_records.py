@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.compiler.incremental import record
+from fabricc.compiler.load.record_head import find_recorded_spec
 from tests.trust.conftest import SPEC
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def test_a_state_folder_that_others_may_have_written_is_not_trusted(
     else:
         monkeypatch.setenv("XDG_STATE_HOME", "../home/state")
         monkeypatch.setenv("HOME", "/proc/none")
-    assert record.spec_of(clone.tree) is None
+    assert find_recorded_spec(clone.tree) is None
     assert "up to date" not in clone.fabricc("build", "cluster.yaml")[1]
 
 
