@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
@@ -32,6 +32,23 @@ INVENTORIES = sorted(
 )
 
 
+LOSSLESS = {"rdma": {"dscp": 26, "lossless": True}, "cnp": {"dscp": 48, "strict": True}, "default": {}}
+FURTHER: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "cumulus": [("sn5600", {"qos": "vendor", "congestion": {}, "priorities": LOSSLESS})],
+    "junos": [
+        (
+            "qfx5240-64od",
+            {
+                "load_balancing": {"mode": "flowlet", "global": True},
+                "gpus": {"model": "dgx-h100", "hosts": 64, "hosts_per_unit": 32},
+                "spines": {"model": "qfx5240-64od", "nos": "junos", "count": 16},
+            },
+        )
+    ],
+}
+"""System -> model and settings that the model of the feature table does not express."""
+
+
 def samples(nos: str) -> Iterator[Switch]:
     """The switches that the back end's own tests render."""
     module = importlib.import_module(f"tests.back.nos.{nos}.variants")
@@ -48,9 +65,13 @@ def samples(nos: str) -> Iterator[Switch]:
 def settings_of(nos: str) -> Iterator[Switch]:
     """Yield one switch of each kind that requires each feature, under each release that expresses it."""
     back_end = back_ends.load(nos)
-    for feature in feature_table.FEATURES.values():
+    usual = dict(feature_table.MODELS)[nos]
+    for model, feature in [
+        *((usual, each) for each in feature_table.FEATURES.values()),
+        *FURTHER.get(nos, ()),
+    ]:
         try:
-            fabric = feature_table.fabric_of(nos, dict(feature_table.MODELS)[nos], feature)
+            fabric = feature_table.fabric_of(nos, model, feature)
         except AssertionError:  # the model cannot be planned so
             continue
         for at in fabric.kinds():
