@@ -83,7 +83,7 @@ def odd(switch: Switch) -> Iterator[Switch]:
     alone = tuple(port for port in switch.ports if port.direction in (Direction.HOST, Direction.UNUSED))
     yield replace(switch, ports=alone, bgp=replace(switch.bgp, sessions=(), groups=()))
     for mode in (Spreading.PACKET, Spreading.FLOWLET):
-        yield replace(switch, load_balancing=LoadBalancing(mode, True, 128))
+        yield replace(switch, load_balancing=LoadBalancing(mode, True, 128, global_paths=True))
 
 
 @cache

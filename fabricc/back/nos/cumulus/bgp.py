@@ -40,6 +40,7 @@ DEPARTURES = (
     Departure("bfd/*", LEFT_OUT, "timers are those of a peer group or its profile: of no session, none"),
     Departure("load_balancing/mode", LEFT_OUT, "adaptive routing decides for every packet (FAB5721)"),
     Departure("load_balancing/flowlet_idle_us", LEFT_OUT, "there are no flowlets (FAB5721)"),
+    Departure("load_balancing/global", LEFT_OUT, "there are no flowlets (FAB5721)"),
     Departure("load_balancing/queue_pairs", LEFT_OUT, "no field of RoCE's header is hashed (FAB5722)"),
 )
 
