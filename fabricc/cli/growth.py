@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos as back_ends
 from fabricc.catalog.model import Power
 from fabricc.catalog.power import total_draw
-from fabricc.compiler.plan.host_facts import HostFact, host_facts
+from fabricc.compiler.plan.host_facts import host_facts
 from fabricc.review.diff.application import application_words
 
 if TYPE_CHECKING:
@@ -113,17 +113,18 @@ def assumed_table(spec: ClusterSpec) -> _Table:
     return "Assumed, because the spec does not say", ("key", "value"), rows
 
 
-def host_facts_table(fabric: Fabric, spec: ClusterSpec) -> _Table:
-    """Return the table of assumptions about hosts with the keys that settle them.
+def host_facts_tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
+    """Yield a table for each reason why facts of hosts are assumed, with the keys that settle them.
 
     A key of the catalog is shown as `ports_per_nic of hosts.dgx-h100`, so that 80 columns are enough.
     """
-    rows = []
+    rows: dict[str, list[tuple[str, str, str, str]]] = {}
     for fact in host_facts(fabric, spec):
         model, _, leaf = fact.key.rpartition(".")
         key = f"{leaf} of {model}" if model.startswith("hosts.") else fact.key
-        rows.append((*fact[:-1], key))
-    return "Assumed about hosts, because no source confirms it", HostFact._fields, rows
+        rows.setdefault(fact.reason, []).append((fact.model, fact.fact, fact.value, key))
+    for reason, found in rows.items():
+        yield f"Assumed about hosts: {reason}", ("model", "fact", "value", "key"), found
 
 
 def growth_summary(compiled: Compiled, rooms: Iterable[Room]) -> dict[str, object]:

@@ -394,7 +394,7 @@ def _plan_tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     yield growth.room_table(list_rooms(fabric))
     yield growth.assumed_table(spec)
     if not fabric.network:
-        yield growth.host_facts_table(fabric, spec)
+        yield from growth.host_facts_tables(fabric, spec)
 
 
 def _ways_out(fabric: Fabric) -> Iterator[tuple[object, ...]]:

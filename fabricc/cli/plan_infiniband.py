@@ -121,4 +121,4 @@ def _plan_tables(ib: InfinibandFabric, compiled: Compiled) -> Iterator[_Table]:
         yield "IPoIB", ("pool", "split into", "mode", "MTU"), [row]
     yield growth.room_table(list_rooms(ib))
     yield growth.assumed_table(compiled.spec)
-    yield growth.host_facts_table(wiring, compiled.spec)
+    yield from growth.host_facts_tables(wiring, compiled.spec)

@@ -219,7 +219,7 @@ def _setting_facts(model: HostModel, group: HostGroup) -> Iterator[HostFact]:
         yield HostFact(model.name, "nic_mode", "nic", "the cards are shipped in either mode", "gpus.nic_mode")
     for module in GPUS[model.gpu_vendor].modules:
         if module not in group.leave_out:
-            reason = "GPU memory is registered by it; where DMA-BUF is used nothing needs it"
+            reason = "it registers GPU memory, unless DMA-BUF does"
             yield HostFact(model.name, module, "loaded", reason, "gpus.leave_out")
     if ACCESS_CONTROL not in group.leave_out:
         reason = "no device of the host is passed to guests"
