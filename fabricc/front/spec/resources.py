@@ -13,9 +13,11 @@ def cluster_schema() -> dict[str, Any]:
 
 
 def resolve_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a subschema with its `$ref` to a definition or section resolved; keys next to the reference win."""
+    """Return a subschema with its `$ref` to another part resolved (RFC 6901); keys next to the reference win."""
     if (reference := schema.get("$ref")) is None:
         return schema
-    _, part, name = reference.split("/")
-    target = resolve_schema(cluster_schema()[part][name])
+    part = cluster_schema()
+    for name in reference.removeprefix("#/").split("/"):
+        part = part[name]
+    target = resolve_schema(part)
     return {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
