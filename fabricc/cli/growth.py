@@ -121,7 +121,7 @@ def host_facts_tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     rows: dict[str, list[tuple[str, str, str, str]]] = {}
     for fact in host_facts(fabric, spec):
         model, _, leaf = fact.key.rpartition(".")
-        key = f"{leaf} of {model}" if model.startswith("hosts.") else fact.key
+        key = f"{leaf} of {model}" if model.startswith(("hosts.", "nics.")) else fact.key
         rows.setdefault(fact.reason, []).append((fact.model, fact.fact, fact.value, key))
     for reason, found in rows.items():
         yield f"Assumed about hosts: {reason}", ("model", "fact", "value", "key"), found
