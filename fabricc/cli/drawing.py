@@ -93,7 +93,7 @@ def _column_widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
     """
     widths = [max(map(cell_len, cells)) for cells in columns]
     words = [max(map(cell_len, " ".join(cells).split()), default=1) for cells in columns]
-    room -= _BETWEEN * (len(columns) - 1) + 2
+    room -= _BETWEEN * (len(columns) - 1) + 3
     while (over := sum(widths) - room) > 0 and widths != words:
         widest, at = max((width, at) for at, width in enumerate(widths) if width > words[at])
         widths[at] = max(words[at], widest - over, *(width for width in widths if width < widest), 1)
