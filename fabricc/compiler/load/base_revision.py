@@ -83,8 +83,10 @@ def choose_comparison(
     merge = git_history.merge_commits(repository, tip, newest, scratch)
     several = (_several_bases(base, head, "the merge leaves it"),) if len(bases) > 1 else ()
     merged = replace(history, repository=merge.repository)
-    conflict = (_merge_conflicts(base, head, merge),) if merge.conflicts else ()
-    if merged.inputs(merge.tree, spec.name).isdisjoint(merge.conflicts):
+    known = merged.inputs(merge.tree, spec.name).isdisjoint(merge.conflicts)
+    severity = Severity.WARNING if known else Severity.ERROR
+    conflict = (_merge_conflicts(base, head, merge, severity),) if merge.conflicts else ()
+    if known:
         merged_label = f"{label} merged into {base}"
         return Comparison(tip, at_tip, merge.tree, merged_label, merged, tip, several + conflict)
     if several:
@@ -122,7 +124,8 @@ def _several_bases(base: str, head: str, how: str) -> Diagnostic:
     return Diagnostic("FAB9032", Severity.WARNING, message)
 
 
-def _merge_conflicts(base: str, head: str, merge: Merge) -> Diagnostic:
+def _merge_conflicts(base: str, head: str, merge: Merge, severity: Severity) -> Diagnostic:
+    """FAB9033: an error where files of the spec conflict, as the merged spec is then unknown."""
     rest = len(merge.conflicts) - _SHOWN
     more = f" and {rest} more" if rest > 0 else ""
     message = (
@@ -130,4 +133,4 @@ def _merge_conflicts(base: str, head: str, merge: Merge) -> Diagnostic:
         f"{', '.join(map(git.visible_path, merge.conflicts[:_SHOWN]))}{more}"
     )
     remedy = f"Merge {base} into the branch, and review the result: it is not what is compared here."
-    return Diagnostic("FAB9033", Severity.WARNING, message, None, remedy)
+    return Diagnostic("FAB9033", severity, message, None, remedy)

@@ -196,8 +196,21 @@ def test_a_conflict_is_reported_and_the_branch_is_compared(
     repository.commit("35")
     ran = fabricc("diff", "cluster.yaml", "--base", "main", "--head", "dev")
     assert verdict(ran).startswith("HIGH risk")
-    assert "FAB9033" in ran[1]
+    assert "error FAB9033" in ran[1]
     assert "conflicts in cluster.yaml" in ran[1]
+    assert ran[0] == 1, "the merged spec is unknown"
+
+
+def test_a_conflict_in_another_file_is_a_warning(repository: Repository, fabricc: Callable[..., Ran]) -> None:
+    repository.git("checkout", "-qb", "dev")
+    repository.write(notes_yaml="a: 1\n")
+    repository.edit("cluster.yaml", "dscp: 26", "dscp: 34")
+    repository.commit("34")
+    repository.git("checkout", "-q", "main")
+    repository.write(notes_yaml="a: 2\n")
+    repository.commit("notes")
+    ran = fabricc("diff", "cluster.yaml", "--base", "main", "--head", "dev")
+    assert "warning FAB9033" in ran[1]
 
 
 def diverged(repository: Repository) -> Path:
