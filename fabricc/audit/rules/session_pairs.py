@@ -174,7 +174,7 @@ def session_findings(meeting: Meeting, devices: Mapping[str, Device]) -> Iterato
                 agree.add((other.device, other.key[0]))
             else:
                 disagree[other.device, other.key[0]] += 1
-            unlike = [*_unlike_leaves(mine, its), *_unconnectable(mine, peer, other)]
+            unlike = [*_unlike_leaves(mine, its), *_connection_faults(mine, peer, other)]
             if not right or unlike:
                 pairs.append((peer, other, right, unlike))
         elif isinstance(other, str):
@@ -282,7 +282,7 @@ def _unlike_leaves(mine: Said, its: Said) -> list[str]:
     return [what for what, differs in unlike.items() if differs]
 
 
-def _unconnectable(mine: Said, peer: Peer, other: Peer) -> list[str]:
+def _connection_faults(mine: Said, peer: Peer, other: Peer) -> list[str]:
     """Return whether this end connects from another address than the one that the other end names."""
     named = other.key[1]
     if peer.key[0] or not mine.source or not is_address(named):

@@ -293,7 +293,7 @@ def finish(policy: Policy) -> None:
 
 
 def _is_roce_alone(qos: Scope | None) -> bool:
-    """Return whether the RoCE profile is the whole policy, apart from figures that it lets a file change."""
+    """Return whether the RoCE profile is the whole policy, except for figures that a file may change."""
     profile = scope_at(qos, "roce")
     if qos is None or profile is None:
         return False
