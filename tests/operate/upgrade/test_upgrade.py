@@ -117,6 +117,32 @@ def test_every_system_says_how_it_takes_an_image_and_how_it_goes_back_and_who_sa
     assert image_step("openconfig", "1", "2") is None
 
 
+ASKS = {
+    "reload": "now",
+    "install all": "non-interruptive",
+    "install epld": None,  # no option of it skips the question
+    "request system reboot": None,
+    "request system software": "reboot",
+    "nv action reboot": "no-confirm",
+    "apt-get install": "-y",
+    "sonic-installer install": "-y",
+}
+"""Commands that ask a question, and the word with which they do not; None: a line of `limits` names the question."""
+
+
+@pytest.mark.parametrize("nos", sorted(back_ends.BUILT_IN))
+def test_no_command_of_an_image_step_waits_for_an_answer(nos: str) -> None:
+    releases = back_ends.load(nos).releases
+    step = image_step(nos, releases[-2], releases[-1])
+    assert step is not None
+    for command in (*step.install, *step.back):
+        for asking, skipping in ASKS.items():
+            if command.startswith(asking):
+                assert (
+                    skipping in command.split() if skipping else f"`{asking}` asks" in " ".join(step.limits)
+                )
+
+
 def test_commands_of_an_image_step_are_those_that_the_release_has() -> None:
     ways = {
         pair: image_step("cumulus", *pair) for pair in (("5.9", "5.11"), ("5.11", "5.12"), ("5.10", "5.14"))
@@ -135,11 +161,11 @@ def test_the_image_step_of_a_system_is_told_with_its_return_path(
     spec.write_text(SONIC.replace("sn4700, nos: sonic-202305", "7060dx5-64s, nos: eos-4.31"))
     found = upgrade(fabricc, spec, "--to", "eos-4.32", "--keep", "50%")
     (step,) = found["image_step"]
-    assert step["back"] == ["boot system flash:IMAGE-OF-BEFORE", "reload"]
+    assert step["back"] == ["boot system flash:IMAGE-OF-BEFORE", "write memory", "reload now"]
     assert found["return"] == [], "nothing that the spec of before does not bring back"
     told = fabricc("upgrade", str(spec), "--to", "eos-4.32", "--keep", "50%").out
     assert "on the switch: verify /sha512 flash:IMAGE (assumed" in told
-    assert "boot system flash:IMAGE-OF-BEFORE; reload" in told
+    assert "boot system flash:IMAGE-OF-BEFORE; write memory; reload now" in told
 
 
 def test_some_switches_go_first_by_their_overrides(fabricc: Callable[..., Ran]) -> None:
