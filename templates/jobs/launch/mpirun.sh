@@ -6,22 +6,38 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/place.sh"
 ranks=0
 for gpus in "${GPUS[@]}"; do ranks=$((ranks + gpus)); done
+# Where kinds of hosts differ in a file, there is one for each kind; ranks of one job get one.
+kinds=$(awk -F, 'NR == FNR { job[$1]; next } $1 in job { print $6 }' <(printf '%s\n' "${HOSTS[@]}") "$FOLDER/../hosts.csv" | sort -u)
 settings=()
-for file in "${UCX_SETTINGS:-$FOLDER/../ucx.conf}" "$FOLDER"/../{nvshmem,mori}.env; do
-  if [[ $file == *.env && ! -r $file ]]; then continue; fi
+for name in ucx.conf nvshmem.env mori.env; do
+  file=$FOLDER/../$name
+  if [[ $name == ucx.conf && -n ${UCX_SETTINGS:-} ]]; then file=$UCX_SETTINGS; fi
+  if [[ ! -r $file ]]; then file=$FOLDER/../${name%.*}-$kinds.${name#*.}; fi
+  if [[ ! -r $file ]]; then
+    if compgen -G "$FOLDER/../${name%.*}-*.${name#*.}" > /dev/null; then
+      echo "note: no $name for all hosts of this job (${kinds//$'\n'/, }): ranks get none" >&2
+    fi
+    continue
+  fi
   while IFS= read -r line; do
     if [[ $line =~ ^(UCX|NVSHMEM|MORI)_ ]]; then settings+=(-x "$line"); fi
   done < "$file"
 done
 # Open MPI's daemons would try the rails first, which answer to their own source addresses only: 135 s for each.
-# `oob_tcp` is of release 4, `prte_if_include` of 5; a release ignores the parameter of the other.
+# `oob_tcp` is of release 4, `prte_if` of 5; a release ignores the parameter of the other. Where this host has none of
+# the interfaces, as in a pod, the rails are excluded.
 interfaces=$(socket_interfaces) present=
 for interface in ${interfaces//,/ }; do
   if [[ -e ${SYSFS:-/sys}/class/net/$interface ]]; then present=yes; fi
 done
-if [[ -n $interfaces && -z $present ]]; then
-  echo "note: this host has none of $interfaces: Open MPI tries all its interfaces, rails included" >&2
-elif [[ -n $interfaces ]]; then
+rails=$(awk -F, 'NR > 1 && !seen[$4]++ { print $4 }' "$FOLDER/../rails.csv" | paste -sd,)
+if [[ -z $present && -n $rails ]]; then
+  if [[ -n $interfaces ]]; then
+    echo "note: this host has none of $interfaces: Open MPI uses all interfaces but the rails" >&2
+  fi
+  settings+=(--mca oob_tcp_if_exclude "$rails" --mca btl_tcp_if_exclude "127.0.0.0/8,$rails")
+  export PRTE_MCA_prte_if_exclude=$rails
+elif [[ -n $present ]]; then
   settings+=(--mca oob_tcp_if_include "$interfaces" --mca btl_tcp_if_include "$interfaces")
   export PRTE_MCA_prte_if_include=$interfaces
 fi

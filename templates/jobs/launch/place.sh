@@ -11,10 +11,14 @@ if [[ -z ${NCCL_CONF_FILE:-} && ! -e $SETTINGS ]]; then SETTINGS=/etc/rccl.conf;
 
 HOSTS=()
 GPUS=()
-while read -r name slots _; do
+while read -r name rest; do
   [[ -z $name || $name == '#'* ]] && continue
+  if [[ ! " $rest" =~ \ slots\ *=\ *([0-9]+) ]]; then
+    echo "$HOSTFILE gives no number of GPUs for $name: take its line of the fabric's hostfile, or add slots=N" >&2
+    exit 2
+  fi
   HOSTS+=("$name")
-  GPUS+=("${slots#slots=}")
+  GPUS+=("${BASH_REMATCH[1]}")
 done < "$HOSTFILE"
 if ((${#HOSTS[@]} == 0)); then
   echo "$HOSTFILE names no host" >&2

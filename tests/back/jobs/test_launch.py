@@ -1,4 +1,4 @@
-"""The launch files are sound shell, put ranks in the fabric's order, and detect sockets instead of RDMA in a log."""
+"""The launch files are sound shell and put ranks in the fabric's order."""
 
 from __future__ import annotations
 
@@ -12,39 +12,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.back.jobs.fabrics import files, write_tree
+from tests.back.jobs.launching import NAMES, run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAMES = [line.split()[0] for line in files("rails")["jobs/hostfile"].splitlines()]
 SHELL = [name for name in files("rails") if name.endswith(".sh")]
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     return write_tree("rails", tmp_path)
-
-
-def run(tree: Path, *call: str, host: str = NAMES[2], **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a launch file as on this host; the programs it starts are stand-ins that print their arguments."""
-    stand_ins = tree / "bin"
-    stand_ins.mkdir(exist_ok=True)
-    for name in ("torchrun", "ray", "vllm", "docker"):
-        (stand_ins / name).write_text('#!/bin/sh\necho "$(basename "$0")"\nprintf "%s\\n" "$@"\n')
-        (stand_ins / name).chmod(0o755)
-    for interface in ("eno1", "eno3"):
-        (tree / "sys/class/net" / interface).mkdir(parents=True, exist_ok=True)
-    settings = {
-        **os.environ,
-        "PATH": f"{stand_ins}:{os.environ['PATH']}",
-        "FABRICC_HOST": host,
-        "NCCL_CONF_FILE": str(tree / "jobs/nccl.conf"),
-        "VLLM_HOST_IP": "192.0.2.7",
-        "SYSFS": str(tree / "sys"),
-        **environment,
-    }
-    call = (str(tree / "jobs/launch" / call[0]), *call[1:])
-    return subprocess.run(call, capture_output=True, text=True, env=settings, timeout=60, check=False)
 
 
 @pytest.mark.parametrize("name", SHELL)
@@ -175,6 +153,34 @@ def test_containers_get_devices_and_memory_and_no_privilege(tree: Path) -> None:
     assert "memlock=-1:-1" in said
 
 
+def test_podman_gets_gpus_and_devices_in_its_own_words(tree: Path) -> None:
+    """RHEL has podman alone, whose `--gpus` brings no device, and SELinux."""
+    podman = tree / "tools/podman"
+    podman.parent.mkdir()
+    podman.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    podman.chmod(0o755)
+    said = run(
+        tree, "container.sh", "image", GPU_VENDOR="nvidia", CONTAINER_TOOL=str(podman)
+    ).stdout.splitlines()
+    assert [said[at + 1] for at, word in enumerate(said) if word == "--device"] == [
+        "nvidia.com/gpu=all",
+        "/dev/infiniband",
+    ]
+    assert said[-3:] == ["--security-opt", "label=disable", "image"]
+    assert "--gpus" not in said
+    for name in ("bash", "env"):
+        (podman.parent / name).symlink_to(shutil.which(name) or name)
+    alone = run(tree, "container.sh", "image", GPU_VENDOR="nvidia", PATH=str(podman.parent))
+    assert "nvidia.com/gpu=all" in alone.stdout
+
+
+def test_no_container_starts_without_settings(tree: Path) -> None:
+    """docker would make a folder of the name."""
+    done = run(tree, "container.sh", "image", GPU_VENDOR="nvidia", NCCL_CONF_FILE=str(tree / "absent"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "absent: copy the settings there" in done.stderr
+
+
 def test_containers_of_amd_hosts_get_its_devices_and_settings(tree: Path) -> None:
     said = run(tree, "container.sh", "image", GPU_VENDOR="amd").stdout.splitlines()
     assert "--gpus" not in said
@@ -222,10 +228,45 @@ def test_open_mpi_connects_over_the_socket_interface_alone(tree: Path) -> None:
 
 
 @MPIRUN
+def test_open_mpi_leaves_the_rails_out_where_the_interface_has_another_name(tree: Path) -> None:
+    (tree / "here").write_text("localhost slots = 1\n")
+    done = run(tree, "mpirun.sh", "env", FABRICC_HOSTFILE=str(tree / "here"), **HERE)
+    values = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    rails = ",".join(f"rail{rail}" for rail in range(8))
+    assert values["OMPI_MCA_oob_tcp_if_exclude"] == values["PRTE_MCA_prte_if_exclude"] == rails
+    assert values["OMPI_MCA_btl_tcp_if_exclude"] == f"127.0.0.0/8,{rails}"
+    assert "OMPI_MCA_oob_tcp_if_include" not in values
+
+
+@MPIRUN
+def test_open_mpi_takes_the_settings_of_the_kind_of_the_jobs_hosts(tree: Path) -> None:
+    (tree / "here").write_text("localhost slots=1\n")
+    rows = (tree / "jobs/hosts.csv").read_text().splitlines()
+    model = rows[1].split(",")[5]
+    rows += [",".join(["localhost", *rows[1].split(",")[1:]])]
+    (tree / "jobs/hosts.csv").write_text("\n".join(rows) + "\n")
+    ucx = (tree / "jobs/ucx.conf").rename(tree / f"jobs/ucx-{model}.conf")
+    done = run(tree, "mpirun.sh", "env", FABRICC_HOSTFILE=str(tree / "here"), **HERE)
+    assert set(ucx.read_text().splitlines()) <= set(done.stdout.splitlines())
+    ucx.rename(tree / "jobs/ucx-other.conf")
+    done = run(tree, "mpirun.sh", "env", FABRICC_HOSTFILE=str(tree / "here"), **HERE)
+    assert "UCX_NET_DEVICES" not in done.stdout
+    assert f"no ucx.conf for all hosts of this job ({model}): ranks get none" in done.stderr
+
+
+@pytest.mark.parametrize("line", ["su001-host01", "su001-host01:8", "su001-host01 max_slots=8"])
+def test_a_host_without_its_number_of_gpus_is_named(tree: Path, line: str) -> None:
+    (tree / "part").write_text(f"{line}\n")
+    done = run(tree, "torchrun.sh", "train.py", FABRICC_HOSTFILE=str(tree / "part"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "gives no number of GPUs for su001-host01" in done.stderr
+
+
+@MPIRUN
 def test_open_mpi_gives_every_rank_the_settings_of_ucx(tree: Path) -> None:
     (tree / "here").write_text("localhost slots=1\n")
     done = run(tree, "mpirun.sh", "env", FABRICC_HOSTFILE=str(tree / "here"), **HERE)
-    assert "none of eno3" in done.stderr
+    assert "none of eno3: Open MPI uses all interfaces but the rails" in done.stderr
     wanted = {
         line for name in ("ucx.conf", "nvshmem.env") for line in files("rails")[f"jobs/{name}"].splitlines()
     }
@@ -246,227 +287,6 @@ def test_open_mpi_reads_the_rank_file(tree: Path) -> None:
     assert run(tree, "rankfile.sh").stdout.splitlines()[8:10] == [
         f"rank 8={NAMES[1]} slot=0", f"rank 9={NAMES[1]} slot=1",
     ]  # fmt: skip
-
-
-DIRECT = "h0:1:2 [0] NCCL INFO Channel 00/0 : 7[7] -> 8[0] [send] via NET/IB/0/GDRDMA\n"
-PROXIED = "h0:1:2 [0] NCCL INFO Channel 01/0 : 6[6] -> 8[0] [send] via NET/IB/0(7)/GDRDMA\n"
-COPIED = "h0:1:2 [0] NCCL INFO Channel 00/0 : 7[7] -> 8[0] [send] via NET/IB/3\n"
-SOCKET = "h0:1:2 [0] NCCL INFO Channel 00/0 : 7[7] -> 8[0] [send] via NET/Socket/0\n"
-USING = (
-    "h0:1:2 [0] NCCL INFO NET/IB : Using " + " ".join(f"[{r}]mlx5_r{r}:1/RoCE" for r in range(8)) + " [RO]\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("log", "status", "word"),
-    [
-        (USING + DIRECT + PROXIED, 0, "2 with GDRDMA"),
-        (USING + DIRECT + COPIED, 1, "nvidia_peermem"),
-        (USING + DIRECT + SOCKET, 1, "FAULT: NET/Socket"),
-        (USING.replace("[7]mlx5_r7:1/RoCE ", "") + DIRECT, 1, "FAULT: mlx5_r7:1"),
-        (USING, 2, "no connection between hosts"),
-        # A plugin of NVIDIA's containers, with and without GPU memory, and shared buffers of a proxy.
-        (DIRECT.replace("IB/0", "IBext_v8/0"), 0, "(IBext_v8)"),
-        (DIRECT.replace("IB/0", "IBext_v8/0") + DIRECT.replace("IB/0", "IBext_v10/1"), 0, "2 with GDRDMA"),
-        (DIRECT.replace("IB/0", "IBext/0(3)").replace("GDRDMA", "GDRDMA/Shared"), 0, "(IBext)"),
-        (COPIED.replace("IB/3", "IBext/0"), 1, "nvidia_peermem"),
-        (COPIED.replace("IB/3", "IB/3/Shared"), 1, "nvidia_peermem"),
-        (USING.replace("NET/IB", "NET/IBext_v8").replace("[7]mlx5_r7:1/RoCE ", "") + DIRECT, 1, "mlx5_r7:1"),
-        # Lines as seen without a device, and GPU memory by PCIe as NCCL 2.26 and later write it.
-        (DIRECT.replace("/0/", "/"), 0, "1 with GDRDMA"),
-        (SOCKET.replace("/0", ""), 1, "FAULT: NET/Socket"),
-        (DIRECT.replace("GDRDMA", "GDRDMA(PCI)"), 0, "1 with GDRDMA"),
-        (DIRECT.replace("IB/0", "AWS Libfabric/0"), 0, "(AWS Libfabric)"),
-        (SOCKET.replace("Socket", "FastSocket"), 1, "FAULT: NET/Socket"),
-        # NCCL sets up sockets in addition to RDMA, and uses RDMA.
-        ("NCCL INFO NET/Socket : Using [0]eno3:10.0.0.1<0>\n" + DIRECT, 0, "0 over sockets"),
-        ("NCCL INFO Using network Socket\n", 1, "FAULT: NET/Socket"),
-        ("NCCL INFO NET/IB : No device found.\n", 1, "no RDMA device"),
-        ("NCCL INFO Channel 00 : 0[0] -> 1[1] via P2P/CUMEM\n", 2, "no connection between hosts"),
-        ("step 1 loss 2.3\n", 2, "no line of NCCL"),
-        ("", 2, "no line of NCCL"),
-    ],
-)
-def test_the_log_check_tells_rdma_from_sockets(tree: Path, log: str, status: int, word: str) -> None:
-    (tree / "log").write_text(log)
-    done = run(tree, "check-nccl-log.sh", str(tree / "log"))
-    assert done.returncode == status
-    assert word in done.stdout
-
-
-HOSTS = ("gpu-a", "gpu-b")
-
-
-def foreign(
-    version: str, network: str, suffix: str, *more: str, prefix: str = "", channel: str = "Channel 00/0"
-) -> str:
-    """A log of two hosts as a job elsewhere writes it: version, devices, then a connection in each direction."""
-    lines = [f"NCCL version {version}", *more]
-    lines += [f"{channel} : {n}[{n}] -> {1 - n}[0] [send] via {network}{suffix}" for n in (0, 1)]
-    lines += [f"{channel} : {1 - n}[0] -> {n}[{n}] [receive] via {network}{suffix}" for n in (0, 1)]
-    return "".join(
-        f"{prefix}{host}:41{n}:52{n} [0] {'' if line.startswith('misc/') else 'NCCL INFO '}{line}\n"
-        for n, host in enumerate(HOSTS)
-        for line in lines
-    )
-
-
-IB = "NET/IB : Using [0]mlx5_r0:1/IB [RO]; OOB eno3:10.0.0.1<0>"
-ROCE = "NET/IB : Using [0]mlx5_r0:1/RoCE [RO]; OOB eno3:10.0.0.1<0>"
-JOINED = "NET/IB : Using [0]={[0] mlx5_r1:1/RoCE, [1] mlx5_r0:1/RoCE} [RO]; OOB bond0:10.0.0.1<0>"
-OFI = "NET/OFI Selected provider is efa, fabric is efa-direct (found 16 nics)"
-FOREIGN = {
-    "2.18 RoCE": (foreign("2.18.5+cuda12.0", "NET/IB/0", "/GDRDMA", ROCE, "Using network IB"), 0),
-    "2.19 sockets without a device": (
-        foreign("2.19.3+cuda12.3", "NET/Socket/0", "", "NET/IB : No device found.", "Using network Socket"),
-        1,
-    ),
-    "2.19 EFA, through the host": (
-        foreign("2.19.4+cuda12.2", "NET/AWS Libfabric/0", "", OFI, prefix="[1,0]<stdout>:"),
-        1,
-    ),
-    "2.19 EFA": (foreign("2.19.4+cuda12.2", "NET/AWS Libfabric/3", "/GDRDMA", OFI, channel="Channel 03"), 0),
-    "2.21 plugin of the maker's containers": (
-        foreign("2.21.5+cuda12.4", "NET/IBext_v8/5(2)", "/GDRDMA", ROCE, "Using network IBext_v8"),
-        0,
-    ),
-    "2.21 the same, too far from the GPU": (
-        foreign("2.21.5+cuda12.4", "NET/IBext_v8/1", "", ROCE, "Using network IBext_v8"),
-        1,
-    ),
-    "2.22 announced and then failed": (
-        foreign("2.22.3+cuda12.6", "NET/IBext_v8/7", "/GDRDMA", ROCE)
-        + "gpu-a:410:520 [0] misc/ibvwrap.cc:190 NCCL WARN Call to ibv_modify_qp failed with error No such device\n",
-        1,
-    ),
-    "2.24 a peer that went away": (
-        foreign("2.24.3+cuda12.8", "NET/IB/2", "/GDRDMA", ROCE)
-        + "gpu-b:411:521 [0] transport/net_ib.cc:2290 NCCL WARN NET/IB: Got completion from peer 10.0.0.2<5> with "
-        "status=12 opcode=1 len=0 vendor err 129 (Send)\n",
-        1,
-    ),
-    "2.26 GPU memory by PCIe": (foreign("2.26.2+cuda12.2", "NET/IB/1", "/GDRDMA(PCI)", IB), 0),
-    "2.27 SHARP": (foreign("2.27.5+cuda12.9", "COLLNET/SHARP/0", "/GDRDMA", IB), 0),
-    "2.27 one direction copied": (
-        foreign("2.27.5+cuda12.9", "NET/IB/0", "/GDRDMA", IB)
-        + foreign("2.27.5+cuda12.9", "NET/IB/0", "", IB),
-        1,
-    ),
-    "2.28 virtual devices, shared buffers": (
-        foreign(
-            "2.28.3+cuda13.0",
-            "NET/IB/8",
-            "/GDRDMA/Shared",
-            ROCE,
-            "NET/IB : Made virtual device [8] name=mlx5_r0+mlx5_r1",
-        ),
-        0,
-    ),
-    "2.30 flush": (foreign("2.30.1+cuda13.1", "NET/IB/0", "/GDRDMA/flush=None", IB), 0),
-    "2.31 EFA by name of its own": (
-        foreign("2.31.2+cuda13.3", "NET/Libfabric/0", "/GDRDMA/flush=None", OFI),
-        0,
-    ),
-    "RCCL 2.22": (foreign("2.22.3+hip6.4", "NET/IB/0", "/GDRDMA/Shared", ROCE), 0),
-    "2.21 two ports joined in one device": (
-        foreign("2.21.5+cuda12.4", "NET/IBext_v8/0", "/GDRDMA", JOINED, "Using network IBext_v8"),
-        0,
-    ),
-    "2.27 names of communicators behind the connection": (
-        foreign("2.27.5+cuda12.9", "NET/UCX/0", "/GDRDMA comm 0x22fcfb0 nRanks 02", ROCE),
-        0,
-    ),
-    "2.27 sockets below Ray": (
-        foreign(
-            "2.27.3+cuda12.9",
-            "NET/Socket/0",
-            " comm 0x2083dd50 nRanks 02",
-            prefix="(EngineCore_DP0 pid=742) (RayWorkerWrapper pid=927) ",
-        ),
-        1,
-    ),
-    "2.18 memory that a plugin cannot register": (
-        foreign("2.18.3+cuda12.2", "NET/AWS Libfabric/7", "/GDRDMA/Shared", OFI)
-        + "gpu-a:410:520 [3] register_mr_buffers:647 NCCL WARN NET/OFI Unable to register memory (type = 2)\n",
-        1,
-    ),
-    "2.21 a peer that closed its connection": (
-        foreign("2.21.5+cuda12.4", "NET/IBext_v8/1", "/GDRDMA", ROCE)
-        + "gpu-a:410:520 [0] socket.c:446 NCCL WARN socketProgress: Connection closed by remote peer gpu-b<4>\n",
-        1,
-    ),
-    "2.30 a second job of the file falls back": (
-        foreign("2.30.7+cuda13.0", "NET/IB/0", "/GDRDMA", ROCE, "Using network IB")
-        + foreign("2.30.7+cuda13.0", "P2P/CUMEM", "", "NET/IB : No device found.", "Using network Socket"),
-        1,
-    ),
-    "RCCL without libibverbs": (
-        foreign("2.20.5+hip6.2", "P2P/IPC", "", "Failed to open libibverbs.so[.1]", "Using network Socket"),
-        1,
-    ),
-    "RCCL with the plugin of a Pollara": (
-        foreign("2.27.7+hip7.1", "NET/IB-CAST/0", "/GDRDMA/flush=Always", ROCE),
-        0,
-    ),
-    "cut off within a line": (
-        foreign("2.27.5+cuda12.9", "NET/IB/0", "/GDRDMA", ROCE)
-        + "gpu-a:410:520 [0] NCCL INFO Channel 01/0 : 0[0] -> 1[0] [send] via NET/IB/0/GD",
-        0,
-    ),
-    "one host": (foreign("2.27.5+cuda12.9", "P2P/CUMEM/read", "", IB), 2),
-    "warnings alone": ("gpu-a:1:2 [0] init.cc:1 NCCL WARN NUMA auto balancing is enabled\n", 2),
-}
-"""Name -> a log in the format of public ones, and the verdict."""
-
-
-@pytest.mark.parametrize("name", FOREIGN)
-def test_the_verdict_of_a_foreign_log(tree: Path, name: str) -> None:
-    log, status = FOREIGN[name]
-    (tree / "log").write_text(log)
-    settings = tree / "one.conf"
-    settings.write_text("NCCL_IB_HCA==mlx5_r0:1\n")
-    done = run(tree, "check-nccl-log.sh", str(tree / "log"), NCCL_CONF_FILE=str(settings))
-    assert done.returncode == status, done.stdout
-
-
-def test_a_log_without_evidence_does_not_pass_beside_one_with(tree: Path) -> None:
-    (tree / "good").write_text(USING + DIRECT)
-    (tree / "empty").write_text("")
-    assert run(tree, "check-nccl-log.sh", str(tree / "good")).returncode == 0
-    done = run(tree, "check-nccl-log.sh", str(tree / "good"), str(tree / "empty"))
-    assert (done.returncode, str(tree / "empty") in done.stdout) == (2, True)
-    assert run(tree, "check-nccl-log.sh", str(tree / "absent")).returncode == 2
-
-
-def test_the_log_check_names_the_host_that_lacks_a_device(tree: Path) -> None:
-    whole, half = USING, USING.replace("h0:", "h1:").replace("[7]mlx5_r7:1/RoCE ", "")
-    (tree / "log").write_text(whole + half + DIRECT)
-    done = run(tree, "check-nccl-log.sh", str(tree / "log"))
-    assert (done.returncode, done.stdout.count("FAULT")) == (1, 1)
-    assert "FAULT: mlx5_r7:1 is in " in done.stdout
-    assert done.stdout.rstrip().endswith("did not use it on h1")
-
-
-def test_half_a_line_of_one_log_is_not_read_with_the_next_log(tree: Path) -> None:
-    (tree / "a").write_text(
-        USING + DIRECT + "h0:1:2 [0] NCCL INFO Channel 01/0 : 7[7] -> 8[0] [send] via NET/IB/0"
-    )
-    (tree / "b").write_text(DIRECT)
-    done = run(tree, "check-nccl-log.sh", str(tree / "a"), str(tree / "b"))
-    assert (done.returncode, "connections: 2 with GDRDMA, 0 through" in done.stdout) == (0, True)
-
-
-def test_the_log_check_knows_devices_with_rail_and_plane(tree: Path, tmp_path: Path) -> None:
-    settings = tmp_path / "planes.conf"
-    settings.write_text("NCCL_IB_HCA==mlx5_r0a:1:0:0,mlx5_r0b:1:0:1\n")
-    (tree / "old").write_text("NCCL INFO NET/IB : Using [0]mlx5_r0a:1/RoCE [1]mlx5_r0b:1/RoCE\n" + DIRECT)
-    (tree / "new").write_text(
-        "NCCL INFO NET/IB : Using [0]mlx5_r0a:1:0:0/RoCE [1]mlx5_r0b:1:0:1/RoCE\n" + DIRECT
-    )
-    (tree / "half").write_text("NCCL INFO NET/IB : Using [0]mlx5_r0a:1:0:0/RoCE\n" + DIRECT)
-    for log, status in (("old", 0), ("new", 0), ("half", 1)):
-        done = run(tree, "check-nccl-log.sh", str(tree / log), NCCL_CONF_FILE=str(settings))
-        assert done.returncode == status, done.stdout
 
 
 def test_the_gid_index_is_that_of_the_fabric_address(tree: Path) -> None:
