@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host
 
-_NIC_TYPES = {"connectx-6": "101b", "connectx-7": "1021", "connectx-8": "1023", "bluefield-3": "a2dc"}
+_NIC_TYPES = {
+    "connectx-5": "1017", "connectx-6": "101b", "connectx-6-dx": "101d", "connectx-7": "1021", "connectx-8": "1023",
+    "connectx-9": "1025", "bluefield-2": "a2d6", "bluefield-3": "a2dc",
+}  # fmt: skip
 """PCI device IDs (pci.ids, vendor 15b3) by which the NIC operator selects adapters."""
 _POOLS_NAMESPACE = "kube-system"
 _RDMA_PREFIX, _RDMA_NAME = "rdma", "rails"
@@ -195,29 +198,39 @@ def _nic_selector(kind: Host, nic_type: str) -> Object:
 
 
 def _nic_template(kind: Host) -> Object:
+    """Return the settings of an adapter.
+
+    The operator's own defaults for notifications (DSCP 4) and for congestion control (all priorities) are overridden
+    (`ConstructNvParamMapFromTemplate` in `pkg/configuration/configvalidation.go`). Not `ecn`: it takes one priority,
+    needs a folder of the vendor's driver, and that driver has it on at first. `cableLen` and `pauseFrames` are of
+    network operator 26.7 and later.
+    """
     qos = host_qos(kind)
     roce: Object = {"enabled": True}
     raw: list[Object] = []
     ports = sorted({port.nic_port + 1 for port in kind.ports})
+    marked = [priority for priority in PRIORITIES if qos.ecn[priority]]
     if qos.rdma_dscp is not None:
         pfc = ",".join("1" if qos.pfc[priority] else "0" for priority in PRIORITIES)
         roce["qos"] = {"trust": "dscp", "pfc": pfc, "tos": tos_byte(qos.rdma_dscp)}
-    if qos.cnp:
-        for port in ports:
+        if any(qos.pfc):
+            roce["qos"]["cableLen"] = max(port.cable_m for port in kind.ports)
+        roce["qos"]["pauseFrames"] = {"enabled": False}
+    for port in ports:
+        raw.append({"name": f"ROCE_CC_PRIO_MASK_P{port}", "value": str(sum(1 << each for each in marked))})
+        if qos.cnp:
             raw.append({"name": f"CNP_DSCP_P{port}", "value": str(qos.cnp[0])})
             raw.append({"name": f"CNP_802P_PRIO_P{port}", "value": str(qos.cnp[1])})
-    template: Object = {
+    if kind.spreads_packets:
+        raw.append({"name": "ROCE_ADAPTIVE_ROUTING_EN", "value": "1"})
+    return {
         "numVfs": 1,
         "linkType": "Ethernet",
         "pciPerformanceOptimized": {"enabled": True, "maxReadRequest": 4096},
         "roceOptimized": roce,
         "gpuDirectOptimized": {"enabled": True, "env": "Baremetal"},
+        "rawNvConfig": raw,
     }
-    if kind.spreads_packets:
-        raw.append({"name": "ROCE_ADAPTIVE_ROUTING_EN", "value": "1"})
-    if raw:
-        template["rawNvConfig"] = raw
-    return template
 
 
 def _nccl_config_maps(hosts: Roster[Host]) -> Iterable[Object]:

@@ -226,13 +226,17 @@ def test_nic_operators_are_told_the_fabrics_priorities(name: str) -> None:
     built = fabric(name)
     qos = nic_qos(built.host(next(iter(built.host_ids()))).classes)
     (template,) = [entry["spec"]["template"] for entry in of_kind(name, "NicConfigurationTemplate")]
-    raw = {entry["name"]: entry["value"] for entry in template.get("rawNvConfig", [])}
+    raw = {entry["name"]: entry["value"] for entry in template["rawNvConfig"]}
+    marked = sum(1 << priority for priority, on in enumerate(qos.ecn) if on)
+    assert raw["ROCE_CC_PRIO_MASK_P1"] == str(marked)
     if qos.rdma_dscp is None:
         assert "qos" not in template["roceOptimized"]
         return
     stated = template["roceOptimized"]["qos"]
     assert stated["tos"] >> 2 == qos.rdma_dscp
     assert [bit == "1" for bit in stated["pfc"].split(",")] == list(qos.pfc)
+    assert stated["cableLen"] == max(port.cable_m for port in built.host(next(iter(built.host_ids()))).ports)
+    assert stated["pauseFrames"] == {"enabled": False}
     assert qos.cnp
     assert (raw["CNP_DSCP_P1"], raw["CNP_802P_PRIO_P1"]) == tuple(map(str, qos.cnp))
     assert ("CNP_DSCP_P2" in raw) == (built.shape.nic_ports == 2)
