@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos import (
+    balancing,
     bgp,
     evpn,
     igp,
@@ -33,7 +34,7 @@ FILE = "running-config.cfg"
 OTHERS = (switching.TOPIC, igp.TOPIC, routing.TOPIC)
 """Statements of foreign designs that our fabrics never use."""
 DEPARTURES = (
-    *interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *services.DEPARTURES, *evpn.DEPARTURES,
+    *interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *balancing.DEPARTURES, *evpn.DEPARTURES,
 )  # fmt: skip
 """What EOS does not hold as the Fabric states it."""
 
@@ -44,7 +45,7 @@ class SwitchView:
 
     name: str
     management: services.ManagementView
-    balancing: services.BalancingView
+    balancing: balancing.BalancingView
     interfaces: interfaces.InterfacesView
     qos: qos.QosView
     bgp: bgp.BgpView
@@ -53,12 +54,12 @@ class SwitchView:
 
 def view(switch: Switch) -> SwitchView:
     """The plain objects that the templates print: every choice is made here, none there."""
-    balancing = services.balancing_view(switch)
+    spreading = balancing.balancing_view(switch)
     policy = qos.qos_view(switch)
     return SwitchView(
         name=switch.name,
-        management=services.management_view(switch, balancing),
-        balancing=balancing,
+        management=services.management_view(switch, spreading),
+        balancing=spreading,
         interfaces=interfaces.interfaces_view(switch, policy),
         qos=policy,
         bgp=bgp.bgp_view(switch),
@@ -70,7 +71,10 @@ EOS = SingleFileNos(
     name="eos", releases=RELEASES, default_release=DEFAULT_RELEASE, file=FILE, template="running-config.j2",
     port_name=port_name, gaps=gaps, view=view,
     reader=Reader(
-        (services.TOPIC, qos_rows.TOPIC, interfaces.TOPIC, evpn.TOPIC, bgp.TOPIC, policy.TOPIC, *OTHERS),
+        (
+            services.TOPIC, balancing.TOPIC, qos_rows.TOPIC, interfaces.TOPIC, evpn.TOPIC, bgp.TOPIC, policy.TOPIC,
+            *OTHERS,
+        ),
         {**qos_rows.TYPES, **interfaces.TYPES, **bgp.TYPES, **routing.TYPES},
         ragged=("exit",), blanked=blank_texts,
     ),

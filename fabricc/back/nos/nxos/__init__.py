@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos import (
+    balancing,
     bgp,
     bgp_rows,
     igp,
@@ -29,7 +30,7 @@ from fabricc.base.values import dataclass
 if TYPE_CHECKING:
     from fabricc.fabric.model import Port, Switch
 
-DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *services.DEPARTURES)
+DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *balancing.DEPARTURES)
 """What NX-OS does not hold as the Fabric states it."""
 FILE = "running-config.cfg"
 """The whole configuration in the order in which a device prints it."""
@@ -43,7 +44,7 @@ class SwitchView:
     features: list[str]
     management: services.ManagementView
     load_sharing: str
-    dynamic: services.DynamicView | None
+    dynamic: balancing.DynamicView | None
     qos: qos.QosView
     breakouts: list[tuple[str, str]]
     ports: list[tuple[Port, interfaces.PortKind]]
@@ -62,8 +63,8 @@ def switch_view(switch: Switch) -> SwitchView:
         name=switch.name,
         features=services.used_features(switch),
         management=services.management_view(switch.management),
-        load_sharing=services.load_sharing(switch),
-        dynamic=services.dynamic_view(switch),
+        load_sharing=balancing.load_sharing(switch),
+        dynamic=balancing.dynamic_view(switch),
         qos=qos.qos_view(switch),
         breakouts=interfaces.list_breakouts(switch),
         ports=interfaces.ethernet_ports(switch),
@@ -80,11 +81,11 @@ NXOS = SingleFileNos(
     port_name=port_name, gaps=gaps, view=switch_view,
     reader=Reader(
         (
-            qos_rows.TOPIC, interfaces.TOPIC, switching.TOPIC, services.TOPIC, bgp_rows.TOPIC, policy.TOPIC,
-            instances.TOPIC, igp.TOPIC,
+            qos_rows.TOPIC, interfaces.TOPIC, switching.TOPIC, services.TOPIC, balancing.TOPIC, bgp_rows.TOPIC,
+            policy.TOPIC, instances.TOPIC, igp.TOPIC,
         ),
         {
-            **words.TYPES, **qos_rows.TYPES, **interfaces.TYPES, **switching.TYPES, **services.TYPES,
+            **words.TYPES, **qos_rows.TYPES, **interfaces.TYPES, **switching.TYPES, **balancing.TYPES,
             **bgp_rows.TYPES,
         },
     ),

@@ -1,4 +1,4 @@
-"""How BGP of NX-OS is read back: rows, and what neighbours have of templates."""
+"""How BGP of NX-OS is read back: rows, route maps and the process."""
 
 from __future__ import annotations
 
@@ -23,15 +23,23 @@ from fabricc.back.nos.nxos.bgp import (
     community_word,
 )
 from fabricc.back.nos.nxos.policy import state_communities
+from fabricc.back.nos.nxos.sessions import (
+    NO_TEMPLATE,
+    OF_PEERS,
+    UNICAST,
+    family_policy,
+    inherit_templates,
+    map_name,
+    state_session,
+)
 from fabricc.back.nos.nxos.tenants import NEXT_HOP, tenant_vrfs
 from fabricc.back.nos.nxos.words import ONCE, defined_part, split_beginnings, split_name, state_part
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Silent, Topic
-from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from fabricc.back.reading import Captured, Document, Row, Said, Types
+    from fabricc.back.reading import Captured, Document, Row, Types
     from fabricc.fabric.facts import Value
 
     Stated = tuple[str, Value, int]
@@ -50,7 +58,6 @@ TYPES: Types = {
     "ipv6 family": {name: f"ipv6-{name}" for name in ("multicast", "mvpn", "labeled-unicast")},
     "l2vpn family": {"evpn": "evpn", "vpls": "vpls"},
 }
-_UNICAST = ("ipv4", "ipv6")
 DEFAULT_ALLOW_AS_IN = 3
 
 
@@ -61,8 +68,8 @@ def _family_blocks(rows: Sequence[Row]) -> tuple[Row, ...]:
     return tuple(Block(f"address-family {kind}", "family", rows) for kind in kinds)
 
 
-_OF_PEERS, _SETTING = "of peer ", "of process "
-"""Before the names of what is a setting of a peer, or of the process."""
+_SETTING = "of process "
+"""Before the name of a setting of the process."""
 
 
 def _named_rows(head: str, before: str = "") -> tuple[Row, ...]:
@@ -140,7 +147,7 @@ _PEER: Sequence[Row] = (
             enforce-first-as, graceful-shutdown, disable-policy-batching, as-override, logging,
             bmp-activate-server, port, dscp, bfd multihop, bfd singlehop
         """)
-        for row in _named_rows(head, _OF_PEERS)
+        for row in _named_rows(head, OF_PEERS)
     ),
     *(Silent(f"no {head} [<rest>]") for head in split_beginnings("""
         bfd, dynamic-capability, disable-connected-check, transport, capability, dont-capability-negotiate,
@@ -331,18 +338,18 @@ def _state_process(
     for family, scope in sorted(process.each("family").items(), reverse=True):
         _state_family(document, path, str(family), scope, united)
     templates = {
-        name: (template, list(_family_policy(template, template, united)))
+        name: (template, list(family_policy(template, template, united)))
         for name, scope in process.each("template").items()
-        for template in [_inherit_templates(scope, process)]
+        for template in [inherit_templates(scope, process)]
     }
     for name, (template, _) in templates.items() if not path else ():
         state_part(document, f"peer_template[{name}]", template)
     for name, scope in process.each("neighbor").items():
-        peer = _inherit_templates(scope, process)
-        template, policy = templates.get(peer.values.get("template", _NONE)[0], (_NOTHING, []))
-        if peer.each("family") or template is _NOTHING:
-            policy = list(_family_policy(template, peer, united))
-        _state_session(document, path, str(name), peer, template.values | peer.values, policy)
+        peer = inherit_templates(scope, process)
+        template, policy = templates.get(peer.values.get("template", ("", 0))[0], (NO_TEMPLATE, []))
+        if peer.each("family") or template is NO_TEMPLATE:
+            policy = list(family_policy(template, peer, united))
+        state_session(document, path, str(name), peer, template.values | peer.values, policy)
     tenants = tenant_vrfs(document)
     for name, instance in process.each("vrf").items():
         if name in tenants:
@@ -371,8 +378,8 @@ def _state_family(
     for leaf, (value, line) in scope.values.items():
         if leaf in _OF_FAMILY:
             put(f"{base}/family[{family}]/{leaf}", value, line)
-            if family in _UNICAST:
-                put(f"{base}/{leaf}", _map_name(united, family, value), line)
+            if family in UNICAST:
+                put(f"{base}/{leaf}", map_name(united, family, value), line)
         elif leaf.startswith(_SETTING):
             put(f"{base}/setting[{family} {leaf.removeprefix(_SETTING)}]", value, line)
         elif leaf == "route targets":
@@ -386,136 +393,6 @@ def _state_family(
             document.reject(line)
         else:
             put(f"{base}/aggregate[{prefix}]", "summary-only", line)
-
-
-def _inherit_templates(scope: Scope, process: Scope, depth: int = 3) -> Scope:
-    """A peer or template with what it has of peer-session and peer-policy templates."""
-    session = process.each("peer-session").get(scope.values.get("session", _NONE)[0])
-    families = scope.each("family")
-    named = any("policies" in family.tables for family in families.values())
-    if not depth or (session is None and not named):
-        return scope
-    merged = Scope(scope.line)
-    values = _inherit_templates(session, process, depth - 1).values if session is not None else {}
-    merged.values = {leaf: said for leaf, said in values.items() if leaf != "defined"} | scope.values
-    merged.tables, merged.scopes = scope.tables, dict(scope.scopes)
-    if named:
-        merged.scopes["family"] = {
-            key: _with_policies(family, process, depth) for key, family in families.items()
-        }
-    return merged
-
-
-def _with_policies(family: Scope, process: Scope, depth: int) -> Scope:
-    """Return the values of a peer for a family, with its peer-policy templates: the lowest number first."""
-    merged = Scope(family.line)
-    named = sorted(family.table("policies").items(), key=lambda each: int(each[1][0]), reverse=True)
-    for name, _ in named:
-        policy = process.each("peer-policy").get(name)
-        if policy is not None:
-            merged.values |= (_with_policies(policy, process, depth - 1) if depth else policy).values
-    merged.values |= family.values
-    return merged
-
-
-def _state_session(
-    document: Document,
-    path: str,
-    name: str,
-    peer: Scope,
-    values: Mapping[str, Said],
-    policy: Sequence[Stated],
-) -> None:
-    facts, lines, file = document.reading.facts, document.reading.lines, document.file
-    prefix = f"{path}bgp/neighbor[{name}]/"
-    if not path:
-        state_part(document, f"neighbor[{name}]", peer, "template")
-    elif "template" in values:
-        document.put(prefix + "group", *values["template"])
-    if "ttl_security_hops" in values:
-        document.put(f"{path}bgp/ttl_security", "true", values["ttl_security_hops"][1])
-    if "/" in name and is_number(name[0]):
-        document.put(f"{path}bgp/listen[{name}]", values.get("template", ("none", 0))[0], peer.line)
-    if multihop := [said for leaf, said in values.items() if leaf.startswith(f"{_OF_PEERS}bfd")]:
-        values = {"bfd": ("true", multihop[0][1]), **values}
-    own = [(leaf, *values[leaf]) for leaf in _OF_PEER if leaf in values]
-    own += [(leaf, default, peer.line) for leaf, default in _OF_NONE.items() if leaf not in values]
-    own += [
-        (f"setting[{leaf.removeprefix(_OF_PEERS)}]", *said)
-        for leaf, said in values.items()
-        if leaf.startswith(_OF_PEERS)
-    ]
-    for leaf, value, line in (*own, *policy):
-        stated = f"{path}evpn/neighbor[{name}]/{leaf[1:]}" if leaf[0] == "/" else prefix + leaf
-        if path and leaf == "secret":
-            stated, value = prefix + "password", "set"
-        facts[stated] = value
-        lines[stated] = (file, line)
-
-
-_OF_PEER = split_beginnings("""
-    remote_asn, description, bfd, ttl_security_hops, secret, enabled, remote_kind, local_asn, update_source,
-    multihop, keepalive_s, hold_s, remove_private, extended_next_hop, password
-""")  # fmt: skip
-_OF_NONE = {"bfd": "false", "families": ""}
-"""The values of a peer without statements."""
-_NONE = ("", 0)
-_NOTHING = Scope(0)
-_PER_FAMILY = split_beginnings("""
-    import, export, maximum_prefixes, send_community, prefix_list_in, prefix_list_out, filter_in, filter_out,
-    allow_as_in, default_originate
-""")  # fmt: skip
-_MAPS = ("import", "export")
-"""Of these, what EVPN has for itself."""
-_LISTED = {"route-reflector-client": "reflector_client", "next-hop-self": "next_hop_self"}
-"""What a peer has in some families -> the fact that lists them."""
-
-
-def _family_policy(template: Scope, peer: Scope, united: Mapping[object, str]) -> Iterator[Stated]:
-    """(leaf, value, line) of a peer's families, its own word before its template's; one value where all agree.
-
-    What is of EVPN alone has a leaf that begins with a slash.
-    """
-    found: dict[str, tuple[Mapping[str, Said], int]] = {}
-    inherits, owns = template.each("family"), peer.each("family")
-    for family in (*_UNICAST, *sorted({*map(str, inherits), *map(str, owns)} - {*_UNICAST})):
-        inherited, own = inherits.get(family), owns.get(family)
-        if last := own or inherited:
-            values = (inherited.values if inherited else {}) | (own.values if own else {})
-            found[family] = values, last.line
-    if found:
-        yield "families", ",".join(found), max(line for _, line in found.values())
-    unicast = {family: said for family, said in found.items() if family in _UNICAST} or found
-    for leaf in _PER_FAMILY:
-        if leaf in _MAPS and "evpn" in unicast:
-            continue
-        said = {
-            family: (_map_name(united, family, values[leaf][0]), values[leaf][1])
-            for family, (values, _) in unicast.items()
-            if leaf in values
-        }
-        if len(said) == len(unicast) and len({value for value, _ in said.values()}) == 1:
-            yield leaf, *next(iter(said.values()))
-        elif said:
-            *_, (_, line) = said.values()
-            yield leaf, " ".join(f"{family} {said.get(family, ('none', 0))[0]}" for family in unicast), line
-            for family, each in said.items():
-                yield f"{leaf}[{family}]", *each
-    for name, leaf in _LISTED.items():
-        if listed := {family: values[name][1] for family, (values, _) in found.items() if name in values}:
-            yield leaf, ",".join(listed), max(listed.values())
-    for family, (said_of_it, _) in found.items():
-        for name, (value, line) in said_of_it.items():
-            if family == "evpn" and name in _MAPS:
-                yield f"/{name}", value, line
-            elif name not in _LISTED and (name not in _PER_FAMILY or family not in unicast):
-                yield f"setting[{family} {name}]", value, line
-
-
-def _map_name(united: Mapping[object, str], family: Captured, name: Value) -> Value:
-    """The name of a map of that family without its suffix, where it is stated so."""
-    suffix = FAMILY_SUFFIXES.get(str(family))
-    return united.get(name, name) if suffix and str(name).endswith(suffix) else name
 
 
 TOPIC = Topic(ROWS, finish)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.isolation import state_isolation
-from fabricc.back.nos.nxos import qos, qos_rows, words
+from fabricc.back.nos.nxos import active_policies, qos, words
 from fabricc.back.nos.nxos.instances import leaking_lines
 from fabricc.back.nos.nxos.switching import OWN, enabled_by_default
 from fabricc.back.nos.nxos.tenants import NVE, tenant_vrfs
@@ -259,7 +259,7 @@ def finish(document: Document) -> None:
         ) != block.line:  # a device prints one, so either may be another's
             document.reject(block.line)
             document.reject(again)
-    policies = qos_rows.Policies(document)
+    policies = active_policies.Policies(document)
     vteps = {NVE} if tenant_vrfs(document) else set()  # interfaces that serve VNIs, and no cable
     facts, lines, file = document.reading.facts, document.reading.lines, document.file
     for name, block in document.scope.each("interface").items():

@@ -1,29 +1,32 @@
-"""How quality of service of NX-OS is read back: rows of maps and policies, and what those in force state."""
+"""How quality of service of NX-OS is read back: rows of maps and policies, and their switch-wide values."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos import words
+from fabricc.back.nos.nxos.active_policies import (
+    DEFAULT_CLASS,
+    SAID,
+    classification_policy,
+    match_kinds,
+    paused_groups,
+)
 from fabricc.back.nos.nxos.qos import (
     DEFAULT_RESTORE,
     DEFAULT_SHUTDOWN,
     DEFAULT_WATCHDOG_INTERVAL_MS,
-    UNTRUSTED,
     idle_queues,
 )
 from fabricc.back.nos.nxos.switching import OWN
 from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic, types
-from fabricc.fabric.facts import format_boolean
-from fabricc.fabric.paths import shared_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from fabricc.back.reading import Captured, Document, Row, Said, Types
+    from fabricc.back.reading import Document, Row, Said, Types
     from fabricc.fabric.facts import Value
-    from fabricc.fabric.paths import Alike
 
     Stated = tuple[str, Value, int]
 
@@ -38,8 +41,6 @@ _PRECEDENCES = {
         ("routine", "priority", "immediate", "flash", "flash-override", "critical", "internet", "network")
     )
 }
-_DEFAULT_CLASS = "class-default"
-_SAID = "said of "
 
 
 def _parse_numbers(count: int, names: Mapping[str, int], text: str) -> tuple[int, ...] | None:
@@ -51,12 +52,12 @@ def _parse_numbers(count: int, names: Mapping[str, int], text: str) -> tuple[int
 def _weighted_marking(
     low: int, low_unit: int, high: int, high_unit: int, percent: int, weight: int
 ) -> Mapping[str, Value]:
-    return {**_marking_values(low, low_unit, high, high_unit, percent), f"{_SAID}weight": weight}
+    return {**_marking_values(low, low_unit, high, high_unit, percent), f"{SAID}weight": weight}
 
 
 def _marking_kind(rest: str) -> Mapping[str, Value]:
     """Marking by what the platform has for a word, or by packets or time."""
-    return {"ecn" if "ecn" in rest.split() else f"{_SAID}random-detect": " ".join(rest.split())}
+    return {"ecn" if "ecn" in rest.split() else f"{SAID}random-detect": " ".join(rest.split())}
 
 
 def _marking_values(low: int, low_unit: int, high: int, high_unit: int, percent: int) -> Mapping[str, Value]:
@@ -103,7 +104,7 @@ _MARKED: Sequence[Row] = (
     Keep("set qos-group <0-7>", "group"),
     Keep("set dscp <0-63>", "dscp"),
     Keep("set dscp <code points>", "dscp", lambda points: points[0] if len(points) == 1 else None),
-    *(Keep(f"{head} <rest>", f"{_SAID}{head}") for head in (
+    *(Keep(f"{head} <rest>", f"{SAID}{head}") for head in (
         "police", "set cos", "set precedence", "set discard-class", "set vlan", "set ip", "dpp", "trust")),
     Silent("description <rest>"),
 )  # fmt: skip
@@ -119,7 +120,7 @@ _SHARED: Sequence[Row] = (
     Keep(f"{_THRESHOLDS} weight 0 ecn", _marking_values),
     Keep(f"{_THRESHOLDS} weight <1-15> ecn", _weighted_marking),
     Keep("random-detect <rest>", _marking_kind),
-    *(Keep(f"{head} <rest>", f"{_SAID}{head}") for head in (
+    *(Keep(f"{head} <rest>", f"{SAID}{head}") for head in (
         "queue-limit", "shape", "bandwidth", "congestion-control", "afd", "set", "police", "fabric-bandwidth")),
     Silent("no (priority|bandwidth|random-detect|queue-limit|shape|afd|pause) [<rest>]"),
 )  # fmt: skip
@@ -134,7 +135,7 @@ _NETWORK: Sequence[Row] = (
     Entry("pause pfc-cos <priorities> receive", "pauses"),
     Keep("pause no-drop", "no-drop"),
     Keep("pause drop", "said of pause", "drop"),
-    *(Keep(f"{head} <rest>", f"{_SAID}{head}") for head in ("pause buffer-size", "congestion-control",
+    *(Keep(f"{head} <rest>", f"{SAID}{head}") for head in ("pause buffer-size", "congestion-control",
         "queue-limit", "set", "dpp", "match")),
     Keep("multicast-optimize", "said of multicast-optimize"),
     Silent("no (pause|congestion-control|multicast-optimize|queue-limit|set) [<rest>]"),
@@ -218,232 +219,16 @@ ROWS: Sequence[Row] = (
 )  # fmt: skip
 
 
-class Copied(NamedTuple):
-    """What policies state of every interface that uses them, and where it stands."""
-
-    facts: Alike[Value]
-    lines: Sequence[tuple[str, int]]
-
-
-class Policies:
-    """What the policies of a document state of its interfaces, made once for each pair of policies."""
-
-    def __init__(self, document: Document) -> None:
-        self._file = document.file
-        self._queuing = document.scope.each("queuing")
-        self._classify = document.scope.each("qos")
-        self._classification = _classification_kind(document)
-        self._system = _system_policies(document)
-        self._pauses = ",".join(map(str, sorted(_paused_groups(document))))
-        self._watches = "watchdog" in document.scope.values
-        self._kinds = {name: _match_kinds(document, policy) for name, policy in self._classify.items()}
-        self._own_buffers = not any(
-            "called" in block.values
-            for policy in document.scope.each("network-qos").values()
-            for block in policy.each("class").values()
-        )
-        self._mtu = _bridged_mtu(document)
-        self._ecn = list(_marked_by_class(document))
-        self._copied: dict[tuple[Value, Value], Copied] = {}
-
-    def of_port(self, port: str, values: Mapping[str, Said]) -> list[Stated]:
-        """(leaf, value, line) of what an interface with these values classifies by, and pauses."""
-        stated: list[Stated] = []
-        classify, _ = values.get("qos input", _NONE)
-        if not classify and "qos input" in self._system and port.startswith(_PHYSICAL):
-            classify = self._system["qos input"]
-        if classify == UNTRUSTED and classify in self._classify:
-            stated += self._untrusted_facts(values["defined"][1])
-        elif classify in self._classify:
-            kinds = self._kinds[classify]
-            trust = kinds if classify == self._classification else f"{kinds} {classify}"
-            stated.append(("trust", trust, values["defined"][1]))
-        if self._mtu and "mtu" not in values and not values.keys().isdisjoint(_BRIDGED):
-            stated.append(("layer2_mtu", *self._mtu))
-        mode, line = values.get("pfc", _NONE)
-        if mode != "on":
-            return [*stated, ("qos_setting[priority-flow-control]", mode, line)] if mode else stated
-        watched, at = values.get("watchdog", ("off", line))
-        stated.append(("watchdog", format_boolean(watched == "on" and self._watches), at))
-        if not self._pauses:
-            stated.append(("qos_setting[priority-flow-control]", mode, line))
-        else:
-            stated.append(("pfc", self._pauses, line))
-            copied = self.apply_policies(port, values)
-            if self._own_buffers and copied and "headroom/queues" not in copied.facts.leaves:
-                stated.append(("headroom/default_to_m", words.DEFAULT_PAUSE_M, line))
-        return stated
-
-    def _untrusted_facts(self, line: int) -> list[Stated]:
-        """What a port has of the policy that gives all packets one group and code point: the default class's."""
-        own, usual = (
-            self._classify.get(name, Scope(0)).each("class").get(_DEFAULT_CLASS, Scope(0)).values
-            for name in (UNTRUSTED, self._classification)
-        )
-        same = own.get("group", _NONE)[0] == usual.get("group", (0, 0))[0]
-        return [
-            ("trust", "none" if same else "something", line),
-            *([("set_dscp", *own["dscp"])] if "dscp" in own else []),
-        ]
-
-    def apply_policies(self, port: str, values: Mapping[str, Said]) -> Copied | None:
-        """What its queuing policies give an interface with these values, those of the system where it has none."""
-        if values.keys().isdisjoint(_APPLIED) or port.startswith(_VIRTUAL):
-            return None
-        egress, ingress = [values.get(kind, (self._system.get(kind, ""), 0))[0] for kind in _QUEUING]
-        copied = self._copied.get((egress, ingress))
-        if copied is None:
-            none = Scope(0)
-            stated = [
-                *_egress_facts(self._queuing.get(egress, none)),
-                *_ingress_facts(self._queuing.get(ingress, none)),
-            ]
-            stated += self._ecn
-            facts = shared_facts(
-                tuple([leaf for leaf, _, _ in stated]), tuple([value for _, value, _ in stated])
-            )
-            copied = Copied(facts, [(self._file, line) for _, _, line in stated])
-            self._copied[egress, ingress] = copied
-        return copied
-
-
-_QUEUING = ("queuing output", "queuing input")
-_VIRTUAL = ("Vlan", "loopback", "nve", "tunnel")
-_PHYSICAL = ("Ethernet", "port-channel")
-_BRIDGED = frozenset({"switchport", OWN + "switchport", OWN + "access_vlan"})
-_APPLIED = ("qos input", *_QUEUING, "ipv4", "ipv6", "unnumbered", "pfc", OWN + "switchport")
-"""What an interface has one of, at least, for the policies of the system to hold there."""
-
-
-def _bridged_mtu(document: Document) -> Said | None:
-    """Return the MTU of bridging ports without their own: that of the default class, if classes have their own names.
-
-    Switches with such classes have it by class and not by interface (Nexus 5000 QoS guide 5.1(3)N2(1), MTU).
-    """
-    default = _network_policy(document).each("class").get(0, Scope(0)).values
-    return default.get("mtu") if "called" in default else None
-
-
-def _marked_by_class(document: Document) -> Iterator[Stated]:
-    """Yield queues that the active network-qos policy marks, if no queuing policy states the thresholds."""
-    for group, scope in _network_policy(document).each("class").items():
-        control, line = scope.values.get(f"{_SAID}congestion-control", _NONE)
-        if "ecn" in str(control).split():
-            yield f"queue[{group}]/ecn", control, line
-
-
-def _system_policies(document: Document) -> Mapping[str, Value]:
-    """The policies in force on all ports."""
-    said = document.scope.each("system qos").get("", Scope(0)).values
-    return {kind: name for kind, (name, _) in said.items()}
-
-
-def _network_policy(document: Document) -> Scope:
-    """The network-qos policy in force."""
-    return document.scope.each("network-qos").get(_system_policies(document).get("network-qos"), Scope(0))
-
-
-def _paused_groups(document: Document) -> dict[Value, tuple[int, int]]:
-    """Priority -> (qos-group, line) of what the network-qos policy in force pauses."""
-    return {
-        int(str(priority)): (int(str(group)), line)
-        for group, scope in _network_policy(document).each("class").items()
-        for priority, line in _paused_priorities(document, group, scope)
-    }
-
-
-def _paused_priorities(document: Document, group: Captured, scope: Scope) -> Iterator[tuple[Value, int]]:
-    """Yield priorities that a network-qos class pauses: the stated ones, else those that lead to its frames."""
-    said = scope.table("pauses")
-    for priority, (_, line) in said.items():
-        yield priority, line
-    if said or "no-drop" not in scope.values:
-        return
-    maps = document.scope.each("class map")
-    for policy in document.scope.each("qos").values():
-        for name, block in policy.each("class").items():
-            if block.values.get("group", _NONE)[0] == group and name in maps:
-                for priority in maps[name].table("priorities"):
-                    yield priority, scope.values["no-drop"][1]
-
-
-def _match_kinds(document: Document, policy: Scope) -> str:
-    """Return the criteria of a policy's classes, comma-joined; code points by default."""
-    maps = document.scope.each("class map")
-    used = [maps[name] for name in policy.each("class") if name in maps]
-    points = any(each.table("dscps") or each.table("precedences") for each in used)
-    found = [
-        kind
-        for kind, there in (
-            ("dscp", points),
-            ("cos", any(each.table("priorities") for each in used)),
-            ("rules", any(each.table("others") for each in used)),
-        )
-        if there
-    ]
-    return ",".join(found) or "dscp"
-
-
-def _classification_kind(document: Document) -> Value:
-    used = [block.values.get("qos input", ("", 0))[0] for block in document.scope.each("interface").values()]
-    used.append(_system_policies(document).get("qos input", ""))
-    known = document.scope.each("qos").keys() - {UNTRUSTED}
-    return next((name for name in used if name in known), "")
-
-
-def _egress_facts(policy: Scope) -> Iterator[Stated]:
-    """(rest of the path, value, line) of what it gives an interface as output policy."""
-    for queue, scope in policy.each("egress").items():
-        values, prefix = scope.values, f"queue[{queue}]/"
-        share, line = values.get("share", _NONE)
-        kind, _, figure = str(share).partition(" ")
-        if kind == "level":
-            yield prefix + "scheduler", "strict", line
-            yield prefix + "level", int(figure), line
-        elif kind and figure != "0":
-            yield prefix + "scheduler", f"dwrr {figure}", line
-        for leaf in ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent", "ecn"):
-            if leaf in values:
-                yield prefix + leaf, *values[leaf]
-
-
-_NONE = ("", 0)
-
-
-def _ingress_facts(policy: Scope) -> Iterator[Stated]:
-    """(rest of the path, value, line) of what it gives an interface as input policy.
-
-    The figures of several lossless queues are one fact when they agree, and a list when they do not.
-    """
-    said = {
-        int(str(group)): scope.values.get("pause", _NONE) for group, scope in policy.each("ingress").items()
-    }
-    paused = {
-        group: [int(each) for each in str(said[group][0]).split()] for group in sorted(said) if said[group][1]
-    }
-    if not paused:
-        return
-    _, line = said[max(paused)]
-
-    def merge_values(values: list[int]) -> Value:
-        return values[0] if len(set(values)) == 1 else ",".join(map(str, values))
-
-    yield "headroom/queues", ",".join(map(str, paused)), line
-    yield "headroom/xoff_bytes", merge_values([size - stop for size, stop, _ in paused.values()]), line
-    yield "headroom/pause_bytes", merge_values([stop for _, stop, _ in paused.values()]), line
-    yield "headroom/xon_bytes", merge_values([resume for _, _, resume in paused.values()]), line
-
-
 def finish(document: Document) -> None:
     """State the switch-wide values of the active policies, the watchdog, and the existing policies."""
     _name_groups(document)
     put, maps = document.put, document.scope.each("class map")
-    policy = document.scope.each("qos").get(_classification_kind(document))
+    policy = document.scope.each("qos").get(classification_policy(document))
     if policy is not None:
         said = {name: scope.values.get("group") for name, scope in policy.each("class").items()}
         groups = {name: group for name, group in said.items() if group}
-        default = groups.get(_DEFAULT_CLASS, (0, policy.line))
-        found = dict.fromkeys(range(64) if "dscp" in _match_kinds(document, policy) else (), default)
+        default = groups.get(DEFAULT_CLASS, (0, policy.line))
+        found = dict.fromkeys(range(64) if "dscp" in match_kinds(document, policy) else (), default)
         for name, (group, _) in reversed(groups.items()):
             if name in maps:
                 found |= {int(dscp): (group, line) for dscp, (_, line) in _code_points(maps[name]).items()}
@@ -453,7 +238,7 @@ def finish(document: Document) -> None:
         for dscp, (group, line) in found.items():
             put(f"qos/dscp[{dscp}]/traffic_class", group, line)
             put(f"qos/traffic_class[{group}]/queue", group, first.get(group, line))
-    for priority, paused in _paused_groups(document).items():
+    for priority, paused in paused_groups(document).items():
         put(f"qos/pfc_priority[{priority}]/queue", *paused)
         put(f"qos/pfc_priority[{priority}]/priority_group", *paused)
         put(f"qos/traffic_class[{paused[0]}]/priority_group", *paused)
@@ -477,7 +262,7 @@ def _name_groups(document: Document) -> None:
         maps = document.scope.each(f"{kind} map")
         for policy in document.scope.each(kind).values():
             for name, block in policy.each("named class").items():
-                known = 0 if name == _DEFAULT_CLASS else _FOUR_QUEUES.get(str(name))
+                known = 0 if name == DEFAULT_CLASS else _FOUR_QUEUES.get(str(name))
                 said = maps[name].values.get("group") if name in maps else None
                 group = known if said is None else int(said[0])
                 if group is None:
@@ -525,7 +310,7 @@ def _state_parts(document: Document) -> None:
     for name, policy in scope.each("qos").items():
         words.state_part(document, f"policy_map[qos {name}]", policy)
         for used, block in policy.each("class").items():
-            if used not in scope.each("class map") and used != _DEFAULT_CLASS:
+            if used not in scope.each("class map") and used != DEFAULT_CLASS:
                 document.reject(block.line)
             _state_settings(document, f"{name} {used}", block)
     for kind, classes, prefix in (
@@ -543,15 +328,17 @@ def _state_parts(document: Document) -> None:
                 document.put_set(f"structure/{path}/pfc-cos", block.table("pauses"))
     for name, policy in scope.each("queuing").items():
         if queues_ := policy.each("egress"):
-            given = {int(str(queue)): block.values.get("share", _NONE)[0] for queue, block in queues_.items()}
+            given = {
+                int(str(queue)): block.values.get("share", ("", 0))[0] for queue, block in queues_.items()
+            }
             put(f"platform/queuing[{name}]/idle", idle_queues(given), policy.line)
 
 
 def _state_settings(document: Document, name: str, block: Scope) -> None:
     """State the other values of a policy's class."""
     for leaf, said in block.values.items():
-        if leaf.startswith(_SAID):
-            document.put(f"qos/setting[{name} {leaf.removeprefix(_SAID)}]", *said)
+        if leaf.startswith(SAID):
+            document.put(f"qos/setting[{name} {leaf.removeprefix(SAID)}]", *said)
 
 
 TOPIC = Topic(ROWS, finish)

@@ -1,39 +1,25 @@
-"""Services of NX-OS: features, accounts, who may reach the switch, TACACS+, SNMP, LLDP, and how paths are shared."""
+"""Services of NX-OS: features, accounts, who may reach the switch, TACACS+, SNMP and LLDP."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.order import in_address_order
-from fabricc.back.nos.departures import LEFT_OUT, Departure
-from fabricc.back.nos.nxos.limits import DYNAMIC_LOAD_BALANCING, has
+from fabricc.back.nos.nxos.balancing import state_balancing
 from fabricc.back.nos.nxos.tenants import used_features as tenant_features
 from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, MANAGEMENT_VRF, ONCE, state_defined
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, types
-from fabricc.base.numbers import is_number
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import SNMP_LEVEL, setting_facts
-from fabricc.fabric.routing import Spreading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.reading import Document, Row, Scope, Types
+    from fabricc.back.reading import Document, Row, Scope
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Account, Management, Switch
 
-DEPARTURES = (
-    Departure(
-        "load_balancing/mode", LEFT_OUT, "no dynamic load balancing on this family or release (FAB5418)"
-    ),
-    Departure("load_balancing/flowlet_idle_us", LEFT_OUT, "no dynamic load balancing there (FAB5418)"),
-    Departure("load_balancing/global", LEFT_OUT, "switches report no loads (FAB5418)"),
-    Departure(
-        "load_balancing/queue_pairs", LEFT_OUT, "hashed in place of the ports, not beside them (FAB5420)"
-    ),
-)
 
 FEATURES = ("nxapi", "scp-server", "grpc", "openconfig", "tacacs+", "bgp", "lldp", "bfd")
 """In the order a device prints them; the first two are what NAPALM 5.2 needs to replace a configuration. Without
@@ -61,11 +47,6 @@ AAA = {
 LLDP_HOLD = 4  # announcements that may be lost until a neighbour forgets, IEEE 802.1AB msgTxHold
 DEFAULT_LLDP_S = 30
 DEFAULT_LLDP_HOLD_S = 120
-
-DLB_MODES = {Spreading.FLOWLET: "flowlet", Spreading.PACKET: "per-packet"}
-DEFAULT_DLB_MAC = "00:cc:cc:cc:cc:cc"
-# Random seeds of the ECMP hash, one per tier: multiples of 2**32 divided by the golden ratio, spread over all bits.
-HASH_SEEDS = tuple(2_654_435_761 * tier % 2**32 for tier in (1, 2, 3))
 
 
 # --- what NX-OS makes of the Fabric's statements ------------------------------------------------------
@@ -104,24 +85,6 @@ def access_lists(management: Management) -> dict[tuple[str, str], list[str]]:
     }
 
 
-def dynamic_mode(switch: Switch) -> str | None:
-    """How load shares paths; None where flows are hashed and where the switch cannot but hash."""
-    mode = DLB_MODES.get(switch.load_balancing.mode)
-    return mode if mode and has(switch, DYNAMIC_LOAD_BALANCING) else None
-
-
-def dynamic_ports(switch: Switch) -> list[str]:
-    """The ports with BGP sessions, in panel order."""
-    reached = {session.port for session in switch.bgp.sessions}
-    return [port.name for port in switch.ports if port.name in reached]
-
-
-def load_sharing(switch: Switch) -> str:
-    """The ECMP hash: addresses and ports, so that the UDP source port of each queue pair counts; a seed per tier."""
-    seed = HASH_SEEDS[switch.tier_index]
-    return f"source-destination port source-destination universal-id {seed}"
-
-
 @dataclass(frozen=True, slots=True)
 class ManagementView:
     """The out-of-band side; servers ascending, but those of TACACS+ in the order of use.
@@ -155,15 +118,6 @@ class ManagementView:
     severity: int = SYSLOG_SEVERITY
 
 
-@dataclass(frozen=True, slots=True)
-class DynamicView:
-    """Dynamic load balancing over the ports with BGP sessions; `aging_us` is None for the platform's own."""
-
-    mode: str
-    interfaces: str
-    aging_us: int | None
-
-
 def management_view(management: Management) -> ManagementView:
     """The view of the management side of a switch."""
     interval = management.lldp_interval_s
@@ -182,13 +136,6 @@ def management_view(management: Management) -> ManagementView:
     )
 
 
-def dynamic_view(switch: Switch) -> DynamicView | None:
-    """The view of dynamic load balancing."""
-    mode = dynamic_mode(switch)
-    names = ",".join(name.replace("Ethernet", "Eth") for name in dynamic_ports(switch))
-    return DynamicView(mode, names, switch.load_balancing.flowlet_idle_us) if mode else None
-
-
 # --- the facts of that --------------------------------------------------------------------------------
 
 
@@ -199,17 +146,9 @@ def state(facts: Facts, switch: Switch) -> None:
     """
     management = switch.management
     facts |= setting_facts(switch)
-    facts.pop("load_balancing/queue_pairs", None)
-    facts.pop("load_balancing/global", None)
-    if dynamic_mode(switch):
-        facts["load_balancing/interfaces"] = ",".join(sorted(dynamic_ports(switch)))
-    else:
-        for path in ("load_balancing/mode", "load_balancing/flowlet_idle_us"):
-            facts.pop(path, None)
-    facts["platform/load_sharing"] = load_sharing(switch)
+    state_balancing(facts, switch)
     for user in management.snmp_users:
         facts[f"management/snmp/user[{user.name}]/role"] = SNMP_ROLE
-    facts["platform/hash_seed"] = HASH_SEEDS[switch.tier_index]
     facts["management/lldp_hold_s"] = LLDP_HOLD * management.lldp_interval_s
     state_defined(facts, "management_vrf", {"gateway": management.gateway})
     facts |= {f"system/feature[{feature}]": "on" for feature in used_features(switch)}
@@ -254,7 +193,6 @@ def _state_guards(facts: Facts, management: Management) -> None:
 
 # --- and back -----------------------------------------------------------------------------------------
 
-_PORT = re.compile(r"Eth(?:ernet)?(\d+(?:/\d+)+)|(all)")
 _VTY = "management/vty/"
 _SNMP = "management/snmp/"
 _GATEWAY = ("management/gateway", "structure/management_vrf/gateway")
@@ -266,29 +204,9 @@ def _secret_value(kind: str, key: str) -> str:
     return key if kind == "0" else f"{kind} {key}"
 
 
-def _dynamic_ports(text: str) -> str | None:
-    """The ports of `Eth1/1,Eth1/3-4`, comma-joined; None when any part is not known."""
-    listed = types.parse_ports("".join(text.split()))
-    found = [_PORT.fullmatch(name) for name in ([listed] if isinstance(listed, str) else listed or ())]
-    names = [each[2] or f"Ethernet{each[1]}" for each in found if each]
-    return ",".join(names) if names and len(names) == len(found) else None
-
-
 def _account_role(user: str, password: str, role: str) -> Mapping[str, Value]:
     """The role of an account; one with a password and no key is the switch's own, see `finish`."""
     return {f"user[{user}]/{'role' if password == NO_PASSWORD else 'device_role'}": role}
-
-
-def _dynamic_mac(address: str) -> Mapping[str, Value]:
-    return {} if address.lower() == DEFAULT_DLB_MAC else {"load_balancing/mac": address}
-
-
-def _hashing_facts(text: str) -> Mapping[str, Value]:
-    """What is hashed, and the seed where it is stated."""
-    _, _, seed = text.partition("universal-id ")
-    first = seed.partition(" ")[0]
-    known = {"platform/hash_seed": int(first)} if is_number(first) else {}
-    return {"platform/load_sharing": text, **known}
 
 
 def _snmp_user_facts(user: str, role: str, password: str, key: str) -> Mapping[str, Value]:
@@ -305,7 +223,6 @@ def _snmp_user_facts(user: str, role: str, password: str, key: str) -> Mapping[s
     }
 
 
-TYPES: Types = {"dynamic mode": {word: mode.value for mode, word in DLB_MODES.items()}}
 _USE_VRF = f"use-vrf {MANAGEMENT_VRF}"
 ROWS: Sequence[Row] = (
     Fact("(hostname|switchname) <word>", "system/hostname"),
@@ -365,13 +282,6 @@ ROWS: Sequence[Row] = (
     Keep("grpc port <integer>", "grpc port"),
     Fact("grpc use-vrf <word>", "management/grpc_vrf[{0}]", "on"),
     Fact("nxapi use-vrf <word>", "management/nxapi_vrf"),
-    Fact("ip load-sharing address <rest>", _hashing_facts),
-    Block("hardware profile dlb", "", (
-        Fact("mode <dynamic mode>", "load_balancing/mode"),
-        Fact("flowlet-aging <integer>", "load_balancing/flowlet_idle_us"),
-        Fact("mac-address <word>", _dynamic_mac),
-        Entry("dlb-interface <rest>", "dynamic ports", _dynamic_ports),
-    )),
     Silent("(boot|rmon) <rest>"),
     Block("vdc <rest>", "", (Silent("<rest>"),)),
     Block("line console", "", (Silent("<rest>"),)),
@@ -404,11 +314,6 @@ def finish(document: Document) -> None:
         document.put(path, *scope.values.get(path, (default, on["lldp"])))
     if "grpc" in on:
         document.put("management/gnmi_port", *scope.values.get("grpc port", (GRPC_PORT, on["grpc"])))
-    ports = {
-        name: line for text, line in scope.table("dynamic ports").values() for name in str(text).split(",")
-    }
-    if ports:
-        document.put("load_balancing/interfaces", ",".join(sorted(ports)), max(ports.values()))
 
 
 def _finish_access(document: Document) -> None:

@@ -19,6 +19,7 @@ from fabricc.back.nos.sonic import (
     qos_rows,
     recognition,
     services,
+    services_rows,
     tenants,
 )
 from fabricc.back.nos.sonic.consumers import FRR_FILE, unread_lines, unread_tables
@@ -149,7 +150,14 @@ def tables(run: Switch) -> Tables:
 @cache
 def reader() -> Reader:
     """The reader of `config_db.json`; it is made when there is something to read."""
-    topics = (interfaces.TOPIC, services.TOPIC, qos_rows.TOPIC, bgp.TOPIC, beyond.TOPIC, frr_tables.TOPIC)
+    topics = (
+        interfaces.TOPIC,
+        services_rows.TOPIC,
+        qos_rows.TOPIC,
+        bgp.TOPIC,
+        beyond.TOPIC,
+        frr_tables.TOPIC,
+    )
     known = {row.pattern for topic in topics for row in topic.rows}
     types: Types = {"number": parse_number, **interfaces.TYPES, **qos_rows.TYPES}
     return Reader(topics, types, partial(config_db.table_tree, known), told=config_db.format_unknown)

@@ -211,3 +211,18 @@ def flipped(address: str) -> str:
     """Return the other end's address of a link."""
     own = ipaddress.ip_interface(address)
     return f"{next(one for one in own.network if one != own.ip)}/{own.network.prefixlen}"
+
+
+@pytest.mark.parametrize("release", ["202305", "202605"])
+def test_tsa_of_bgpcfgd_changes_nothing(release: str, tmp_path: Path) -> None:
+    """It isolates route maps with V4 or V6 in their names; `fabricc maintain` drains instead (docs/nos-sonic.md)."""
+    _, files = rendered("numbered", release)
+    tables = json.loads(files["config_db.json"])
+    tables["BGP_DEVICE_GLOBAL"] = {"STATE": {"tsa_enabled": "true", "wcmp_enabled": "false"}}
+    isolated = {**files, "config_db.json": json.dumps(tables)}
+    named = {**isolated, "frr.conf": files["frr.conf"].replace("TO-UPSTREAM", "TO-UPSTREAM_V4")}
+    pushed = []
+    for name, each in (("usual", files), ("isolated", isolated), ("named", named)):
+        (tmp_path / name).mkdir()
+        pushed.append(bgpcfgd(release, tmp_path / name, each)[0])
+    assert pushed[0] == pushed[1] != pushed[2]

@@ -1,0 +1,246 @@
+"""Policies in force of NX-OS: what interfaces classify by, pause, mark and schedule because of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.back.nos.nxos import words
+from fabricc.back.nos.nxos.qos import UNTRUSTED
+from fabricc.back.nos.nxos.switching import OWN
+from fabricc.back.reading import Scope
+from fabricc.fabric.facts import format_boolean
+from fabricc.fabric.paths import shared_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fabricc.back.reading import Captured, Document, Said
+    from fabricc.fabric.facts import Value
+    from fabricc.fabric.paths import Alike
+
+    Stated = tuple[str, Value, int]
+
+DEFAULT_CLASS = "class-default"
+
+SAID = "said of "
+
+
+class Copied(NamedTuple):
+    """What policies state of every interface that uses them, and where it stands."""
+
+    facts: Alike[Value]
+    lines: Sequence[tuple[str, int]]
+
+
+class Policies:
+    """What the policies of a document state of its interfaces, made once for each pair of policies."""
+
+    def __init__(self, document: Document) -> None:
+        self._file = document.file
+        self._queuing = document.scope.each("queuing")
+        self._classify = document.scope.each("qos")
+        self._classification = classification_policy(document)
+        self._system = _system_policies(document)
+        self._pauses = ",".join(map(str, sorted(paused_groups(document))))
+        self._watches = "watchdog" in document.scope.values
+        self._kinds = {name: match_kinds(document, policy) for name, policy in self._classify.items()}
+        self._own_buffers = not any(
+            "called" in block.values
+            for policy in document.scope.each("network-qos").values()
+            for block in policy.each("class").values()
+        )
+        self._mtu = _bridged_mtu(document)
+        self._ecn = list(_marked_by_class(document))
+        self._copied: dict[tuple[Value, Value], Copied] = {}
+
+    def of_port(self, port: str, values: Mapping[str, Said]) -> list[Stated]:
+        """Return (leaf, value, line) of what an interface with these values classifies by, and pauses."""
+        stated: list[Stated] = []
+        classify, _ = values.get("qos input", _NONE)
+        if not classify and "qos input" in self._system and port.startswith(_PHYSICAL):
+            classify = self._system["qos input"]
+        if classify == UNTRUSTED and classify in self._classify:
+            stated += self._untrusted_facts(values["defined"][1])
+        elif classify in self._classify:
+            kinds = self._kinds[classify]
+            trust = kinds if classify == self._classification else f"{kinds} {classify}"
+            stated.append(("trust", trust, values["defined"][1]))
+        if self._mtu and "mtu" not in values and not values.keys().isdisjoint(_BRIDGED):
+            stated.append(("layer2_mtu", *self._mtu))
+        mode, line = values.get("pfc", _NONE)
+        if mode != "on":
+            return [*stated, ("qos_setting[priority-flow-control]", mode, line)] if mode else stated
+        watched, at = values.get("watchdog", ("off", line))
+        stated.append(("watchdog", format_boolean(watched == "on" and self._watches), at))
+        if not self._pauses:
+            stated.append(("qos_setting[priority-flow-control]", mode, line))
+        else:
+            stated.append(("pfc", self._pauses, line))
+            copied = self.apply_policies(port, values)
+            if self._own_buffers and copied and "headroom/queues" not in copied.facts.leaves:
+                stated.append(("headroom/default_to_m", words.DEFAULT_PAUSE_M, line))
+        return stated
+
+    def _untrusted_facts(self, line: int) -> list[Stated]:
+        """What a port has of the policy that gives all packets one group and code point: the default class's."""
+        own, usual = (
+            self._classify.get(name, Scope(0)).each("class").get(DEFAULT_CLASS, Scope(0)).values
+            for name in (UNTRUSTED, self._classification)
+        )
+        same = own.get("group", _NONE)[0] == usual.get("group", (0, 0))[0]
+        return [
+            ("trust", "none" if same else "something", line),
+            *([("set_dscp", *own["dscp"])] if "dscp" in own else []),
+        ]
+
+    def apply_policies(self, port: str, values: Mapping[str, Said]) -> Copied | None:
+        """What its queuing policies give an interface with these values, those of the system where it has none."""
+        if values.keys().isdisjoint(_APPLIED) or port.startswith(_VIRTUAL):
+            return None
+        egress, ingress = [values.get(kind, (self._system.get(kind, ""), 0))[0] for kind in _QUEUING]
+        copied = self._copied.get((egress, ingress))
+        if copied is None:
+            none = Scope(0)
+            stated = [
+                *_egress_facts(self._queuing.get(egress, none)),
+                *_ingress_facts(self._queuing.get(ingress, none)),
+            ]
+            stated += self._ecn
+            facts = shared_facts(
+                tuple([leaf for leaf, _, _ in stated]), tuple([value for _, value, _ in stated])
+            )
+            copied = Copied(facts, [(self._file, line) for _, _, line in stated])
+            self._copied[egress, ingress] = copied
+        return copied
+
+
+_QUEUING = ("queuing output", "queuing input")
+
+_VIRTUAL = ("Vlan", "loopback", "nve", "tunnel")
+
+_PHYSICAL = ("Ethernet", "port-channel")
+
+_BRIDGED = frozenset({"switchport", OWN + "switchport", OWN + "access_vlan"})
+
+_APPLIED = ("qos input", *_QUEUING, "ipv4", "ipv6", "unnumbered", "pfc", OWN + "switchport")
+"""What an interface has one of, at least, for the policies of the system to hold there."""
+
+
+def _bridged_mtu(document: Document) -> Said | None:
+    """Return the MTU of bridging ports without their own: that of the default class, if classes have their own names.
+
+    Switches with such classes have it by class and not by interface (Nexus 5000 QoS guide 5.1(3)N2(1), MTU).
+    """
+    default = _network_policy(document).each("class").get(0, Scope(0)).values
+    return default.get("mtu") if "called" in default else None
+
+
+def _marked_by_class(document: Document) -> Iterator[Stated]:
+    """Yield queues that the active network-qos policy marks, if no queuing policy states the thresholds."""
+    for group, scope in _network_policy(document).each("class").items():
+        control, line = scope.values.get(f"{SAID}congestion-control", _NONE)
+        if "ecn" in str(control).split():
+            yield f"queue[{group}]/ecn", control, line
+
+
+def _system_policies(document: Document) -> Mapping[str, Value]:
+    """The policies in force on all ports."""
+    said = document.scope.each("system qos").get("", Scope(0)).values
+    return {kind: name for kind, (name, _) in said.items()}
+
+
+def _network_policy(document: Document) -> Scope:
+    """The network-qos policy in force."""
+    return document.scope.each("network-qos").get(_system_policies(document).get("network-qos"), Scope(0))
+
+
+def paused_groups(document: Document) -> dict[Value, tuple[int, int]]:
+    """Priority -> (qos-group, line) of what the network-qos policy in force pauses."""
+    return {
+        int(str(priority)): (int(str(group)), line)
+        for group, scope in _network_policy(document).each("class").items()
+        for priority, line in _paused_priorities(document, group, scope)
+    }
+
+
+def _paused_priorities(document: Document, group: Captured, scope: Scope) -> Iterator[tuple[Value, int]]:
+    """Yield priorities that a network-qos class pauses: the stated ones, else those that lead to its frames."""
+    said = scope.table("pauses")
+    for priority, (_, line) in said.items():
+        yield priority, line
+    if said or "no-drop" not in scope.values:
+        return
+    maps = document.scope.each("class map")
+    for policy in document.scope.each("qos").values():
+        for name, block in policy.each("class").items():
+            if block.values.get("group", _NONE)[0] == group and name in maps:
+                for priority in maps[name].table("priorities"):
+                    yield priority, scope.values["no-drop"][1]
+
+
+def match_kinds(document: Document, policy: Scope) -> str:
+    """Return the criteria of a policy's classes, comma-joined; code points by default."""
+    maps = document.scope.each("class map")
+    used = [maps[name] for name in policy.each("class") if name in maps]
+    points = any(each.table("dscps") or each.table("precedences") for each in used)
+    found = [
+        kind
+        for kind, there in (
+            ("dscp", points),
+            ("cos", any(each.table("priorities") for each in used)),
+            ("rules", any(each.table("others") for each in used)),
+        )
+        if there
+    ]
+    return ",".join(found) or "dscp"
+
+
+def classification_policy(document: Document) -> Value:
+    """Return the name of the policy by which interfaces classify packets; "" without one."""
+    used = [block.values.get("qos input", ("", 0))[0] for block in document.scope.each("interface").values()]
+    used.append(_system_policies(document).get("qos input", ""))
+    known = document.scope.each("qos").keys() - {UNTRUSTED}
+    return next((name for name in used if name in known), "")
+
+
+def _egress_facts(policy: Scope) -> Iterator[Stated]:
+    """(rest of the path, value, line) of what it gives an interface as output policy."""
+    for queue, scope in policy.each("egress").items():
+        values, prefix = scope.values, f"queue[{queue}]/"
+        share, line = values.get("share", _NONE)
+        kind, _, figure = str(share).partition(" ")
+        if kind == "level":
+            yield prefix + "scheduler", "strict", line
+            yield prefix + "level", int(figure), line
+        elif kind and figure != "0":
+            yield prefix + "scheduler", f"dwrr {figure}", line
+        for leaf in ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_percent", "ecn"):
+            if leaf in values:
+                yield prefix + leaf, *values[leaf]
+
+
+_NONE = ("", 0)
+
+
+def _ingress_facts(policy: Scope) -> Iterator[Stated]:
+    """(rest of the path, value, line) of what it gives an interface as input policy.
+
+    The figures of several lossless queues are one fact when they agree, and a list when they do not.
+    """
+    said = {
+        int(str(group)): scope.values.get("pause", _NONE) for group, scope in policy.each("ingress").items()
+    }
+    paused = {
+        group: [int(each) for each in str(said[group][0]).split()] for group in sorted(said) if said[group][1]
+    }
+    if not paused:
+        return
+    _, line = said[max(paused)]
+
+    def merge_values(values: list[int]) -> Value:
+        return values[0] if len(set(values)) == 1 else ",".join(map(str, values))
+
+    yield "headroom/queues", ",".join(map(str, paused)), line
+    yield "headroom/xoff_bytes", merge_values([size - stop for size, stop, _ in paused.values()]), line
+    yield "headroom/pause_bytes", merge_values([stop for _, stop, _ in paused.values()]), line
+    yield "headroom/xon_bytes", merge_values([resume for _, _, resume in paused.values()]), line

@@ -1,0 +1,258 @@
+"""How identity and services of SONiC are read back: rows of tables, and what contradicts every plan."""
+
+from __future__ import annotations
+
+from fabricc.back.nos.sonic import beyond, control_plane
+from fabricc.back.nos.sonic.config_db import (
+    demand_row,
+    kept_fields,
+    line_of,
+    put_field,
+    report_strange,
+    require_fields,
+    rows_of,
+    schema_release,
+    silent_fields,
+    state_fields,
+    table_block,
+    table_scope,
+    value_of,
+)
+from fabricc.back.nos.sonic.limits import RELEASES
+from fabricc.back.nos.sonic.services import CONVENTIONS, HASH_FIELDS, IPV4
+from fabricc.back.nos.sonic.words import CERTIFICATES, DEFAULT_LLDP_S, parse_number
+from fabricc.back.reading import Document, Keep, Scope, Silent, Topic
+from fabricc.back.reading import Row as PatternRow
+from fabricc.base.numbers import is_number
+from fabricc.fabric.facts import SNMP_LEVEL
+
+SNMP_PROTOCOLS = {"SHA AES": SNMP_LEVEL}
+
+_STATED = {
+    "DEVICE_METADATA": CONVENTIONS,
+    "NTP": {"admin_state": "enabled", "src_intf": "eth0", "vrf": "mgmt"},
+    "NTP_SERVER": {"association_type": "server"},
+    "SYSLOG_SERVER": {"port": "514", "protocol": "udp", "vrf": "mgmt"},
+    "TACPLUS_SERVER": {"vrf": "mgmt"},
+    "SNMP_COMMUNITY": {"TYPE": "RO"},
+    "SNMP_USER": {"SNMP_USER_PERMISSION": "RO"},
+    "ACL_TABLE": {"type": "CTRLPLANE"},
+    "SWITCH_HASH": {"ecmp_hash": ",".join(HASH_FIELDS)},
+}
+
+_SYSTEM = (
+    "asic_id", "asic_name", "async_mode", "chassis_hostname", "chassis_serial_number", "default_config_profile",
+    "dhcp_server", "downstream_subrole", "dpu_auto_recovery", "dual_tor", "max_cores", "max_system_ports",
+    "orch_northbond_dash_zmq_enabled", "orch_northbond_route_zmq_enabled", "peer_switch", "qos_profile",
+    "ring_thread_enabled", "sidecar", "slice_type", "storage_device", "subtype", "sub_role", "switch_id",
+    "switch_type", "syslog_counter", "syslog_with_osversion", "tsa_enabled",
+)  # fmt: skip
+
+_SNMP_USER_FIELDS = (
+    "SNMP_USER_TYPE", "SNMP_USER_AUTH_TYPE", "SNMP_USER_AUTH_PASSWORD", "SNMP_USER_ENCRYPTION_TYPE",
+    "SNMP_USER_ENCRYPTION_PASSWORD",
+)  # fmt: skip
+
+_RULE = ("ETHER_TYPE", "L4_DST_PORT", "PACKET_ACTION", "PRIORITY", "SRC_IP")
+
+
+def _stated_row(name: str, *others: PatternRow) -> PatternRow:
+    return table_block(name, *kept_fields(*_STATED[name]), *others)
+
+
+ROWS: tuple[PatternRow, ...] = (
+    _stated_row("DEVICE_METADATA",
+        *kept_fields("hostname", "hwsku", "platform", "type", *_SYSTEM),
+        Silent("bgp_asn None"),
+        Keep("bgp_asn <number>", "bgp_asn"),
+        *silent_fields("bgp_router_id", "mac", "timezone", "region", "cloudtype", "deployment_id", "resource_type"),
+        *silent_fields("rack_mgmt_map", "cluster", "location_type", "default_bgp_status", "yang_config_validation"),
+        *silent_fields("create_only_config_db_buffers"),
+        Silent("nexthop_group disabled"),
+        *kept_fields("nexthop_group"),
+    ),
+    table_block("VERSIONS", *kept_fields("VERSION"), Silent("<word> <word>")),
+    _stated_row("NTP", Keep("src_intf @ <word>", "src_intf"), *silent_fields("authentication", "dhcp", "server_role")),
+    _stated_row("NTP_SERVER",
+        *kept_fields("resolve_as"),
+        Silent("admin_state enabled"),
+        *silent_fields("iburst", "version", "trusted"),
+    ),
+    table_block("DNS_NAMESERVER"),
+    _stated_row("SYSLOG_SERVER", *silent_fields("severity", "source")),
+    table_block("TACPLUS", Silent("auth_type pap"), *kept_fields("passkey"), *silent_fields("timeout", "src_intf")),
+    _stated_row("TACPLUS_SERVER", Silent("tcp_port 49"), *kept_fields("priority"), *silent_fields("timeout",
+        "auth_type")),
+    table_block("AAA", *kept_fields("login", "failthrough"), *silent_fields("fallback", "debug", "trace")),
+    table_block("SNMP", *kept_fields("Location", "Contact")),
+    _stated_row("SNMP_COMMUNITY"),
+    _stated_row("SNMP_USER", *kept_fields(*_SNMP_USER_FIELDS)),
+    table_block("SNMP_AGENT_ADDRESS_CONFIG"),
+    table_block("GNMI",
+        *kept_fields(*CERTIFICATES, "client_auth"),
+        Keep("port <number>", "port"),
+        *silent_fields("log_level", "save_on_set", "user_auth"),
+    ),
+    table_block("LLDP",
+        *(Keep(f"{field} <number>", field) for field in ("hello_time", "multiplier")),
+        *silent_fields("system_name", "system_description"),
+    ),
+    _stated_row("ACL_TABLE",
+        *kept_fields("stage"), *silent_fields("policy_desc"),
+        *(Keep(f"{field} @ <word>", field) for field in ("services", "ports")),
+        *kept_fields("ports"),
+    ),
+    table_block("ACL_RULE", *kept_fields(*_RULE, *beyond.RULE)),
+    table_block("SWITCH_HASH",
+        Keep("ecmp_hash @ <word>", "ecmp_hash"),
+        Silent("lag_hash @ <word>"),
+        *silent_fields("lag_hash_algorithm"),
+    ),
+)  # fmt: skip
+
+
+def finish(document: Document) -> None:
+    """State identity and services, and list what is not as every plan has it."""
+    require_fields(document, _STATED)
+    demand_row(document, "DEVICE_METADATA", "localhost")
+    demand_row(document, "SWITCH_HASH", "GLOBAL")
+    _finish_identity(document)
+    for kind, name in (("ntp", "NTP_SERVER"), ("dns", "DNS_NAMESERVER"), ("syslog", "SYSLOG_SERVER")):
+        if servers := rows_of(document, name):
+            first = next(iter(servers.values()))
+            document.put(f"management/{kind}", ",".join(sorted(servers)), first.line)
+    _finish_ntp(document)
+    _finish_tacacs(document)
+    _finish_snmp(document)
+    _finish_gnmi(document)
+    lldp = rows_of(document, "LLDP").get("GLOBAL") or table_scope(document, "LLDP")
+    document.put("lldp/interval_s", *lldp.values.get("hello_time", (DEFAULT_LLDP_S, lldp.line)))
+    put_field(document, "lldp/hold_intervals", "LLDP", "GLOBAL", "multiplier")
+    _finish_access(document)
+
+
+def _finish_identity(document: Document) -> None:
+    name, key = "DEVICE_METADATA", "localhost"
+    put_field(document, "bgp/asn", name, key, "bgp_asn")
+    for field in ("hostname", "hwsku", "platform", "type"):
+        put_field(document, f"system/{field}", name, key, field)
+    row = rows_of(document, name).get(key)
+    if row:
+        state_fields(document, "system/setting", row, *_SYSTEM, "nexthop_group")
+    for field in ("hostname", "bgp_asn") if row else ():
+        if row and field not in row.values:
+            report_strange(document, row.line, f"{name}|{key} without {field}")
+
+
+def _finish_ntp(document: Document) -> None:
+    servers = rows_of(document, "NTP_SERVER")
+    of = schema_release(document)
+    needless = of != "" and "NTP_SERVER" in RELEASES[of].absent
+    for key, row in servers.items():
+        if value_of(row, "resolve_as", key if needless else "None") != key:
+            text = f"NTP_SERVER|{key} resolve_as: {value_of(row, 'resolve_as', 'None')}"
+            report_strange(document, line_of(row, "resolve_as"), text)
+    if servers and "global" not in rows_of(document, "NTP"):
+        report_strange(document, table_scope(document, "NTP").line, "NTP|global is missing")
+
+
+def _finish_tacacs(document: Document) -> None:
+    put_field(document, "management/tacacs/secret", "TACPLUS", "global", "passkey")
+    if servers := rows_of(document, "TACPLUS_SERVER"):
+        order = sorted(servers, key=lambda name: -_priority_rank(servers[name], "priority", "1"))
+        line = line_of(servers[order[-1]], "priority")
+        document.put("management/tacacs/servers", ",".join(order), line)
+    for kind, row in rows_of(document, "AAA").items():
+        value = value_of(row, "login")
+        if value_of(row, "failthrough") == "True":
+            value += " failthrough"
+        document.put(f"aaa[{kind}]", value, line_of(row, "login"))
+
+
+def _finish_snmp(document: Document) -> None:
+    put_field(document, "management/snmp/location", "SNMP", "LOCATION", "Location")
+    put_field(document, "management/snmp/contact", "SNMP", "CONTACT", "Contact")
+    communities = rows_of(document, "SNMP_COMMUNITY")
+    if names := sorted(communities):
+        document.put("management/snmp/secret", ",".join(names), communities[names[0]].line)
+    for name, row in rows_of(document, "SNMP_USER").items():
+        prefix = f"management/snmp/user[{name}]/"
+        private = value_of(row, "SNMP_USER_TYPE") == "Priv"
+        protocols = " ".join(value_of(row, f"SNMP_USER_{kind}_TYPE") for kind in ("AUTH", "ENCRYPTION"))
+        level = SNMP_PROTOCOLS.get(protocols, protocols) if private else value_of(row, "SNMP_USER_TYPE")
+        document.put(prefix + "level", level, line_of(row, "SNMP_USER_TYPE"))
+        for kind, field in (("auth", "AUTH"), ("privacy", "ENCRYPTION")):
+            put_field(document, f"{prefix}{kind}/secret", "SNMP_USER", name, f"SNMP_USER_{field}_PASSWORD")
+    for key, row in rows_of(document, "SNMP_AGENT_ADDRESS_CONFIG").items():
+        address, _, rest = key.partition("|")
+        if rest == "161|mgmt":
+            document.put("snmp/address", address, row.line)
+        else:
+            report_strange(document, row.line, f"SNMP_AGENT_ADDRESS_CONFIG|{key}")
+
+
+def _finish_gnmi(document: Document) -> None:
+    rows = rows_of(document, "GNMI")
+    certificates, server = rows.get("certs"), rows.get("gnmi")
+    if certificates and certificates.values:
+        paths = [value_of(certificates, field) for field in CERTIFICATES]
+        document.put("gnmi/certificates", ",".join(paths), certificates.line)
+    put_field(document, "management/gnmi_port", "GNMI", "gnmi", "port")
+    if server and (client := value_of(server, "client_auth", "not stated")) != "true":
+        report_strange(document, line_of(server, "client_auth"), f"GNMI|gnmi client_auth: {client}")
+
+
+def _finish_access(document: Document) -> None:
+    """A service's networks are stated when all others are dropped after them, on the right port."""
+    known = {
+        name: row
+        for name, row in rows_of(document, "ACL_TABLE").items()
+        if value_of(row, "type", "CTRLPLANE") == "CTRLPLANE"
+    }
+    of_all = control_plane.lists_of(document)
+    rules: dict[str, list[tuple[str, Scope]]] = {name: [] for name in known}
+    for key, rule in rows_of(document, "ACL_RULE").items():
+        name = key.partition("|")[0]
+        if name in rules:
+            rules[name].append((key, rule))
+        elif name not in rows_of(document, "ACL_TABLE"):
+            report_strange(document, rule.line, f"ACL_RULE|{key} of no table")
+    for name, row in known.items():
+        if (stage := value_of(row, "stage", "ingress")) != "ingress":
+            report_strange(document, line_of(row, "stage"), f"ACL_TABLE|{name} stage: {stage}")
+        if name in of_all:
+            control_plane.read_list(document, name, row, rules[name])
+            continue
+        services = value_of(row, "services")
+        for service in services.split(",") if services else ():
+            value = _permitted_networks(document, rules[name], service)
+            document.put(f"access[{service}]", value, row.line)
+            if service == "SSH":
+                document.put("management/access", value, row.line)
+
+
+def _permitted_networks(document: Document, rules: list[tuple[str, Scope]], service: str) -> str:
+    port = document.reading.facts.get("management/gnmi_port") if service == "EXTERNAL_CLIENT" else None
+    networks, dropped = [], False
+    for key, rule in sorted(rules, key=lambda each: -_priority_rank(each[1], "PRIORITY", "0")):
+        match = parse_number(value_of(rule, "L4_DST_PORT")) if "L4_DST_PORT" in rule.values else None
+        fits = (
+            match == port and value_of(rule, "ETHER_TYPE") == IPV4 and _priority_rank(rule, "PRIORITY", "0")
+        )
+        action = value_of(rule, "PACKET_ACTION")
+        if fits and not dropped and action == "ACCEPT" and "SRC_IP" in rule.values:
+            networks.append(value_of(rule, "SRC_IP"))
+        elif fits and not dropped and action == "DROP" and "SRC_IP" not in rule.values:
+            dropped = True
+        else:
+            report_strange(document, rule.line, f"ACL_RULE|{key}: not as planned")
+    return ",".join(sorted(networks)) + ("" if dropped else ", and everyone else")
+
+
+def _priority_rank(row: Scope, field: str, default: str) -> int:
+    """A priority, the highest first; 0 for one that is no number, which `caclmgrd` cannot take."""
+    text = value_of(row, field, default)
+    return int(text) if is_number(text) else 0
+
+
+TOPIC = Topic(ROWS, finish)
