@@ -30,14 +30,15 @@ FILE = "etc/netplan/60-fabricc.yaml"
 ACTIVATION = "apply-netplan.sh"
 
 _PLAIN_KEY = pattern(r"[a-z]{2,}[0-9]+[a-z]?")  # YAML reads none of these as anything but text
+_RENDERER = "networkd"
 _SCALARS = {
-    "mtu": "mtu", "accept-ra": "accept_ra", "optional": "optional", "ignore-carrier": "ignore_carrier",
+    "renderer": "renderer", "mtu": "mtu", "accept-ra": "accept_ra", "optional": "optional",
+    "ignore-carrier": "ignore_carrier",
 }  # fmt: skip
 _TRUTHS = dict.fromkeys(("true", "yes", "on", "y"), "true") | dict.fromkeys(
     ("false", "no", "off", "n"), "false"
 )
 _LISTS = {"addresses", "link-local"}
-_GLOBAL = {"version", "renderer"}
 _GROUPS = {
     "routes": ("route", "to", "via", "scope", "table", "metric"),
     "routing-policy": ("rule", "from", "table", "priority"),
@@ -51,11 +52,15 @@ def render(host: Host) -> dict[str, str]:
 
 
 def render_text(host: Host) -> str:
-    """Return the text: one block per back-end port, and no default route on any."""
+    """Return the text: one block per back-end port, and no default route on any.
+
+    Each port has its own `renderer`: one for the file would count for the interfaces of all files, and take them away
+    from NetworkManager on hosts where that configures them (Ubuntu's `01-network-manager-all.yaml`).
+    """
     lines = [
         f"# {ports_of(host.network)} ports of {host.name}; any other interface belongs in a file of its own.\nnetwork:"
     ]
-    lines.append("  version: 2\n  renderer: networkd")
+    lines.append("  version: 2")
     if host.ports:
         lines.append("  ethernets:")
     prefixes4 = [(prefix, f'"{prefix}"') for prefix in (*host.fabric_prefixes4, *host.outside4)]
@@ -105,15 +110,18 @@ def _port_head(name: str, mtu: int, ignore_carrier: bool) -> str:
     """Return the lines of a port that are the same on every host."""
     key = name if _PLAIN_KEY.fullmatch(name) else json.dumps(name)  # whose strings are YAML's
     carrier = "\n      ignore-carrier: true" if ignore_carrier else ""
-    return f"    {key}:\n      mtu: {mtu}\n      link-local: []\n      accept-ra: false\n      optional: true{carrier}"
+    return (
+        f"    {key}:\n      renderer: {_RENDERER}\n      mtu: {mtu}\n      link-local: []\n      accept-ra: false\n"
+        f"      optional: true{carrier}"
+    )
 
 
 def state(facts: Facts, host: Host) -> None:
     """Add the facts that only a netplan file states."""
     facts["netplan/version"] = 2
-    facts["netplan/renderer"] = "networkd"
     for port in host.ports:
         prefix = f"interface[{port.name}]/"
+        facts[prefix + "renderer"] = _RENDERER
         facts[prefix + "link_local"] = "none"
         facts[prefix + "accept_ra"] = "false"
         facts[prefix + "optional"] = "true"
@@ -125,17 +133,25 @@ def read(reading: Reading, file: str, text: str) -> None:
     """Add the facts of a netplan file, of this or any other layout."""
     tree = yaml_tree(text)
     unknown = [line for line, _ in tree.faults]
+    ports: list[str] = []
+    common: tuple[Value, str, int] | tuple[()] = ()
     for top in tree.nodes:
         if top.key != ("network",):
             unknown += _node_lines(top)
             continue
         for node in top.children or ():
             if node.key == ("ethernets",):
+                ports += [port.key[0] for port in node.children or () if port.key]
                 unknown += [line for port in node.children or () for line in _read_port(reading, file, port)]
-            elif len(node.key) == 2 and node.key[0] in _GLOBAL:
-                reading.put(f"netplan/{node.key[0]}", _parse_scalar(node.key[1]), file, node.line)
+            elif len(node.key) == 2 and node.key[0] == "version":
+                reading.put("netplan/version", _parse_scalar(node.key[1]), file, node.line)
+            elif len(node.key) == 2 and node.key[0] == "renderer":
+                common = (_parse_scalar(node.key[1]), file, node.line)
             else:
                 unknown += _node_lines(node)
+    for path in [f"interface[{port}]/renderer" for port in ports] if common else ():
+        if path not in reading.facts:
+            reading.put(path, *common)
     lines = text.splitlines()
     reading.unknown += [(file, n, lines[n - 1].strip() if n <= len(lines) else "") for n in unknown]
 

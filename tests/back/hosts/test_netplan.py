@@ -61,6 +61,15 @@ def test_a_netplan_file_in_another_layout_has_the_same_facts() -> None:
         assert reading.unknown == []
 
 
+def test_a_renderer_of_the_file_is_that_of_its_ports() -> None:
+    """Earlier files have one for the file, which counts for every interface of the host."""
+    host = VARIANTS["dual-stack"]
+    text = netplan.render_text(host).replace("      renderer: networkd\n", "")
+    text = text.replace("  version: 2\n", "  version: 2\n  renderer: networkd\n")
+    reading = read(render(host) | {netplan.FILE: text})
+    assert (reading.facts, reading.unknown) == (planned(host), [])
+
+
 @pytest.mark.parametrize(
     "text",
     [

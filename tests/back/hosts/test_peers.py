@@ -55,7 +55,7 @@ def isolated(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def generated(root: Path, variant: str) -> subprocess.CompletedProcess[str]:
     file = root / netplan.FILE
-    file.parent.mkdir(parents=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(render(VARIANTS[variant])[netplan.FILE])
     file.chmod(0o600)
     return subprocess.run(
@@ -80,6 +80,24 @@ def test_netplan_takes_the_file_without_a_word(tmp_path: Path, variant: str) -> 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     units = list((tmp_path / "run/systemd/network").glob("*.network"))
     assert len(units) == len(VARIANTS[variant].ports)
+
+
+@needs_netplan
+def test_interfaces_of_networkmanager_stay_with_it(tmp_path: Path) -> None:
+    """Ubuntu Desktop has one renderer for all files; the rails' file must not give another to the management port."""
+    for name, text in (
+        ("01-network-manager-all.yaml", "  renderer: NetworkManager\n"),
+        ("50-cloud-init.yaml", "  ethernets:\n    eno1: {dhcp4: true}\n"),
+    ):
+        file = tmp_path / "etc/netplan" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"network:\n  version: 2\n{text}")
+        file.chmod(0o600)
+    assert generated(tmp_path, "dual-stack").returncode == 0
+    assert (tmp_path / "run/NetworkManager/conf.d/10-globally-managed-devices.conf").exists()
+    assert (tmp_path / "run/NetworkManager/system-connections/netplan-eno1.nmconnection").exists()
+    units = {file.name for file in (tmp_path / "run/systemd/network").glob("*.network")}
+    assert units == {"10-netplan-rail0.network", "10-netplan-rail1.network"}
 
 
 APPLY = """
