@@ -1,15 +1,18 @@
 """Post the review of a pull request as one comment for each spec in Azure Repos, in an isolated Python (`-I`).
 
 `azure.py FOLDER SPEC` posts FOLDER/comment.md, or edits the comment that this build service posted before. The comments
-of others, also those with the same last line, stay as they are.
+of others, also those with the same last line, stay as they are. A review of a commit that is no longer the head is not
+posted.
 
 Source: learn.microsoft.com, Azure DevOps REST API 7.1, Git: pull request threads and thread comments.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from urllib.parse import quote
@@ -54,9 +57,15 @@ def read_review(folder: Path, marker: str) -> str | None:
     return text if len(text) <= LARGEST and text.splitlines()[-1:] == [marker] else None
 
 
+def marker_of(spec: str) -> str:
+    """Return the last line of the comment on a spec; no two specs have one line."""
+    plain = re.fullmatch("[A-Za-z0-9_./-]+", spec) and "--" not in spec
+    return f"<!-- fabricc:diff:{spec if plain else 'sha256:' + hashlib.sha256(spec.encode()).hexdigest()} -->"
+
+
 def main(folder: str, spec: str) -> int:
     """Post the review; 1 if there is none."""
-    marker = f"<!-- fabricc:diff:{spec.replace('--', '-')} -->"
+    marker = marker_of(spec)
     text = read_review(Path(folder), marker)
     if text is None:
         print(f"##vso[task.logissue type=error]there is no review of {spec!a} to post")
@@ -64,7 +73,12 @@ def main(folder: str, spec: str) -> int:
     place = (os.environ["SYSTEM_TEAMPROJECTID"], os.environ["BUILD_REPOSITORY_ID"])
     number = int(os.environ["SYSTEM_PULLREQUEST_PULLREQUESTID"])
     project, repository = (quote(each, safe="") for each in place)
-    threads = f"/{project}/_apis/git/repositories/{repository}/pullRequests/{number}/threads"
+    request = f"/{project}/_apis/git/repositories/{repository}/pullRequests/{number}"
+    head = call_api("GET", f"{request}?{VERSION}")["lastMergeSourceCommit"]["commitId"]
+    if head != os.environ["SOURCE"]:
+        print(f"##vso[task.logissue type=error]the review is not posted: the pull request has {head!a} now")
+        return 1
+    threads = f"{request}/threads"
     me = call_api("GET", "/_apis/connectionData?api-version=7.1-preview")["authenticatedUser"]["id"]
     for thread in call_api("GET", f"{threads}?{VERSION}")["value"]:
         first: dict[str, Any] = next(iter(thread.get("comments") or ()), {})

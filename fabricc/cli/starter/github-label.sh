@@ -2,16 +2,15 @@
 # Gives the pull request the labels of its reviews, which are one for each spec, and removes those that no review has;
 # all others stay. Only these labels are ever set: one that people give as their approval is not among them, whatever a
 # review says. The gravest risk counts, `fabric:no-change` stands only where all reviews say so, and
-# `fabric:not-compared` where a review is missing, failed or is of another commit.
+# `fabric:not-compared` where a review is missing, failed or is of another commit. An outdated run sets no label.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 known=(fabric:no-change fabric:not-compared fabric:access fabric:control-files risk:low risk:medium risk:high renumbers needs-drain removes-devices policy-change policy-violation)
 review="$WORK/out/review.json"
 issue="repos/$GITHUB_REPOSITORY/issues/$PULL"
-marker="<!-- fabricc:diff:${SPEC//--/-} -->"
+marker="$(bash "$here/marker.sh" "$SPEC")"
 own=null
-# A comment without a review is no review of ours, and gets no label.
-if [ ! -e "$review" ] && { [ -e "$WORK/out/comment.md" ] || [ -L "$WORK/out/comment.md" ]; }; then exit 0; fi
+[ "$(gh api "repos/$GITHUB_REPOSITORY/pulls/$PULL" --jq .head.sha)" = "$HEAD" ] || exit 0
 if [ -s "$review" ] && [ ! -L "$review" ]; then
   own="$(jq -c '[.labels[] | strings]' "$review" 2>/dev/null)" || own=null
 fi

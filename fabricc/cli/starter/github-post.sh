@@ -1,32 +1,33 @@
 #!/usr/bin/env bash
 # Edits this bot's own comment on $SPEC, or posts one when there is none yet. What it posts was made by a job that reads
 # what others wrote, so it is held to what a review is. Before the marker stands the state of the review: its commit,
-# its labels, and the labels that people set on this commit ($LABELS: the one whose setting started this run).
+# its labels, and the labels that approve this commit. A review of a commit that is no longer the head is not posted.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 comment="$WORK/out/comment.md"
 review="$WORK/out/review.json"
-marker="<!-- fabricc:diff:${SPEC//--/-} -->"
+marker="$(bash "$here/marker.sh" "$SPEC")"
 if [ ! -f "$comment" ] || [ -L "$comment" ] || [ "$(wc -c <"$comment")" -gt 65536 ] ||
   [ "$(tail -n 1 "$comment")" != "$marker" ]; then
   echo "::error::there is no review of $SPEC to post"
   exit 1
 fi
+present="$(gh api "repos/$GITHUB_REPOSITORY/pulls/$PULL" --jq .head.sha)"
+if [ "$present" != "$HEAD" ]; then
+  echo "::error::the pull request has the commit $present now: the review of $HEAD is not posted"
+  exit 1
+fi
 cat "$comment" >>"$GITHUB_STEP_SUMMARY"
 issue="repos/$GITHUB_REPOSITORY/issues/$PULL"
-present="$(gh api --paginate "$issue/labels" --jq '.[]' | jq -s 'map(.name | ascii_downcase)')"
 reviews="$(gh api --paginate "$issue/comments" --jq '.[]' | jq -s -f "$here/github-comments.jq")"
 labels=null
 if [ -s "$review" ] && [ ! -L "$review" ]; then
   labels="$(jq -c '[.labels[] | strings | .[:50]][:20]' "$review" 2>/dev/null)" || labels=null
 fi
 id="$(jq -r --arg marker "$marker" 'map(select(.marker == $marker))[0].id // empty' <<<"$reviews")"
-state="$(jq -n -r --argjson present "$present" --argjson reviews "$reviews" --arg head "$HEAD" \
-  --argjson set "${LABELS:-[]}" --argjson labels "${labels:-null}" '
-  [($set | if type == "array" then .[] else . end), ($reviews[] | select(.head == $head) | .approved[])
-   | strings | select((ascii_downcase) as $name | $present | index([$name]))] | unique | .[:20]
-  | {labels: $labels, approved: .} | tojson | @base64')"
-[[ "$HEAD" =~ ^[0-9a-f]{40,64}$ ]] || HEAD="$(printf '0%.0s' {1..40})"
+approved="$(bash "$here/github-approvals.sh")"
+state="$(jq -n -r --argjson approved "$approved" --argjson labels "${labels:-null}" \
+  '{labels: $labels, approved: $approved} | tojson | @base64')"
 body="$(mktemp)"
 trap 'rm -f "$body"' EXIT
 {

@@ -8,6 +8,7 @@ this posts nothing but a review, and sets no label but those below. `approved LA
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 import re
@@ -31,6 +32,8 @@ NO_CHANGE, NOT_COMPARED = LABELS[:2]
 RISKS = ("risk:low", "risk:medium", "risk:high")
 STATE = re.compile("<!-- fabricc:state:([0-9a-f]{40,64}):([A-Za-z0-9+/=]*) -->")
 NAMED = re.compile("(.+)@([0-9a-f]{16,64})")
+DEVELOPER = 30
+"""The access level from which a member may write."""
 LARGEST = 1_000_000
 PAGES = 20
 
@@ -68,38 +71,59 @@ def open_requests(project: str) -> Iterator[dict[str, Any]]:
     branch = urlencode({"state": "opened", "target_branch": os.environ["CI_DEFAULT_BRANCH"]})
     for each in list_items(f"{project}/merge_requests?{branch}"):
         if re.fullmatch("[0-9a-f]{40,64}", each["sha"] or ""):
-            labels = [str(name) for name in each["labels"]]
             yield {
                 "iid": int(each["iid"]),
                 "sha": each["sha"],
-                "labels": approved_labels(
-                    f"{project}/merge_requests/{int(each['iid'])}", each["sha"], labels
-                ),
+                "labels": approved_labels(project, each),
             }
 
 
-def approved_labels(path: str, commit: str, labels: list[str]) -> list[str]:
-    """Return the labels that were set after the commit became the head, and those that name it."""
-    found = labels_naming(labels, commit)
+def approved_labels(project: str, request: dict[str, Any]) -> list[str]:
+    """Return the labels that were set after the commit became the head, and those that name it.
+
+    Labels of the author, of bots and of people without the role Developer do not count.
+    """
+    path, commit = f"{project}/merge_requests/{int(request['iid'])}", request["sha"]
+    labels = [str(name) for name in request["labels"]]
     if not labels:
-        return found
+        return []
     try:
-        version = max(list_items(f"{path}/versions"), key=lambda each: int(each["id"]))
-        if version["head_commit_sha"] != commit:
-            return found
-        since = datetime.fromisoformat(version["created_at"])
+        author = int(request["author"]["id"])
         events = sorted(list_items(f"{path}/resource_label_events"), key=lambda each: int(each["id"]))
         last_events = {str(each["label"]["name"]): each for each in events if each.get("label")}
-        return found + [
-            name
-            for name in labels
-            if (event := last_events.get(name)) is not None
+        added = {
+            name: datetime.fromisoformat(event["created_at"])
+            for name, event in last_events.items()
+            if name in labels
             and event["action"] == "add"
-            and datetime.fromisoformat(event["created_at"]) > since
-        ]
+            and may_approve(project, int(event["user"]["id"]), author)
+        }
+        version = max(list_items(f"{path}/versions"), key=lambda each: int(each["id"]))
+        since = datetime.fromisoformat(version["created_at"])
+        current = version["head_commit_sha"] == commit
+        set_since = [name for name, at in added.items() if current and at > since]
+        return [*labels_naming([*added], commit), *set_since]
     except (HTTPError, ValueError, KeyError, TypeError) as error:
         print(f"{path}: no approval counts, {type(error).__name__}", file=sys.stderr)
-        return found
+        return []
+
+
+def may_approve(project: str, user: int, author: int) -> bool:
+    """Return whether labels of a user are approvals: of a person who may write, or of a bot of APPROVING_APPS."""
+    account = call_api("GET", f"/users/{user}")
+    if account.get("bot") or re.fullmatch(
+        r"(project|group)_\d+_bot.*|service_account_.*", account["username"]
+    ):
+        return account["username"] in os.environ.get("APPROVING_APPS", "").split()
+    if user == author:
+        return False
+    try:
+        member = call_api("GET", f"{project}/members/all/{user}")
+    except HTTPError as error:
+        if error.code == 404:
+            return False
+        raise
+    return int(member["access_level"]) >= DEVELOPER
 
 
 def labels_naming(labels: list[str], commit: str) -> list[str]:
@@ -158,8 +182,15 @@ def with_state(text: str, commit: str, labels: list[str] | None) -> str:
 
 
 def post_reviews(project: str, own: int, iid: int, commit: str, folders: dict[str, Path]) -> bool:
-    """Edit this account's own notes, one for each marker, or create them; set the labels of all together."""
+    """Edit this account's own notes, one for each marker, or create them; set the labels of all together.
+
+    Returns:
+        Whether every review was posted; a review of a commit that is no longer the head is not.
+    """
     here = f"{project}/merge_requests/{iid}"
+    if call_api("GET", here)["sha"] != commit:
+        print(f"!{iid}: has another commit than {commit} now, so nothing is posted", file=sys.stderr)
+        return False
     notes = {
         line_from_end(note["body"]): note
         for note in reversed([*list_items(f"{here}/notes?sort=asc")])
@@ -187,13 +218,18 @@ def post_reviews(project: str, own: int, iid: int, commit: str, folders: dict[st
     return complete
 
 
+def marker_of(spec: str) -> str:
+    """Return the last line of the note on a spec; no two specs have one line."""
+    plain = re.fullmatch("[A-Za-z0-9_./-]+", spec) and "--" not in spec
+    return f"<!-- fabricc:diff:{spec if plain else 'sha256:' + hashlib.sha256(spec.encode()).hexdigest()} -->"
+
+
 def folders_of(review: Path) -> dict[str, Path]:
     """The marker of each spec -> the folder of its review: of several specs, one a line in SPEC, numbered from 1."""
     specs = [line for line in os.environ["SPEC"].split("\n") if line]
     several = len(os.environ["SPEC"].split("\n")) > 1
     return {
-        f"<!-- fabricc:diff:{spec.replace('--', '-')} -->": review / str(number) if several else review
-        for number, spec in enumerate(specs, 1)
+        marker_of(spec): review / str(number) if several else review for number, spec in enumerate(specs, 1)
     }
 
 

@@ -10,7 +10,11 @@ check_trees --format github || status=$?
 # The page needs files: links as plain text, no filters, no hooks, in a folder of their own.
 proposed="$(mktemp -d "$WORK/proposed.XXXXXX")"
 export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL="$WORK/home/.gitconfig" GIT_INDEX_FILE="$proposed.index"
-git -c core.symlinks=false -c core.hooksPath=/dev/null read-tree "$HEAD"
-git -c core.symlinks=false -c core.hooksPath=/dev/null checkout-index --all --force --prefix="$proposed/"
+# Git's messages contain names of files, which a runner could take for commands.
+git -c core.symlinks=false -c core.hooksPath=/dev/null read-tree "$HEAD" 2>/dev/null
+git -c core.symlinks=false -c core.hooksPath=/dev/null checkout-index --all --force --prefix="$proposed/" 2>/dev/null || {
+  echo "the files of $HEAD cannot be written"
+  exit 1
+}
 (cd "$proposed" && fabricc report "$SPEC" -o "$out/report.html") >/dev/null 2>&1 || true
 exit "$status"

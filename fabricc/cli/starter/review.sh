@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares the spec of the commit $HEAD with the one of $BASE, under the policy that $BASE has now; leaves comment.md,
-# full.md, review.json and junit.xml in $WORK/out. $LABELS: the labels that approve this commit, as a JSON list, or one
-# of them as a JSON string; those that were set on it before are in $WORK/approved.json.
+# full.md, review.json and junit.xml in $WORK/out. $LABELS: the labels that approve this commit, as a JSON list; on
+# GitHub they are in $WORK/approved.json.
 set -uo pipefail
 # shellcheck source=/dev/null
 . "$(dirname "$0")/run.sh"
@@ -11,9 +11,8 @@ while IFS= read -r -d '' label; do
   labels+=("--label=$label")
 done < <(isolated -c '
 import json, pathlib, sys
-stated, earlier = json.loads(sys.argv[1]), pathlib.Path(sys.argv[2])
-names = [stated] if isinstance(stated, str) else stated
-names += json.loads(earlier.read_text()) if earlier.is_file() else []
+names, approved = json.loads(sys.argv[1]), pathlib.Path(sys.argv[2])
+names += json.loads(approved.read_text()) if approved.is_file() else []
 print(*names, sep="\0", end="\0" if names else "")' "${LABELS:-[]}" "$WORK/approved.json")
 forge="${FORGE:-github}"
 checked="$(cat "$out/checked" 2>/dev/null)" || checked=

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import format_share, plural, ranges
-from fabricc.base.foreign.markdown import inert_text
 from fabricc.base.order import group_pairs
+from fabricc.base.patterns import pattern
 from fabricc.review.diff.model import Impact, host_count
 from fabricc.review.diff.names import fold_names
 
@@ -357,7 +358,9 @@ def review_labels(review: Review) -> list[str]:
 
 def comment_marker(subject: str) -> str:
     """Return the marker of the comment on a spec (or a cluster's tree), so that it is edited, not repeated."""
-    return inert_text(f"fabricc:diff:{subject}")
+    plain = pattern("[A-Za-z0-9_./-]+").fullmatch(subject) and "--" not in subject
+    digest = hashlib.sha256(subject.encode("utf-8", "surrogateescape")).hexdigest()
+    return f"fabricc:diff:{subject if plain else f'sha256:{digest}'}"
 
 
 def changed_fleets(review: Review) -> list[tuple[str, Sequence[str]]]:

@@ -28,6 +28,8 @@ SECRETS = ("t0ken", "CI_JOB_TOKEN", "GH_TOKEN", "ACTIONS_RUNTIME_TOKEN")
 
 LABELS_STATED = "${{ github.event.action == 'labeled' && toJSON(github.event.label.name) || '[]' }}"
 """A label counts in the run that setting it starts."""
+LEAD = {"login": "lead", "type": "User"}
+"""A person with write access who is not the author."""
 
 GH = """#!{python}
 import json, os, pathlib, subprocess, sys
@@ -35,13 +37,20 @@ assert os.environ["GH_TOKEN"] == "t0ken"
 store = pathlib.Path(os.environ["STORE"])
 state = json.loads(store.read_text()) if store.exists() else {{"comments": [], "labels": []}}
 arguments = sys.argv[1:]
-path = next(a for a in arguments if a.startswith("repos/o/r/issues/"))
+path = next(a for a in arguments if a.startswith("repos/o/r/"))
 body = next((pathlib.Path(a[6:]).read_text() for a in arguments if a.startswith("body=@")), None)
 def asked(items):
     expression = arguments[arguments.index("--jq") + 1]
     sys.stdout.write(subprocess.run(["jq", "-r", expression], input=json.dumps(items), text=True, check=True,
                                     capture_output=True).stdout)
-if "/labels" in path:
+if path == "repos/o/r/pulls/7":
+    asked({{"head": {{"sha": state.get("head", os.environ["HEAD"])}}}})
+elif path.startswith("repos/o/r/collaborators/"):
+    permission = state.get("permissions", {{"lead": "write"}}).get(path.split("/")[4])
+    if permission is None:
+        sys.exit("gh: Not Found (HTTP 404)")
+    asked({{"permission": permission}})
+elif "/labels" in path:
     if "POST" in arguments:
         state["labels"] += [a.removeprefix("labels[]=") for a in arguments if a.startswith("labels[]=")]
     elif "DELETE" in arguments:
@@ -116,11 +125,19 @@ class Forge:
         return git(self.author, "rev-parse", "HEAD")
 
     def job(
-        self, name: str, head: str, *only: str, label: str | None = None, spec: str = "cluster.yaml"
+        self,
+        name: str,
+        head: str,
+        *only: str,
+        label: str | None = None,
+        spec: str = "cluster.yaml",
+        setter: dict[str, str] = LEAD,
+        attempt: int = 1,
+        apps: str = "",
     ) -> dict[str, subprocess.CompletedProcess[str]]:
         """Run steps of a job of the GitHub workflow as it stands on the main branch; by their names.
 
-        `label` is the one whose setting starts the run.
+        `label` is the one whose setting by `setter` starts the run.
         """
         workflow = parsed(self.trusted / ".github" / "workflows" / "fabricc.yml")
         known = {
@@ -129,6 +146,8 @@ class Forge:
             "${{ github.event.pull_request.head.sha || github.sha }}": head,
             "${{ github.event.pull_request.number }}": "7", "${{ matrix.spec }}": spec,
             LABELS_STATED: "[]" if label is None else json.dumps(label),
+            "${{ toJSON(github.event.sender) }}": json.dumps(setter, indent=2),
+            "${{ github.event.pull_request.user.login }}": "author",
         }  # fmt: skip
         job, done = workflow["jobs"][name], {}
         for step in job["steps"]:
@@ -136,6 +155,7 @@ class Forge:
                 continue
             stated = {**job["env"], **step.get("env", {})}
             own = {key: known.get(value, value) for key, value in stated.items()}
+            own |= {"GITHUB_RUN_ATTEMPT": str(attempt), "APPROVING_APPS": apps}
             done[step["name"]] = subprocess.run(
                 ["bash", "-e", "-c", step["run"]], cwd=self.trusted, env=self.environment(**own),
                 capture_output=True, text=True, check=False, timeout=300,
@@ -175,9 +195,9 @@ def with_policy(forge: Forge, text: str = POLICY) -> None:
     git(forge.author, "pull", "-q", "origin", "main", "--no-rebase")
 
 
-def gitlab_module(folder: Path) -> Any:
-    """The script of GitLab's jobs as a module."""
-    spec = importlib.util.spec_from_file_location("starter_gitlab", folder / "gitlab.py")
+def load_module(path: Path) -> Any:
+    """Return a script of CI as a module."""
+    spec = importlib.util.spec_from_file_location(f"starter_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

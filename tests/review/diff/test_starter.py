@@ -11,11 +11,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.review.diff.wording import LABELS
+from fabricc.review.diff.wording import LABELS, comment_marker
 from tests.review.diff.forge import (
     BOT,
     LABELS_STATED,
@@ -26,7 +26,7 @@ from tests.review.diff.forge import (
     Forge,
     edited,
     git,
-    gitlab_module,
+    load_module,
     needs_shell,
     own_ci,
     parsed,
@@ -67,20 +67,19 @@ def set_labels(forge: Forge, *labels: str) -> None:
     forge.store.write_text(json.dumps(state | {"labels": [*labels]}), "utf-8")
 
 
-def approvals(forge: Forge, head: str, label: str | None = None) -> set[str]:
+def approvals(forge: Forge, head: str, label: str | None = None, **event: Any) -> set[str]:
     """Return the labels that a review gets as approvals of a commit; the outcome is posted."""
     forge.log.write_text("", "utf-8")
-    done = forge.job("prove", head, "fetch", "review", label=label)
+    done = forge.job("prove", head, "fetch", "review", label=label, **event)
     assert {name: step.returncode for name, step in done.items()} == {"fetch": 0, "review": 0}, done
-    posted = forge.job("post", head, label=label)
+    posted = forge.job("post", head, label=label, **event)
     assert {name: step.returncode for name, step in posted.items()} == {"post": 0, "label": 0}, posted
     return set(re.findall(r"--label=(\S+)", forge.log.read_text("utf-8")))
 
 
 @pytest.mark.slow
 def test_an_approval_is_of_one_commit_and_lasts_while_its_label_does(forge: Forge) -> None:
-    python = forge.work / "python" / "bin" / "python"
-    python.write_text(STAND_IN.format(log=forge.log, python=sys.executable), "utf-8")
+    use_stand_in(forge)
     good = forge.propose("good")
     set_labels(forge, "approved", "old")
     assert approvals(forge, good) == set(), "labels that nobody set on this commit"
@@ -98,6 +97,122 @@ def test_an_approval_is_of_one_commit_and_lasts_while_its_label_does(forge: Forg
     assert approvals(forge, good, "approved") == {"approved"}
     set_labels(forge, "needs-triage")
     assert approvals(forge, good) == set(), "the label was removed"
+
+
+USER, APP = "User", "Bot"
+
+
+def use_stand_in(forge: Forge) -> None:
+    """Replace fabricc by a program that records its arguments, and returns an empty review."""
+    python = forge.work / "python" / "bin" / "python"
+    python.write_text(STAND_IN.format(log=forge.log, python=sys.executable), "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("login", "kind", "counts"),
+    [
+        ("lead", USER, True),
+        ("Author", USER, False),
+        ("reader", USER, False),
+        ("nobody", USER, False),
+        ("lead/../lead", USER, False),
+        ("labeler[bot]", APP, False),
+        ("lead", APP, False),
+        ("", "", False),
+        pytest.param("approvals[bot]", APP, True, marks=pytest.mark.slow),
+    ],
+)
+def test_only_a_person_who_may_write_and_is_not_the_author_approves(
+    forge: Forge, login: str, kind: str, counts: bool
+) -> None:
+    use_stand_in(forge)
+    head = forge.propose()
+    permissions = {"lead": "admin", "author": "admin", "Author": "admin", "reader": "read"}
+    forge.store.write_text(
+        json.dumps({"comments": [], "labels": ["ok"], "permissions": permissions}), "utf-8"
+    )
+    setter, wanted = {"login": login, "type": kind}, {"ok"} if counts else set()
+    assert approvals(forge, head, "ok", setter=setter, apps="approvals[bot]") == wanted
+    assert approvals(forge, head) == wanted, "what an earlier run recorded"
+
+
+def test_a_label_that_somebody_else_sets_again_ends_its_approval(forge: Forge) -> None:
+    use_stand_in(forge)
+    head = forge.propose()
+    set_labels(forge, "ok", "other")
+    assert approvals(forge, head, "ok") == {"ok"}
+    assert approvals(forge, head, "OK", setter={"login": "author", "type": USER}) == set()
+    assert approvals(forge, head) == set()
+
+
+def test_a_run_that_is_repeated_approves_nothing_again(forge: Forge) -> None:
+    use_stand_in(forge)
+    head = forge.propose()
+    set_labels(forge, "ok")
+    assert approvals(forge, head, "ok", attempt=2) == set()
+    assert approvals(forge, head, "ok") == {"ok"}
+    assert approvals(forge, head, "ok", attempt=2) == {"ok"}, "the first attempt recorded it"
+
+
+def test_a_label_whose_setter_cannot_be_looked_up_does_not_count(forge: Forge) -> None:
+    use_stand_in(forge)
+    head = forge.propose()
+    set_labels(forge, "ok")
+    (forge.folder / "bin" / "gh").write_text("#!/bin/sh\nexit 1\n", "utf-8")
+    done = forge.job("prove", head, "fetch", "review", label="ok")
+    assert {name: step.returncode for name, step in done.items()} == {"fetch": 0, "review": 0}
+    assert "--label" not in forge.log.read_text("utf-8")
+
+
+def test_the_review_of_a_commit_that_is_no_longer_the_head_changes_nothing(forge: Forge) -> None:
+    old, new = "1" * 40, "2" * 40
+    review_of(forge, "a.yaml", new, ["risk:high"])
+    before = forge.state | {"head": new}
+    forge.store.write_text(json.dumps(before), "utf-8")
+    write_review(forge, "a.yaml", ["fabric:no-change"])
+    posted = forge.job("post", old, spec="a.yaml")
+    assert {name: step.returncode for name, step in posted.items()} == {"post": 1, "label": 0}
+    assert new in posted["post"].stdout
+    assert forge.state == before
+
+
+def test_specs_of_similar_names_have_comments_of_their_own(forge: Forge) -> None:
+    head = "1" * 40
+    specs = ("a-b.yaml", "a--b.yaml", "a---b.yaml", "a b.yaml", "ä.yaml", "a(b).yaml")
+    for spec in specs:
+        review_of(forge, spec, head, ["risk:high"] if spec == specs[1] else ["risk:low"])
+    assert len(forge.state["comments"]) == len(specs)
+    assert forge.state["labels"] == ["risk:high"]
+
+
+def test_every_script_has_the_marker_of_a_review(forge: Forge) -> None:
+    azure = load_module(forge.trusted / "ci" / "azure.py")
+    gitlab = load_module(forge.trusted / "ci" / "gitlab.py")
+    for spec in (
+        "cluster.yaml",
+        "a/b-c_1.yaml",
+        "a--b.yaml",
+        "a---b.yaml",
+        "ä b.yaml",
+        "-->.yaml",
+        "$(x)`y`.yaml",
+    ):
+        marker = f"<!-- {comment_marker(spec)} -->"
+        printed = subprocess.run(
+            ["bash", "ci/marker.sh", spec], cwd=forge.trusted, capture_output=True, text=True, check=True
+        )
+        assert [printed.stdout.strip(), azure.marker_of(spec), gitlab.marker_of(spec)] == [marker] * 3
+
+
+@pytest.mark.slow
+def test_a_path_that_git_cannot_write_is_no_command_of_a_runner(forge: Forge) -> None:
+    name = "##vso[task.setvariable variable=WORK]x"
+    deep = "/".join([name, *["d" * 200] * 19])
+    blob = git(forge.author, "hash-object", "-w", "cluster.yaml")
+    git(forge.author, "update-index", "--add", "--cacheinfo", f"100644,{blob},{deep}/{name}")
+    step = forge.job("prove", forge.propose(), "fetch", "prove")["prove"]
+    assert step.returncode == 1
+    assert "##vso[" not in step.stdout + step.stderr
 
 
 @pytest.mark.slow
@@ -131,14 +246,19 @@ def test_a_label_that_is_set_by_ci_approves_nothing(forge: Forge) -> None:
     assert (review.returncode, "FAB9044" in review.stdout) == (1, True)
 
 
-def review_of(forge: Forge, spec: str, head: str, labels: list[str] | None) -> None:
-    """Post a review of a spec, as the job before has left it; None where nothing was compared."""
+def write_review(forge: Forge, spec: str, labels: list[str] | None) -> None:
+    """Write a review of a spec, as the first job leaves it; None where nothing was compared."""
     out = forge.work / "out"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    (out / "comment.md").write_text(f"review\n\n<!-- fabricc:diff:{spec} -->\n", "utf-8")
+    (out / "comment.md").write_text(f"review\n\n<!-- {comment_marker(spec)} -->\n", "utf-8")
     document = {"diagnostics": []} if labels is None else {"labels": labels}
     (out / "review.json").write_text(json.dumps(document), "utf-8")
+
+
+def review_of(forge: Forge, spec: str, head: str, labels: list[str] | None) -> None:
+    """Post a review of a spec."""
+    write_review(forge, spec, labels)
     posted = forge.job("post", head, spec=spec)
     assert {name: step.returncode for name, step in posted.items()} == {"post": 0, "label": 0}, posted
 
@@ -305,8 +425,11 @@ def test_an_artefact_that_is_no_review_is_not_posted(forge: Forge, forged: str) 
             "too large": "x" * 70_000 + f"\n{marker}\n",
         }  # fmt: skip
         (out / "comment.md").write_text(texts[forged], "utf-8")
-    assert forge.job("post", "0" * 40)["post"].returncode == 1
+    assert forge.job("post", "0" * 40, "post")["post"].returncode == 1
     assert not forge.store.exists()
+    set_labels(forge, "fabric:no-change", "risk:low", "mine")
+    assert forge.job("post", "0" * 40, "label")["label"].returncode == 0
+    assert sorted(forge.state["labels"]) == ["fabric:not-compared", "mine"]
 
 
 def test_an_artefact_gives_no_approval(forge: Forge) -> None:
@@ -429,8 +552,8 @@ def test_a_token_is_in_no_step_that_reads_what_is_proposed(forge: Forge) -> None
     prove, post = workflow["jobs"]["prove"], workflow["jobs"]["post"]
     assert prove["permissions"] == {"contents": "read", "pull-requests": "read"}
     assert post["permissions"] == {"contents": "read", "pull-requests": "write"}
-    (review,) = [step for step in prove["steps"] if step.get("name") == "review"]
-    assert review["env"]["LABELS"] == LABELS_STATED
+    (fetch,) = [step for step in prove["steps"] if step.get("name") == "fetch"]
+    assert fetch["env"]["LABELS"] == LABELS_STATED
     with_token = [step["name"] for step in prove["steps"] if "token" in json.dumps(step).lower()]
     assert with_token == ["fetch"]
     for job in (prove, post):
@@ -461,13 +584,13 @@ def test_the_labels_that_are_set_are_those_of_a_review(forge: Forge) -> None:
     match = re.search(r"^known=\((.*)\)$", script, re.MULTILINE)
     assert match
     assert sorted(match[1].split()) == sorted(LABELS)
-    assert sorted(gitlab_module(forge.trusted / "ci").LABELS) == sorted(LABELS)
+    assert sorted(load_module(forge.trusted / "ci" / "gitlab.py").LABELS) == sorted(LABELS)
 
 
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not installed")
 def test_scripts_are_clean(forge: Forge) -> None:
     scripts = sorted(map(str, (forge.trusted / "ci").glob("*.sh")))
-    assert len(scripts) == 9
+    assert len(scripts) == 11
     subprocess.run(["shellcheck", *scripts], check=True)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = needs_shell
 ME, OTHER = "0b1d", "9f9f"
+HEAD = "1" * 40
 
 
 class Azure(ThreadingHTTPServer):
@@ -28,7 +29,7 @@ class Azure(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Answer)
         self.threads: list[dict[str, Any]] = []
-        self.refused = False
+        self.head = HEAD
 
     def add(self, author: str, content: str) -> dict[str, Any]:
         comment = {"id": 1, "content": content, "author": {"id": author}}
@@ -49,6 +50,8 @@ class Answer(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         if path == "/_apis/connectionData":
             answer: Any = {"authenticatedUser": {"id": ME}}
+        elif path.endswith("/pullRequests/7"):
+            answer = {"lastMergeSourceCommit": {"commitId": self.server.head}}
         elif self.command == "GET":
             answer = {"value": self.server.threads}
         elif self.command == "POST":
@@ -83,6 +86,7 @@ def post(azure: Azure, folder: Path, spec: str) -> int:
     environment = {
         "SYSTEM_COLLECTIONURI": f"http://127.0.0.1:{azure.server_address[1]}/", "SYSTEM_ACCESSTOKEN": "t0ken",
         "SYSTEM_TEAMPROJECTID": "p", "BUILD_REPOSITORY_ID": "r", "SYSTEM_PULLREQUEST_PULLREQUESTID": "7",
+        "SOURCE": HEAD,
     }  # fmt: skip
     command = [sys.executable, "-I", str(STARTER / "azure.py"), str(folder), spec]
     return subprocess.run(command, env=environment, timeout=60, check=False).returncode
@@ -103,6 +107,14 @@ def test_each_cluster_has_one_comment_and_edits_its_own(azure: Azure, tmp_path: 
 def test_what_is_no_review_is_not_posted(azure: Azure, tmp_path: Path, text: str | None) -> None:
     if text is not None:
         (tmp_path / "comment.md").write_text(text)
+    assert (post(azure, tmp_path, "a.yaml"), azure.threads) == (1, [])
+
+
+def test_the_review_of_a_commit_that_is_no_longer_the_head_is_not_posted(
+    azure: Azure, tmp_path: Path
+) -> None:
+    (tmp_path / "comment.md").write_text("old\n\n<!-- fabricc:diff:a.yaml -->\n")
+    azure.head = "2" * 40
     assert (post(azure, tmp_path, "a.yaml"), azure.threads) == (1, [])
 
 

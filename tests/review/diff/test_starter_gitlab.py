@@ -19,7 +19,7 @@ from tests.review.diff.forge import (
     STAND_IN,
     Forge,
     git,
-    gitlab_module,
+    load_module,
     needs_shell,
     own_ci,
     parsed,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 pytestmark = needs_shell
 MARKER = "<!-- fabricc:diff:cluster.yaml -->"
+LEAD, AUTHOR = 3, 4
 
 
 class GitLab(ThreadingHTTPServer):
@@ -40,6 +41,8 @@ class GitLab(ThreadingHTTPServer):
     Attributes:
         notes: those of all merge requests, in their order; each has the number of its own.
         versions, label_events: number of a merge request -> what GitLab keeps of it.
+        levels: user -> access level; `bots`: user -> name of an account of a program.
+        heads: number of a merge request -> a commit that it got after it was listed.
         labels: what was added and removed, in its order.
     """
 
@@ -50,6 +53,9 @@ class GitLab(ThreadingHTTPServer):
         self.versions: dict[int, list[dict[str, Any]]] = defaultdict(list)
         self.label_events: dict[int, list[dict[str, Any]]] = defaultdict(list)
         self.labels: list[list[str]] = []
+        self.levels = {LEAD: 40, AUTHOR: 40}
+        self.bots: dict[int, str] = {}
+        self.heads: dict[int, str] = {}
 
     def add_note(self, author: int, body: str, iid: int = 7) -> None:
         self.notes.append({"id": len(self.notes), "author": {"id": author}, "body": body, "iid": iid})
@@ -59,9 +65,17 @@ class GitLab(ThreadingHTTPServer):
             {"id": len(self.versions[iid]) + 1, "head_commit_sha": commit, "created_at": at}
         )
 
-    def add_label_event(self, iid: int, action: str, name: str, at: str) -> None:
+    def add_label_event(self, iid: int, action: str, name: str, at: str, user: int = LEAD) -> None:
         events = self.label_events[iid]
-        events.append({"id": len(events) + 1, "action": action, "label": {"name": name}, "created_at": at})
+        events.append(
+            {
+                "id": len(events) + 1,
+                "action": action,
+                "label": {"name": name},
+                "created_at": at,
+                "user": {"id": user},
+            }
+        )
 
 
 class Answer(BaseHTTPRequestHandler):
@@ -78,6 +92,17 @@ class Answer(BaseHTTPRequestHandler):
         match = re.fullmatch(r"/projects/1/merge_requests/(\d+)/(\w+)", address.path)
         if address.path == "/user":
             self.answer({"id": 99})
+        elif user := re.fullmatch(r"/users/(\d+)", address.path):
+            name = self.server.bots.get(int(user[1]))
+            self.answer({"username": name or f"user{user[1]}", "bot": name is not None})
+        elif member := re.fullmatch(r"/projects/1/members/all/(\d+)", address.path):
+            if int(member[1]) in self.server.levels:
+                self.answer({"access_level": self.server.levels[int(member[1])]})
+            else:
+                self.send_error(404)
+        elif request := re.fullmatch(r"/projects/1/merge_requests/(\d+)", address.path):
+            heads = {each["iid"]: each["sha"] for each in self.server.merge_requests}
+            self.answer({"sha": self.server.heads.get(int(request[1]), heads[int(request[1])])})
         elif address.path.endswith("/redirected"):
             self.send_response(302)
             self.send_header("Location", "/user")
@@ -85,7 +110,8 @@ class Answer(BaseHTTPRequestHandler):
         elif match is None:
             branch = parse_qs(address.query)["target_branch"][0]
             found = self.server.merge_requests
-            self.answer([each for each in found if each.get("target_branch", "main") == branch])
+            author = {"author": {"id": AUTHOR}}
+            self.answer([author | each for each in found if each.get("target_branch", "main") == branch])
         else:
             iid, kind = int(match[1]), match[2]
             notes = [note for note in self.server.notes if note["iid"] == iid]
@@ -200,7 +226,7 @@ def test_gitlab_takes_the_token_to_no_other_place(
     monkeypatch.setenv("CI_API_V4_URL", f"http://127.0.0.1:{gitlab.server_port}")
     monkeypatch.setenv("REVIEW_TOKEN", "t0ken")
     with pytest.raises(HTTPError, match="302"):
-        gitlab_module(forge.trusted / "ci").call_api("GET", "/redirected")
+        load_module(forge.trusted / "ci" / "gitlab.py").call_api("GET", "/redirected")
 
 
 def test_the_token_of_gitlab_is_of_an_environment_that_only_posting_has(forge: Forge) -> None:
@@ -254,15 +280,55 @@ def test_gitlab_counts_a_label_that_was_set_on_the_commit_that_is_the_head(
     gitlab.add_version(7, head, "2026-01-01T12:00:00Z")
     for name, action, hour in (
         ("early", "add", 11), ("late", "add", 13), ("again", "add", 11), ("again", "remove", 13),
-        ("again", "add", 14), ("gone", "add", 13), ("gone", "remove", 14),
+        ("again", "add", 14), ("gone", "add", 13), ("gone", "remove", 14), (f"named@{short}", "add", 11),
+        (f"other@{other}", "add", 13), ("short@1234567", "add", 13),
     ):  # fmt: skip
         gitlab.add_label_event(7, action, name, f"2026-01-01T{hour}:00:00Z")
-    assert scheduled_labels(forge, gitlab) == [{"late", "again", "named"}]
-    asked = set(re.findall(r"--label=(\S+)", forge.log.read_text("utf-8")))
-    assert asked == {"late", "again", "named"}
+    expected = {"late", "again", "named", f"other@{other}", "short@1234567"}
+    assert scheduled_labels(forge, gitlab) == [expected]
+    assert set(re.findall(r"--label=(\S+)", forge.log.read_text("utf-8"))) == expected
     # A head that came after the list of versions was read has no approval but those that name it.
     gitlab.versions[7].pop()
     assert scheduled_labels(forge, gitlab) == [{"named"}]
+
+
+@pytest.mark.parametrize(
+    ("user", "level", "bot", "counts"),
+    [
+        (LEAD, 30, None, True),
+        (AUTHOR, 50, None, False),
+        (5, 20, None, False),
+        (6, None, None, False),
+        (7, 40, "project_1_bot_0a1b", False),
+        pytest.param(8, 40, "service_account_ok", True, marks=pytest.mark.slow),
+    ],
+)
+def test_gitlab_counts_labels_of_people_who_may_write_and_are_not_the_author(
+    forge: Forge, gitlab: GitLab, user: int, level: int | None, bot: str | None, counts: bool
+) -> None:
+    head = forge.propose()
+    named = f"named@{head[:16]}"
+    gitlab.merge_requests = [{"iid": 7, "sha": head, "labels": ["ok", named]}]
+    gitlab.add_version(7, head, "2026-01-01T12:00:00Z")
+    gitlab.levels = {} if level is None else {user: level}
+    gitlab.bots = {} if bot is None else {user: bot}
+    for name in ("ok", named):
+        gitlab.add_label_event(7, "add", name, "2026-01-01T13:00:00Z", user)
+    done = gitlab_job(forge, "fabric-list", gitlab, APPROVING_APPS="service_account_ok other")
+    assert done.returncode == 0, done.stderr
+    (listed,) = json.loads((forge.trusted / ".fabricc-ci" / "open.json").read_text())
+    assert set(listed["labels"]) == ({"ok", "named", named} if counts else set())
+
+
+def test_gitlab_posts_no_review_of_a_commit_that_is_no_longer_the_head(forge: Forge, gitlab: GitLab) -> None:
+    use_stand_in(forge)
+    gitlab.merge_requests = [{"iid": 7, "sha": forge.propose(), "labels": []}]
+    for name in ("fabric-list", "fabric-review-all"):
+        assert gitlab_job(forge, name, gitlab).returncode == 0
+    gitlab.heads[7] = "f" * 40
+    done = gitlab_job(forge, "fabric-post", gitlab)
+    assert (done.returncode, gitlab.notes, gitlab.labels) == (1, [], [])
+    assert "has another commit" in done.stderr
 
 
 def test_gitlab_keeps_one_note_for_each_spec_and_joins_their_labels(forge: Forge, gitlab: GitLab) -> None:

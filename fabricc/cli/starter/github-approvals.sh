@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Prints the labels that approve the commit $HEAD, as a JSON list: those that earlier runs recorded for this commit, and
+# the one whose setting started this run ($LABELS, set by $SETTER). A label counts while it is present. It counts if a
+# person with write access who is not the author of the pull request set it, or an app of $APPROVING_APPS.
+# A later attempt of a run counts recorded labels only: the label may have been removed and set by another person since.
+set -euo pipefail
+here="$(cd "$(dirname "$0")" && pwd)"
+issue="repos/$GITHUB_REPOSITORY/issues/$PULL"
+
+may_approve() {
+  local each login type permission
+  login="$(jq -r '.login // ""' <<<"${SETTER:-null}")"
+  type="$(jq -r '.type // ""' <<<"${SETTER:-null}")"
+  if [ "$type" != User ]; then
+    for each in ${APPROVING_APPS:-}; do [ "$each" != "$login" ] || return 0; done
+    echo "::notice::the label of ${login:-nobody} approves nothing: it is an app" >&2
+    return 1
+  fi
+  [[ "$login" =~ ^[A-Za-z0-9_-]+$ ]] || return 1
+  if [ "${login,,}" = "${AUTHOR,,}" ] || [ -z "$AUTHOR" ]; then
+    echo "::notice::the label of $login approves nothing: $login is the author" >&2
+    return 1
+  fi
+  permission="$(gh api "repos/$GITHUB_REPOSITORY/collaborators/$login/permission" --jq .permission)" || permission=unknown
+  case "$permission" in admin | write) return 0 ;; esac
+  echo "::notice::the label of $login approves nothing: the permission is $permission, not write" >&2
+  return 1
+}
+
+set_now="${LABELS:-[]}"
+counts=false
+if [ "$set_now" != "[]" ] && [ "${GITHUB_RUN_ATTEMPT:-1}" = 1 ] && may_approve; then counts=true; fi
+if [ "${GITHUB_RUN_ATTEMPT:-1}" != 1 ]; then set_now="[]"; fi
+present="$(gh api --paginate "$issue/labels" --jq '.[]' | jq -s 'map(.name | ascii_downcase)')"
+reviews="$(gh api --paginate "$issue/comments" --jq '.[]' | jq -s -f "$here/github-comments.jq")"
+# A label that was set now was absent before, so an earlier record of it has ended.
+jq -c -n --argjson present "$present" --argjson reviews "$reviews" --arg head "$HEAD" \
+  --argjson set "$set_now" --argjson counts "$counts" '
+  ($set | if type == "array" then . else [.] end | map(strings)) as $now
+  | ($now | map(ascii_downcase)) as $ended
+  | [($reviews[] | select(.head == $head) | .approved[] | strings
+      | select((ascii_downcase) as $name | $ended | index([$name]) | not)),
+     (if $counts then $now[] else empty end)]
+  | map(select((ascii_downcase) as $name | $present | index([$name]))) | unique | .[:20]'
