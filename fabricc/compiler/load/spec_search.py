@@ -141,6 +141,12 @@ def cluster_of(text: bytes) -> str | None:
     return cluster if isinstance(cluster, str) else None
 
 
+def cluster_of_lock(text: bytes) -> str | None:
+    """Return the cluster of a lock; None of any other file."""
+    found = _LOCK.search(text)
+    return found[1].decode() if found else None
+
+
 def specs_of(
     history: SpecHistory, commit: str, name: str
 ) -> tuple[dict[str, tuple[str, bytes]], list[Entry]]:
@@ -215,7 +221,7 @@ def _cluster_traces(history: SpecHistory, cluster: str | None, entries: Iterable
     own = [
         entry.path
         for entry, content in history.repository.blobs(locks)
-        if (found := _LOCK.search(content)) and found[1].decode() == cluster
+        if cluster_of_lock(content) == cluster
     ]
     return own + trees
 

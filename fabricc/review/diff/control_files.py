@@ -99,7 +99,7 @@ def _role_by_content(change: Change, repository: Repository, commit: str) -> str
 
 
 def changes_here(repository: Repository, commit: str, trees: Iterable[str]) -> list[Change]:
-    """Return the files that differ between a commit and the work tree and decide something or are in `trees`."""
+    """Return the files that differ between a commit and the work tree, if they decide something or are in `trees`."""
     folders = tuple(f"{tree}/" for tree in trees)
     before = {entry.path: entry for entry in repository.all_entries(commit)}
     here = {path for path in repository.files_here() if os.path.lexists(repository.top / path)}
@@ -115,7 +115,7 @@ def changes_here(repository: Repository, commit: str, trees: Iterable[str]) -> l
 
 
 def _is_control_file(path: str, folders: tuple[str, ...]) -> bool:
-    return bool(role_of(path)) or path.startswith(folders) or path.endswith((".yaml", ".yml"))
+    return bool(role_of(path)) or path.startswith(folders) or path.endswith((".yaml", ".yml", ".lock"))
 
 
 def _same_bytes(path: Path, name: str) -> bool:
@@ -158,8 +158,8 @@ def tree_verdicts(
 
 def find_control_files(
     history: SpecHistory, chosen: Comparison, commit: str, spec: Path, cluster: str, status: int | None
-) -> tuple[tuple[ControlFile, ...], tuple[TreeVerdict, ...]]:
-    """Return the changed files that decide something, and the verdicts on the trees of the newer commit.
+) -> tuple[tuple[ControlFile, ...], tuple[TreeVerdict, ...], list[Change]]:
+    """Return the changed files that decide something, the verdicts on the trees of the newer commit, and all changes.
 
     Args:
         history: the spec's folder in its repository.
@@ -174,14 +174,14 @@ def find_control_files(
     if chosen.head is None:
         trees = trees_of(repository.files_here(), cluster)
         changes = changes_here(repository, chosen.base, (*old, *trees))
-        return control_files(changes, (*old, *trees), repository, ""), ()
+        return control_files(changes, (*old, *trees), repository, ""), (), changes
     newer = chosen.head_history.repository
     trees = trees_of((entry.path for entry in newer.all_entries(chosen.head)), cluster)
     changes = newer.changes(chosen.base, chosen.head)
     found = control_files(changes, (*old, *trees), newer, chosen.head)
     own = (history.prefix, *(f"{tree}/" for tree in trees))
     if status is not None:
-        return found, tuple(TreeVerdict(visible_path(tree), status == 0) for tree in trees or old)
+        return found, tuple(TreeVerdict(visible_path(tree), status == 0) for tree in trees or old), changes
     if not any(change.path.startswith(own) for change in changes):
-        return found, ()
-    return found, tree_verdicts(repository, trees, commit, spec)
+        return found, (), changes
+    return found, tree_verdicts(repository, trees, commit, spec), changes

@@ -30,6 +30,7 @@ from fabricc.review.diff.causes import spec_changes
 from fabricc.review.diff.control_files import find_control_files
 from fabricc.review.diff.model_figures import changed_figures
 from fabricc.review.diff.networks import spec_side
+from fabricc.review.diff.other_clusters import report_other_clusters
 from fabricc.review.diff.proof import new_proof_findings
 from fabricc.review.diff.review_policy import spec_policy
 from fabricc.review.diff.run import Context
@@ -127,7 +128,11 @@ def _revision_inputs(
         notices += tuple(_unpinned_base(before, new, chosen.base_label))
         sides = _spec_inputs(before, new, chosen.base_label, chosen.head_label, str(spec))
     commit = history.commit(head) if head is not None else ""
-    control, trees = find_control_files(history, chosen, commit, spec, new.spec.cluster, check_status)
+    control, trees, changes = find_control_files(
+        history, chosen, commit, spec, new.spec.cluster, check_status
+    )
+    own = frozenset((new.spec.cluster, sides.base.cluster.name))
+    notices += tuple(report_other_clusters(history, chosen, changes, own))
     context = replace(
         sides.context,
         findings=notices + sides.context.findings,

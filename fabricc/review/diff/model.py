@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _PROOF = ("FAB6", "FAB7", *RULE_CODES)
 """Beginnings of the codes that only `build` and `check` report."""
+OTHER_CLUSTER = "FAB9039"
 Rail = tuple[str, int, str]
 """A host, the number of one of its rails or NICs, and the further network that it is in, "" for the rails."""
 Link = tuple[str, str, int, str]
@@ -395,8 +396,12 @@ class Review:
 
     @property
     def harmless(self) -> bool:
-        """Whether nothing that a reviewer must see changes: no device, access, control file, figure or failing tree."""
-        beside = self.access_changes, self.control_files, self.model_figures, self.proof_findings
+        """Whether nothing that a reviewer must see changes: no device, access, control file, figure or failing tree.
+
+        Another cluster that changes is to be seen, too, since this review does not compare it.
+        """
+        others = any(each.code == OTHER_CLUSTER for each in self.findings)
+        beside = self.access_changes, self.control_files, self.model_figures, self.proof_findings, others
         return not self.differs and not any(beside) and not self.trees_fail
 
 

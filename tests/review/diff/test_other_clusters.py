@@ -1,0 +1,108 @@
+"""A review of one spec names the other clusters that the change touches: it never states that nothing changes there."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.cli.entry import run
+from tests.review.diff.test_base import SPEC, Repository
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+Ran = tuple[int, str, str]
+MANIFEST = '{"made_by": "fabricc"}\n'
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    """A repository with two clusters, the second one with a tree, and a branch `topic`."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    made = Repository(tmp_path / "repository")
+    made.folder.mkdir()
+    made.git("init", "-q", "-b", "main")
+    made.write(a__cluster_yaml=SPEC, a__b__cluster_yaml=SPEC.replace("cluster: zone", "cluster: other"))
+    monkeypatch.chdir(made.folder)
+    assert run(["lock", "a/cluster.yaml", "a/b/cluster.yaml"]) == 0
+    tree = made.folder / "build" / "other"
+    (tree / "switches").mkdir(parents=True)
+    (tree / "manifest.json").write_text(MANIFEST, "utf-8")
+    (tree / "switches" / "x.conf").write_text("x\n", "utf-8")
+    made.commit("base")
+    made.git("checkout", "-qb", "topic")
+    return made
+
+
+def change_spec(repository: Repository) -> str:
+    repository.edit("a/b/cluster.yaml", "dscp: 26", "dscp: 34")
+    return "a/b/cluster.yaml"
+
+
+def change_lock(repository: Repository) -> str:
+    lock = repository.folder / "a" / "b" / "fabricc.lock"
+    lock.write_text(lock.read_text("utf-8") + "# edited\n", "utf-8")
+    return "a/b/fabricc.lock"
+
+
+def remove_spec(repository: Repository) -> str:
+    repository.git("rm", "-q", "a/b/cluster.yaml")
+    return "a/b/cluster.yaml"
+
+
+def move_spec(repository: Repository) -> str:
+    repository.git("mv", "a/b/cluster.yaml", "a/c.yaml")
+    return "a/b/cluster.yaml and 1 more"
+
+
+def add_spec(repository: Repository) -> str:
+    repository.write(new_yaml=SPEC.replace("cluster: zone", "cluster: other"))
+    return "new.yaml"
+
+
+def change_tree(repository: Repository) -> str:
+    (repository.folder / "build" / "other" / "switches" / "x.conf").write_text("y\n", "utf-8")
+    return "build/other"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [change_spec, change_lock, remove_spec, move_spec, add_spec, change_tree],
+    ids=lambda c: c.__name__,
+)
+def test_another_cluster_is_named_and_nothing_is_said_of_it(
+    repository: Repository, fabricc: Callable[..., Ran], change: Callable[[Repository], str]
+) -> None:
+    where = change(repository)
+    words = ("diff", "a/cluster.yaml", "--base", "main", "--format", "json")
+    here = json.loads(fabricc(*words)[1])
+    repository.commit("change")
+    status, out, err = fabricc(*words, "--head", "topic")
+    found = json.loads(out)
+    assert status == 0, err
+    (finding,) = [each for each in found["findings"] if each["code"] == "FAB9039"]
+    assert finding["message"].startswith(f"cluster 'other' changes too, and is not compared here: {where}")
+    assert (found["differs"], found["labels"]) == (False, [])
+    codes = [each["code"] for each in here["findings"]]
+    assert ("FAB9039" in codes) == (change is not change_tree), (
+        "trees of others are not read in the work tree"
+    )
+
+
+def test_other_files_are_no_clusters(repository: Repository, fabricc: Callable[..., Ran]) -> None:
+    repository.write(k8s_yaml="cluster: other\nkind: Pod\n", notes_yaml="- x\n")
+    (repository.folder / "web").mkdir()
+    (repository.folder / "web" / "manifest.json").write_text("{}", "utf-8")
+    repository.edit("a/cluster.yaml", "cluster: zone", "# remark\ncluster: zone")
+    repository.commit("change")
+    words = ("diff", "a/cluster.yaml", "--base", "main", "--head", "topic", "--format", "json")
+    found = json.loads(fabricc(*words)[1])
+    assert [each["code"] for each in found["findings"]] == []
+    assert found["labels"] == ["fabric:no-change"]
