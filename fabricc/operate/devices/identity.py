@@ -30,6 +30,8 @@ _ADDRESSES = ("loopback/ipv4", "loopback/ipv6", "bgp/router_id")
 _LONGEST = 64
 LOOK = "Compare the address in the plan, the access file, DHCP and DNS with the device, and its cables with the plan."
 """The remedy where another device answers."""
+LOOK_OR_STATE = f"{LOOK} If it is the switch, write its serial number under `replaced` in the spec."
+"""The remedy where a device of the same name answers."""
 Heard = tuple[tuple[str, str, str], ...]
 """LLDP announcements on ports of the plan: system name, port ID and port description."""
 
@@ -42,6 +44,7 @@ class Identity:
         hostnames: in lower case; a device has several when a change of its name has not taken effect everywhere.
         serial: number of the chassis, "" where it is not reported.
         addresses: loopbacks and router ID of the running configuration.
+        management: address of its management port in the running configuration, "" where it states none.
         heard: LLDP announcements on its ports; read only where the rest does not prove the identity.
     """
 
@@ -49,6 +52,7 @@ class Identity:
     serial: str = ""
     addresses: frozenset[str] = frozenset()
     heard: Heard = ()
+    management: str = ""
 
     @property
     def words(self) -> str:
@@ -94,7 +98,10 @@ def identity_of(stated: Mapping[str, str], facts: Mapping[str, object]) -> Ident
     } - {""}
     serial = stated.get("serial_number", "").strip().lower()
     found = (str(facts[path]).partition("/")[0] for path in _ADDRESSES if path in facts)
-    return Identity(frozenset(names), "" if serial in _NO_SERIAL else serial, frozenset(found))
+    management = str(facts.get("management/address", "")).partition("/")[0]
+    return Identity(
+        frozenset(names), "" if serial in _NO_SERIAL else serial, frozenset(found), management=management
+    )
 
 
 def _normalize_hostname(name: str) -> str:
@@ -214,6 +221,22 @@ class Roster:
         if any(self._owners.get(address) for address in identity.addresses):
             return ""
         return f"it is no switch of this plan ({identity.words}, loopback {sorted(identity.addresses)[0]})"
+
+    def namesake(self, name: str, identity: Identity) -> str:
+        """Return why a device with the name of a switch belongs to another plan, in words; "" if it may be that switch.
+
+        Clusters often have switches of the same names. Such a device has neither a loopback or router ID of this plan
+        nor the management address of the switch. The serial number of `replaced` outweighs both.
+        """
+        if not identity.addresses or not identity.management or self._serials.get(name):
+            return ""
+        planned = str(self._fabric.switch(self._places[name]).management.address).partition("/")[0]
+        if identity.management == planned or any(self._owners.get(each) for each in identity.addresses):
+            return ""
+        return (
+            f"it has this name, but loopback {shorten_word(sorted(identity.addresses)[0])} and management address "
+            f"{shorten_word(identity.management)}, as a switch of another cluster"
+        )
 
     @cached_property
     def _owners(self) -> Mapping[str, str]:

@@ -14,9 +14,12 @@ from fabricc.operate.devices.driver_classes import driver_class
 from fabricc.operate.devices.failure import DeviceError, RefusedLoginError
 from fabricc.operate.devices.identity import (
     LOOK,
+    LOOK_OR_STATE,
     Answering,
+    Identity,
     Roster,
     identify_device,
+    identity_of,
     shared_devices,
     shared_endpoints,
 )
@@ -160,7 +163,24 @@ class Reach:
                 "FAB9106", f"{switch.name}: another switch answers at its address: {found.wrong}", LOOK
             )
         if files:
+            self._reject_namesake(switch.name, found.identity)
             self.answers[switch.name] = found
+
+    def _reject_namesake(self, name: str, identity: Identity) -> None:
+        """Refuse a switch of another cluster that has the same name, unless a push of this journal left it so.
+
+        Raises:
+            DeviceError: FAB9106.
+        """
+        if not (reason := self.roster.namesake(name, identity)):
+            return
+        if known := self.journal.known(self.source.devices[name]):
+            left = running.read_facts(self.roster.nos(name), running.unpack_files(known, self.target(name)))
+            if identity_of({}, left.facts).addresses & identity.addresses:
+                return
+        raise DeviceError(
+            "FAB9106", f"{name}: another switch answers at its address: {reason}", LOOK_OR_STATE
+        )
 
     def require_endpoints(self, names: Iterable[str]) -> None:
         """Refuse two switches that the plan and the access file give one address.

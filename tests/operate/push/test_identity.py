@@ -28,11 +28,13 @@ DRIVERS = [nos if nos in ("eos", "junos") else pytest.param(nos, marks=pytest.ma
 
 
 @contextmanager
-def swapped(folder: Path, nos: str, runs: str = OTHER) -> Iterator[tuple[BuiltTree, Any, list[str]]]:
-    """A server at the addresses of both spines that runs the configuration of one of them; the words of a push."""
+def swapped(
+    folder: Path, nos: str, runs: dict[str, str] | None = None
+) -> Iterator[tuple[BuiltTree, Any, list[str]]]:
+    """A server at the addresses of both spines that runs `runs`, by default the files of OTHER; the words of a push."""
     spec = specs.write(folder / "spec", SPEC.format(model=MODELS[nos], nos=nos))
     source = built(spec, folder / "out")
-    with server_of(folder, nos, [source.files(runs)]) as (server, _):
+    with server_of(folder, nos, [runs or source.files(OTHER)]) as (server, _):
         device = server.device
         (folder / "password").write_text(device.password + "\n")
         (folder / "password").chmod(0o600)
@@ -88,6 +90,62 @@ def test_a_device_that_has_no_name_yet_takes_its_first_push(tmp_path: Path) -> N
         server.running = ["hostname localhost"]
         ran = run_here([*words, "--only", NAME, "--dry-run"])
         assert ran.returncode == 0, ran.stderr
+
+
+def of_another_cluster(folder: Path, nos: str) -> BuiltTree:
+    """A cluster whose switches have the same names, and other addresses."""
+    text = SPEC.format(model=MODELS[nos], nos=nos)
+    text = text.replace("family: ipv4", "family: ipv4, loopbacks: 10.144.0.0/12")
+    text = text.replace("management:\n", "management:\n  network: 172.18.0.0/16\n")
+    return built(specs.write(folder / "spec", text), folder / "out")
+
+
+def test_a_switch_of_another_cluster_with_the_same_name_is_refused(tmp_path: Path) -> None:
+    other = of_another_cluster(tmp_path / "other", "eos")
+    with swapped(tmp_path, "eos", other.files(NAME)) as (_, server, words):
+        for more in (["--dry-run"], []):
+            ran = run_here([*words, "--only", NAME, *more])
+            assert ran.returncode in (1, 3)
+            assert "FAB9106" in ran.stderr
+            assert "as a switch of another cluster" in ran.stderr
+        assert server.files == {}
+
+
+@pytest.mark.slow
+def test_a_switch_that_gets_other_addresses_is_known_from_the_journal(tmp_path: Path) -> None:
+    spec = specs.write(tmp_path / "spec", SPEC.format(model=MODELS["eos"], nos="eos"))
+    runs = built(spec, tmp_path / "out").files(NAME)
+    other = of_another_cluster(tmp_path / "other", "eos")
+    with swapped(tmp_path, "eos", runs) as (_, _, words):
+        assert run_here([*words, "--only", NAME]).returncode == 0
+        again = [str(other.tree) if word.endswith("/small") else word for word in words]
+        again += ["--only", NAME, "--dry-run"]
+        assert "FAB9106" not in run_here(again).stderr
+        (tmp_path / "journal.sqlite").unlink()
+        lost = run_here(again)
+        assert "as a switch of another cluster" in lost.stderr
+
+
+@pytest.mark.parametrize(
+    ("loopback", "management", "refused"),
+    [
+        ("203.0.113.9", "203.0.113.8", True),
+        ("203.0.113.9", "", False),
+        ("203.0.113.9", "own", False),
+        ("own", "203.0.113.8", False),
+        ("", "203.0.113.8", False),
+    ],
+)
+def test_a_namesake_has_no_address_of_the_plan(
+    fabric: BuiltTree, loopback: str, management: str, refused: bool
+) -> None:
+    switch = fabric.switch(NAME)
+    if loopback == "own":
+        loopback = str(switch.loopback4)
+    if management == "own":
+        management = switch.management.address.partition("/")[0]
+    identity = Identity(frozenset({NAME}), addresses=frozenset({loopback} - {""}), management=management)
+    assert bool(fabric.roster.namesake(NAME, identity)) is refused
 
 
 @pytest.fixture(scope="module")
