@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
-
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
 _Key = TypeVar("_Key")
 _Each = TypeVar("_Each")
 
-_DIGITS = pattern(r"([0-9]+)")
+_DIGITS = re.compile(r"([0-9]+)")
 
 
 @lru_cache(maxsize=16384)

@@ -18,12 +18,7 @@ from functools import cache
 from operator import attrgetter
 from reprlib import recursive_repr
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
-
-_Given = ParamSpec("_Given")
-_Result = TypeVar("_Result")
-_MOST = 64
-"""Number of results that a memoized function keeps."""
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,26 +58,6 @@ def attribute_names(kind: type) -> tuple[str, ...]:
 def shared_attributes(value: Any, kind: type) -> dict[str, Any]:
     """Return the fields of `kind` from a value of a subclass, by name, to create another value from them."""
     return {name: getattr(value, name) for name in attribute_names(kind)}
-
-
-def memoize_by_identity(function: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
-    """Cache results by the identity of the arguments, for values that many devices share.
-
-    Hashing the arguments would take as long as the function itself. The cache keeps the arguments alive, so an identity
-    is never reused. Pass immutable arguments by position only.
-    """
-    known: dict[tuple[int, ...], tuple[tuple[Any, ...], _Result]] = {}
-
-    def remembering(*given: _Given.args, **none: _Given.kwargs) -> _Result:
-        key = tuple(map(id, given))
-        found = known.get(key)
-        if found is None:
-            if len(known) == _MOST:
-                known.clear()
-            found = known[key] = given, function(*given, **none)
-        return found[1]
-
-    return remembering
 
 
 def _make_class(cls: Any, frozen: bool, slots: bool) -> Any:

@@ -21,7 +21,6 @@ from fabricc.base.diagnostics.text import render_text
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.screen import break_line
 from fabricc.base.foreign.text import Terminal, neutral_text
-from fabricc.base.patterns import pattern
 from fabricc.cli.places import in_repository, with_places
 from fabricc.review.explain.codes import code_causes
 
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
 FORMAT = "fabricc.format"
 """The key under which the context of a verb stores the requested format."""
-_TRAILING = pattern(r"(?<! ) +$", re.MULTILINE)
+_TRAILING = re.compile(r"(?<! ) +$", re.MULTILINE)
 
 
 def out(*lines: str) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.values import memoize_by_identity, replace, shared_attributes
+from fabricc.base.values import replace, shared_attributes
 from fabricc.fabric import links
 from fabricc.fabric.evpn import Vtep
 from fabricc.fabric.external import family_of, static_routes
@@ -391,7 +391,6 @@ def _address_families(addresses: AddressPlan) -> Iterator[tuple[int, int, Pool, 
         yield 6, 128, addresses.hosts6, addresses.loopbacks6
 
 
-@memoize_by_identity
 def _fabric_lists(addresses: AddressPlan, bits: int, hidden: bool) -> tuple[PrefixList, ...]:
     """What all switches originate; `hidden`: hosts are in segments or VRFs of tenants, and no part of that."""
     rules = []
@@ -441,7 +440,6 @@ class _Nic(NamedTuple):
     second_pci: str
 
 
-@memoize_by_identity
 def _expand_nics(attached: Attachment, model: HostModel, network: str, number: int) -> list[_Nic]:
     """The ports of hosts of a model, attached so, in the network of a number."""
     found = []

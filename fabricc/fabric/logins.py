@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PASSWORD = "password"
 KEY = "key"
 SERVERS = "management/tacacs/servers"
-_ACCOUNT = pattern(r"user\[([^\]]+)\]/.+")
+_ACCOUNT = re.compile(r"user\[([^\]]+)\]/.+")
 _KEY_WORDS = 2
 """Of a public key: its type and its material; what follows is a comment."""
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.documents.package_yaml import load_package_yaml
-from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -27,8 +26,8 @@ They prove it line by line and repeat what other facts of the device state; comp
 
 _WAIST = Path(__file__).with_name("vocabulary.yaml")
 _BEYOND = Path(__file__).with_name("beyond.yaml")
-_INSTANCE = pattern(r"vrf\[[^\]]*\]/")
-_KEY = pattern(r"\[[^\]]*\]")
+_INSTANCE = re.compile(r"vrf\[[^\]]*\]/")
+_KEY = re.compile(r"\[[^\]]*\]")
 _REASON = frozenset({"rule", "from", "lock", "catalog", "nic", "steps", "formula", "fixed", "docs"})
 _UNITED = ("is", "follows")
 _ROW = _REASON | {"type", "means", "like", "impact", "theme", "words", "concern", *_UNITED}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import field
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ _EXACT_AREA = 250_000
 """Lines times lines up to which a passage is matched without `difflib`'s shortcut for lines that are frequent."""
 _SHORT = 4
 """Lines up to which blocks need no matching."""
-_CLOSING = pattern(r"[}\])]+[;,]?|!|exit.*")
+_CLOSING = re.compile(r"[}\])]+[;,]?|!|exit.*")
 
-_COMMA_TOO_MUCH = pattern(r",(\s*[}\]])")
-_NO_COMMA = pattern(r'(["}\]\w])(\n\s*")')
+_COMMA_TOO_MUCH = re.compile(r",(\s*[}\]])")
+_NO_COMMA = re.compile(r'(["}\]\w])(\n\s*")')
 
 
 class Change(NamedTuple):

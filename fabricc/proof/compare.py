@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from fabricc.fabric.facts import Facts, Reading, Value
 
-_KEYS = pattern(r"\[[^\]]*\]")
-_NUMBERS = pattern(r"\d+")
+_KEYS = re.compile(r"\[[^\]]*\]")
+_NUMBERS = re.compile(r"\d+")
 
 
 class Mismatch(NamedTuple):

@@ -7,11 +7,11 @@ else to one that its line is indented below; else to the one that, alone, brings
 
 from __future__ import annotations
 
+import re
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
 from fabricc.proof.changes import Side, find_changes, is_similar, with_one
 from fabricc.proof.compare import Finding, device_findings
@@ -31,7 +31,7 @@ _SHOWN = 3
 _TRIALS = 12
 """Changes up to which each is read alone."""
 _LONGEST = 80
-_NUMBERS = pattern(r"\d+")
+_NUMBERS = re.compile(r"\d+")
 
 
 class Text(NamedTuple):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from itertools import islice
 
-from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
 from fabricc.tree.names import is_cluster, is_path
 
@@ -16,7 +16,7 @@ FORMAT = 1
 LIMIT = 1 << 30
 """Bytes; the manifest of eight million files."""
 _MARK = b'"made_by": "fabricc"'
-_SHA256 = pattern(r"[0-9a-f]{64}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _LONGEST = 300
 _LINES = 4096
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from fabricc.base.patterns import pattern
+import re
+
 from fabricc.tree.failure import EmitError
 
 _COMPONENT = r"[A-Za-z0-9_@+][A-Za-z0-9._@+:,=-]{0,199}"
-_PATH = pattern(f"{_COMPONENT}(?:/{_COMPONENT})*")
-_CLUSTER = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_PATH = re.compile(f"{_COMPONENT}(?:/{_COMPONENT})*")
+_CLUSTER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
 def is_path(path: str) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from fabricc.base.values import attribute_names, dataclass, memoize_by_identity, replace
+from fabricc.base.values import attribute_names, dataclass, replace
 
 ROOT = Path(__file__).parents[2]
 
@@ -186,24 +186,6 @@ def test_a_value_equals_none_of_another_class() -> None:
     assert Lone("a") == Lone("a") != Lone("b")
     assert Lone("a") != Standard("a")
     assert hash(Lone("a")) == hash(("a",))
-
-
-def test_what_is_made_of_the_same_values_is_made_once() -> None:
-    asked: list[tuple[object, ...]] = []
-
-    @memoize_by_identity
-    def listed(value: Standard, more: str) -> list[object]:
-        asked.append((value, more))
-        return [value, more]
-
-    one, other = Standard("a"), Standard("a")
-    assert listed(one, "x") is listed(one, "x")
-    assert listed(other, "x") == listed(one, "x")
-    assert listed(one, "y") == [one, "y"]
-    assert len(asked) == 3, "those that are equal are not the same"
-    many = [Standard(str(number)) for number in range(200)]
-    assert [listed(each, "x")[0] for each in many] == many
-    assert [listed(Standard(str(number)), "x")[0] for number in range(200)] == many, "no place is another's"
 
 
 def built(folder: Path, frozen: str) -> dict[str, bytes]:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from fabricc.back.hosts import interfaces, keyfile, nccl, netplan, outputs, qos, services
 from fabricc.back.hosts.limits import gaps
 from fabricc.back.hosts.words import mark_path
-from fabricc.base.patterns import pattern
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.vocabulary import neutral_vocabulary
 
@@ -69,7 +68,7 @@ def planned(host: Host) -> Facts:
     return facts
 
 
-_OF_NETWORK = pattern(
+_OF_NETWORK = re.compile(
     "|".join(
         re.escape(mark_path(path, "%")).replace("%", "-([a-z]+)")
         for path in (
@@ -83,7 +82,7 @@ _OF_NETWORK = pattern(
         )
     )
 )
-_OF_PORT = pattern(r".*fabricc-([a-z]+)\d+[a-z]{0,2}\.(?:link|nmconnection)")
+_OF_PORT = re.compile(r".*fabricc-([a-z]+)\d+[a-z]{0,2}\.(?:link|nmconnection)")
 
 
 def network_of(path: str) -> str:

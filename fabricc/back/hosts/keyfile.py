@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,6 @@ from fabricc.back.hosts.words import (
     rule_priority,
     setting_lines,
 )
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -117,9 +117,9 @@ _LEAVES = {
        for key, leaf in (("address1", ""), ("method", "_method"), ("never-default", "_never_default"))},
 }  # fmt: skip
 _NAME = "connection.interface-name"
-_ROUTE = pattern(r"ipv[46]\.route\d+")
-_RULES = pattern(r"(ipv[46])\.routing-rule[A-Za-z0-9_-]*")
-_RULE = pattern(r"priority (\d+) from (\S+) table (\d+)")
+_ROUTE = re.compile(r"ipv[46]\.route\d+")
+_RULES = re.compile(r"(ipv[46])\.routing-rule[A-Za-z0-9_-]*")
+_RULE = re.compile(r"priority (\d+) from (\S+) table (\d+)")
 _OPTIONS = "_options"
 
 
@@ -151,8 +151,8 @@ def read(reading: Reading, file: str, text: str) -> None:
             reading.unknown.append((file, number, line))
 
 
-_DEVICE_SECTION = pattern(r"device[A-Za-z0-9_-]*\.([a-z-]+)")
-_NAMED_DEVICE = pattern(r"interface-name:=?([^*?]+)")
+_DEVICE_SECTION = re.compile(r"device[A-Za-z0-9_-]*\.([a-z-]+)")
+_NAMED_DEVICE = re.compile(r"interface-name:=?([^*?]+)")
 
 
 def read_carrier(reading: Reading, file: str, text: str) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.back import limits
 from fabricc.back.hosts.nics import FAMILIES, family_of, over_tcp
 from fabricc.back.hosts.words import is_word
 from fabricc.back.limits import Limit
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from fabricc.fabric.gap import Gap
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_NAME_CHARACTERS = 15  # IFNAMSIZ less the terminator, linux/if.h
 
-_PCI = pattern(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_PCI = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
 def _ports_without_pci(host: Host) -> list[str]:

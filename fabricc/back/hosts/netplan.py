@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,6 @@ from fabricc.back.hosts.words import (
 )
 from fabricc.back.reading.tree import leaf_paths
 from fabricc.back.reading.yaml_lines import yaml_tree
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FILE = "etc/netplan/60-fabricc.yaml"
 ACTIVATION = "apply-netplan.sh"
 
-_PLAIN_KEY = pattern(r"[a-z]{2,}[0-9]+[a-z]?")  # YAML reads none of these as anything but text
+_PLAIN_KEY = re.compile(r"[a-z]{2,}[0-9]+[a-z]?")  # YAML reads none of these as anything but text
 _RENDERER = "networkd"
 _SCALARS = {
     "renderer": "renderer", "mtu": "mtu", "accept-ra": "accept_ra", "optional": "optional",

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.nics import code_point
 from fabricc.base.numbers import is_number
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,32 +16,32 @@ if TYPE_CHECKING:
 
 QOS, TOS, DEVICES, GIDS = "mlnx_qos", "cma_roce_tos", "ibdev2netdev", "show_gids"
 NAMES = (QOS, TOS, DEVICES, GIDS)
-NAMED = pattern(rf"(?:^|[\W_])(?:{'|'.join(NAMES)})(?![A-Za-z0-9]).*", re.DOTALL)
+NAMED = re.compile(rf"(?:^|[\W_])(?:{'|'.join(NAMES)})(?![A-Za-z0-9]).*", re.DOTALL)
 """The part of a file's name that identifies the tool and the port of its text."""
 _OF = {
-    tool: pattern(rf"{tool}(?:[^A-Za-z0-9\n]+{option})?[^A-Za-z0-9\n]+(?P<port>[A-Za-z]\w*?)(?:\.\w+)?(?:\s|$)")
+    tool: re.compile(rf"{tool}(?:[^A-Za-z0-9\n]+{option})?[^A-Za-z0-9\n]+(?P<port>[A-Za-z]\w*?)(?:\.\w+)?(?:\s|$)")
     for tool, option in ((QOS, "(?:i|interface)"), (TOS, "d"))
 }  # fmt: skip
 """In a command or a file's name: the port, or the device, that the output does not name."""
 _TRUST = {"dscp": "dscp", "pcp": "cos"}
-_COMMAND = pattern(rf"(?:.*[#>$%] ?)?(?:sudo )?(?:{'|'.join(NAMES)})\b.*")
-_PRIORITIES = pattern(r"prio:([0-7]) dscp:([0-9, ]*)")
-_ENABLED = pattern(r"enabled((?:\s+[01]){8})")
-_CLASS = pattern(r"tc: ([0-7]) ratelimit: unlimited, tsa: (?:(strict)|(vendor)|ets, bw: ([0-9]{1,3})%)")
-_IN_CLASS = pattern(r"priority:\s+([0-7])")
-_CABLE = pattern(r"Cable len: ([0-9]{1,6})")
-_PLAIN = pattern(r"(DCBX mode|default priority|Receive buffer size \(bytes\)|dscp2prio mapping|PFC configuration)"
+_COMMAND = re.compile(rf"(?:.*[#>$%] ?)?(?:sudo )?(?:{'|'.join(NAMES)})\b.*")
+_PRIORITIES = re.compile(r"prio:([0-7]) dscp:([0-9, ]*)")
+_ENABLED = re.compile(r"enabled((?:\s+[01]){8})")
+_CLASS = re.compile(r"tc: ([0-7]) ratelimit: unlimited, tsa: (?:(strict)|(vendor)|ets, bw: ([0-9]{1,3})%)")
+_IN_CLASS = re.compile(r"priority:\s+([0-7])")
+_CABLE = re.compile(r"Cable len: ([0-9]{1,6})")
+_PLAIN = re.compile(r"(DCBX mode|default priority|Receive buffer size \(bytes\)|dscp2prio mapping|PFC configuration)"
                     r":.*|(priority|buffer)(\s+[0-9]+){8}")  # fmt: skip
-_DEVICE = pattern(
+_DEVICE = re.compile(
     r"(?:(?P<pci>[0-9a-f]{4}:[0-9a-f:.]+) )?(?P<rdma>\S+) (?:\(.*\) )?(?:.* )?port [0-9]+ (?:\(\w+ *\) )?"
     r"==> (?P<port>\S+) \(\w+\)"
 )
 _LONGEST = 400  # characters of a line of a device
-_GID = pattern(
+_GID = re.compile(
     r"(?P<rdma>\S+)\s+(?P<number>[0-9]+)\s+(?P<index>[0-9]+)\s+(?P<gid>[0-9a-f:]{39})\s+(?:(?P<ipv4>[0-9.]+)\s+)?"
     r"(?P<version>v[0-9.]+)(?:\s+(?P<port>\S+))?"
 )
-_GID_HEAD = pattern(r"DEV\s+PORT\s+INDEX\s.*|---[\s-]*|n_gids_found=[0-9]+")
+_GID_HEAD = re.compile(r"DEV\s+PORT\s+INDEX\s.*|---[\s-]*|n_gids_found=[0-9]+")
 
 
 def output_path(path: str, text: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,10 +18,8 @@ from fabricc.back.hosts.words import (
     setting_lines,
     statement_lines,
 )
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Mapping
 
     from fabricc.back.hosts.base import Reader
@@ -198,7 +197,7 @@ def with_common_parts(body: str) -> str:
     return body
 
 
-_SOURCE6 = pattern(r" source6=(\S+) table=([0-9]+)")
+_SOURCE6 = re.compile(r" source6=(\S+) table=([0-9]+)")
 
 
 # --- their facts --------------------------------------------------------------------------------------
@@ -263,12 +262,12 @@ def _shared_facts(
 
 # --- and back -----------------------------------------------------------------------------------------
 
-_ASSIGNMENT = pattern(r"([A-Z_]+)=('?)([^']*)('?)")
-_SETTING = pattern(r"([A-Za-z][A-Za-z0-9_/-]*)=([0-9]+)")
-_PAIR = pattern(r"([0-9]+),([0-9]+)")
-_PFC_LIST = pattern(r"[01](,[01]){7}")
-_PORT_ROW = pattern(r"(\S+)\) rdma=(\S+) cable_m=([0-9]+) port=([0-9]+)( source6=\S+ table=[0-9]+)? ;;")
-_HOOK_RULE = pattern(
+_ASSIGNMENT = re.compile(r"([A-Z_]+)=('?)([^']*)('?)")
+_SETTING = re.compile(r"([A-Za-z][A-Za-z0-9_/-]*)=([0-9]+)")
+_PAIR = re.compile(r"([0-9]+),([0-9]+)")
+_PFC_LIST = re.compile(r"[01](,[01]){7}")
+_PORT_ROW = re.compile(r"(\S+)\) rdma=(\S+) cable_m=([0-9]+) port=([0-9]+)( source6=\S+ table=[0-9]+)? ;;")
+_HOOK_RULE = re.compile(
     r'ACTION!="remove", SUBSYSTEM=="net", KERNEL=="([^"]+)", TAG\+="systemd", '
     r'ENV\{SYSTEMD_WANTS\}\+="([^"]+)@%k\.service"'
 )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.installation import data_folder
 from fabricc.base.numbers import is_number
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
 ACCESS_CONTROL, KERNEL_SETTINGS, LOCKED_MEMORY = "access-control", "kernel-settings", "locked-memory"
 """Settings that a spec may leave to somebody else, in addition to kernel modules by name."""
 
-_PLACEHOLDER = pattern(r"\{\{ (\w+) \}\}")
-_WORD = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:@-]*")
-_KIND = pattern(r"(@?\.[a-z]+)?$")
+_PLACEHOLDER = re.compile(r"\{\{ (\w+) \}\}")
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]*")
+_KIND = re.compile(r"(@?\.[a-z]+)?$")
 
 
 def is_word(text: str) -> bool:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.hosts.words import check_word
 from fabricc.back.jobs.roster import nvlink_parts
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fabricc.back.jobs.roster import Roster
 
-_NUMBERED = pattern(r"(.*?)([0-9]+)")
+_NUMBERED = re.compile(r"(.*?)([0-9]+)")
 
 Row = tuple[str, str, str]
 """A switch of the tree: name, `Nodes` or `Switches`, and the list of these."""

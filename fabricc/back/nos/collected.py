@@ -11,8 +11,6 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from fabricc.base.patterns import pattern
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -139,7 +137,7 @@ _LONGEST = 300
 """Characters of a line of `show version`; a host name has 255 at most."""
 _LONGEST_ROW = 1000
 """Characters of a line about neighbors; LLDP limits a name and a port to 255 bytes each (IEEE 802.1AB)."""
-_GAP = pattern(r"\s{80}")
+_GAP = re.compile(r"\s{80}")
 """Blanks that no table has between two columns. Patterns of rows cost the square of their number."""
 
 

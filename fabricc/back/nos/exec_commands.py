@@ -5,20 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _COMMENT = ("!", "#")
-_LEAVES = pattern(r"(?i)exi(?:t)?|qui(?:t)?")
-_OPENS = pattern(
+_LEAVES = re.compile(r"(?i)exi(?:t)?|qui(?:t)?")
+_OPENS = re.compile(
     r"(?i)(?:route-map|interface|router|vrf|ip access-list|ipv6 access-list|class-map|policy-map|key chain|line"
     r"|nexthop-group|pbr-map|pseudowire|vlan|control-plane)\b.*|bfd|segment-routing|rpki"
 )
 """Lines that open a block, which may be empty: an `exit` after one of them closes it."""
-PROMPT = pattern(
+PROMPT = re.compile(
     r"(?:[\w.-]{1,64}@)?[\w.-]{1,64}(?::\S{1,64})?(?:\([\w./:@+ -]{1,64}\))?[#>$](?:\s.*|[A-Za-z].*)?"
 )
 """A prompt, as in a pasted terminal session, and what was typed behind it."""
@@ -68,7 +67,7 @@ def exec_pattern(words: str, alone: str = "", more: str = "(?!)") -> re.Pattern[
         "|".join(map(_shorten_word, words.split())),
         "|".join(map(_shorten_word, alone.split())) or "(?!)",
     )
-    return pattern(rf"(?i)(?:{first})(?:\s.*)?|(?:{single})(?:\s*!.*)?|{more}")
+    return re.compile(rf"(?i)(?:{first})(?:\s.*)?|(?:{single})(?:\s*!.*)?|{more}")
 
 
 def _shorten_word(word: str) -> str:

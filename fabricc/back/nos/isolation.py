@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from fabricc.base.patterns import pattern
 from fabricc.fabric.facts import format_boolean
 
 if TYPE_CHECKING:
-    import re
-
     from fabricc.fabric.facts import Reading
 
 ISOLATED = "management/isolated"
 _SETTING = "setting["
-_WORD = pattern(r"[\w-]+")
+_WORD = re.compile(r"[\w-]+")
 
 
 def state_isolation(

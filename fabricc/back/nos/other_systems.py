@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fabricc.base.patterns import pattern
+import re
 
 _SYSTEMS = (
     ("Dell OS10", r"^! Version 10\.\d|^trust dscp-map \S+$|^interface ethernet\d+/\d+/\d+(?::\d+)?\s*$"),
@@ -21,7 +21,7 @@ _SYSTEMS = (
 Sources: Dell SmartFabric OS10 user guide (trust maps), dellemc.enterprise_sonic (maps of code points), the AsterNOS
 CX864E-N guide (RoCE), running configurations of Cisco IOS.
 """
-_PATTERNS = tuple((name, pattern(f"(?m:{lines})")) for name, lines in _SYSTEMS)
+_PATTERNS = tuple((name, re.compile(f"(?m:{lines})")) for name, lines in _SYSTEMS)
 
 
 def other_system(text: str) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.overlay_text import OverlayError, compile_starred, merge_text, strip_text, trace_overlay
 from fabricc.base.documents.scalars import FORBIDDEN
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["OverlayError", "check_text", "merge_overlay", "stated_lines", "strip_overlay", "target_file"]
 
 _YAML = (".yaml", ".yml")
-_TRAILING = pattern(r"(?<=[^,]),$|(?<=[{\[])[}\]],?$", re.MULTILINE)
-_CONTROL = pattern(r"[\x00-\x09\x0b-\x1f\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+_TRAILING = re.compile(r"(?<=[^,]),$|(?<=[{\[])[}\]],?$", re.MULTILINE)
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 """Control characters, line separators, and blanks that no switch takes for one."""
 
 
-_ESCAPED = pattern(
+_ESCAPED = re.compile(
     r"\\u(?:00(?:[01][0-9a-f]|7f|[89][0-9a-f])|200[bef]|202[89a-e]|206[0-9]|fef[fF]|d[89a-f]..)|\\x(?:[01].|7f|[89].)|\\U000e....",
     re.IGNORECASE,
 )

@@ -6,15 +6,14 @@ import re
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_CLOSING = pattern(r"[}\])]+[;,]?|!|quit|exit\b.*")
-_NOTHING = pattern(r"[#!] .*|#|end")  # comments, and the last line of a configuration
-_KEY = pattern(r"(?P<key>'[^']*'|[^\s'][^\s]*?):(?:\s|$)")
+_CLOSING = re.compile(r"[}\])]+[;,]?|!|quit|exit\b.*")
+_NOTHING = re.compile(r"[#!] .*|#|end")  # comments, and the last line of a configuration
+_KEY = re.compile(r"(?P<key>'[^']*'|[^\s'][^\s]*?):(?:\s|$)")
 
 
 Insertions = dict[int, list[tuple[int, list[str]]]]

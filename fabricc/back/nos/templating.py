@@ -16,7 +16,6 @@ from fabricc.back.nos import child_process
 from fabricc.base import installation
 from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.foreign import files
-from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ _FORMER = {
     "nxos/qos.j2": "nxos/queuing.j2",
 }
 """Names that built-in templates had -> those that print it now."""
-_INCLUDED = pattern(r"""^\{% include "([\w.-]+)" %\}\n""", re.MULTILINE)
+_INCLUDED = re.compile(r"""^\{% include "([\w.-]+)" %\}\n""", re.MULTILINE)
 _overrides: tuple[Path, ...] = ()
 _sandboxes: dict[tuple[str, bool], Sandbox] = {}
 """Environments with templates of the user's own."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.reading.rows import Entry, Fact, Keep
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     States = tuple[Pairs, Pairs, Entries]
     Maker = Callable[[Captures, Captures], Captured]
 
-_NUMBER = pattern(r"\{(\d+)\}")
+_NUMBER = re.compile(r"\{(\d+)\}")
 
 
 class Meaning(NamedTuple):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
-
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_PIECE = pattern(r"\[|\]|\(|\)|\||<[^>]*>(?:\.\.\.)?|[^\s\[\]()|<]+")
+_PIECE = re.compile(r"\[|\]|\(|\)|\||<[^>]*>(?:\.\.\.)?|[^\s\[\]()|<]+")
 
 
 def pattern_forms(pattern: str) -> Iterator[list[tuple[str, int | None]]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.patterns import pattern
 from fabricc.fabric.yaml_text import compose_yaml
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ _LONGEST_TOKEN = 65_536
 _MOST_NODES = 200_000
 _QUOTE, _MOST_QUOTES = '\\"', 64
 # Words first, as most tokens are; comments are tokens too, for the lines that they take up.
-_TOKEN = pattern(
+_TOKEN = re.compile(
     r'[^\S\n]*([^\s{};\[\]"#/][^\s{};\[\]"]*|[{};\[\]\n]|"(?:[^"\\\n]|\\.)*"'
     r'|/\*[\s\S]*?(?:\*/|\Z)|#.*|/[^\s{};\[\]"]*|")'
 )
-_ESCAPE = pattern(r"\\(.)")
+_ESCAPE = re.compile(r"\\(.)")
 _MARKS = frozenset("{};[]\n")
 _MARKERS = frozenset({"protect:", "active:"})
 _INACTIVE = "inactive:"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.reading.meaning import meaning_of
 from fabricc.back.reading.patterns import pattern_forms
 from fabricc.back.reading.rows import Block, Each, block_rows
 from fabricc.back.reading.types import TYPES, type_of
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 REST = "rest"
 BELOW = "below"
-_CAPTURE = pattern(r"<([^>]*)>(\.\.\.)?")
-_FIRST = pattern(r"(?:([^\s\[\]()|<]+)|\(([^\s\[\]()<]+)\))(?!\S)")
+_CAPTURE = re.compile(r"<([^>]*)>(\.\.\.)?")
+_FIRST = re.compile(r"(?:([^\s\[\]()|<]+)|\(([^\s\[\]()<]+)\))(?!\S)")
 """A word, or a choice of words, with which a pattern begins."""
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 
 from fabricc.base.numbers import is_number
-from fabricc.base.patterns import pattern
 from fabricc.fabric.facts import Value
 
 Captured = Value | tuple[Value, ...] | None
@@ -19,9 +19,9 @@ _LENGTHS4 = frozenset(map(str, range(33)))
 _LENGTHS6 = frozenset(map(str, range(129)))
 _MOST = 4096
 """Members of the longest list that a range stands for."""
-_SPAN = pattern(r"(\d{1,6})(?:-(\d{1,6}))?")
-_RANGE = pattern(r"(\d+)-(\d+)")
-_PORT = pattern(r"([A-Za-z][A-Za-z-]*)?((?:\d+/)*)(\d{1,6})(?:-((?:\d+/)*)(\d{1,6}))?")
+_SPAN = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
+_RANGE = re.compile(r"(\d+)-(\d+)")
+_PORT = re.compile(r"([A-Za-z][A-Za-z-]*)?((?:\d+/)*)(\d{1,6})(?:-((?:\d+/)*)(\d{1,6}))?")
 
 
 def parse_word(text: str) -> str:

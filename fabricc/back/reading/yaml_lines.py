@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import NamedTuple
 
 from fabricc.back.reading.tree import Node, Tree, structured
-from fabricc.base.patterns import pattern
 
 _DEEPEST = 32
 # Printable ASCII in which nothing begins a comment, another key, a collection or a second line.
 _QUOTED = r"""'[ -&(-\[\]-~]+'|"[ !#-\[\]-~]+\""""
 _KEY = _QUOTED + r"""|(?:[A-Za-z0-9/._]|:(?=[!-~]))(?:[!-"$-9;-~]|:(?=[!-~]))*"""
 _VALUE = _QUOTED + r"""|(?:[A-Za-z0-9/._]|:(?=[!-~]))(?:[!-"$-9;-~]|:(?=[!-~])|(?<=[!-~])#| +(?=[!-"$-~]))*"""
-_LINE = pattern(rf"( *)(- )?(?:({_KEY}):(?: +(\{{\}}|\[\]|{_VALUE}))?|({_VALUE})) *")
+_LINE = re.compile(rf"( *)(- )?(?:({_KEY}):(?: +(\{{\}}|\[\]|{_VALUE}))?|({_VALUE})) *")
 _NULL = frozenset({"null", "Null", "NULL"})
 _WITHOUT_WORDS = _NULL | {"{}", "[]"}
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.model import Severity
 from fabricc.base.foreign.text import Terminal, visible_text
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fabricc.base.diagnostics.model import Diagnostic, Position
 
-LINE_BREAK = pattern(r"\r\n|\r|\n")
+LINE_BREAK = re.compile(r"\r\n|\r|\n")
 WIDTH = 100
 _NARROWEST = 20
 COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.patterns import pattern
+import re
 
-_MARKER = pattern(r"(?m)^(?:<{7,}|>{7,}|\|{7,})(?=[ \t\r\n]|\Z)|^={7}(?=\r?$)")
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+
+_MARKER = re.compile(r"(?m)^(?:<{7,}|>{7,}|\|{7,})(?=[ \t\r\n]|\Z)|^={7}(?=\r?$)")
 """Lines that git-merge(1) writes, also with a longer `conflict-marker-size`; a rule of `=` may be longer than seven."""
 
 

@@ -11,7 +11,6 @@ from fabricc.base.documents.composer import Composer, Rules, Stop
 from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.documents.document import Document, clip
 from fabricc.base.documents.scalars import FORBIDDEN, check_text, resolve_scalar
-from fabricc.base.patterns import pattern
 
 try:
     from yaml import CLoader as EventLoader
@@ -21,7 +20,7 @@ except ImportError:
 MAX_BYTES = 16 * 1024 * 1024
 
 
-LINE_BREAK = pattern(r"\r\n|\r|\n")
+LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 # (part of the parser's context, part of its problem) -> (message, remedy); the first row that fits is taken.
 WORDING: tuple[tuple[str, str, str, str], ...] = (
@@ -59,7 +58,7 @@ WORDING: tuple[tuple[str, str, str, str], ...] = (
 )  # fmt: skip
 
 OPENERS = ("quoted scalar", "flow sequence", "flow mapping", "simple key")
-_GLUED = pattern(r"\s*(?:- )?([A-Za-z_][\w-]*):(\S.*)")
+_GLUED = re.compile(r"\s*(?:- )?([A-Za-z_][\w-]*):(\S.*)")
 
 
 def _not_yaml(error: Exception, text: str, file: str) -> Diagnostic:
@@ -138,7 +137,7 @@ def parse_document(text: str, file: str, rules: Rules) -> Document:
     )  # fmt: skip
 
 
-_BRACKET = pattern(r"[\[\]{}]")
+_BRACKET = re.compile(r"[\[\]{}]")
 
 
 def _find_excessive_depth(error: Exception, text: str, file: str, most: int) -> Position | None:

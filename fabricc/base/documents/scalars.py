@@ -10,20 +10,19 @@ from typing import Any
 import yaml
 
 from fabricc.base.documents.document import clip
-from fabricc.base.patterns import pattern
 
 MAX_DIGITS = 18
 MAX_TEXT = 4096
 
 # Line-breaking, invisible and text-reordering characters have no place in a spec, comments included.
-FORBIDDEN = pattern(
+FORBIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff"
     "\ud800-\udfff]"
 )
 WORDS: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False}
-INTEGER = pattern(r"[-+]?(0|[1-9][0-9]*)")
-FLOAT = pattern(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+")
-NOT_FINITE = pattern(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+FLOAT = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+")
+NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 
 class RefusedError(ValueError):

@@ -20,7 +20,6 @@ from fabricc.base.foreign.text import (
     safe_line,
     visible_text,
 )
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,11 +27,11 @@ if TYPE_CHECKING:
 
     from jinja2 import Template as JinjaTemplate
 
-_LOGGED = pattern(HASHES, re.IGNORECASE)
-_FORMULA = pattern(r"^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
-_NUMBER = pattern(r"[-+]?[0-9]+(\.[0-9]+)?%?$|-$")
+_LOGGED = re.compile(HASHES, re.IGNORECASE)
+_FORMULA = re.compile(r"^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?%?$|-$")
 _SIGNS = ("=", "+", "-", "@", " ")
-_SURROGATE = pattern("[\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def escape_html(text: object) -> Markup:

@@ -7,22 +7,21 @@ from typing import Self
 from urllib.parse import quote
 
 from fabricc.base.foreign.text import BREAK, Template, neutral_markup, neutral_text, safe_block, visible_text
-from fabricc.base.patterns import pattern
 
 _APART = "&#8203;"
 """A space of no width, as an entity: it parts what a forge would link, and is not seen."""
-_REFERENCE = pattern(
+_REFERENCE = re.compile(
     r"@(?=\S)"  # people, teams, addresses of mail
     r"|[#!%~^](?=[\w\"'\\])|&amp;(?=\d)|\$(?=\d)"  # issues, requests, milestones, labels, alerts, epics, snippets
     r"|\bGH-(?=\d)|:(?=//)|www(?=\.)|\[(?=\\?\[)",  # issues of GitHub, addresses, wiki pages
     re.IGNORECASE,
 )
-_INLINE = pattern(r"[\\`*_|~]")
-_BRACKETS = pattern(r"^\s*\[|!\[|\[[\[^]|\][(\[:]")
+_INLINE = re.compile(r"[\\`*_|~]")
+_BRACKETS = re.compile(r"^\s*\[|!\[|\[[\[^]|\][(\[:]")
 """Where a bracket may be more than itself: an image, a link, its definition, a footnote, the box of a task."""
-_BLOCK = pattern(r"^(#{1,6}|[-+=]|[-+=]{2,}|\d{1,9}[.)])(?=\s|$)|^(-{2,}|={2,})")
+_BLOCK = re.compile(r"^(#{1,6}|[-+=]|[-+=]{2,}|\d{1,9}[.)])(?=\s|$)|^(-{2,}|={2,})")
 """What makes a heading, a list or a rule of the line that it begins."""
-_OPENING = pattern(r"\s|::|/[a-z_]+(?=\s|$)")
+_OPENING = re.compile(r"\s|::|/[a-z_]+(?=\s|$)")
 """What means more where a line begins: code, a command whose rest the next text may bring, a quick action of GitLab."""
 _ADDRESS = ":/?#[]@!$&'*+,;=%~"
 """What an address may hold (RFC 3986) and does not end a Markdown link."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from fabricc.base.foreign.text import Terminal
-from fabricc.base.patterns import pattern
 
-_QUOTED = pattern(r"`[^`]*`")
+_QUOTED = re.compile(r"`[^`]*`")
 
 
 class Line(NamedTuple):

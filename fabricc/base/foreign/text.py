@@ -9,19 +9,17 @@ import re
 import string
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from fabricc.base.patterns import pattern
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 TAB = "    "
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and marks that are printable by their category and show nothing (Unicode, Default_Ignorable_Code_Point)."""
-BREAK = pattern(r"\r\n|\n")
+BREAK = re.compile(r"\r\n|\n")
 """Where a text breaks its lines."""
 HASHES = r"#(?=#[a-z]*\[)"
 """The first of two before a command of a runner."""
-_COMMAND = pattern(rf"^([^\S\n]*):(?=:[a-z][^\n]*::)|{HASHES}", re.MULTILINE | re.IGNORECASE)
+_COMMAND = re.compile(rf"^([^\S\n]*):(?=:[a-z][^\n]*::)|{HASHES}", re.MULTILINE | re.IGNORECASE)
 """What runners obey: `::error::` where a line begins (GitHub); `##[…]`, `##vso[…]` and `##teamcity[…]` anywhere in one
 (GitHub, Azure Pipelines, TeamCity). GitLab's sections need a carriage return and an escape, which never remain."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass, replace
 from fabricc.front.planning.identity.repin import Planned, find_repin
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fabricc.front.spec.lock import Lock
 
 P = TypeVar("P", bound=Planned)
-_OF_NETWORK = pattern(r"network ([a-z]+)(?: (.*))?")
+_OF_NETWORK = re.compile(r"network ([a-z]+)(?: (.*))?")
 REPINNED = ("FAB3037", "FAB3038")
 """Findings of the one run that repins; of no later one."""
 

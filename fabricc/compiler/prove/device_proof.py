@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
-from fabricc.base.patterns import pattern
 from fabricc.compiler.render.device_text import invisible_characters, secret_lines, unfit_lines_of_files
 from fabricc.compiler.render.switch_files import overlay_departures, overlay_lines, render_switch
 from fabricc.proof import Finding, compare, device_findings
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Reader = Callable[[Mapping[str, str]], Reading]
 
-_KEYS = pattern(r"\[[^\]]*\]")
+_KEYS = re.compile(r"\[[^\]]*\]")
 _COMMAND = "Take the line out of the overlay, the template or the tree."
 _CHARACTER = "Remove the character from the template or the tree."
 _DEPARTED = "Take the line out of the overlay, or accept FAB6007 in the spec, with the reason."

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.order import natural_key
-from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
@@ -71,7 +70,7 @@ _KINDS: Mapping[str, Callable[[int, str], str]] = {
 _LETTER = r"z[np]\d{6}[np]|zl\d{6} ?l|240\.1\d\d\.1\d\d\.1\d\d|fdee(?::e1\d\d){3}(?::eeee){4}|42949\d{5}"
 
 
-_WORDS = pattern(r"(?=.*\d)(?=[A-Za-z])[\w./:-]*[\w./-](?: [\w./:-]*[\w./-])*", re.ASCII)
+_WORDS = re.compile(r"(?=.*\d)(?=[A-Za-z])[\w./:-]*[\w./-](?: [\w./:-]*[\w./-])*", re.ASCII)
 """A name or words that no syntax reserves; they have no digits where a name may occur."""
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import nos as back_ends
 from fabricc.base.documents.scalars import FORBIDDEN
-from fabricc.base.patterns import pattern
 from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ _VALUE = rf"(?!{_NOTHING}|(?:\S{{1,64}}\s{{1,8}}){{0,2}}{_REFERENCE})[^\s\]}};]"
 
 A reference is no value, and `*` or `!` is a password that nothing matches.
 """
-_SECRET = pattern(
+_SECRET = re.compile(
     r"(?i)-----BEGIN [A-Z ]*PRIVATE KEY"
     r"|\b(?:password|passwd|passphrase|passkey|secret|(?:auth|priv|private|pre-shared|md5)[-_ ]?key|token"
     r"|(?<!send-)(?<!\b(?:set|add) )(?<!\bmatch )(?<!\bfrom )community(?!\s+(?:add|delete|set|\S+\s+members)\b))"
@@ -31,12 +30,12 @@ _SECRET = pattern(
     rf"|\bauthentication-key\s+(?![0-9]{{1,9}}\s*(?:[{{;]|$))(?!(?:\S{{1,64}}\s{{1,8}}){{0,4}}{_REFERENCE})\S"
     r"|\bvalue\s+[\"']?\$[89]\$"
 )
-_SERVER, _KEY = pattern(r"(?i)\b(?:tacacs|radius)"), pattern(rf"(?i)\bkey\b[\"']?[\s:=]+{_VALUE}")
+_SERVER, _KEY = re.compile(r"(?i)\b(?:tacacs|radius)"), re.compile(rf"(?i)\bkey\b[\"']?[\s:=]+{_VALUE}")
 """A key of a server: two patterns, since one would cost the cube of a line's length."""
 
 
-_MEMBER = pattern(r"\s*community [^\s{};]+;\s*")
-_POLICY = pattern(r"\s*(?:from|then|to)\s*\{")
+_MEMBER = re.compile(r"\s*community [^\s{};]+;\s*")
+_POLICY = re.compile(r"\s*(?:from|then|to)\s*\{")
 """A route's community of Junos, and the block that makes it one; in other blocks the line is SNMP's."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
@@ -9,7 +10,6 @@ from fabricc.back.nos.overlay import merge_overlay, strip_overlay
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.foreign import files
-from fabricc.base.patterns import pattern
 from fabricc.base.values import replace
 from fabricc.compiler.render.device_text import secret_lines, unfit_lines
 from fabricc.compiler.render.gaps import capability_gaps
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec, OverlayFile
 
 MAX_BYTES = 1 << 20
-_TEMPLATE = pattern(r"\{\{|\{%|\$\{")
+_TEMPLATE = re.compile(r"\{\{|\{%|\$\{")
 SAMPLE = 8
 """Of the switches that an overlay names, how many are looked at for lines that take nothing away."""
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.document import clip
-from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass, replace
 
 if TYPE_CHECKING:
@@ -17,19 +16,19 @@ if TYPE_CHECKING:
 VERSION = 1
 KEY = r"[a-z0-9][a-z0-9_./-]{0,127}"
 NUMBER = r"0|[1-9][0-9]{0,9}"
-CLUSTER = pattern(r"cluster ([a-z0-9][a-z0-9-]{0,31})")
+CLUSTER = re.compile(r"cluster ([a-z0-9][a-z0-9-]{0,31})")
 LINK = r"[a-z0-9][a-z0-9_.:/-]{0,255}"
-LINE = pattern(
+LINE = re.compile(
     rf"(?:(stride|unit|switch|tenant) ({KEY}) ({NUMBER})|(host) ({KEY}) ({NUMBER}) ({NUMBER})|"
     rf"(link) ({LINK}) ({NUMBER})|(name) ({KEY}) ({KEY}))"
 )
-NETWORK = pattern(rf"network ([a-z]{{1,10}}) (?:({NUMBER})|(.*))")
+NETWORK = re.compile(rf"network ([a-z]{{1,10}}) (?:({NUMBER})|(.*))")
 """A further network of the hosts: its number, or an item of its own."""
 HEADER = """\
 # Written by fabricc; commit it. Addresses, ASNs and names follow from these numbers: changing one renumbers
 # what it stands for. After a merge, keep the lines of both sides; the next build tells which cannot both stay.
 """
-_COUNTS = pattern(r"(?P<digits>[a-z]+_digits)|links_per_[a-z]+|spread_spines")
+_COUNTS = re.compile(r"(?P<digits>[a-z]+_digits)|links_per_[a-z]+|spread_spines")
 _MOST_DIGITS = 9
 _MOST_NETWORKS = 63  # as many blocks of AS numbers are private
 _LINES = (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.patterns import pattern
 from fabricc.fabric.tenants import port_mtu
 from fabricc.front.spec.document import format_path
 from fabricc.front.spec.model import TenantWish
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SECTION = "tenants"
 _MOST_NAMES = 65536
-_RANGE = pattern(r"(.*?)([0-9]{1,18})\.\.([0-9]{1,18})")
+_RANGE = re.compile(r"(.*?)([0-9]{1,18})\.\.([0-9]{1,18})")
 
 
 def build_tenants(

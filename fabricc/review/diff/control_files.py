@@ -12,7 +12,6 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.foreign import files
 from fabricc.base.foreign.git import Change, GitError, visible_path
 from fabricc.base.order import group_pairs
-from fabricc.base.patterns import pattern
 from fabricc.compiler.committed_tree import check_committed
 from fabricc.review.diff.model import ControlFile, TreeVerdict
 
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
 _MANIFEST = "manifest.json"
 _SHOWN = 3
 _LARGEST = 1 << 20
-_LOGINS = pattern(rb"(?m)^(username|password|ssh_key|key_file)[ \t]*:")
+_LOGINS = re.compile(rb"(?m)^(username|password|ssh_key|key_file)[ \t]*:")
 _ROLES = tuple(
-    (role, pattern(text, re.IGNORECASE))
+    (role, re.compile(text, re.IGNORECASE))
     for role, text in (
         ("review policy", r"(.*/)?[^/]*policy[^/]*\.ya?ml"),
         ("access file", r"(.*/)?[^/]*access[^/]*\.ya?ml"),

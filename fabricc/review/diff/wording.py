@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import format_share, plural, ranges
 from fabricc.base.order import group_pairs
-from fabricc.base.patterns import pattern
 from fabricc.review.diff.model import Impact, host_count
 from fabricc.review.diff.names import fold_names
 
@@ -358,7 +358,7 @@ def review_labels(review: Review) -> list[str]:
 
 def comment_marker(subject: str) -> str:
     """Return the marker of the comment on a spec (or a cluster's tree), so that it is edited, not repeated."""
-    plain = pattern("[A-Za-z0-9_./-]+").fullmatch(subject) and "--" not in subject
+    plain = re.compile("[A-Za-z0-9_./-]+").fullmatch(subject) and "--" not in subject
     digest = hashlib.sha256(subject.encode("utf-8", "surrogateescape")).hexdigest()
     return f"fabricc:diff:{subject if plain else f'sha256:{digest}'}"
 

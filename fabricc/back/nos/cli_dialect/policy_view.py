@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.order import natural_key
-from fabricc.base.values import dataclass, memoize_by_identity
+from fabricc.base.values import dataclass
 from fabricc.fabric.routing import Transport
 
 if TYPE_CHECKING:
@@ -68,7 +68,6 @@ def community_lists(bgp: Bgp, names: Mapping[str, str]) -> list[CommunityListVie
     return _community_lists(bgp.community_lists, names)
 
 
-@memoize_by_identity
 def _community_lists(lists: Sequence[CommunityList], names: Mapping[str, str]) -> list[CommunityListView]:
     return [
         CommunityListView(c.name, names.get(c.community, c.community))
@@ -81,7 +80,6 @@ def clause_views(bgp: Bgp, names: Mapping[str, str]) -> list[ClauseView]:
     return _views_of_maps(bgp.route_maps, names)
 
 
-@memoize_by_identity
 def _views_of_maps(route_maps: Sequence[RouteMap], names: Mapping[str, str]) -> list[ClauseView]:
     return [
         clause_view(route_map.name, clause, names)

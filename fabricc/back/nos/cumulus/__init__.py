@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,6 @@ from fabricc.back.nos.exec_commands import exec_lines, exec_pattern
 from fabricc.back.nos.frr import ASIDES
 from fabricc.back.reading import Document, Reader, Topic, Types
 from fabricc.back.reading.non_forwarding import recognized_lines as lines_aside
-from fabricc.base.patterns import pattern
 from fabricc.fabric.facts import Reading, Unplanned, switch_facts
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
 
 _TYPED = exec_pattern("nv sudo systemctl vtysh exit")
-_COMMANDS = pattern(r"(?:snippet|hook|ztp)s?:")
+_COMMANDS = re.compile(r"(?:snippet|hook|ztp)s?:")
 DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *services.DEPARTURES)
 """What NVUE does not hold as the Fabric states it."""
 

@@ -6,6 +6,7 @@ of `address-family evpn`: next hops stay as they are for that family alone, so t
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.departures import ROUNDED, Departure
@@ -13,7 +14,6 @@ from fabricc.back.nos.eos import peering, switching
 from fabricc.back.nos.eos.settings import default_rows, kept_rows, setting_rows
 from fabricc.back.nos.eos.tenants import TUNNEL_ROWS, UDP_PORT, put_isolated, put_prefixes, state_tenants
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Topic
-from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
 from fabricc.fabric.evpn import route_target
 from fabricc.fabric.facts import evpn_facts, neighbor_key
@@ -235,7 +235,7 @@ ROWS: Sequence[Row] = (
     Entry("ipv6 unicast-routing vrf <word>", "ipv6", "true"),
 )  # fmt: skip
 _SOURCE = "Loopback0"
-_SVI = pattern(r"Vlan([1-9]\d{0,3})")
+_SVI = re.compile(r"Vlan([1-9]\d{0,3})")
 
 
 def vlan_of(interface: str) -> str | None:

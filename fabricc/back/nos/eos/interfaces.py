@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.eos import classes, evpn, others, qos, qos_rows, routing
@@ -14,7 +15,6 @@ from fabricc.back.nos.eos.words import (
 )
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Silent, Topic
-from fabricc.base.patterns import pattern
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
 from fabricc.fabric.paths import port_paths, shared_facts
@@ -169,7 +169,7 @@ def state(facts: Facts, switch: Switch) -> None:
 # --- and back -----------------------------------------------------------------------------------------
 
 _LOOPBACK = "Loopback0"
-_LEAK = pattern(r"^\s*leak routes\b|\begress-vrf\b")
+_LEAK = re.compile(r"^\s*leak routes\b|\begress-vrf\b")
 TYPES = {**others.TYPES, "ports": expand_ports}
 
 

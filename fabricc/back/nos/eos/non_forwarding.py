@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos.texts import BEGINS, END
 from fabricc.back.nos.exec_commands import KeptText, exec_lines, exec_pattern
 from fabricc.back.reading import Block, Row, Topic
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,5 +68,5 @@ configuration session"); Arista's manual, "Configure Session", has `show session
 the prompt of the session.
 """
 EXEC_LINES = partial(exec_lines, words=_TYPED, kept=(KeptText(BEGINS, END),))
-COMMANDS = pattern(r"(?:event-handler|event-monitor|daemon|schedule|alias|command-alias|bash)\b")
+COMMANDS = re.compile(r"(?:event-handler|event-monitor|daemon|schedule|alias|command-alias|bash)\b")
 """Beginnings of lines and blocks by which a switch runs a command, at an event, at a time or under another name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import IPv4Interface
 from typing import TYPE_CHECKING
 
@@ -9,16 +10,15 @@ from fabricc.back.nos.eos import classes, igp, switching
 from fabricc.back.nos.eos.settings import default_rows, kept_rows
 from fabricc.back.nos.eos.words import SPEED_OF
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Silent, Types
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.fabric.facts import Value
 
-_SPEED = pattern(r"(\d{1,4})g(?:full)?")
-_MEGABITS = pattern(r"(\d{1,3})000(?:full|half)?")
-_SPANS = pattern(r"\d{1,4}(?:-\d{1,4})?(?:,\d{1,4}(?:-\d{1,4})?)*")
+_SPEED = re.compile(r"(\d{1,4})g(?:full)?")
+_MEGABITS = re.compile(r"(\d{1,3})000(?:full|half)?")
+_SPANS = re.compile(r"\d{1,4}(?:-\d{1,4})?(?:,\d{1,4}(?:-\d{1,4})?)*")
 
 
 def _parse_speed(text: str) -> tuple[int, ...] | None:

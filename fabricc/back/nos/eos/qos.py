@@ -14,7 +14,7 @@ from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.eos import words
 from fabricc.back.nos.eos.words import asic_family
 from fabricc.base.order import natural_key
-from fabricc.base.values import dataclass, memoize_by_identity
+from fabricc.base.values import dataclass
 from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.model import Direction
 from fabricc.fabric.qos import Ecn
@@ -159,7 +159,6 @@ def qos_view(switch: Switch) -> QosView:
     )
 
 
-@memoize_by_identity
 def _qos_view(
     qos: SwitchQos,
     family: str,

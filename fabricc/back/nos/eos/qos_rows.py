@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,7 +13,6 @@ from fabricc.back.nos.eos.words import (
     ALPHA_OF,
 )
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Silent, Topic
-from fabricc.base.patterns import pattern
 from fabricc.fabric.facts import format_boolean
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     Stated = tuple[str, Value, int]
 
 _BYTES = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
-_SECONDS = pattern(r"\d{1,5}(?:\.\d{1,3})?")
-_AMOUNT = pattern(r"[1-9][0-9]{0,8}")
+_SECONDS = re.compile(r"\d{1,5}(?:\.\d{1,3})?")
+_AMOUNT = re.compile(r"[1-9][0-9]{0,8}")
 _WATCHDOG = "priority-flow-control pause watchdog"
 
 

@@ -15,7 +15,6 @@ from fabricc.back.nos.collected import (
     parse_details,
     parse_table,
 )
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,26 +41,26 @@ _SIGNS = {
 }  # fmt: skip
 """Starts of lines of a running configuration, which indents by three."""
 _HEADER = {
-    "name": pattern(r"^! device: (\S+) \(", re.MULTILINE),
-    "box": pattern(
+    "name": re.compile(r"^! device: (\S+) \(", re.MULTILINE),
+    "box": re.compile(
         r"^! device: \S+ \(([^,]+),|^! *(?:Model|Chassis(?: type)?): *(?:Arista )?(\S+)", re.MULTILINE
     ),
-    "release": pattern(r"^! device: \S+ \([^,]+, EOS-(\d+\.\d+[\w.]*?)(?:-\d|[\s)])", re.MULTILINE),
-    "image": pattern(r"^! *Software image version: *(\d+\.\d+[\w.]*)", re.MULTILINE),
-    "boot": pattern(r"^! boot system flash:/*\S*?EOS(?:64)?-(\d+\.\d+[\w.]*?)\.swi", re.MULTILINE),
+    "release": re.compile(r"^! device: \S+ \([^,]+, EOS-(\d+\.\d+[\w.]*?)(?:-\d|[\s)])", re.MULTILINE),
+    "image": re.compile(r"^! *Software image version: *(\d+\.\d+[\w.]*)", re.MULTILINE),
+    "boot": re.compile(r"^! boot system flash:/*\S*?EOS(?:64)?-(\d+\.\d+[\w.]*?)\.swi", re.MULTILINE),
 }
 _VERSION = {
-    "box": pattern(r"^[^\S\n]*Arista (\S+)[^\S\n]*$", re.MULTILINE),
-    "release": pattern(r"^[^\S\n]*Software image version: *(\d+\.\d+[\w.]*)", re.MULTILINE),
+    "box": re.compile(r"^[^\S\n]*Arista (\S+)[^\S\n]*$", re.MULTILINE),
+    "release": re.compile(r"^[^\S\n]*Software image version: *(\d+\.\d+[\w.]*)", re.MULTILINE),
 }
-_ORDERED = pattern(r"^(?:DCS|CCS)-|-[FRM#]$")
+_ORDERED = re.compile(r"^(?:DCS|CCS)-|-[FRM#]$")
 """What a product number has around the name of the box: the family of products, and which way air flows."""
-_DETAIL = pattern(
+_DETAIL = re.compile(
     r"Interface (?P<port>\S+) detected \d+ LLDP neighbors|(?P<again>Neighbor )|- System Name: (?P<device>.+)"
     r"|Port ID +: (?P<far_port>.+)|Chassis ID +: (?P<chassis>.+)"
 )
-_TABLE = pattern(r"^\s*Port\s+Neighbor Device ID\s+Neighbor Port ID")
-_ROW = pattern(r"(?P<port>(?=[A-Z]\w*\d)\S+)\s+(?P<device>\S+)\s+(?P<far_port>\S.*?)\s+\d+\s*$")
+_TABLE = re.compile(r"^\s*Port\s+Neighbor Device ID\s+Neighbor Port ID")
+_ROW = re.compile(r"(?P<port>(?=[A-Z]\w*\d)\S+)\s+(?P<device>\S+)\s+(?P<far_port>\S.*?)\s+\d+\s*$")
 _KINDS = {"Et": "Ethernet", "Eth": "Ethernet", "Ma": "Management", "Po": "Port-Channel", "Lo": "Loopback", "Vl": "Vlan",
           "Vx": "Vxlan"}  # fmt: skip
 

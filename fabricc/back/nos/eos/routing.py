@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos.settings import default_rows, setting_rows
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic
-from fabricc.base.patterns import pattern
 from fabricc.fabric.facts import static_text
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _DEPTH = 4
 """Blocks within blocks of a part that is not looked into."""
 _FAMILIES = (("ip", 4), ("ipv6", 6))
-_INTERFACE = pattern(r"[A-Z][A-Za-z-]*\d[\d/.]*")
+_INTERFACE = re.compile(r"[A-Z][A-Za-z-]*\d[\d/.]*")
 
 
 def _interface_name(text: str) -> str | None:

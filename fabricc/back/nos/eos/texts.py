@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fabricc.base.patterns import pattern
+import re
 
 END = "EOF"
 _COMMENT = "comment"
-BEGINS = pattern(r"\s*(?:banner (?:motd|login|exec)|comment|action bash|code(?: unit \S+)?)\s*")
+BEGINS = re.compile(r"\s*(?:banner (?:motd|login|exec)|comment|action bash|code(?: unit \S+)?)\s*")
 
 
 def blank_texts(text: str) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.reading import types
-from fabricc.base.patterns import pattern
-from fabricc.base.values import memoize_by_identity
 from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ POLLING_RANGE_MS = (5, 30_000)
 KINDS = (
     "Ethernet", "Port-Channel", "Management", "Loopback", "Vlan", "Vxlan", "Tunnel", "Recirc-Channel", "Dps",
 )  # fmt: skip
-_TYPED = pattern(r"([A-Za-z-]+)\d")
+_TYPED = re.compile(r"([A-Za-z-]+)\d")
 BFD_INTERVAL_RANGE_MS = (50, 60_000)
 BFD_MULTIPLIER_RANGE = (3, 50)
 MAXIMUM_PATHS = 600
@@ -143,7 +142,6 @@ def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
     return pattern.format(slot=int(nos["first_slot"]) + slot, cage=position + 1, lane=lane)
 
 
-@memoize_by_identity
 def service_ports(model: SwitchModel) -> list[str]:
     """The names of the cages that are not for the fabric, which stay shut."""
     return [port_name(model, cage, 1, 1) for cage in model.service_cages()]

@@ -6,10 +6,10 @@ words is a command that runs on the switch.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.reading.tree import Node, Tree, assignments
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ _DAEMON = (
 )
 _WORD = r"[A-Za-z0-9_.:,%-]+"
 _WORDS = rf"[ \t]*(?:{_WORD}[ \t]+)*(?:{_WORD})?"
-_LINE = pattern(
+_LINE = re.compile(
     r"[ \t]*(?:#[^\r]*)?"
     rf"|[ \t]*(?P<name>{_DAEMON}|vtysh_enable|watchfrr_enable|{_DAEMON}_options|watchfrr_options|{_DAEMON}_instances"
     r"|MAX_FDS|FRR_NO_ROOT|frr_profile)="
@@ -34,7 +34,7 @@ _OPTIONS = {
     **dict.fromkeys(("-r", "--v6-rr-semantics"), False),
 }
 """Options of daemons that name no file, user or process -> whether a word follows."""
-_FILES = pattern(r"[0-9]{2,6}")
+_FILES = re.compile(r"[0-9]{2,6}")
 _FEWEST_FILES = 1024
 
 

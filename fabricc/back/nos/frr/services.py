@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,6 @@ from fabricc.back.nos.frr import evpn
 from fabricc.back.nos.frr.limits import RECOVERING_GROUPS, has
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Silent, Topic
-from fabricc.base.patterns import pattern
 from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
@@ -194,12 +194,12 @@ def _parse_networks(words: tuple[str, ...]) -> str:
 
 
 COMMANDS = {
-    "frr.conf": pattern(r"(?:log|banner motd) file\b|.*\b(?:match|on-rib-process) script\b"),
-    "nftables.conf": pattern(r"include\b|.*;\s*include\b"),
-    "rsyslog.conf": pattern(
+    "frr.conf": re.compile(r"(?:log|banner motd) file\b|.*\b(?:match|on-rib-process) script\b"),
+    "nftables.conf": re.compile(r"include\b|.*;\s*include\b"),
+    "rsyslog.conf": re.compile(
         r".*(?:\^|omprog|ommail|module\(|include\()|\$(?:ActionExec|IncludeConfig|ModLoad)"
     ),
-    "sysctl.conf": pattern(r"[^=]*=\s*[|/]|kernel\.(?:core_pattern|modprobe|hotplug|poweroff_cmd)\b"),
+    "sysctl.conf": re.compile(r"[^=]*=\s*[|/]|kernel\.(?:core_pattern|modprobe|hotplug|poweroff_cmd)\b"),
 }
 """Lines of the box's files by which it runs a command, writes a file that is named, or reads another one."""
 TYPES = {"daemon": _daemon_name, "other options": _other_options, "collector": _parse_collector}
@@ -218,7 +218,7 @@ def _finish_servers(document: Document) -> None:
         document.put_set(f"management/{kind}", document.scope.table(kind))
 
 
-_DROP = pattern(
+_DROP = re.compile(
     r'(?:iifname "(?P<ports>[^"]+)" )?(?P<protocol>tcp|udp) dport (?P<port>\d+) (?:drop|reject)\b'
 )
 

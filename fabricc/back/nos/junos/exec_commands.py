@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.exec_commands import PROMPT, ExecLine
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterator
 
-_TEXT = pattern(r'(?P<comment>/\*[\s\S]*?(?:\*/|\Z))|#.*|(?P<quote>"(?:[^"\\]|\\(?:[\s\S]|\Z))*(?:"|\Z))')
+_TEXT = re.compile(r'(?P<comment>/\*[\s\S]*?(?:\*/|\Z))|#.*|(?P<quote>"(?:[^"\\]|\\(?:[\s\S]|\Z))*(?:"|\Z))')
 _GOES_ON = "\x00"
 """Stands in for the rest of a line on which a quoted text begins that ends on another one."""
-_FIRST = pattern(
+_FIRST = re.compile(
     r"(?:set|delete|(?:de)?activate|annotate|insert|rename|replace|(?:un)?protect|wildcard|edit|top|up|load|save"
     r"|rollback|run|request|show|clear|exit|quit|configure|copy|start|restart|test|ping|traceroute|op|ssh|telnet|file"
     r"|monitor|help|status|update)(?:[\s;].*)?"
 )
 """Commands outside of all blocks. No section of a configuration has such a name."""
-_UNFINISHED = pattern(
+_UNFINISHED = re.compile(
     r"commit;|rollback(?: \d+)?;"
     r"|(?:configure|commit|rollback|exit|quit|edit|top|up|load|save|run|request|show|clear|set|delete|(?:de)?activate"
     r"|(?:un)?protect|insert|annotate|rename|wildcard|start|restart)(?: [^{};]*)?"
 )
 """Commands at any depth: a statement ends with a brace or a semicolon."""
-_BRACE = pattern(r"[{}]")
-_CUT = pattern(r"[^\s{};]\s*\}")
+_BRACE = re.compile(r"[{}]")
+_CUT = re.compile(r"[^\s{};]\s*\}")
 """A block that ends within a statement."""
-_BANNER = pattern(r"\[edit\b.*\]|\{(?:master|backup|linecard|primary|secondary)[^{};]*\}")
+_BANNER = re.compile(r"\[edit\b.*\]|\{(?:master|backup|linecard|primary|secondary)[^{};]*\}")
 """What a terminal prints above a prompt."""
 
 

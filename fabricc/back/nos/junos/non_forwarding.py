@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.reading import Block, Row, Silent, Topic
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +69,7 @@ ROWS: Sequence[Row] = (
 )  # fmt: skip
 
 TOPIC = Topic(ROWS)
-COMMANDS = pattern(
+COMMANDS = re.compile(
     r"(?:set |activate )?(?:groups \S+ )?(?:system )?(?:services )?"
     r"(?:event-options|scripts|extensions|extension-service|event-script)\b"
 )

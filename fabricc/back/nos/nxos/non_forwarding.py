@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.exec_commands import KeptText, exec_lines, exec_pattern
 from fabricc.back.nos.nxos.words import split_beginnings
 from fabricc.back.reading import Block, Document, Reader, Row, Silent, Topic
-from fabricc.base.patterns import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,13 +76,13 @@ _TYPED = exec_pattern(
     r"|term\w* (?:len|wid|mon|no\b|dont-ask)) ?.*",
 )
 """Lines that a person types at a prompt."""
-_JOB = pattern(r"scheduler job name .*")
+_JOB = re.compile(r"scheduler job name .*")
 EXEC_LINES = partial(
     exec_lines,
     words=_TYPED,
-    kept=(KeptText(pattern(r"banner \w+ (\S)(?!.*\1).*")), KeptText(_JOB, "end-job")),
+    kept=(KeptText(re.compile(r"banner \w+ (\S)(?!.*\1).*")), KeptText(_JOB, "end-job")),
 )
-COMMANDS = pattern(
+COMMANDS = re.compile(
     r"(?:event manager|cli alias|scheduler|python|guestshell|run|virtual-service|app-hosting|terminal event)\b"
 )
 """Beginnings of lines and blocks by which a switch runs a command, at an event, at a time or under another name."""

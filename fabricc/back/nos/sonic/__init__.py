@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,6 @@ from fabricc.back.nos.sonic.updater import application, typical_applications
 from fabricc.back.nos.sonic.words import parse_number, port_name
 from fabricc.back.reading import Document, Reader, Types
 from fabricc.back.reading.non_forwarding import recognized_lines as lines_aside
-from fabricc.base.patterns import pattern
 from fabricc.fabric.facts import Reading, Unplanned, switch_facts
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
-_SHELL = pattern(r'"ZTP"|:\s*"(?:[^"\\]|\\.)*(?:[`$;&<>]|\\n|\|\|)')
+_SHELL = re.compile(r'"ZTP"|:\s*"(?:[^"\\]|\\.)*(?:[`$;&<>]|\\n|\|\|)')
 DEPARTURES = (*services.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES)
 """What SONiC does not hold as the Fabric states it."""
 
