@@ -13,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from fabricc.base.installation import data_folder
-from fabricc.cli import options, output
+from fabricc.cli import options, output, reference
 from fabricc.cli.docs_site import write_site
 from fabricc.cli.entry import cli
 from fabricc.cli.explain import command as explain
@@ -62,14 +62,17 @@ def list_pages() -> Mapping[str, Path]:
     return {topic: found[topic] for topic in sorted(found.keys() - {"README"})}
 
 
+def _list_topics(pages: Mapping[str, Path]) -> dict[str, str]:
+    """Map each topic to its title, pages and generated reference alike, sorted."""
+    titles = reference.TITLES | {topic: _page_title(path) for topic, path in pages.items()}
+    return dict(sorted(titles.items()))
+
+
 def _complete_topics(
     _context: click.Context, _parameter: click.Parameter, begun: str
 ) -> list[CompletionItem]:
-    return [
-        CompletionItem(topic, help=_page_title(path))
-        for topic, path in list_pages().items()
-        if topic.startswith(begun)
-    ]
+    topics = _list_topics(list_pages())
+    return [CompletionItem(topic, help=title) for topic, title in topics.items() if topic.startswith(begun)]
 
 
 @click.command("docs")
@@ -80,6 +83,8 @@ def _complete_topics(
 def command(topic: str | None, site: Path | None, man: bool) -> int:
     """List every topic, or show the page of TOPIC: in a pager on a terminal, as Markdown elsewhere.
 
+    `models`, `features`, `codes` and `limits-SYSTEM` are generated from the data of this release.
+
     For a code, such as FAB2040, show the answer of `fabricc explain`.
     """
     if man:
@@ -87,13 +92,14 @@ def command(topic: str | None, site: Path | None, man: bool) -> int:
             raise click.UsageError("`--man` prints one page of all verbs; leave out the topic and `--site`.")
         output.print_verbatim(*render_manual().splitlines())
         return 0
-    known = list_pages()
+    pages = list_pages()
     if site is not None:
         if topic is not None:
             raise click.UsageError("`--site` writes every page; leave out the topic.")
-        return write_site(site, known)
+        return write_site(site, pages)
+    known = _list_topics(pages)
     if topic is None:
-        output.out(*output.align_columns((name, _page_title(path)) for name, path in known.items()))
+        output.out(*output.align_columns(known.items()))
         return 0
     if _CODE.fullmatch(topic):
         told: int = click.get_current_context().invoke(explain, first=topic)
@@ -103,7 +109,8 @@ def command(topic: str | None, site: Path | None, man: bool) -> int:
         near = get_close_matches(topic, known, 1)
         hint = f" Did you mean '{near[0]}'?" if near else ""
         raise click.UsageError(f"no topic '{topic}'.{hint} `fabricc docs` lists them.")
-    output.print_page(known[topic].read_text("utf-8"), _name_commands)
+    text = reference.GENERATED[topic]() if topic in reference.GENERATED else pages[topic].read_text("utf-8")
+    output.print_page(text, _name_commands)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The documentation as the source of a site: every page, a page of every code, schemas, an index, and `llms.txt`."""
+"""Write the source of a documentation site: pages, generated reference, schemas, an index and `llms.txt`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics.codes import TITLES
 from fabricc.base.installation import data_folder
-from fabricc.base.order import group_pairs
 from fabricc.cli import output
+from fabricc.cli.reference import GENERATED
 from fabricc.compiler.result import exit_status
-from fabricc.review.explain.codes import about_code, code_causes
 from fabricc.tree import EmitError
 from fabricc.tree.file import make_folder, write_file
 
@@ -23,6 +21,7 @@ CONFIGURATION = "mkdocs.yml"
 _PICTURES = (".png", ".svg")
 _LINK = re.compile(r"\[([^\]]+)\]\(\.\./([^)#]+)\)")
 _TOPIC = re.compile(r"\]\(([a-z-]+)\.md\)")
+_COMMAND = re.compile(r"`fabricc docs ([a-z-]+)`")
 _HEADING = re.compile(r"^#+ .*\n+", re.MULTILINE)
 _STYLE = """:root > * { --md-typeset-a-color: #2f43a0; --md-accent-fg-color: #2f43a0; }
 [data-md-color-scheme="slate"] { --md-typeset-a-color: #aab6ff; --md-accent-fg-color: #aab6ff; }
@@ -51,7 +50,7 @@ def write_site(place: Path, pages: Mapping[str, Path]) -> int:
 def _site_files(pages: Mapping[str, Path]) -> Iterator[tuple[str, bytes]]:
     """Yield the files by path: the sources that mkdocs and Zensical build, with `mkdocs.yml` at the top."""
     texts = {topic: _adapt_links(path.read_text("utf-8")) for topic, path in pages.items()}
-    texts["codes"] = "".join(_codes_page())
+    texts |= {topic: render() for topic, render in GENERATED.items()}
     index = (data_folder("docs") / "README.md").read_text("utf-8")
     groups = _group_topics(index)
     for topic, text in texts.items():
@@ -61,36 +60,28 @@ def _site_files(pages: Mapping[str, Path]) -> Iterator[tuple[str, bytes]]:
             yield f"docs/{path.name}", path.read_bytes()
     for path in sorted(data_folder("schemas").glob("*.json")):
         yield f"docs/schemas/{path.name}", path.read_bytes()
-    yield "docs/index.md", f"{index}\n[All codes](codes.md)\n".encode()
+    yield "docs/index.md", _adapt_links(index).encode()
     yield "docs/style.css", _STYLE.encode()
     yield "docs/llms.txt", _llms_index(texts, groups).encode()
     yield CONFIGURATION, _site_configuration(groups).encode()
 
 
 def _adapt_links(text: str) -> str:
-    """Return a page whose links to outside files lead to a schema in the site, or are removed."""
-    return _LINK.sub(
+    """Return a page whose links to outside files lead to a schema, or are removed, and that links generated pages."""
+    text = _LINK.sub(
         lambda link: f"[{link[1]}]({link[2]})" if link[2].startswith("schemas/") else link[1], text
+    )
+    return _COMMAND.sub(
+        lambda found: f"[{found[1]}]({found[1]}.md)" if found[1] in GENERATED else found[0], text
     )
 
 
-def _codes_page() -> Iterator[str]:
-    """Yield the page of every code, by subject, in the order of their numbers."""
-    yield "# Every code\n\nWhat a code means, what causes it and what to do: `fabricc explain CODE` says the same.\n"
-    known = code_causes()
-    subjects = group_pairs((about_code(code), code) for code in TITLES)
-    for (about, page), codes in subjects.items():
-        topic = page.rpartition(" ")[2]
-        yield f"\n## {about[0].upper()}{about[1:]}: {page}\n\nSee [{topic}]({topic}.md).\n"
-        for code in codes:
-            yield f"\n### {code}\n\n**{TITLES[code]}.**"
-            yield "".join(f" {sentence}" for sentence in known.get(code, ())) + "\n"
-
-
 def _group_topics(index: str) -> dict[str, list[str]]:
-    """Map each heading of the index to the topics that it links, and add the page of codes."""
+    """Map each heading of the index to the topics that it links, and add the generated pages."""
     sections = (section.partition("\n") for section in index.split("\n## ")[1:])
-    return {heading: _TOPIC.findall(body) for heading, _, body in sections} | {"Codes": ["codes"]}
+    return {heading: _TOPIC.findall(body) for heading, _, body in sections} | {
+        "Generated reference": [*GENERATED]
+    }
 
 
 def page_title(text: str) -> str:

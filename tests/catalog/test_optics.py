@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -193,14 +191,6 @@ def test_passive_copper_does_not_change_the_lanes_and_retimed_copper_does() -> N
     assert find_fits(eight, four, "dac", alone=True) == ()
     assert choose_shortest(find_fits(eight, four, "aec", alone=True), 5, eight, four) is not None
     assert choose_shortest(find_fits(eight, four, "smf", alone=True), 500, eight, four) is not None
-
-
-def test_the_catalog_page_names_every_transceiver_and_part() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "hardware.md").read_text("utf-8")
-    table = load_optics()
-    named = [module.title for module in table.transceivers]
-    named += [part.number for item in (*table.transceivers, *table.assemblies) for part in item.parts]
-    assert [name for name in named if name not in page] == []
 
 
 def test_what_a_part_draws_is_a_figure_of_its_maker() -> None:

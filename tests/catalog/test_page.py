@@ -1,86 +1,47 @@
-"""The tables of switches on the catalog's page are the catalog; `UPDATE_GOLDEN=1` writes them anew."""
+"""The generated page of hardware models has every model, module and part of the catalog."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import pytest
 
-from fabricc.catalog import load_catalog
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fabricc.catalog.model import CageGroup, SwitchModel
+from fabricc.catalog.load import load_catalog
+from fabricc.catalog.optics import load_optics
+from fabricc.cli.reference.models import render_models
 
 CATALOG, _ = load_catalog()
-PAGE = Path(__file__).parents[2] / "docs" / "hardware.md"
-HEADS = {
-    "### Ethernet switches": (
-        "| key | switch | ASIC | fabric cages (splits) | systems, since | SONiC hwsku |"
-    ),
-    "### InfiniBand switches": "| key | switch | ASIC | cages (splits) | generation |",
-}
+PAGE = render_models()
 
 
-def cages(group: CageGroup) -> str:
-    whole = [use for use in group.breakouts if use.children == 1] or [group.breakouts[0]]
-    best = max(whole, key=lambda use: use.speed_gbps)
-    splits = " ".join(f"{use.children}x{use.speed_gbps}" for use in group.breakouts if use.children > 1)
-    twin = f"{best.children}x" if best.children > 1 else ""
-    return f"{group.count}x{twin}{best.speed_gbps}G" + (f" ({splits})" if splits and not twin else "")
+def test_the_page_has_a_row_for_every_model() -> None:
+    names = [*CATALOG.switches, *CATALOG.hosts, *CATALOG.nics]
+    assert [name for name in names if f"\n| `{name}` | " not in PAGE] == []
 
 
-def row(name: str, model: SwitchModel) -> str:
-    panel = " + ".join(cages(group) for group in model.cages if group.fabric)
-    cells = [f"`{name}`", model.title, model.asic, panel]
-    if model.asic_family == "quantum":
-        generation = model.nos["infiniband"]["generation"] if model.nos else "listed"
-        cells.append(generation)
-    else:
-        systems = ", ".join(f"{nos} {model.support.get(nos, '')}".strip() for nos in sorted(model.nos))
-        sonic = model.nos.get("sonic", {})
-        table = "*" if "lookup" in sonic.get("sku", {}) else ""
-        cells += [systems or "listed", f"{sonic['hwsku']}{table}" if sonic else ""]
-    return "| " + " | ".join(cells) + " |"
+def test_the_page_names_every_transceiver_and_part() -> None:
+    table = load_optics()
+    named = [module.title for module in table.transceivers]
+    parts = (*table.transceivers, *table.assemblies, *table.fibres)
+    named += [part.number for item in parts for part in item.parts]
+    assert [name for name in named if name not in PAGE] == []
 
 
-def table(heading: str) -> list[str]:
-    infiniband = "InfiniBand" in heading
-    models = [
-        row(name, model)
-        for name, model in sorted(CATALOG.switches.items())
-        if (model.asic_family == "quantum") == infiniband
-    ]
-    head = HEADS[heading]
-    return [head, "|" + "---|" * (head.count("|") - 1), *models]
+@pytest.mark.parametrize(
+    "row",
+    [
+        "| `sn5600` | NVIDIA SN5600 | Spectrum-4 | 64x800G (2x400 2x200 2x100 4x200 4x100) "
+        "| cumulus 5.9, frr 8.4, sonic 202305 | ACS-SN5600* |",
+        "| `sn6810` | NVIDIA SN6810-LD | Spectrum-6 | 128x800G (2x400 4x200) | listed |  |",
+        "| `q3400` | NVIDIA Quantum-X800 Q3400 (InfiniBand) | Quantum-X800 | 72x2x800G | XDR |",
+        "| `mi355x-thor2` | AMD Instinct MI355X 8-GPU server, Thor2 | 8 AMD | 8 | 1x400G | `thor2` |",
+        "| MMA1Z00-NS400 | 8 | 9 |",
+    ],
+)
+def test_a_row_has_the_figures_of_the_catalog(row: str) -> None:
+    assert f"\n{row}\n" in PAGE
 
 
-def stated(heading: str, lines: list[str]) -> tuple[int, int]:
-    """The lines of the table under a heading, as (first, behind the last)."""
-    first = next(at for at in range(lines.index(heading), len(lines)) if lines[at].startswith("|"))
-    return first, next(at for at in range(first, len(lines)) if not lines[at].startswith("|"))
-
-
-@pytest.mark.parametrize("heading", HEADS)
-def test_the_table_is_the_catalog(heading: str) -> None:
-    lines = PAGE.read_text("utf-8").splitlines()
-    first, last = stated(heading, lines)
-    if os.environ.get("UPDATE_GOLDEN"):
-        PAGE.write_text("\n".join([*lines[:first], *table(heading), *lines[last:]]) + "\n", "utf-8")
-        return
-    assert lines[first:last] == table(heading)
-
-
-def numbers() -> Iterator[int]:
+def test_the_page_counts_the_switches() -> None:
     infiniband = sum(model.asic_family == "quantum" for model in CATALOG.switches.values())
     linux = sum(name.startswith("linux-") for name in CATALOG.switches)
-    yield from (len(CATALOG.switches) - infiniband - linux, infiniband)
-
-
-def test_the_page_says_how_many_there_are() -> None:
-    text = PAGE.read_text("utf-8")
-    ethernet, infiniband = numbers()
-    assert f"{ethernet} Ethernet and {infiniband} InfiniBand switches" in text
+    ethernet = len(CATALOG.switches) - infiniband - linux
+    assert f"{ethernet} Ethernet switches, {infiniband} InfiniBand switches" in PAGE

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
 import shlex
 import subprocess
 import sys
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ import pytest
 from fabricc.base import installation
 from fabricc.cli import catalog, docs
 from fabricc.cli.entry import VERBS, cli
+from fabricc.cli.reference import GENERATED, TITLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,7 +36,7 @@ PAGES = {path.stem: path for path in (ROOT / "docs").glob("*.md") if path != IND
 def test_topics_are_listed_with_their_titles(fabricc: Fabricc) -> None:
     ran = fabricc("docs")
     assert ran.status == 0
-    assert [line.split()[0] for line in ran.out.splitlines()] == sorted(PAGES)
+    assert [line.split()[0] for line in ran.out.splitlines()] == sorted([*PAGES, *GENERATED])
     assert "  lossless " in ran.out
     assert "The lossless arithmetic" in ran.out
 
@@ -41,6 +44,17 @@ def test_topics_are_listed_with_their_titles(fabricc: Fabricc) -> None:
 @pytest.mark.parametrize("topic", ["lossless", "docs/lossless.md"])
 def test_a_page_is_printed_as_it_is_where_no_terminal_is(fabricc: Fabricc, topic: str) -> None:
     assert fabricc("docs", topic).out == PAGES["lossless"].read_text("utf-8")
+
+
+@pytest.mark.parametrize("topic", GENERATED)
+def test_a_generated_page_is_a_topic_with_full_tables(fabricc: Fabricc, topic: str) -> None:
+    text = fabricc("docs", topic).out
+    assert text.startswith(f"# {TITLES[topic]}\n") or topic.startswith("limits-")
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    width = 0
+    for row, after in zip_longest(rows, rows[1:], fillvalue=""):
+        width = row.count(" | ") if after.startswith("|---") else width
+        assert row.startswith("|---") or row.count(" | ") == width, row
 
 
 def test_a_topic_that_there_is_not_names_the_nearest(fabricc: Fabricc) -> None:
@@ -60,7 +74,10 @@ def test_the_pages_of_a_wheel_are_its_own(
     (tmp_path / "_docs").mkdir()
     (tmp_path / "_docs" / "push.md").write_text("# Of the wheel\n")
     monkeypatch.setattr(installation, "PACKAGE", tmp_path)
-    assert fabricc("docs").out == "  push  Of the wheel\n"
+    listed = fabricc("docs").out.splitlines()
+    assert [line.split(maxsplit=1) for line in listed if line.split()[0] not in GENERATED] == [
+        ["push", "Of the wheel"]
+    ]
     assert fabricc("docs", "push").out == "# Of the wheel\n"
 
 
@@ -118,7 +135,7 @@ def test_every_topic_that_the_program_names_exists() -> None:
     ]
     named = {topic for text in texts for topic in re.findall(r"fabricc docs ([a-z][a-z-]+[a-z])\b", text)}
     assert "push" in named
-    assert named - {"nos"} <= PAGES.keys()
+    assert named - {"nos"} <= PAGES.keys() | GENERATED.keys()
 
 
 def shown(text: str) -> Iterator[str]:
@@ -173,10 +190,6 @@ def test_every_verb_has_a_page() -> None:
         assert {verb, f"{verb}-command"} & PAGES.keys(), verb
 
 
-EVERYWHERE = {"--format", "--jobs", "--output", "--spec", "--templates"}
-"""Options that mean the same to every verb."""
-
-
 def options(command: click.Command) -> Iterator[click.Option]:
     """Those of a verb, and of the verbs below it."""
     yield from (each for each in command.params if isinstance(each, click.Option))
@@ -189,14 +202,27 @@ def options(command: click.Command) -> Iterator[click.Option]:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_the_page_of_a_verb_has_its_options(verb: str) -> None:
+def test_the_generated_page_states_the_meaning_of_every_option(verb: str) -> None:
     command = cli.get_command(click.Context(cli), verb)
     assert command is not None
-    text = "".join(PAGES[page].read_text("utf-8") for page in (verb, f"{verb}-command") if page in PAGES)
-    untold = [each.opts for each in options(command) if not EVERYWHERE & {*each.opts}]
-    assert [
-        names for names in untold if not any(name in text for name in names if name.startswith("--"))
-    ] == []
+    sections = re.findall(
+        rf"^## fabricc {verb}\b.*?(?=^## |\Z)", GENERATED["verbs"](), re.MULTILINE | re.DOTALL
+    )
+    rows = re.findall(r"^\| `([^`]+)` \| (.*) \|$", "".join(sections), re.MULTILINE)
+    for option in options(command):
+        if not option.hidden:
+            meanings = [text for names, text in rows if {*option.opts} & {*re.split(r"[ ,/]+", names)}]
+            assert meanings, option.opts
+            assert min(map(len, meanings)) > 10, option.opts
+
+
+def test_the_generated_page_has_every_key_of_the_spec() -> None:
+    text = GENERATED["spec"]()
+    schema = json.loads((ROOT / "schemas/cluster.schema.json").read_text("utf-8"))
+    assert [key for key in schema["properties"] if f"\n| `{key}` | " not in text] == []
+    assert "| `external.NAME.links[].speed_gbps` | `10`, `25`, `40`, " in text
+    assert "| `networks.NAME.tors` |  |  | as `tors` |" in text
+    assert re.findall(r"^\|.*\|  \|$", text, re.MULTILINE) == [], "a key without a meaning"
 
 
 def test_the_index_links_every_page_once() -> None:

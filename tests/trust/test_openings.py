@@ -65,6 +65,7 @@ ALLOWED = {
     ("cli/docs.py", "read_text"): PACKAGED,
     ("cli/docs_site.py", "read_bytes"): PACKAGED,
     ("cli/docs_site.py", "read_text"): PACKAGED,
+    ("cli/reference/__init__.py", "read_text"): PACKAGED,
     ("cli/init.py", "read_bytes"): PACKAGED,
     ("cli/init.py", "read_text"): PACKAGED,
     ("cli/first_spec.py", "write_text"): "a folder made for one question",

@@ -1,7 +1,4 @@
-"""The table of docs/settings.md: the features that each NOS expresses by release, from the back ends.
-
-`python -m tests.back.nos.feature_table` prints it.
-"""
+"""The table of `fabricc docs features`: the features that each system supports by release, from the back ends."""
 
 from __future__ import annotations
 
@@ -180,7 +177,3 @@ def table() -> Iterator[str]:
         yield f"| {feature} | " + " | ".join(columns[nos][feature] for nos, _ in MODELS) + " |"
     counts = (sum("yes" in each or "warns" in each for each in columns[nos].values()) for nos, _ in MODELS)
     yield f"| built by some release, of {len(FEATURES)} | " + " | ".join(map(str, counts)) + " |"
-
-
-if __name__ == "__main__":
-    print("\n".join(table()))

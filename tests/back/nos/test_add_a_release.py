@@ -45,7 +45,7 @@ def test_the_page_names_the_row_of_every_system() -> None:
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_row_more_has_what_the_newest_release_has(system: str) -> None:
     table = import_module(f"fabricc.back.nos.{system}.limits")
-    known: limits.System = table._SYSTEM
+    known: limits.System = table.SYSTEM
     new = (
         str(int(known.releases[-1]) + 100)
         if system == "sonic"

@@ -336,5 +336,5 @@ LIMITS = (
         "InfiniBand ports of MLNX-OS only",
         remedy="leave it out"),
 )  # fmt: skip
-_SYSTEM = System("Cumulus Linux", tuple(RELEASES), DEFAULT_RELEASE, LIMITS, unknown="FAB5701")
-has, gaps = _SYSTEM.has, _SYSTEM.gaps
+SYSTEM = System("Cumulus Linux", tuple(RELEASES), DEFAULT_RELEASE, LIMITS, unknown="FAB5701")
+has, gaps = SYSTEM.has, SYSTEM.gaps

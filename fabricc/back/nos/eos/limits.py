@@ -226,9 +226,9 @@ LIMITS = (
          "Arista AVD 6.4: replaced by `local-interface` in EOS 4.35.1, later than these releases"),
     ),
 )  # fmt: skip
-_SYSTEM = System("EOS", RELEASES, DEFAULT_RELEASE, LIMITS,
+SYSTEM = System("EOS", RELEASES, DEFAULT_RELEASE, LIMITS,
     later=("begins with EOS {since}", "{remedy}"),
     never=("no EOS release is known to have it on {family}", "{remedy}"),
     family=words.asic_family,
 )  # fmt: skip
-has, gaps = _SYSTEM.has, _SYSTEM.gaps
+has, gaps = SYSTEM.has, SYSTEM.gaps

@@ -72,5 +72,5 @@ LIMITS = (
          "kernel documentation, networking/vrf; ifupdown2's module vrf"),
     ),
 )  # fmt: skip
-_SYSTEM = System("FRR", RELEASES, DEFAULT_RELEASE, LIMITS, never=("{source}", "{remedy}"), unknown="FAB5206")
-has, gaps = _SYSTEM.has, _SYSTEM.gaps
+SYSTEM = System("FRR", RELEASES, DEFAULT_RELEASE, LIMITS, never=("{source}", "{remedy}"), unknown="FAB5206")
+has, gaps = SYSTEM.has, SYSTEM.gaps

@@ -300,7 +300,7 @@ LIMITS = (
         words="protocols bgp group … ttl 255", source=_MODELS),
     QUEUE_PAIRS,
 )  # fmt: skip
-_SYSTEM = System("Junos", RELEASES, DEFAULT_RELEASE, LIMITS,
+SYSTEM = System("Junos", RELEASES, DEFAULT_RELEASE, LIMITS,
     later=("{words}: since {since}", "run {since} or later"),
     never=(
         "{words}: nothing published for `{family}`",
@@ -308,4 +308,4 @@ _SYSTEM = System("Junos", RELEASES, DEFAULT_RELEASE, LIMITS,
     ),
     family=words.junos_flavor,
 )  # fmt: skip
-has, gaps = _SYSTEM.has, _SYSTEM.gaps
+has, gaps = SYSTEM.has, SYSTEM.gaps

@@ -151,7 +151,7 @@ LIMITS = (
         "the model's NX-OS settings"),
     limits.login_limit("FAB9045", "NX-API"),
 )  # fmt: skip
-_SYSTEM = System("NX-OS", RELEASES, DEFAULT_RELEASE, LIMITS,
+SYSTEM = System("NX-OS", RELEASES, DEFAULT_RELEASE, LIMITS,
     later=(
         "release {release} has no {words} on {family}",
         "use release {since} or later, or {remedy}",
@@ -159,4 +159,4 @@ _SYSTEM = System("NX-OS", RELEASES, DEFAULT_RELEASE, LIMITS,
     never=("release {release} has no {words} on {family}", "{remedy}"),
     family=words.asic_family,
 )  # fmt: skip
-has, gaps = _SYSTEM.has, _SYSTEM.gaps
+has, gaps = SYSTEM.has, SYSTEM.gaps

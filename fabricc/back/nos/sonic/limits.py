@@ -382,7 +382,7 @@ LIMITS = (
         ("management/access", "ACL_TABLE of type CTRLPLANE", "sonic-acl.yang"),
     ),
 )  # fmt: skip
-_SYSTEM = System(
+SYSTEM = System(
     "SONiC",
     tuple(RELEASES),
     DEFAULT_RELEASE,
@@ -391,12 +391,12 @@ _SYSTEM = System(
     never=("SONiC {release} has no {words}; {source}", "{remedy}"),
     unknown="FAB5301",
 )
-has, gaps = _SYSTEM.has, _SYSTEM.gaps
+has, gaps = SYSTEM.has, SYSTEM.gaps
 
 
 def release_of(switch: Switch) -> Release:
     """How the files of a switch's release differ."""
-    return RELEASES[_SYSTEM.release(switch)]
+    return RELEASES[SYSTEM.release(switch)]
 
 
 def one_way(before: str, after: str) -> str:

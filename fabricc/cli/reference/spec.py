@@ -1,0 +1,92 @@
+"""Generate the page of every key of the spec from its schema."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from fabricc.base.documents.schema import load_schema
+from fabricc.cli.reference.table import render_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_LEAD = """\
+# Keys of the spec
+
+Every key of `cluster.yaml`, from its schema. `NAME` is a name that you choose, `[]` an entry of a list.
+A key without a default is optional or follows from others, as its meaning states.
+"""
+_RANGES = (("minimum", "from"), ("maximum", "to"))
+
+
+def render_spec() -> str:
+    """Return a table of keys for each section, with values, default and meaning."""
+    schema = load_schema("cluster")
+    sections = [_LEAD]
+    for key, raw in schema["properties"].items():
+        node = _resolve(schema, raw)
+        rows = [(f"`{key}`", *_cells(node)), *_rows(schema, node, key)]
+        sections.append(f"## {key}\n\n" + render_table(("key", "values", "default", "meaning"), rows))
+    return "\n".join(sections)
+
+
+def _rows(schema: Mapping[str, Any], node: Mapping[str, Any], path: str) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of the keys below a node; a key defined elsewhere in the spec refers to its section."""
+    for inner, suffix in _children(node):
+        if suffix:
+            yield from _rows(schema, _resolve(schema, inner), path + suffix)
+            continue
+        for name, raw in inner.items():
+            below = f"{path}.{name}"
+            reference = raw.get("$ref", "")
+            if reference.startswith("#/properties/"):
+                target = ".".join(part for part in reference.split("/")[2:] if part not in _STRUCTURE)
+                yield f"`{below}`", "", "", raw.get("description", f"as `{target}`")
+                continue
+            found = _resolve(schema, raw)
+            yield (f"`{below}`", *_cells(found))
+            yield from _rows(schema, found, below)
+
+
+_STRUCTURE = {"properties", "additionalProperties", "items"}
+
+
+def _children(node: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Yield the keys of a node, and the nodes of named entries and of list entries with their suffix."""
+    if "properties" in node:
+        yield node["properties"], ""
+    if isinstance(node.get("additionalProperties"), dict):
+        yield node["additionalProperties"], ".NAME"
+    if isinstance(node.get("items"), dict):
+        yield node["items"], "[]"
+    for way in ("oneOf", "anyOf"):
+        for each in node.get(way, ()):
+            yield from _children(each)
+
+
+def _resolve(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a node with the content of the definition that it refers to; its own keys come first."""
+    reference = node.get("$ref", "")
+    if not reference.startswith("#/$defs/"):
+        return node
+    return {**_resolve(schema, schema["$defs"][reference.rpartition("/")[2]]), **node}
+
+
+def _cells(node: Mapping[str, Any]) -> tuple[str, str, str]:
+    default = json.dumps(node["default"]) if "default" in node else ""
+    return _values(node), f"`{default}`" if default else "", node.get("description", "")
+
+
+def _values(node: Mapping[str, Any]) -> str:
+    """Return the permitted values in a few words."""
+    if "enum" in node:
+        return ", ".join(f"`{json.dumps(value).strip(chr(34))}`" for value in node["enum"])
+    if "const" in node:
+        return f"`{json.dumps(node['const'])}`"
+    for way in ("oneOf", "anyOf"):
+        if way in node:
+            return " or ".join(dict.fromkeys(filter(None, map(_values, node[way]))))
+    kind = node.get("type", "")
+    limits = " ".join(f"{word} {node[key]:,}" for key, word in _RANGES if key in node)
+    return f"{kind} {limits}".strip() if isinstance(kind, str) else " or ".join(kind)
