@@ -1,8 +1,11 @@
-"""`network`: an Ethernet network of hosts whose InfiniBand rails another spec describes shares no name with it."""
+"""`network`: a network of hosts whose InfiniBand rails another spec describes shares no name with it."""
 
 from __future__ import annotations
 
+import csv
 import re
+from ipaddress import ip_address, ip_network
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,10 @@ import yaml
 
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.driver import build_tree
+from fabricc.compiler.write.infiniband import prove_tree
+from fabricc.fabric.addresses import Pool
+from fabricc.front.spec.networks import free_numbers
+from fabricc.tree.manifest import Manifest
 from tests.compiler.test_marked_lossy import KEY, errors
 
 RAILS = {
@@ -28,7 +35,22 @@ STORAGE = {
     "spines": {"model": "sn5600", "nos": "cumulus-5.15", "count": 2},
     "management": {"users": [{"name": "ops", "ssh_key": KEY}]},
 }
-WORDS = re.compile(r"mlx5_[a-z0-9_]+|\b\d+\.\d+\.\d+\.\d+/\d+\b|\b(?:storage|frontend|rail|ib)\d+[ab]?\b")
+IB_STORAGE = {
+    "cluster": "parallel",
+    "fabric": "infiniband",
+    "network": {"name": "parallel", "number": 3, "ports": "storage", "wiring": "rail"},
+    "gpus": {
+        "groups": [
+            {"name": "h100", "model": "dgx-h100", "hosts": 4, "hosts_per_unit": 4},
+            {"name": "nodes", "model": "storage-2x400", "hosts": 2, "hosts_per_unit": 2},
+        ]
+    },
+    "tors": {"model": "qm9700"},
+    "spines": {"model": "qm9700"},
+}
+WORDS = re.compile(
+    r"mlx5_[a-z0-9_]+|\b\d+\.\d+\.\d+\.\d+/\d+\b|\b(?:storage|frontend|parallel|rail|ib)\d+[ab]?\b"
+)
 
 
 def build(spec: dict[str, Any], folder: Path) -> tuple[Any, Path]:
@@ -47,7 +69,7 @@ def trees(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "network": {"name": "frontend", "number": 2, "ports": "storage"},
     }
     found = {}
-    for name, spec in (("rails", RAILS), ("store", STORAGE), ("front", frontend)):
+    for name, spec in (("rails", RAILS), ("store", STORAGE), ("front", frontend), ("parallel", IB_STORAGE)):
         result, found[name] = build(spec, folder / name)
         assert errors(result) == []
     return found
@@ -64,9 +86,10 @@ def host_files(tree: Path) -> dict[str, str]:
 def test_the_hosts_have_the_same_names(trees: dict[str, Path]) -> None:
     hosts = {name: {each.name for each in (tree / "hosts").iterdir()} for name, tree in trees.items()}
     assert hosts["rails"] == hosts["store"] == hosts["front"] != set()
+    assert hosts["rails"] < hosts["parallel"]
 
 
-@pytest.mark.parametrize(("one", "other"), [("rails", "store"), ("rails", "front"), ("store", "front")])
+@pytest.mark.parametrize(("one", "other"), combinations(("rails", "store", "front", "parallel"), 2))
 def test_no_file_address_or_device_is_in_two_trees(one: str, other: str, trees: dict[str, Path]) -> None:
     mine, theirs = host_files(trees[one]), host_files(trees[other])
     assert mine
@@ -79,6 +102,50 @@ def test_no_file_address_or_device_is_in_two_trees(one: str, other: str, trees: 
 def test_switches_have_the_name_of_the_network(trees: dict[str, Path]) -> None:
     assert {each.name.partition("-")[0] for each in (trees["store"] / "switches").iterdir()} == {"storage"}
     assert not (trees["store"] / "jobs").exists()
+
+
+def test_subnets_of_a_storage_network_share_no_identity_with_those_of_the_rails(
+    trees: dict[str, Path],
+) -> None:
+    rails, storage = (trees[name] / "subnets/a/etc/opensm" for name in ("rails", "parallel"))
+    identities = [
+        {word for file in folder.iterdir() for word in re.findall(r"0x[0-9a-f]{16}", file.read_text())}
+        for folder in (rails, storage)
+    ]
+    assert all(identities)
+    assert not identities[0] & identities[1]
+    assert "0xfe80000000000030" in identities[1]  # the prefix of the third network
+    lids = csv.DictReader((trees["parallel"] / "plan/lids.csv").read_text().splitlines())
+    names = {row["name"] for row in lids}
+    assert {"parallel-spine01a", "su001-host01/parallel1", "su002-host02/parallel1"} <= names
+    assert not (trees["parallel"] / "jobs").exists()
+
+
+def test_storage_nodes_of_a_subnet_have_what_hosts_with_gpus_get_from_the_rails(
+    trees: dict[str, Path],
+) -> None:
+    modules = {
+        host.name: [path.name for path in (host / "etc/modules-load.d").iterdir()]
+        for host in (trees["parallel"] / "hosts").iterdir()
+    }
+    assert modules.pop("su002-host01") == modules.pop("su002-host02") == ["fabricc.conf"]
+    assert {*map(tuple, modules.values())} == {("fabricc-parallel.conf",)}
+
+
+@pytest.mark.parametrize("text", ["0xfe80000000000030", "fabricc-ib-parallel", "mlx5_parallel1", "parallel0"])
+def test_a_changed_name_of_a_storage_network_is_found(text: str, tmp_path: Path) -> None:
+    result, tree = build(IB_STORAGE, tmp_path)
+    manifest = Manifest.parse((tree / "manifest.json").read_bytes())
+    assert result.infiniband is not None
+    places = [tree / "subnets/a/etc/opensm/opensm.conf", *(tree / "hosts/su001-host01").rglob("*")]
+    having = [path for path in places if path.is_file() and text in path.read_text()]
+    assert having
+    for path in having:
+        right = path.read_text()
+        path.write_text(right.replace(text, text[:-1] + "7", 1))
+        assert prove_tree(result.infiniband, tree, manifest), path
+        path.write_text(right)
+    assert prove_tree(result.infiniband, tree, manifest) == []
 
 
 def test_storage_nodes_of_the_network_have_all_their_files(tmp_path: Path) -> None:
@@ -103,17 +170,51 @@ def test_a_model_without_such_ports_is_rejected(tmp_path: Path) -> None:
     assert "ports" in found[0].help
 
 
-@pytest.mark.parametrize(
-    "further",
-    [
-        {"networks": {"frontend": {"tors": {"model": "sn5600", "nos": "cumulus-5.15"}}}},
-        {"fabric": "infiniband", "tors": {"model": "qm9700"}, "spines": {"model": "qm9700"}},
-    ],
-)
-def test_one_network_is_of_ethernet_and_alone(further: dict[str, Any], tmp_path: Path) -> None:
+def test_ports_without_pci_addresses_are_reported_until_their_guids_are_known(tmp_path: Path) -> None:
+    assert "FAB5601" in codes_of(IB_STORAGE, tmp_path)
+    guids = {
+        f"su00{1 + n // 4}-host0{1 + n % 4}/parallel{m}": f"0x506b4b03000000{n}{m}"
+        for n in range(6)
+        for m in (0, 1)
+    }
+    (tmp_path / "guids.yaml").write_text(yaml.safe_dump(guids))
+    assert "FAB5601" not in codes_of(IB_STORAGE | {"infiniband": {"guids": "guids.yaml"}}, tmp_path)
+
+
+def test_a_spec_of_one_network_has_no_further_ones(tmp_path: Path) -> None:
+    assert "FAB2116" in codes_of(
+        STORAGE | {"networks": {"frontend": {"tors": {"model": "sn5600", "nos": "cumulus-5.15"}}}}, tmp_path
+    )
+
+
+@pytest.mark.parametrize(("name", "too_long"), [("parallels", False), ("filesystem", True)])
+def test_interfaces_of_partitions_have_at_most_fifteen_characters(
+    name: str, too_long: bool, tmp_path: Path
+) -> None:
+    spec = IB_STORAGE | {
+        "network": {"name": name, "ports": "storage", "wiring": "rail"},
+        "infiniband": {"partitions": {"tenant": {"pkey": 16, "hosts": ["su001-host01"]}}},
+    }
+    assert ("FAB5819" in codes_of(spec, tmp_path)) == too_long
+
+
+@pytest.mark.parametrize("number", range(1, 8))
+def test_default_pools_of_ipoib_differ_by_network(number: int, tmp_path: Path) -> None:
+    spec = IB_STORAGE | {"network": {"name": "storage", "number": number, "wiring": "rail"}}
     path = tmp_path / "cluster.yaml"
-    path.write_text(yaml.safe_dump(STORAGE | further))
-    assert "FAB2116" in {each.code for each in compile_spec(path).diagnostics}
+    path.write_text(yaml.safe_dump(spec))
+    pool = compile_spec(path).infiniband.ipoib.pool
+    rails = Pool(int(ip_address("10.0.0.0")), 10, 4)
+    assert pool.length == 12
+    assert not rails.first <= pool.first < rails.first + (1 << rails.bits)
+    others = [free_numbers(other, {})["addressing", "hosts"] for other in range(1, 8) if other != number]
+    assert not [each for each in others if ip_network(each).overlaps(ip_network(str(pool)))]
+
+
+def codes_of(spec: dict[str, Any], folder: Path) -> set[str]:
+    path = folder / "cluster.yaml"
+    path.write_text(yaml.safe_dump(spec))
+    return {each.code for each in compile_spec(path).diagnostics}
 
 
 def test_the_refusal_beside_infiniband_names_the_word(tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ def apply_script(system: str, networks: bool = False, home: str = "") -> str:
         cards="ports",
         parent="$port",
         netplan="60-fabricc*.yaml" if networks else "60-fabricc.yaml",
+        part=home or "rails",
         own=f"60-fabricc-{home}.yaml" if home else "60-fabricc.yaml",
         whose=ports_of(home),
     )

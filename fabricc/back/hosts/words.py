@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from fabricc.back.hosts.base import Reader
     from fabricc.fabric.facts import Reading
+    from fabricc.fabric.infiniband.model import Host as InfinibandHost
     from fabricc.fabric.model import Host, HostPort
 
 ACCESS_CONTROL, KERNEL_SETTINGS, LOCKED_MEMORY = "access-control", "kernel-settings", "locked-memory"
@@ -69,7 +70,7 @@ def mark_path(path: str, mark: str) -> str:
     return _KIND.sub(lambda kind: mark + kind[0], path, count=1)
 
 
-def network_path(path: str, host: Host) -> str:
+def network_path(path: str, host: Host | InfinibandHost) -> str:
     """Return the path of a file that exists once per network; a further network's name becomes part of it."""
     return mark_path(path, f"-{check_word(host.network)}") if host.network else path
 

@@ -8,8 +8,9 @@ from fabricc.back.hosts.gpus import GPUS
 from fabricc.back.hosts.keyfile import CARRIER, connection_uuid
 from fabricc.back.hosts.nccl import ALL_JOINED, as_text
 from fabricc.back.hosts.services import APPLY
+from fabricc.back.hosts.words import network_path
 from fabricc.back.infiniband.sm_files import default_lane
-from fabricc.back.infiniband.system_files import SCRIPT, system_files
+from fabricc.back.infiniband.system_files import SCRIPT_FOLDER, system_files
 from fabricc.back.nos.templating import template_environment
 
 if TYPE_CHECKING:
@@ -30,10 +31,8 @@ NETPLAN = "etc/netplan/60-fabricc-ipoib.yaml"
 CONNECTIONS = "etc/NetworkManager/system-connections"
 NETWORKD = "etc/systemd/network"
 MODULE = "etc/modprobe.d/fabricc-ipoib.conf"
-PRIVATE = (NETPLAN, f"{CONNECTIONS}/")
+PRIVATE = ("etc/netplan/", f"{CONNECTIONS}/")
 """Beginnings of paths that NetworkManager and netplan want readable by root alone."""
-EXECUTABLE = (APPLY, SCRIPT)
-"""Files that are run."""
 TENANT = 1
 """Index of the only tenant's P_Key in a host's table: opensm puts the default partition first."""
 
@@ -64,8 +63,9 @@ class HostFiles:
         """Yield path below the host's folder and text of every file."""
         tenants = self._tenants.get(host.name, [])
         gpu = self._gpu[self._group[host.name]]
-        yield gpu.settings, self._nccl_text(host, tenants) + as_text(gpu.extra)
-        yield RULES, _udev_rules(host, self.ib.ipoib is not None)
+        if not host.network:
+            yield gpu.settings, self._nccl_text(host, tenants) + as_text(gpu.extra)
+        yield network_path(RULES, host), _udev_rules(host, self.ib.ipoib is not None)
         yield from system_files(host, self.ib.ipoib, tenants)
         if self.ib.ipoib is None:
             return
@@ -75,9 +75,9 @@ class HostFiles:
             yield from _render_networkd(host, self.ib.ipoib, tenants)
         else:
             view = {**_ipoib_mode(self.ib.ipoib), "host": host.name, "ports": host.ports}
-            yield NETPLAN, _render_template("netplan.yaml.j2", view)
+            yield network_path(NETPLAN, host), _render_template("netplan.yaml.j2", view)
         if self.ib.ipoib.mode == "connected":
-            yield MODULE, "options ib_ipoib ipoib_enhanced=0\n"
+            yield network_path(MODULE, host), "options ib_ipoib ipoib_enhanced=0\n"
 
     def _nccl_text(self, host: Host, tenants: list[Partition]) -> str:
         shape = self.ib.wiring.shape
@@ -110,7 +110,8 @@ def child_interface(port: HostPort, tenant: Partition) -> str:
 
 def mode_of(path: str) -> int:
     """Return the mode that a file below a host's folder is written with."""
-    return 0o755 if path in EXECUTABLE else 0o600 if path.startswith(PRIVATE) else 0o644
+    runs = path == APPLY or path.startswith(SCRIPT_FOLDER)
+    return 0o755 if runs else 0o600 if path.startswith(PRIVATE) else 0o644
 
 
 def keyfile_of(interface: str) -> str:
@@ -149,10 +150,11 @@ def _render_keyfiles(
                 "address": address,
             }
             yield keyfile_of(name), _render_template("keyfile.j2", {**_ipoib_mode(ipoib), **own_view})
+    unit = f"fabricc-{host.network}" if host.network else "fabricc"
     names = [port.name for port in host.ports] + [
         child_interface(port, one) for port in host.ports for one in tenants
     ]
-    yield CARRIER, _render_template("carrier.conf.j2", {"names": names})
+    yield network_path(CARRIER, host), _render_template("carrier.conf.j2", {"names": names, "unit": unit})
 
 
 def _render_networkd(host: Host, ipoib: IpoibPlan, tenants: list[Partition]) -> Iterator[tuple[str, str]]:
@@ -186,7 +188,8 @@ def _udev_rules(host: Host, ipoib: bool) -> str:
             unnamed.append(port.rdma)
             continue
         named.append({"device": device, "netdev": netdev, "rdma": port.rdma, "name": port.name})
-    return _render_template("naming.rules.j2", {"named": named, "unnamed": unnamed, "ipoib": ipoib})
+    view = {"named": named, "unnamed": unnamed, "ipoib": ipoib, "network": host.network}
+    return _render_template("naming.rules.j2", view)
 
 
 def _ipoib_mode(ipoib: IpoibPlan) -> dict[str, object]:

@@ -24,11 +24,13 @@ _ROCE_ALONE = ("gid-index.sh",)
 
 
 def job_files(ib: InfinibandFabric) -> dict[str, str]:
-    """Path -> text, sorted by path; a few files for the whole fabric, none per host.
+    """Path -> text, sorted by path; a few files for the whole fabric, none per host and none for a further network.
 
     Raises:
         ValueError: a name that these files cannot hold.
     """
+    if ib.wiring.network:
+        return {}
     hosts: Roster[Host] = list_hosts(ib.wiring, lambda at: host_at(ib, *at))
     rails = [
         (each.model, port.rail, port.nic_port, port.name, port.rdma, port.gbps, port.pci)

@@ -49,7 +49,7 @@ def sm_files(subnet: Subnet) -> Iterator[tuple[str, str]]:
     title = f"subnet {PLANE_LETTERS[subnet.plane]} of {ib.wiring.cluster}"
     view = {
         "subnet": title,
-        "prefix": guid_text(identity.SUBNET_PREFIX + subnet.plane),
+        "prefix": guid_text(identity.subnet_prefix(ib.wiring.number, subnet.plane)),
         "reason": ib.engine.reason[0].upper() + ib.engine.reason[1:] + ".",
         "engines": ",".join(ib.engine.names),
         "qos": vl_arbitration(ib.classes) if len(ib.classes) > 1 else None,

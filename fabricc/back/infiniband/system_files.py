@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.qos import with_common_parts
 from fabricc.back.hosts.services import APPLY, MODULES, apply_template, limit_files, modules_text
-from fabricc.back.hosts.words import check_word, fill_template, read_template
+from fabricc.back.hosts.words import check_word, fill_template, mark_path, network_path, read_template
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import HostModel
     from fabricc.fabric.infiniband.model import Host, HostPort, IpoibPlan, Partition
 
-SCRIPT = "usr/local/sbin/fabricc-ib"
+SCRIPT_FOLDER = "usr/local/sbin/"
+SCRIPT = f"{SCRIPT_FOLDER}fabricc-ib"
 UNIT = "etc/systemd/system/fabricc-ib@.service"
 HOOK = "etc/udev/rules.d/70-fabricc-ib.rules"
 IPOIB_MODULE = "ib_ipoib"
@@ -43,16 +44,19 @@ def system_files(
         ipoib: how IP runs over the fabric, or None.
         tenants: partitions that the host is a member of.
     """
-    yield (
-        MODULES,
-        modules_text(host.model.gpu_vendor, host.leave_out) + (f"{IPOIB_MODULE}\n" if ipoib else ""),
-    )
-    yield from limit_files(host.leave_out).items()
-    yield SCRIPT, _adapter_script(host, ipoib, tenants)
-    yield UNIT, read_template("fabricc-ib@.service.j2")
+    of_ipoib = f"{IPOIB_MODULE}\n" if ipoib else ""
+    if not host.rails_elsewhere:
+        yield MODULES, modules_text(host.model.gpu_vendor, host.leave_out) + of_ipoib
+        yield from limit_files(host.leave_out).items()
+    elif of_ipoib:
+        yield network_path(MODULES, host), of_ipoib
+    script = network_path(SCRIPT, host)
+    name = script.removeprefix(SCRIPT_FOLDER)
+    yield script, _adapter_script(host, ipoib, tenants)
+    yield network_path(UNIT, host), fill_template(read_template("fabricc-ib@.service.j2"), script=name)
     names = "|".join([check_word(port.rdma) for port in host.ports])
-    yield HOOK, fill_template(read_template("ib-hook.rules.j2"), names=names)
-    yield APPLY, apply_script(host.os, network_of(host, ipoib, tenants))
+    yield network_path(HOOK, host), fill_template(read_template("ib-hook.rules.j2"), names=names, script=name)
+    yield APPLY, apply_script(host.os, network_of(host, ipoib, tenants), host.network)
 
 
 def network_of(host: Host, ipoib: IpoibPlan | None, tenants: Sequence[Partition]) -> str:
@@ -97,13 +101,16 @@ _CARD = """\
 
 
 @lru_cache(maxsize=16)
-def apply_script(system: str, network: str) -> str:
+def apply_script(system: str, network: str, home: str = "") -> str:
     """Return the script that applies the files of InfiniBand hosts.
 
     Args:
         system: operating system of the hosts.
         network: what configures the interfaces of IP over InfiniBand.
+        home: the further network that the files are of; "" for the rails.
     """
+    mark = f"-{home}" if home else ""
+    netplan = mark_path("60-fabricc-ipoib.yaml", mark)
     head, _, rest = apply_template(_ACTIVATION[network], "apply-infiniband.sh").partition(_HOST_NAME)
     if network in ("netplan", "NetworkManager"):  # these name the host in the files of its addresses
         _, _, rest = rest.partition("}\n\n")
@@ -115,14 +122,17 @@ def apply_script(system: str, network: str) -> str:
     udev, networkd = "etc/udev/* | etc/modprobe.d/*", "etc/systemd/network/*"
     network_files = "etc/netplan/* | etc/NetworkManager/conf.d/*"
     return fill_template(
-        script.replace("fabricc-roce", "fabricc-ib"),
+        script.replace("NIC_SCRIPT=usr/local/sbin/fabricc-roce", f"NIC_SCRIPT={SCRIPT}{mark}").replace(
+            "fabricc-roce --check", "fabricc-ib --check"
+        ),
         system=system,
-        netplan="60-fabricc-ipoib.yaml",
-        own="60-fabricc-ipoib.yaml",
+        part=home or "rails",
+        netplan=netplan,
+        own=netplan,
         whose="",
         early_files=udev,
         network_files=f"{network_files} | {networkd}",
-        naming_files="*/60-rdma-persistent-naming.rules | etc/modprobe.d/*",
+        naming_files="*/60-rdma-persistent-naming*.rules | etc/modprobe.d/*",
         unplaced="load ib_ipoib, and see its name and its P_Key",
         links="/etc/systemd/network/60-fabricc-*",
         devices="${SYSFS:-/sys}/class/infiniband",

@@ -13,9 +13,16 @@ if TYPE_CHECKING:
 MOST_LIDS = 0xBFFF
 """Unicast LIDs of a subnet are 0x0001 to 0xBFFF: 49,151 (IBTA volume 1, 4.1.3)."""
 PLACEHOLDER = 0x02FAB
-"""First 20 bits of a placeholder GUID: the second bit of the first octet means locally administered (EUI-64)."""
-SUBNET_PREFIX = 0xFE80000000000000
-"""Default GID prefix (IBTA volume 1, 4.1.1); the plane's number is added, as two subnets of a host must differ."""
+"""First 20 bits of a placeholder GUID of the rails; a further network adds its number.
+
+The second bit of the first octet means locally administered (EUI-64).
+"""
+_SUBNET_PREFIX = 0xFE80000000000000
+"""Default GID prefix (IBTA volume 1, 4.1.1)."""
+_MOST_NETWORKS = 8
+"""The rails and further networks of the same hosts, which are numbered from 1 to 7."""
+_PLANES = 16
+"""Subnet prefixes that each network has room for."""
 _KINDS = {TierName.CORE: 1, TierName.SPINE: 2, TierName.TOR: 3}
 _HOST_KIND = 4
 
@@ -55,27 +62,38 @@ class LidPlan:
         return self.unit + units * self.unit_size(shape) - 1
 
 
-def switch_guid(at: SwitchId) -> int:
-    """The placeholder GUID of a switch: kind, plane, pod or unit, number."""
+def subnet_prefix(network: int, plane: int) -> int:
+    """Return the GID prefix of a subnet, which differs from that of every other subnet of its hosts.
+
+    Args:
+        network: number of the network, 0 for the rails.
+        plane: number of the plane.
+    """
+    return _SUBNET_PREFIX + network * _PLANES + plane
+
+
+def switch_guid(at: SwitchId, network: int) -> int:
+    """The placeholder GUID of a switch: network, kind, plane, pod or unit, number."""
     place = at.unit if at.tier is TierName.TOR else at.pod
     index = at.index * 16 + at.nic_port if at.tier is TierName.TOR else at.index
-    return _planned_guid(_KINDS[at.tier], at.plane, place, index)
+    return _planned_guid(network, _KINDS[at.tier], at.plane, place, index)
 
 
-def host_port_guid(shape: Shape, unit: int, slot: int, rail: int, nic_port: int) -> int:
+def host_port_guid(shape: Shape, unit: int, slot: int, rail: int, nic_port: int, network: int) -> int:
     """The placeholder GUID of a host port."""
     in_unit = (slot * shape.rails + rail) * shape.sides + nic_port // shape.port_planes
-    return _planned_guid(_HOST_KIND, shape.plane(rail // shape.rails_per_tor, nic_port), unit, in_unit)
+    plane = shape.plane(rail // shape.rails_per_tor, nic_port)
+    return _planned_guid(network, _HOST_KIND, plane, unit, in_unit)
 
 
 def is_placeholder(guid: int) -> bool:
     """Whether a GUID is one of those that fabricc plans until the real one is known."""
-    return guid >> 44 == PLACEHOLDER
+    return guid >> 44 in range(PLACEHOLDER, PLACEHOLDER + _MOST_NETWORKS)
 
 
-def _planned_guid(kind: int, plane: int, place: int, index: int) -> int:
+def _planned_guid(network: int, kind: int, plane: int, place: int, index: int) -> int:
     """20 bits of prefix, 4 of kind, 4 of plane, 16 of place, 16 of index; the last 4 are 0, for ports of a node."""
-    return (PLACEHOLDER << 44) | (kind << 40) | (plane << 36) | (place << 20) | (index << 4)
+    return ((PLACEHOLDER + network) << 44) | (kind << 40) | (plane << 36) | (place << 20) | (index << 4)
 
 
 def guid_text(guid: int) -> str:

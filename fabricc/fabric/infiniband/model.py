@@ -175,10 +175,17 @@ class HostPort:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A host with its ports in rail order; `os`, `model` and `leave_out` are those of its host group."""
+    """A host with its ports in rail order; `os`, `model` and `leave_out` are those of its host group.
+
+    Attributes:
+        network: the further network that its ports are in; "" for the rails.
+        rails_elsewhere: whether another spec describes its rails, and what a host has once, such as limits.
+    """
 
     name: str
     os: str
     model: HostModel
     ports: tuple[HostPort, ...] = field(default_factory=tuple)
     leave_out: tuple[str, ...] = ()
+    network: str = ""
+    rails_elsewhere: bool = False

@@ -14,14 +14,24 @@ from fabricc.fabric.naming import host_port_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.infiniband.model import InfinibandFabric
     from fabricc.fabric.neighbours import Link
-    from fabricc.fabric.shape import PortLayout, Slot, SwitchId
+    from fabricc.fabric.shape import Attachment, PortLayout, Slot, SwitchId
 
 
 def switch_guid(ib: InfinibandFabric, at: SwitchId) -> int:
     """The node GUID of a switch: the real one, or its placeholder."""
-    return ib.guids.get(ib.wiring.name(at)) or identity.switch_guid(at)
+    return ib.guids.get(ib.wiring.name(at)) or identity.switch_guid(at, ib.wiring.number)
+
+
+def _rails_by_name(wiring: Fabric, attached: Attachment) -> dict[str, tuple[int, int]]:
+    """Name of each port of hosts that are attached so -> rail and port of the NIC."""
+    return {
+        host_port_name(attached.nic_ports, rail, port, wiring.network): (rail, port)
+        for rail in range(attached.rails)
+        for port in range(attached.nic_ports)
+    }
 
 
 class Subnet:
@@ -40,12 +50,7 @@ class Subnet:
             for coordinate, unit in wiring.units.items()
             for slot, host in unit.hosts.items()
         }
-        shape = wiring.shape
-        self._rails = {
-            host_port_name(shape.nic_ports, rail, port): (rail, port)
-            for rail in range(shape.rails)
-            for port in range(shape.nic_ports)
-        }
+        self._rails = [_rails_by_name(wiring, each) for each in wiring.attachments]
         self._ports: dict[str, dict[str, int]] = {}
 
     def switches(self) -> Iterator[Switch]:
@@ -80,9 +85,9 @@ class Subnet:
         port, word = port_number(layout, used), speed_word(used.speed_gbps, used.lanes)
         if link.direction is Direction.HOST:
             unit, slot = self._slots[link.peer]
-            rail, nic_port = self._rails[link.peer_port]
+            rail, nic_port = self._rails[ib.wiring.units[unit].group][link.peer_port]
             guid = ib.guids.get(f"{link.peer}/{link.peer_port}")
-            guid = guid or identity.host_port_guid(shape, unit, slot, rail, nic_port)
+            guid = guid or identity.host_port_guid(shape, unit, slot, rail, nic_port, ib.wiring.number)
             lid = ib.lids.host_port(shape, unit, slot, rail, nic_port)
             peer = f"{link.peer} {rdma_name(ib, unit, link.peer_port)}"
             return SwitchEnd(port, peer, guid, lid, 1, True, word)
@@ -121,15 +126,19 @@ def host_at(ib: InfinibandFabric, coordinate: int, slot: int) -> Host:
     leave_out = ib.wiring.host_leave_outs[unit.group] if ib.wiring.host_leave_outs else ()
     name = unit.hosts[slot]
     model = ib.wiring.host_models[unit.group]
-    return Host(name, system, model, tuple(_host_ports(ib, coordinate, slot, name)), leave_out)
+    ports = tuple(_host_ports(ib, coordinate, slot, name))
+    elsewhere = ib.wiring.rails_elsewhere and model.gpus > 0
+    return Host(name, system, model, ports, leave_out, ib.wiring.network, elsewhere)
 
 
 def _host_ports(ib: InfinibandFabric, unit: int, slot: int, host: str) -> Iterator[HostPort]:
     wiring, shape = ib.wiring, ib.wiring.shape
     model = wiring.host_models[wiring.units[unit].group]
-    for rail in range(shape.rails):
-        for nic_port in range(shape.nic_ports):
-            tor = links.tor_id(wiring, unit, rail // shape.rails_per_tor, nic_port)
+    attached = wiring.attachments[wiring.units[unit].group]
+    first = attached.seat(slot)[0] * attached.tors
+    for rail in range(attached.rails):
+        for nic_port in range(attached.nic_ports):
+            tor = links.tor_id(wiring, unit, first + rail // attached.rails_per_tor, nic_port)
             (link,) = links.host_links(wiring, tor, wiring.units[unit], (slot,), (rail,))
             if link.shutdown:
                 continue
@@ -141,13 +150,13 @@ def _host_ports(ib: InfinibandFabric, unit: int, slot: int, host: str) -> Iterat
             yield HostPort(
                 label=label,
                 host=host,
-                name=f"ib{number}",
+                name=link.peer_port if wiring.network else f"ib{number}",
                 rdma=rdma_name(ib, unit, link.peer_port),
-                pci=model.pci[rail] if model.pci and shape.nic_ports == 1 else "",
+                pci=model.pci[rail] if model.pci and attached.nic_ports == 1 else "",
                 rail=rail,
                 nic_port=nic_port,
                 plane=tor.plane,
-                guid=real or identity.host_port_guid(shape, unit, slot, rail, nic_port),
+                guid=real or identity.host_port_guid(shape, unit, slot, rail, nic_port, wiring.number),
                 real_guid=real is not None,
                 lid=ib.lids.host_port(shape, unit, slot, rail, nic_port),
                 switch=wiring.name(tor),

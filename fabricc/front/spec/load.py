@@ -104,7 +104,7 @@ def read_spec(raw: bytes, file: str, numbers: Mapping[str, int] | None = None) -
     if isinstance(document.value, dict) and not any(code.code == "FAB1009" for _, code in problems):
         unfit = {path[0] for path, _ in problems if path} | {path[0] for path in document.broken if path}
         own, network, assumptions = document, None, Assumptions()
-        if "network" in document.value and not unfit & {"network", *NUMBERED}:
+        if "network" in document.value and not unfit & {"network", "infiniband", *NUMBERED}:
             own, network = as_network(document, assumptions)
         spec, accept = _assemble_spec(own, frozenset(map(str, unfit)), findings, assumptions)
         if spec is not None and network is not None:
@@ -113,13 +113,10 @@ def read_spec(raw: bytes, file: str, numbers: Mapping[str, int] | None = None) -
             if spec is not None and spec.infiniband is not None and "networks" in document.value:
                 message = "further networks stand beside a fabric of Ethernet, not of InfiniBand"
                 findings.error("FAB2114", message, "networks", help=BESIDE_INFINIBAND)
-            if network is not None and (
-                spec is None or spec.infiniband is not None or "networks" in document.value
-            ):
-                message = "a spec of one network has no further networks, and is of Ethernet"
+            if network is not None and "networks" in document.value:
+                message = "a spec of one network has no further networks"
                 help_ = "Remove `network`, or write a spec for each network with a `number` of its own."
-                if "networks" in document.value or document.value.get("fabric") == "infiniband":
-                    findings.error("FAB2116", message, "network", help=help_)
+                findings.error("FAB2116", message, "network", help=help_)
             networks = _read_networks(document, spec, numbers or {}, findings)
             spec = spec and replace(spec, networks=networks)
     failed = any(each.severity is Severity.ERROR for each in findings.diagnostics)
@@ -131,7 +128,7 @@ BESIDE_INFINIBAND = (
     "Describe each in a spec of its own with `network: {name: NAME}` and the same hosts: its names, files and pools "
     "are not those of the rails."
 )
-"""What to do with Ethernet networks of hosts on InfiniBand rails, which fabricc does not compare with them."""
+"""What to do with further networks of hosts on InfiniBand rails, which fabricc does not compare with them."""
 GAPS = "FAB5"
 """Codes of what a NOS cannot express, or no source supports: even its errors may be accepted, as a lab does."""
 BETS = frozenset({"FAB3319", "FAB3321", "FAB4004", "FAB4005", "FAB4010", "FAB4012"})

@@ -88,12 +88,25 @@ def as_network(document: Document, assumptions: Assumptions) -> tuple[Document, 
     stated: Mapping[str, Any] = document.value["network"]
     network = Network(stated["name"], stated.get("number", 1), stated.get("ports", stated["name"]), None)
     value = {key: part for key, part in document.value.items() if key != "network"}
+    if value.get("fabric") == "infiniband":
+        return replace(document, value=_with_ipoib_pool(value, network.number, assumptions)), network
     for path, part in free_numbers(network.number, value).items():
         section, key = path
         if key not in value.get(section, {}):
             value[section] = {**value.get(section, {}), key: part}
             assumptions.take(part, *path)
     return replace(document, value=value), network
+
+
+def _with_ipoib_pool(value: Mapping[str, Any], number: int, assumptions: Assumptions) -> dict[str, Any]:
+    """Return the document of an InfiniBand spec with a pool of IPoIB that no other network of the hosts has."""
+    section = value.get("infiniband", {})
+    ipoib = section.get("ipoib", {})
+    if ipoib is False or "pool" in ipoib:
+        return dict(value)
+    pool = f"10.{_BLOCKS[(number - 1) % len(_BLOCKS)]}.0.0/12"
+    assumptions.take(pool, "infiniband", "ipoib", "pool")
+    return {**value, "infiniband": {**section, "ipoib": {**ipoib, "pool": pool}}}
 
 
 def with_network(spec: ClusterSpec, network: Network, stated: Mapping[str, Any]) -> ClusterSpec:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.hosts.gpus import GPUS
 from fabricc.back.hosts.nccl import FILES
 from fabricc.back.hosts.services import MODULES, RDMA_MODULES
+from fabricc.back.hosts.words import network_path
 from fabricc.back.infiniband import host_files, system_files
 from fabricc.back.reading.tree import find_node
 from fabricc.back.reading.yaml_lines import yaml_tree
@@ -33,6 +34,20 @@ def prove_host(
     ib: InfinibandFabric, host: Host, files: Mapping[str, str], tenants: Sequence[Partition] = ()
 ) -> Iterator[Finding]:
     """FAB6310 for everything in a host's files that is not as planned; `tenants`: the host's partitions by name."""
+    if not host.network:
+        yield from _check_collectives(ib, host, files)
+    yield from _check_system(ib, host, files, tenants)
+    rules = network_path(host_files.RULES, host)
+    named = set(_RENAME.findall(files.get(rules, "")))
+    wanted_names = {port.rdma for port in host.ports if port.real_guid or port.pci}
+    if named != wanted_names:
+        yield Finding("FAB6310", "RDMA devices are not named as planned", rules)
+    if ib.ipoib is not None:
+        yield from _check_ipoib(ib.ipoib, host, files, tenants)
+
+
+def _check_collectives(ib: InfinibandFabric, host: Host, files: Mapping[str, str]) -> Iterator[Finding]:
+    """Report settings of the collective library that are not those of the rails."""
     file = next((path for path in FILES if path in files), host_files.NCCL)
     nccl = dict(line.split("=", 1) for line in _split_words(files.get(file, "")))
     level = str(host_files.rdma_class(ib.classes).sl)
@@ -40,13 +55,6 @@ def prove_host(
     for key, wanted in (("NCCL_IB_HCA", devices), ("NCCL_IB_SL", level)):
         if nccl.get(key) != wanted:
             yield Finding("FAB6310", f"{key} is {nccl.get(key)}, planned is {wanted}", file)
-    yield from _check_system(ib, host, files, tenants)
-    named = set(_RENAME.findall(files.get(host_files.RULES, "")))
-    wanted_names = {port.rdma for port in host.ports if port.real_guid or port.pci}
-    if named != wanted_names:
-        yield Finding("FAB6310", "RDMA devices are not named as planned", host_files.RULES)
-    if ib.ipoib is not None:
-        yield from _check_ipoib(ib.ipoib, host, files, tenants)
 
 
 def _check_system(
@@ -54,16 +62,22 @@ def _check_system(
 ) -> Iterator[Finding]:
     """Report limits, modules and adapters that differ from the plan, and edited fixed texts."""
     modules = {*RDMA_MODULES, *GPUS[host.model.gpu_vendor].modules} - {*host.leave_out}
-    wanted = modules | ({"ib_ipoib"} if ib.ipoib else set())
-    listed = {line for line in files.get(MODULES, "").splitlines() if not line.startswith("#")}
+    wanted = {"ib_ipoib"} if ib.ipoib else set[str]()
+    file = MODULES
+    if host.rails_elsewhere:
+        file = network_path(MODULES, host)
+    else:
+        wanted |= modules
+    listed = {line for line in files.get(file, "").splitlines() if not line.startswith("#")}
     if listed != wanted:
-        yield Finding("FAB6310", f"modules are {', '.join(sorted(listed))}, planned otherwise", MODULES)
-    script = files.get(system_files.SCRIPT, "")
+        yield Finding("FAB6310", f"modules are {', '.join(sorted(listed))}, planned otherwise", file)
+    path_of_script = network_path(system_files.SCRIPT, host)
+    script = files.get(path_of_script, "")
     rows = [tuple(row) for row in _ADAPTER.findall(script)]
     keys = ",".join(f"0x{tenant.pkey | 0x8000:04x}" for tenant in tenants)
     planned = [(port.rdma, str(port.gbps), str(port.lid), keys) for port in host.ports]
     if rows != planned:
-        yield Finding("FAB6310", "adapters are not those of the plan", system_files.SCRIPT)
+        yield Finding("FAB6310", "adapters are not those of the plan", path_of_script)
     for path, text in system_files.system_files(host, ib.ipoib, tenants):
         if files.get(path) != text:
             yield Finding("FAB6310", "the text is not the one that fabricc writes for this host", path)
@@ -98,9 +112,9 @@ def _check_ipoib(
 
 def _read_interfaces(files: Mapping[str, str]) -> Iterator[tuple[str, Interface]]:
     """Yield every interface with its settings from netplan, keyfiles or files of networkd."""
-    if host_files.NETPLAN in files:
-        yield from _read_netplan(files[host_files.NETPLAN])
     for path, text in files.items():
+        if path.startswith("etc/netplan/"):
+            yield from _read_netplan(text)
         if path.startswith(f"{host_files.CONNECTIONS}/"):
             entry = _parse_sections(text)
             ib = entry["infiniband"]

@@ -190,7 +190,7 @@ def _check_conf(subnet: Subnet, read: ReadSubnet) -> Iterator[Finding]:
     """Report FAB6307 for opensm.conf, FAB6309 for service levels."""
     file, conf, ib = sm_files.CONF, read.conf, subnet.ib
     wanted = {
-        "subnet_prefix": guid_text(identity.SUBNET_PREFIX + subnet.plane),
+        "subnet_prefix": guid_text(identity.subnet_prefix(ib.wiring.number, subnet.plane)),
         "routing_engine": ",".join(ib.engine.names),
         "root_guid_file": f"/{sm_files.ROOTS}",
         "cn_guid_file": f"/{sm_files.COMPUTE}",

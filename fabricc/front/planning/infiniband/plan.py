@@ -24,12 +24,14 @@ from fabricc.front.planning.infiniband.members import partitions_of
 from fabricc.front.planning.infiniband.refusals import (
     check_classes,
     check_hardware,
+    check_interface_names,
     check_lids,
     connected_mode,
     ipoib_too_small,
     partition_interfaces,
     refuse_single,
     report_placeholders,
+    report_unnamed_ports,
 )
 from fabricc.front.planning.infiniband.subnet_manager import subnet_manager_findings
 from fabricc.front.planning.networks.overrides import apply_overrides
@@ -185,10 +187,12 @@ def plan_infiniband(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Pat
         guids, wrong = read_guids(folder / section.guids, names, spec.position("infiniband", "guids"), folder)
         findings += wrong
     findings += subnet_manager_findings(spec, wiring)
+    findings += report_unnamed_ports(spec, models, guids)
     findings += report_placeholders(spec, len(names) - len(guids), len(names))
     partitions = partitions_of(spec, section, wiring, findings)
     if partitions and ipoib is not None:
         findings += partition_interfaces(spec)
+        findings += check_interface_names(spec, wiring, partitions)
     engine = choose_engine(spec, section, wiring, findings)
     fabric = InfinibandFabric(wiring, lids, guids, engine, section.classes, partitions, ipoib)
     pinned = sizing.pins | {"unit_digits": width.unit, "host_digits": width.host}
@@ -285,15 +289,20 @@ def _plan_ipoib(
 
 def _guid_names(wiring: Fabric) -> set[str]:
     """List every name that may have a GUID: switches, and host ports as `host/port`."""
-    shape = wiring.shape
     ports = [
-        host_port_name(shape.nic_ports, rail, port)
-        for rail in range(shape.rails)
-        for port in range(shape.nic_ports)
+        [
+            host_port_name(attached.nic_ports, rail, port, wiring.network)
+            for rail in range(attached.rails)
+            for port in range(attached.nic_ports)
+        ]
+        for attached in wiring.attachments
     ]
     named = {wiring.name(at) for at in wiring.switch_ids()}
     named.update(
-        f"{host}/{port}" for u in wiring.units.values() for host in u.hosts.values() for port in ports
+        f"{host}/{port}"
+        for unit in wiring.units.values()
+        for host in unit.hosts.values()
+        for port in ports[unit.group]
     )
     return named
 
@@ -359,4 +368,7 @@ def _build_wiring(
         host_leave_outs=tuple(group.leave_out for group in spec.gpus.groups),
         racks=racks_of(spec),
         domain_groups=domain_groups(spec, models.hosts, findings),
+        network=spec.network.name if spec.network else "",
+        number=spec.network.number if spec.network else 0,
+        rails_elsewhere=bool(spec.network and spec.network.rails_elsewhere),
     )

@@ -5,20 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics.wording import plural
 from fabricc.catalog.rates import load_generations
-from fabricc.fabric.infiniband.identity import MOST_LIDS
+from fabricc.fabric.infiniband.identity import MOST_LIDS, PLACEHOLDER, guid_text
+from fabricc.fabric.naming import host_port_name
 from fabricc.front.planning.topology.models import UnfitError
 from fabricc.front.spec.moves import kinds_of, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
+    from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.infiniband.identity import LidPlan
+    from fabricc.fabric.infiniband.model import Partition
     from fabricc.fabric.shape import Shape
     from fabricc.front.planning.topology.models import Models
     from fabricc.front.spec.model import ClusterSpec, Infiniband
 
 
+_LONGEST_INTERFACE = 15
+"""Characters of the name of a network interface (IFNAMSIZ of Linux, with the final zero, is 16)."""
 OLDER_NETWORKD = ("ubuntu-22.04", "dgx-os")
 """Systems of Ubuntu 22.04, whose systemd is 249; which release a DGX OS is based on is assumed."""
 
@@ -37,13 +43,15 @@ def check_hardware(spec: ClusterSpec, models: Models, key: str) -> None:
             wrong.append(spec.error("FAB5811", message, tier, "model", help=help_))
     for group, host in zip(spec.gpus.groups, models.hosts, strict=True):
         nic = host.nic
-        if not host.gpus or group.beside is not None:
-            message = (
-                f"hosts of {group.name} have no GPUs, or stand beside others: that is planned for RoCE alone"
-            )
+        if group.beside is not None:
+            message = f"hosts of {group.name} stand beside others, which is planned for Ethernet only"
+            help_ = "Remove `beside`: the group then has ToRs of its own."
+            wrong.append(spec.error("FAB3075", message, *group.path, help=help_))
+        elif not host.gpus and spec.network is None:
+            message = f"hosts of {group.name} have no GPUs, and InfiniBand rails are for hosts with GPUs"
             help_ = (
-                "Describe them in a spec of Ethernet with `network: {name: storage}` and the hosts of the rails, or "
-                "attach them by hand to ports kept free."
+                "Describe their network in a spec of its own with `network: {name: storage}` and the hosts of the "
+                "rails, with or without `fabric: infiniband`."
             )
             wrong.append(spec.error("FAB3075", message, *group.path, help=help_))
         elif not nic.infiniband:
@@ -123,10 +131,42 @@ def partition_interfaces(spec: ClusterSpec) -> Iterator[Diagnostic]:
             yield spec.warning("FAB5818", message, *group.path, help=help_)
 
 
+def check_interface_names(
+    spec: ClusterSpec, wiring: Fabric, partitions: tuple[Partition, ...]
+) -> Iterator[Diagnostic]:
+    """FAB5819: interfaces of partitions have the port's name and the P_Key, in the 15 characters of the kernel."""
+    if not partitions or not wiring.network:
+        return
+    longest = max(
+        len(host_port_name(each.nic_ports, each.rails - 1, each.nic_ports - 1, wiring.network))
+        for each in wiring.attachments
+    )
+    excess = longest + len(".8001") - _LONGEST_INTERFACE
+    if excess > 0:
+        message = f"network '{wiring.network}': interfaces of partitions have {_LONGEST_INTERFACE + excess} characters"
+        help_ = f"Shorten the name of the network by {plural(excess, 'letter')}, or write `infiniband.ipoib: false`."
+        yield spec.error("FAB5819", message, "network", "name", help=help_)
+
+
+def report_unnamed_ports(spec: ClusterSpec, models: Models, known: Collection[str]) -> Iterator[Diagnostic]:
+    """FAB5601: ports that the hosts' files cannot name, as neither PCI address nor GUID (names in `known`) is known."""
+    if any("/" in name for name in known):
+        return
+    for group, host in zip(spec.gpus.groups, models.hosts, strict=True):
+        if not host.pci:
+            message = f"{host.title}: no PCI addresses in the catalog, so its ports keep the kernel's names"
+            help_ = (
+                "Name a file of GUIDs in `infiniband.guids`, or add `pci` to the host model, in rail order."
+            )
+            yield spec.warning("FAB5601", message, *group.path, help=help_)
+
+
 def report_placeholders(spec: ClusterSpec, missing: int, total: int) -> Iterator[Diagnostic]:
     """FAB5814: GUIDs that are not known yet."""
     if missing:
-        message = f"{missing:,} of {total:,} GUIDs are placeholders (0x02fab…): no device answers to them"
+        first = PLACEHOLDER + (spec.network.number if spec.network else 0) << 44
+        shown = guid_text(first)[:7]
+        message = f"{missing:,} of {total:,} GUIDs are placeholders ({shown}…): no device answers to them"
         help_ = (
             "Collect the real ones (`ibnetdiscover`, or the labels) into a file `name: GUID` and name it in "
             "`infiniband.guids`; LIDs, names and cables stay as planned."
