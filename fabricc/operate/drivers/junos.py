@@ -31,7 +31,7 @@ from napalm.base.exceptions import (
 from ncclient import NCClientError
 
 from fabricc.base.numbers import is_number
-from fabricc.operate.drivers import junos_views
+from fabricc.operate.drivers import junos_commits, junos_views
 from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES, AnswerError
 from fabricc.operate.drivers.checking import Options, Refusal
 from fabricc.operate.drivers.holds import Claim, Hold
@@ -72,6 +72,9 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
     * A load is refused while a commit waits, because Junos takes the next commit as its confirmation.
     * A commit or a confirmation whose answer is lost is not sent again blindly: the driver connects again and reads
       the revision of the newest commit, and whether a commit waits.
+    * Whether a commit waits is read from Junos's own mark on the newest commit (`junos_commits.py`).
+    * A confirmation is a `commit check`, which commits nothing: the plain commit of NAPALM's driver also commits what
+      another session has in the shared candidate. `rollback()` takes the lock, and drops nothing of others.
     * A lock that another session holds is a SessionLockedException; a commit that fails gives the lock back.
     * Lost connections and refused logins are NAPALM's exceptions; texts are without secrets.
     """
@@ -141,7 +144,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
             self._load_alone(text, replace=replace)
 
     def _load_alone(self, text: str, *, replace: bool) -> None:
-        if super().has_pending_commit():
+        if self._find_waiting_commit():
             raise CommitConfirmException("a commit waits for confirmation")
         self.config_replace = replace
         if holds_clear_secrets(text):
@@ -202,7 +205,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
                 self._connect_again(lost)
                 if not self._is_committed(before):
                     raise
-                if minutes is not None and not super().has_pending_commit():
+                if minutes is not None and not self._find_waiting_commit():
                     raise CommitError("the switch does not report the commit as waiting") from None
             except (EzCommitError, RpcError):
                 with suppress(Exception):
@@ -210,19 +213,95 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
                 raise
 
     def confirm_commit(self) -> None:
-        """Keep a commit that waits."""
+        """Keep a commit that waits, without committing what other sessions have in the candidate."""
         with self._clean(CommitError):
-            if not super().has_pending_commit():
+            if (commit := self._find_waiting_commit()) is None:
                 raise CommitError("no commit waits for confirmation")
             running = self._running()
             try:
-                super().confirm_commit()
+                self._confirm(commit)
             except _LOST as lost:
                 self._connect_again(lost)
-                if super().has_pending_commit():
-                    super().confirm_commit()
+                if (commit := self._find_waiting_commit()) is not None:
+                    self._confirm(commit)
                 elif self._running() != running:
                     raise CommitError("the confirmation was lost and the switch went back") from None
+
+    def _confirm(self, commit: junos_commits.Commit) -> None:
+        """Confirm by a check where Junos reports the effect of one, else by a commit under the lock.
+
+        Raises:
+            CommitError: it still waits, or another session holds the candidate that a commit would take.
+        """
+        if commit.marked:
+            try:
+                self.device.cu.commit_check()
+            except RpcTimeoutError:
+                raise
+            except (EzCommitError, RpcError):
+                pass  # the mark decides, and a commit reports what is wrong
+            if self._find_waiting_commit() is None:
+                return
+        self._require_lock()
+        super().commit_config()
+        if (after := self._find_waiting_commit()) is not None and after.marked:
+            raise CommitError("the commit still waits after its confirmation")
+
+    def _require_lock(self) -> None:
+        """Take the lock, which Junos refuses while another session has the lock or uncommitted changes.
+
+        Raises:
+            SessionLockedException: another session has.
+        """
+        try:
+            self._lock()
+        except LockError as error:
+            raise SessionLockedException(str(error)) from None
+
+    def rollback(self) -> None:
+        """Go back to what ran before the last commit that changed something, whether it waits or not.
+
+        Raises:
+            SessionLockedException: another session has the lock or uncommitted changes, which would be lost.
+        """
+        with self._clean(CommitError):
+            self._require_lock()
+            try:
+                for number in (1, 2):  # a commit that only confirmed the one before has no difference
+                    self.device.cu.rollback(rb_id=number)
+                    if self.device.cu.diff(rb_id=0):
+                        break
+                super().commit_config()
+            except (EzCommitError, RpcError):
+                with suppress(Exception):
+                    super().discard_config()
+                raise
+
+    def has_pending_commit(self) -> bool:
+        """Return whether a commit waits for confirmation."""
+        with self._clean(CommitError):
+            return self._find_waiting_commit() is not None
+
+    def _find_waiting_commit(self) -> junos_commits.Commit | None:
+        """Return the commit that waits for its confirmation.
+
+        An entry without the mark decides nothing on a release that is not known to set it: the commit counts as
+        waiting until its time is over, and a confirmation is then no commit of others.
+        """
+        commit = junos_commits.read_newest_commit(self.device.rpc.get_commit_information())
+        if commit is None or commit.marked or commit.until_s is None:
+            return commit if commit and commit.marked else None
+        software = self._try_request(lambda: self.device.rpc.get_software_information())
+        if junos_commits.marks_commits(software):
+            return None
+        return None if self._left_s(commit) == 0 else commit
+
+    def _left_s(self, commit: junos_commits.Commit) -> float | None:
+        """Return the seconds that a commit still waits; 0 when its time is over, None where they are not reported."""
+        clock = junos_commits.read_clock(
+            self._try_request(lambda: self.device.rpc.get_system_uptime_information())
+        )
+        return None if commit.until_s is None or clock is None else float(max(0, commit.until_s - clock))
 
     def _revision(self) -> str:
         """Return the name of the newest commit, such as `re0-1616554286-559`; "" where Junos reports none.
@@ -264,12 +343,11 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
     def get_holds(self) -> list[Hold]:
         """Return a commit that waits for confirmation, and uncommitted changes in the shared candidate.
 
-        Junos does not report which session made them. Not part of NAPALM.
+        Junos reports the account that made a commit, and not the session. Not part of NAPALM.
         """
         with self._clean(CommandErrorException):
-            found = [
-                Hold(Claim.COMMIT, left_s=left, own=None) for left in self._get_pending_commits().values()
-            ]
+            commit = self._find_waiting_commit()
+            found = [Hold(Claim.COMMIT, commit.user, self._left_s(commit), own=None)] if commit else []
             if not self.locked and self.device.cu.diff(rb_id=0):
                 found.append(Hold(Claim.CANDIDATE))
             return found

@@ -46,7 +46,7 @@ def test_a_replace_is_compared_committed_and_rolled_back(switch: JunosSwitch, dr
     driver.load_replace_candidate(config=NEW)
     assert "+system { host-name néw; }" in driver.compare_config()
     driver.commit_config(message="a chänge")
-    assert (switch.running, switch.comment, switch.holder) == (NEW, "a chänge", None)
+    assert (switch.running, switch.log, switch.holder) == (NEW, "a chänge", None)
     driver.load_replace_candidate(config=NEW)
     assert driver.compare_config() == ""
     driver.discard_config()
@@ -181,7 +181,8 @@ def test_a_commit_of_somebody_else_is_not_taken_for_the_lost_one(
 
     def open_after_two_commits() -> None:
         for text in ("system { host-name person; }\n", "system { host-name other; }\n"):
-            switch._become(text, "")
+            switch._become(text, "", "")
+            switch.candidate = text
         connect()
 
     monkeypatch.setattr(driver, "open", open_after_two_commits)
@@ -189,15 +190,13 @@ def test_a_commit_of_somebody_else_is_not_taken_for_the_lost_one(
         driver.commit_config()
 
 
-@pytest.mark.parametrize(("when", "sent"), [("before", 1), ("after", 1)])
-def test_a_lost_confirmation_is_completed_once(
-    switch: JunosSwitch, driver: Any, when: str, sent: int
-) -> None:
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_lost_confirmation_is_completed(switch: JunosSwitch, driver: Any, when: str) -> None:
     driver.load_replace_candidate(config=NEW)
     driver.commit_config(revert_in=60)
     switch.faults.drop_commit, switch.faults.drop_once = when, True
     driver.confirm_commit()
-    assert (switch.running, switch.waiting, commits(switch)) == (NEW, None, 1 + sent)
+    assert (switch.running, switch.waiting, commits(switch)) == (NEW, None, 1)
 
 
 def test_a_confirmation_that_came_too_late_is_reported(
@@ -227,6 +226,75 @@ def test_a_switch_that_does_not_come_back_is_a_lost_connection(switch: JunosSwit
     switch.faults.refuse_login = False
     with switch.device.connect() as again:
         assert again.has_pending_commit()
+
+
+def test_uncommitted_changes_of_a_person_are_not_committed_by_a_confirmation(
+    switch: JunosSwitch, driver: Any
+) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    switch.candidate = NEW + "snmp;\n"
+    driver.confirm_commit()
+    assert (switch.running, switch.waiting) == (NEW, None)
+    assert switch.candidate.endswith("snmp;\n")
+    with pytest.raises(SessionLockedException, match="configuration database modified"):
+        driver.rollback()
+    assert (switch.running, switch.candidate) == (NEW, NEW + "snmp;\n")
+
+
+def test_a_commit_that_was_confirmed_by_a_check_does_not_wait(switch: JunosSwitch, driver: Any) -> None:
+    """Junos keeps the comment `commit confirmed, rollback in 2mins`, whoever confirmed it."""
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=120)
+    switch.waiting = None
+    assert switch.comment == "commit confirmed, rollback in 2mins"
+    assert not driver.has_pending_commit()
+    assert driver.get_holds() == []
+    driver.load_replace_candidate(config=OLD)
+
+
+def test_words_of_a_commit_s_author_are_no_status(switch: JunosSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(message="commit confirmed, rollback in 60mins")
+    assert not driver.has_pending_commit()
+
+
+@pytest.mark.parametrize(("marks", "release"), [(False, "21.4R3-S5.4"), (False, ""), (True, "21.4R3-S5.4")])
+def test_a_release_that_is_not_known_to_mark_commits_is_judged_by_the_time(
+    switch: JunosSwitch, driver: Any, marks: bool, release: str
+) -> None:
+    switch.marks, switch.release, switch.checks_confirm = marks, release, False
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    (hold,) = driver.get_holds()
+    assert (hold.claim, hold.owner, hold.own) == (Claim.COMMIT, "admin", None)
+    assert 0 < hold.left_s <= 60
+    switch.candidate = NEW + "snmp;\n"
+    with pytest.raises(SessionLockedException, match="configuration database modified"):
+        driver.confirm_commit()
+    switch.candidate = NEW
+    driver.confirm_commit()
+    assert (switch.running, switch.waiting, driver.has_pending_commit()) == (NEW, None, False)
+    driver.rollback()
+    assert switch.running == OLD
+
+
+def test_a_comment_whose_time_is_over_waits_on_no_release(switch: JunosSwitch, driver: Any) -> None:
+    switch.marks, switch.release = False, "21.4R3-S5.4"
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    switch.waiting, switch.committed = None, switch.committed - 61
+    assert not driver.has_pending_commit()
+
+
+def test_an_answer_without_a_list_of_commits_is_an_error(
+    switch: JunosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(switch), "_get_commit_information", lambda *_: "<ok/>")
+    with pytest.raises(ConnectionException, match="no list of commits"):
+        driver.has_pending_commit()
+    monkeypatch.setattr(type(switch), "_get_commit_information", lambda *_: "<commit-information/>")
+    assert not driver.has_pending_commit()
 
 
 def test_growth_and_a_retired_port_are_replaced_and_then_unchanged(switch: JunosSwitch, driver: Any) -> None:

@@ -65,7 +65,11 @@ class JunosSwitch:
     Attributes:
         minute: how long a minute of `confirm-timeout` lasts here, in seconds.
         waiting: when the time of a confirmed commit is over.
-        comment: of the newest commit.
+        comment: of the newest commit, as Junos writes it; it stays after the confirmation.
+        log: of the newest commit, as its author wrote it.
+        marks: whether the list of commits marks the one that waits; `release` is what the software reports.
+        release: see `marks`.
+        checks_confirm: whether a check of the candidate confirms the commit that waits.
         checked: how often a commit was only checked.
         unsound: path and element that such a check refuses, as in Juniper/ansible-junos-stdlib pull 73.
         holder: the session that holds the lock.
@@ -78,6 +82,10 @@ class JunosSwitch:
     history: list[str] = field(default_factory=lambda: ["system { host-name old; }\n"])
     candidate: str = "system { host-name old; }\n"
     comment: str = ""
+    log: str = ""
+    marks: bool = True
+    release: str = "24.4R2.21"
+    checks_confirm: bool = True
     committed: float = field(default_factory=time.time)
     waiting: float | None = None
     minute: float = 60.0
@@ -96,13 +104,13 @@ class JunosSwitch:
         with self._turn:
             if self.waiting is not None and time.monotonic() > self.waiting:
                 self.waiting = None
-                self._become(self.history[1], "")
+                self._become(self.history[1], "", "")
                 self.candidate = self.history[0]
             return self.history[0]
 
-    def _become(self, text: str, comment: str) -> None:
+    def _become(self, text: str, comment: str, log: str) -> None:
         self.history.insert(0, text)
-        self.comment, self.committed = comment, time.time()
+        self.comment, self.log, self.committed = comment, log, time.time()
 
     def serve(self, channel: paramiko.Channel, name: str) -> None:
         """One NETCONF session."""
@@ -147,6 +155,8 @@ class JunosSwitch:
     def _lock_configuration(self, me: object, asked: Any) -> str:
         if self.holder not in (None, me):
             raise Refused("configuration database locked by: somebody terminal p0 (pid 7) on since now")
+        if self.holder is None and self.candidate != self.running:
+            raise Refused("configuration database modified")
         self.holder = me
         return "<ok/>"
 
@@ -200,26 +210,34 @@ class JunosSwitch:
             self.checked += 1
             if self.unsound:
                 raise Refused("mgd: Security zone must be defined", *self.unsound)
+            lost = self._lose("before")
+            if self.checks_confirm:
+                self.waiting = None
+            self._lose("after", lost)
             checked = "<routing-engine><commit-check-success/></routing-engine>"
             return f"{self._warning()}<commit-results>{checked}</commit-results>"
         if self.faults.fail_commit or self.faults.disk_full:
             said = "No space left on device" if self.faults.disk_full else "neighbor 192.0.2.1: secret S3CRET"
             raise Refused(f"commit failed: {said}")
-        lost = self.faults.drop_commit
-        if self.faults.drop_once:
-            self.faults.drop_commit = ""
-        if lost == "before":
-            raise Drop
-        comment = names.get("log") or ""
+        lost = self._lose("before")
+        comment = ""
         self.waiting = None
         if "confirmed" in names:
             minutes = int(names.get("confirm-timeout") or 10)
             comment = f"commit confirmed, rollback in {minutes}mins"
             self.waiting = time.monotonic() + minutes * self.minute
-        self._become(self.candidate, comment)
-        if lost == "after":
-            raise Drop
+        self._become(self.candidate, comment, names.get("log") or "")
+        self._lose("after", lost)
         return f"{self._warning()}<ok/>"
+
+    def _lose(self, when: str, fault: str | None = None) -> str:
+        """Break the connection before or after a commit takes effect; return the fault, which may come once."""
+        found = self.faults.drop_commit if fault is None else fault
+        if fault is None and self.faults.drop_once:
+            self.faults.drop_commit = ""
+        if found == when:
+            raise Drop
+        return found
 
     def _get_instance_information(self, me: object, asked: Any) -> str:
         name = "<instance-core><instance-name>master</instance-name></instance-core>"
@@ -271,11 +289,28 @@ class JunosSwitch:
         return junos_shows.routes(self.counted, names["table"] or "")
 
     def _get_commit_revision_information(self, me: object, asked: Any) -> str:
-        comment = f"<comment>{self.comment}</comment>" if self.comment else ""
+        text = self.comment or self.log
+        comment = f"<comment>{text}</comment>" if text else ""
         return (
             f"<commit-revision-information><revision>re0-{self.committed:.0f}-{len(self.history)}</revision>"
             f'<date-time seconds="{self.committed:.0f}">now</date-time>{comment}</commit-revision-information>'
         )
+
+    def _get_commit_information(self, me: object, asked: Any) -> str:
+        """The list of commits, as others recorded it on 24.4: a comment of Junos stays, the mark goes."""
+        told = {"comment": self.comment, "log": self.log}
+        words = "".join(f"<{name}>{text}</{name}>" for name, text in told.items() if text)
+        mark = self.marks and self.waiting is not None
+        words += "<commit-confirmed>rollback pending</commit-confirmed>" if mark else ""
+        return (
+            "<commit-information><commit-history><sequence-number>0</sequence-number>"
+            f"<user>{USER}</user><client>netconf</client>"
+            f'<date-time seconds="{self.committed:.0f}">now</date-time>{words}</commit-history>'
+            "</commit-information>"
+        )
+
+    def _get_software_information(self, me: object, asked: Any) -> str:
+        return f"<software-information><junos-version>{self.release}</junos-version></software-information>"
 
     def _get_system_uptime_information(self, me: object, asked: Any) -> str:
         return (
