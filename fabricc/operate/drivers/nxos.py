@@ -355,7 +355,8 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
                 )
             except (ConnectionException, CommandTimeoutException):
                 operation, status = before, ""
-            new = operation if operation != before else None
+            own = operation is not None and operation.user in ("", self.username)
+            new = operation if own and operation != before else None
             if new and new.status:
                 if new.succeeded:
                     return

@@ -233,6 +233,15 @@ def test_a_log_that_reports_a_failure_outweighs_the_words_of_the_answer(
         driver.commit_config()
 
 
+def test_a_replace_of_another_user_is_not_taken_for_the_own_one(switch: NxosSwitch, driver: Any) -> None:
+    """The other one began after the comparison, so NX-OS refuses this one, and its log reports the other."""
+    driver.load_replace_candidate(config=NEW)
+    switch.overtaken = "other"
+    with pytest.raises(CommitError, match="in progress"):
+        driver.commit_config(revert_in=60)
+    assert switch.running == "hostname theirs\n"
+
+
 def test_the_candidate_keeps_what_belongs_to_the_switch(switch: NxosSwitch, driver: Any) -> None:
     switch.running = FACTORY
     driver.load_replace_candidate(config=PLAN)

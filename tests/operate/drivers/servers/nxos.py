@@ -62,6 +62,7 @@ class NxosSwitch:
         doubted: commands that `verify-only` cannot parse, though the replace takes them.
         timer: how the status prints the commit timer; `kept_timer`: what it prints without one.
         kept_timer: see `timer`.
+        overtaken: a user whose replace runs first; the next one is refused.
         slow_s: seconds that a replace takes; its answer is then lost.
         executed: the log of the last replace; `operations`: how many there were.
         operations: see `executed`.
@@ -80,6 +81,7 @@ class NxosSwitch:
     doubted: tuple[str, ...] = ()
     timer: str = "Commit timer: time remaining {left:.0f} seconds\n"
     kept_timer: str = ""
+    overtaken: str = ""
     slow_s: float = 0.0
     executed: str = ""
     operations: int = 0
@@ -174,6 +176,11 @@ class NxosSwitch:
             return f"{_CHECKED}{_COLLECTED}{listed}"
         if self.faults.drop_commit == "before":
             raise Drop
+        if self.overtaken:
+            self.running = "hostname theirs\n"
+            self._log("theirs", [], "Success")
+            self.executed = self.executed.replace(f"By  : {USER}", f"By  : {self.overtaken}")
+            return "Another configure replace operation is in progress\n"
         if self.waiting:
             return "Configure replace failed: the commit timer is running\n"
         reason = nxos_patch.refusal(self.running, wanted) or (
