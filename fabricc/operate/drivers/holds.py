@@ -1,4 +1,4 @@
-"""Claims of sessions on a switch: dead-man guards, commits that wait for confirmation, candidates and their locks."""
+"""Claims of sessions on a switch: guards, commits that wait for confirmation, candidates, updates that are running."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ class Claim(StrEnum):
     GUARD = "guard"
     COMMIT = "commit"
     CANDIDATE = "candidate"
+    UPDATE = "update"
 
 
 @dataclass(frozen=True, slots=True)

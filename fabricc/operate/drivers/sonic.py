@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import shlex
 import time
 import uuid
@@ -29,6 +30,7 @@ from fabricc.operate.drivers.answers import AnswerError, parse_json
 from fabricc.operate.drivers.bundle import candidate_files, pack_bundle, unpack_bundle
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
 from fabricc.operate.drivers.frr_agent import differences
+from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.linux_session import LinuxSession
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.redact import redact_text
@@ -67,6 +69,21 @@ def _read_scripts() -> dict[str, str]:
 
 _UPTIME = "$(cut -d. -f1 /proc/uptime)"
 """Seconds since the switch started: a deadline must not move when somebody sets its clock."""
+_BOOT = "/proc/sys/kernel/random/boot_id"
+"""Another number after each start of the switch."""
+_EXPIRE = (
+    f'if [ -e boot ] && [ "$(cat boot)" != "$(cat {_BOOT})" ] && {{ [ -e pending ] || [ -e claimed ]; }}; then '
+    "rm -f pending claimed; echo reverted > phase; echo the switch restarted before the confirmation > why; fi"
+)
+"""A restart ends a commit that waits: its guard is gone, and the switch boots what was saved before."""
+_WAITING = (
+    "if [ -e claimed ] && ! flock -n updater.lock true; then cat claimed; else cat pending 2> /dev/null; fi"
+)
+"""The commit that waits for confirmation, or that the guard undoes at present."""
+_UPDATER = re.compile(
+    r"(?:^|[\s/])(config (?:replace|apply-patch|rollback|reload|load|load_minigraph|load_mgmt_config))(?:\s|$)"
+)
+"""A program of SONiC that changes CONFIG_DB as a whole; none of them takes a lock."""
 
 
 class SonicDriver(LinuxSession):
@@ -288,7 +305,7 @@ class SonicDriver(LinuxSession):
         self._run(
             f"cd {self._folder} && {backup} && rm -rf outcome started-* && : > why"
             f" && echo $(({_UPTIME} + {int(self._limit_s())})) > deadline"
-            f" && echo {name} > pending && echo committing > phase && {{ {wait} }}",
+            f" && cat {_BOOT} > boot && echo {name} > pending && echo committing > phase && {{ {wait} }}",
             CommitError,
         )
 
@@ -359,11 +376,24 @@ class SonicDriver(LinuxSession):
 
     def commit_state(self) -> dict[str, Any]:
         """State of the last commit, whoever made it: `phase` and `why` as the FRR driver has them."""
+        self.has_pending_commit()
         return {"phase": self._kept("phase") or "idle", "why": redact_text(self._kept("why"), self.password)}
 
     def has_pending_commit(self) -> bool:
-        """Return whether a commit waits for confirmation."""
-        return bool(self._kept("pending"))
+        """Return whether a commit waits for confirmation, or is undone at present."""
+        return bool(
+            self._run(f"cd {self._folder} 2> /dev/null || exit 0; {_EXPIRE}; {_WAITING}; true").strip()
+        )
+
+    def get_holds(self) -> list[Hold]:
+        """Return claims of every session, and changes of CONFIG_DB that others make now. Not part of NAPALM."""
+        found = super().get_holds()
+        if any(one.claim is Claim.COMMIT for one in found):
+            return found
+        lines = self._run("ps -eo args= 2> /dev/null || true").splitlines()
+        matches = [_UPDATER.search(line) for line in lines if self._folder not in line]
+        updates = dict.fromkeys(f"`{match[1]}`" for match in matches if match)
+        return [*found, *(Hold(Claim.UPDATE, update) for update in updates)]
 
     def _commit_left_s(self) -> float | None:
         at = self._kept("deadline")
@@ -387,9 +417,10 @@ class SonicDriver(LinuxSession):
             CommitError: there is none, or it failed.
         """
         self._plan = json.loads(self._kept("plan.json") or "{}")
+        waits = self.has_pending_commit()
         if not self._plan or self._kept("phase") == "reverted":
             raise CommitError(f"{self.hostname}: nothing to roll back to")
-        if self.has_pending_commit():
+        if waits:
             self._require_own_commit()
         self._revert(self._plan["checkpoint"], "asked for")
         self._run("config save -y", CommitError, limit_s=self._patience)

@@ -55,7 +55,8 @@ class Ownership(Reach):
         With `asking`, a guard of a dead run is allowed; it is stopped before the first change.
 
         Raises:
-            DeviceError: FAB9111, a commit waits for its confirmation; FAB9136, a guard or a candidate is in the way.
+            DeviceError: FAB9111, a commit waits for its confirmation; FAB9136, a guard, a candidate or an update is in
+                the way.
         """
         for hold in switch.holds():
             if hold.own:
@@ -84,6 +85,11 @@ class Ownership(Reach):
         if hold.claim is Claim.COMMIT:
             message = f"{name}: a commit of {owner} waits for its confirmation{left}"
             return DeviceError("FAB9111", message, "Let it be confirmed or undone first.")
+        if hold.claim is Claim.UPDATE:
+            message = f"{name}: {owner} is changing the configuration"
+            return DeviceError(
+                "FAB9136", message, "Wait until it has ended, then run the same command again."
+            )
         remedy = "Let it be committed or dropped first."
         if hold.claim is Claim.CANDIDATE:
             message = f"{name}: {owner} has a candidate that is not committed{left}"

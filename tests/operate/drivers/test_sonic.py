@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import subprocess
+import sys
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +23,7 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
-from fabricc.operate.drivers.holds import Claim
+from fabricc.operate.drivers.holds import Claim, Hold
 from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch
 
 if TYPE_CHECKING:
@@ -215,6 +220,71 @@ def test_what_the_updater_refuses_is_reloaded_only_when_allowed(switch: LinuxSwi
         driver.load_replace_candidate(config=json.dumps(NEW))
         driver.commit_config()
     assert runs(switch, NEW, "hostname old\n")
+
+
+@contextmanager
+def process(switch: LinuxSwitch, *words: str) -> Iterator[None]:
+    """A process of the switch with these words at the end of its command line."""
+    command = [sys.executable, "-c", "import sys; sys.stdin.read()", *words]
+    environment = os.environ | {"SWITCH_ROOT": str(switch.root)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as running:
+        yield
+        assert running.poll() is None
+
+
+@pytest.mark.parametrize(
+    ("words", "update"),
+    [
+        (("/usr/local/bin/config", "reload", "-y"), "reload"),
+        (("sudo", "config", "apply-patch", "/tmp/patch.json"), "apply-patch"),
+        (("/usr/local/bin/config", "load_minigraph"), "load_minigraph"),
+    ],
+)
+def test_an_update_of_somebody_else_is_a_hold_as_long_as_it_runs(
+    switch: LinuxSwitch, driver: Any, words: tuple[str, ...], update: str
+) -> None:
+    with process(switch, *words):
+        assert driver.get_holds() == [Hold(Claim.UPDATE, f"`config {update}`")]
+    assert driver.get_holds() == []
+    for harmless in (
+        ("config", "save", "-y"),
+        ("vim", "config-reload.txt"),
+        ("show", "config", "replace.md"),
+    ):
+        with process(switch, *harmless):
+            assert driver.get_holds() == []
+
+
+def test_a_restart_ends_a_commit_that_waits(switch: LinuxSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=BUNDLE)
+    driver.commit_config(revert_in=600)
+    folder = switch.root / "lib/napalm-sonic"
+    (folder / "boot").write_text("another start\n")
+    (switch.root / "running.json").write_text(json.dumps(OLD))
+    with switch.device.connect(session="run-2") as other:
+        assert other.get_holds() == []
+        assert other.commit_state() == {
+            "phase": "reverted",
+            "why": "the switch restarted before the confirmation",
+        }
+        for act in (other.confirm_commit, other.rollback):
+            with pytest.raises(CommitError):
+                act()
+        other.load_replace_candidate(config=BUNDLE)
+
+
+def test_a_commit_that_the_guard_undoes_is_a_hold(switch: LinuxSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=BUNDLE)
+    driver.commit_config(revert_in=600)
+    folder = switch.root / "lib/napalm-sonic"
+    (folder / "pending").rename(folder / "claimed")
+    with (folder / "updater.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        (hold,) = driver.get_holds()
+        assert hold.claim is Claim.COMMIT
+        with pytest.raises(CommitConfirmException):
+            driver.load_replace_candidate(config=BUNDLE)
+    assert driver.get_holds() == [], "the process that undid it is gone"
 
 
 def test_two_sessions_do_not_meet(switch: LinuxSwitch, driver: Any) -> None:

@@ -113,6 +113,18 @@ def test_a_dead_run_that_is_ended_late_does_not_undo_what_another_one_did(networ
     assert network.interval(NAME) == "first"
 
 
+def test_a_change_of_somebody_else_that_is_running_refuses_the_push(network: Network) -> None:
+    network.edit(HITLESS)
+    network.ask("update", NAME, by="`config reload`")
+    for options in (("--adopt",), ("--adopt", "--dry-run"), ("--adopt", "--take-over", "`config reload`")):
+        said = network.push(*options, "--only", NAME, status=1).stderr
+        assert "FAB9136" in said
+        assert "`config reload` is changing the configuration" in " ".join(said.split())
+    network.ask("update", NAME, by="")
+    network.push("--adopt", "--only", NAME, status=0)
+    assert network.interval(NAME) == NEW
+
+
 def test_two_journals_never_give_a_session_the_same_name(network: Network) -> None:
     network.push(status=0)
     first = sessions(network.journal)

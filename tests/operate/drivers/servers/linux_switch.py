@@ -35,6 +35,7 @@ _PROGRAMS = (
     "systemctl",
     "sudo",
     "id",
+    "ps",
 )
 
 

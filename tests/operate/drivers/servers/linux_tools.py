@@ -268,6 +268,18 @@ def id(words: list[str]) -> None:  # noqa: A001 - programs are found by their na
     print("1000" if words == ["-u"] else "admin sudo nvapply")
 
 
+def ps(words: list[str]) -> None:
+    """`ps -eo args=`: the processes of this switch, which share a machine with those of others."""
+    own = f"SWITCH_ROOT={ROOT}".encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if own in (process / "environ").read_bytes().split(b"\0"):
+                args = (process / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+                print(*(os.fsdecode(arg) for arg in args))
+        except OSError:  # it has ended
+            continue
+
+
 def sudo(words: list[str]) -> None:
     """`sudo -n PROGRAM ...`; with the fault `sudo_password` it would require a password."""
     if faulty("sudo_password"):

@@ -31,6 +31,7 @@ class Switch:
     maker: str = ""
     guard: Any = None
     guardian: str = ""
+    update: str = ""
     guarded: str = ""
     cut: bool = False
     sick: bool = False
@@ -116,7 +117,10 @@ class Room:
         elif act == "holds":
             timers = (("guard", switch.guardian, switch.guard), ("commit", switch.maker, switch.timer))
             now = asyncio.get_running_loop().time()
-            return [[claim, owner, timer.when() - now] for claim, owner, timer in timers if timer]
+            updates = [["update", switch.update, None]] if switch.update else []
+            return updates + [[claim, owner, timer.when() - now] for claim, owner, timer in timers if timer]
+        elif act == "update":
+            switch.update = request["by"]
         elif act == "end":
             stood = switch.guard is not None and switch.guardian == request["owner"]
             if stood:
