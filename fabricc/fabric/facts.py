@@ -160,6 +160,7 @@ SETTINGS = {
     "load_balancing/flowlet_idle_us": "a flowlet pause",
     "load_balancing/queue_pairs": "hashing of RoCE queue pairs",
     "load_balancing/global": "global load balancing",
+    "load_balancing/reassignment/": "moves of flows without a pause",
     **{f"bgp/{name}": words for name, words in OPTIONS.items()},
     "static_route[": "static routes",
     "bgp/redistribute_static": "static routes taken into BGP",
@@ -292,6 +293,9 @@ def _balancing_facts(facts: Facts, balancing: LoadBalancing) -> None:
         facts["load_balancing/mode"] = balancing.mode.value
     if balancing.flowlet_idle_us is not None:
         facts["load_balancing/flowlet_idle_us"] = balancing.flowlet_idle_us
+    if balancing.reassignment is not None:
+        facts["load_balancing/reassignment/probability"] = balancing.reassignment.probability
+        facts["load_balancing/reassignment/quality_delta"] = balancing.reassignment.quality_delta
     if balancing.queue_pairs:
         facts["load_balancing/queue_pairs"] = "true"
 

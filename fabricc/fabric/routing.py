@@ -16,6 +16,19 @@ class Spreading(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Reassignment:
+    """When a flow leaves a loaded link without a pause (reactive path rebalancing).
+
+    Attributes:
+        probability: chance of a move, in 255ths.
+        quality_delta: by how many bands of quality, 0 to 7, the other link has to be better.
+    """
+
+    probability: int
+    quality_delta: int
+
+
+@dataclass(frozen=True, slots=True)
 class LoadBalancing:
     """How equal-cost paths share traffic; addresses, protocol and ports are always hashed.
 
@@ -23,12 +36,14 @@ class LoadBalancing:
         queue_pairs: hash the destination queue pair of the RoCE transport header too.
         flowlet_idle_us: pause that ends a flowlet; None for the platform's own.
         global_paths: weigh the load of the next switch's links too, which it reports in BGP.
+        reassignment: when a flow moves without a pause; None for never.
     """
 
     mode: Spreading = Spreading.HASH
     queue_pairs: bool = False
     flowlet_idle_us: int | None = None
     global_paths: bool = False
+    reassignment: Reassignment | None = None
 
 
 class Transport(StrEnum):

@@ -10,7 +10,7 @@ from fabricc.compiler.render.gaps import find_unexpressed
 from fabricc.fabric.facts import SETTINGS, Facts, setting_facts
 from fabricc.fabric.model import Snmp, Switch, Tacacs
 from fabricc.fabric.qos import Trimming
-from fabricc.fabric.routing import OPTIONS, LoadBalancing, Spreading, StaticRoute
+from fabricc.fabric.routing import OPTIONS, LoadBalancing, Reassignment, Spreading, StaticRoute
 from fabricc.fabric.tenants import Tenant, TenantVrfs
 from tests.samples import tor
 
@@ -26,7 +26,7 @@ MANAGEMENT = replace(
 ASKED = replace(
     TOR,
     management=MANAGEMENT,
-    load_balancing=LoadBalancing(Spreading.FLOWLET, True, 128, True),
+    load_balancing=LoadBalancing(Spreading.FLOWLET, True, 128, True, Reassignment(3, 6)),
     bgp=replace(
         TOR.bgp,
         **dict.fromkeys(OPTIONS, True),
@@ -63,6 +63,8 @@ def test_settings_are_facts_only_when_asked_for() -> None:
         "load_balancing/flowlet_idle_us": 128,
         "load_balancing/queue_pairs": "true",
         "load_balancing/global": "true",
+        "load_balancing/reassignment/probability": 3,
+        "load_balancing/reassignment/quality_delta": 6,
         **{f"bgp/{name}": "true" for name in OPTIONS},
         "static_route[0.0.0.0/0]": "192.0.2.1",
         "bgp/redistribute_static": "STATIC",
@@ -95,6 +97,7 @@ def test_what_is_stated_or_explained_is_not_refused_again() -> None:
         "a flowlet pause",
         "hashing of RoCE queue pairs",
         "global load balancing",
+        "moves of flows without a pause",
     ]
 
 

@@ -112,6 +112,11 @@ def _load_balancing(sides: Sides) -> Words:
         words["queue_pairs"] = True
     if mode == "flowlet" and isinstance(idle, int):
         words["flowlet_idle_us"] = idle
+    moves = {
+        key: sides.most(f"load_balancing/reassignment/{key}") for key in ("probability", "quality_delta")
+    }
+    if mode == "flowlet" and all(isinstance(each, int) for each in moves.values()):
+        words["reassignment"] = moves
     return words
 
 

@@ -14,7 +14,7 @@ from fabricc.base.foreign import files
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.cables import CableKind
 from fabricc.fabric.plans import Descriptions
-from fabricc.fabric.routing import LoadBalancing, Spreading
+from fabricc.fabric.routing import LoadBalancing, Reassignment, Spreading
 from fabricc.front.spec import semantics
 from fabricc.front.spec.classes import build_congestion, build_priorities
 from fabricc.front.spec.defaults import Assumptions, fill_defaults
@@ -391,8 +391,13 @@ def _read_routing(raw: Mapping[str, Any]) -> Routing:
 
 
 def _load_balancing(raw: Mapping[str, Any]) -> LoadBalancing:
+    moves = raw.get("reassignment")
     return LoadBalancing(
-        Spreading(raw["mode"]), raw["queue_pairs"], raw.get("flowlet_idle_us"), raw.get("global", False)
+        Spreading(raw["mode"]),
+        raw["queue_pairs"],
+        raw.get("flowlet_idle_us"),
+        raw.get("global", False),
+        Reassignment(**moves) if moves is not None else None,
     )
 
 

@@ -61,11 +61,15 @@ def check_tiers(raw: Mapping[str, Any], findings: Findings) -> None:
 
 
 def check_load_balancing(balancing: LoadBalancing, findings: Findings) -> None:
-    """Check that a pause between flowlets is set only where there are flowlets."""
+    """Check that each setting belongs to the mode: a pause between flowlets needs flowlets."""
     if balancing.flowlet_idle_us is not None and balancing.mode is not Spreading.FLOWLET:
         message = f"load_balancing.flowlet_idle_us has no meaning with mode {balancing.mode.value}"
         help_ = "Write `mode: flowlet`, or remove it."
         findings.error("FAB2043", message, "load_balancing", "flowlet_idle_us", help=help_)
+    if balancing.reassignment is not None and balancing.mode is not Spreading.FLOWLET:
+        message = f"load_balancing.reassignment has no meaning with mode {balancing.mode.value}"
+        help_ = "Write `mode: flowlet`, or remove it."
+        findings.error("FAB2043", message, "load_balancing", "reassignment", help=help_)
     if balancing.global_paths and balancing.mode is Spreading.HASH:
         message = "load_balancing.global has no meaning with mode hash, which measures no load"
         findings.error(

@@ -81,6 +81,7 @@ FEATURES: dict[str, dict[str, Any]] = {
     "flowlet load balancing": {"load_balancing": {"mode": "flowlet"}},
     "a flowlet pause": {"load_balancing": {"mode": "flowlet", "flowlet_idle_us": 100}},
     "global load balancing": {"load_balancing": {"mode": "flowlet", "global": True}},
+    "moves of flows without a pause": {"load_balancing": {"mode": "flowlet", "reassignment": {}}},
     "per-packet load balancing": {"load_balancing": {"mode": "packet"}},
     "hashing of RoCE queue pairs": {"load_balancing": {"queue_pairs": True}},
     "a way out by BGP with a password, `trust_dscp`": {"external": {"core": {**WAY_OUT, "trust_dscp": True}}},

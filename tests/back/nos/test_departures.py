@@ -23,7 +23,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.facts import congestion_facts, setting_facts, switch_facts
 from fabricc.fabric.model import Direction
 from fabricc.fabric.qos import Trimming, Watchdog
-from fabricc.fabric.routing import LoadBalancing, PrefixList, PrefixRule, Spreading
+from fabricc.fabric.routing import LoadBalancing, PrefixList, PrefixRule, Reassignment, Spreading
 from tests import outward, segmented, tenanted
 from tests.back.nos.cumulus.variants import VARIANTS as CUMULUS_VARIANTS
 from tests.back.nos.cumulus.variants import variant as cumulus_variant
@@ -83,7 +83,7 @@ def odd(switch: Switch) -> Iterator[Switch]:
     alone = tuple(port for port in switch.ports if port.direction in (Direction.HOST, Direction.UNUSED))
     yield replace(switch, ports=alone, bgp=replace(switch.bgp, sessions=(), groups=()))
     for mode in (Spreading.PACKET, Spreading.FLOWLET):
-        yield replace(switch, load_balancing=LoadBalancing(mode, True, 128, global_paths=True))
+        yield replace(switch, load_balancing=LoadBalancing(mode, True, 128, True, Reassignment(3, 6)))
 
 
 @cache

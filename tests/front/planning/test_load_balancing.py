@@ -17,7 +17,7 @@ spines: {{model: {model}, nos: {nos}}}
 load_balancing: {{mode: {mode}}}
 priorities: {{rdma: {{dscp: 26, lossless: true}}}}
 """
-LOAD_BALANCING = {"FAB5117", "FAB5208", "FAB5324", "FAB5418", "FAB5523", "FAB5720", "FAB5721"}
+LOAD_BALANCING = {"FAB5117", "FAB5208", "FAB5324", "FAB5418", "FAB5523", "FAB5525", "FAB5720", "FAB5721"}
 
 
 def findings(folder: Path, mode: str, model: str, nos: str, more: str = "", host: str = "dgx-h100"):
@@ -59,3 +59,34 @@ def test_the_refusal_on_800g_names_the_key_that_builds(tmp_path: Path) -> None:
 def test_spreading_asks_the_nic_for_reordering(tmp_path: Path, host: str, warned: bool) -> None:
     found = findings(tmp_path, "packet", "sn5600", "cumulus", ", uplink_gbps: 400", host)
     assert ("FAB3351" in {each.code for each in found}) is warned
+
+
+@pytest.mark.parametrize(
+    ("model", "nos", "refused"),
+    [
+        ("qfx5240-64od", "junos-24.4", ""),
+        ("qfx5230-64cd", "junos-24.4", "FAB5525"),
+        ("7060x6-64pe", "eos", "FAB5117"),
+        ("9364d-gx2a", "nxos-10.5", "FAB5418"),
+        ("sn5600", "cumulus", "FAB5721"),
+        ("sn5600", "sonic-202605", "FAB5324"),
+    ],
+)
+def test_flows_move_without_a_pause_on_switches_that_document_it(
+    tmp_path: Path, model: str, nos: str, refused: str
+) -> None:
+    found = findings(tmp_path, "flowlet, reassignment: {}", model, nos)
+    errors = {each.code for each in found if each.severity is Severity.ERROR and each.code in LOAD_BALANCING}
+    assert errors == ({refused} if refused else set())
+
+
+@pytest.mark.parametrize(("host", "warned"), [("dgx-h100", False), ("mi355x-thor2", True)])
+def test_a_move_without_a_pause_asks_the_nic_for_reordering(tmp_path: Path, host: str, warned: bool) -> None:
+    found = findings(tmp_path, "flowlet, reassignment: {}", "qfx5240-64od", "junos-24.4", "", host)
+    assert ("FAB3351" in {each.code for each in found}) is warned
+    assert "FAB2043" not in {each.code for each in found}
+
+
+def test_moves_belong_to_flowlets(tmp_path: Path) -> None:
+    found = findings(tmp_path, "packet, reassignment: {}", "qfx5240-64od", "junos-24.4")
+    assert "FAB2043" in {each.code for each in found}

@@ -41,6 +41,7 @@ DEPARTURES = (
     Departure("load_balancing/mode", LEFT_OUT, "adaptive routing decides for every packet (FAB5721)"),
     Departure("load_balancing/flowlet_idle_us", LEFT_OUT, "there are no flowlets (FAB5721)"),
     Departure("load_balancing/global", LEFT_OUT, "there are no flowlets (FAB5721)"),
+    Departure("load_balancing/reassignment/*", LEFT_OUT, "there are no flowlets (FAB5721)"),
     Departure("load_balancing/queue_pairs", LEFT_OUT, "no field of RoCE's header is hashed (FAB5722)"),
 )
 

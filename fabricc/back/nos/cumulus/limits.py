@@ -316,6 +316,11 @@ LIMITS = (
     Limit("FAB5721", setting="load_balancing/flowlet_idle_us", reason=_PER_PACKET,
         source=_PER_PACKET_SOURCE,
         remedy="leave `flowlet_idle_us` out"),
+    *(
+        Limit("FAB5721", setting=f"load_balancing/{setting}", reason=_PER_PACKET, source=_PER_PACKET_SOURCE,
+            remedy=f"leave `{setting.rstrip('/')}` out")
+        for setting in ("global", "reassignment/")
+    ),
     Limit("FAB5722", setting="load_balancing/queue_pairs",
         reason="`ecmp-hash` has no field of the RoCE transport header", source="NVUE object model",
         remedy="leave it out; more queue pairs per connection spread by their UDP source ports"),

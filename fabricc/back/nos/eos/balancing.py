@@ -36,6 +36,7 @@ DEPARTURES = (
     Departure("load_balancing/mode", LEFT_OUT, "the sand family has no dynamic load balancing (FAB5117)"),
     Departure("load_balancing/flowlet_idle_us", LEFT_OUT, "nor its pause (FAB5118)"),
     Departure("load_balancing/global", LEFT_OUT, "switches report no loads (FAB5117)"),
+    Departure("load_balancing/reassignment/*", LEFT_OUT, "flows move after a pause only (FAB5117)"),
 )
 
 
@@ -89,7 +90,8 @@ def state_balancing(facts: Facts, view: BalancingView) -> None:
         facts["platform/routing_ipv6"] = "true"
     if view.seed is not None:
         facts["platform/hash_seed"] = view.seed
-    facts.pop("load_balancing/global", None)
+    for path in ("global", "reassignment/probability", "reassignment/quality_delta"):
+        facts.pop(f"load_balancing/{path}", None)
     if view.mode is None:
         facts.pop("load_balancing/mode", None)
     if view.flowlet_idle_us is None:

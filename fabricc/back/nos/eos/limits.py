@@ -169,6 +169,8 @@ LIMITS = (
     PAUSE,
     Limit("FAB5117", setting="load_balancing/global", words="load reports of the next switch",
         remedy="leave `global` out", source="no list of new features of EOS to 4.36 has it"),
+    Limit("FAB5117", setting="load_balancing/reassignment/", words="moves without a pause",
+        remedy="leave `reassignment` out", source="no list of new features of EOS to 4.36 has it"),
     Limit("FAB5119", setting="load_balancing/queue_pairs",
         remedy="use release 4.33 (4.33.1F or later), or leave `queue_pairs` out",
         since={words.TRIDENT: RELEASES[0], words.SAND: "4.33"},

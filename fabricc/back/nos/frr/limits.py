@@ -53,7 +53,10 @@ LIMITS = (
     *(
         Limit("FAB5208", setting=setting,
             remedy="leave it out, or use a NOS that programs the ASIC's load balancing", source=_HASH)
-        for setting in ("load_balancing/mode", "load_balancing/flowlet_idle_us", "load_balancing/queue_pairs")
+        for setting in (
+            "load_balancing/mode", "load_balancing/flowlet_idle_us", "load_balancing/queue_pairs",
+            "load_balancing/global", "load_balancing/reassignment/",
+        )
     ),
     Limit("FAB5209", setting="trimming/",
         remedy="leave it out, or use sonic or cumulus on a switch that trims", source=_QUEUES),

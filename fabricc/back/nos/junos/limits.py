@@ -143,8 +143,18 @@ _GLOBAL_ASICS, _MOST_LEAVES = ("tomahawk5",), 64
 GLOBAL_LOAD_BALANCING = Limit("FAB5523", setting="load_balancing/global",
     since={words.CLASSIC: None, words.EVOLVED: "24.4"}, words="protocols bgp global-load-balancing", source=_GLOBAL,
 )  # fmt: skip
+_REASSIGNMENT = "Juniper, Dynamic Load Balancing: reactive path rebalancing; JVD, AI/ML multitenancy back end"
+REASSIGNMENT = Limit("FAB5523", setting="load_balancing/reassignment/",
+    since={words.CLASSIC: None, words.EVOLVED: "23.4"}, words="ecmp-dlb flowlet reassignment", source=_REASSIGNMENT,
+)  # fmt: skip
 LIMITS = (
     GLOBAL_LOAD_BALANCING,
+    REASSIGNMENT,
+    Limit("FAB5525", feature="reassignment of flows on {it}",
+        asked=lambda switch: [switch.model.asic] if switch.load_balancing.reassignment
+        and switch.model.asic_family not in _GLOBAL_ASICS else [],
+        reason="only QFX5240 switches of Tomahawk 5 have it", source=_REASSIGNMENT,
+        remedy="leave `reassignment` out", where=REASSIGNMENT),
     Limit("FAB5525", feature="global load balancing {it}", asked=lambda switch: list(_against_global(switch)),
         reason="it is for QFX5240 switches of Tomahawk 5 in three stages, with one link between a ToR and a spine and "
         f"{_MOST_LEAVES} ToRs at most",

@@ -14,7 +14,7 @@ from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, 
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
 from fabricc.fabric.paths import port_paths
-from fabricc.fabric.routing import Spreading
+from fabricc.fabric.routing import Reassignment, Spreading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,11 +62,19 @@ class SnmpView(NamedTuple):
 
 
 class BalancingView(NamedTuple):
-    """How ECMP spreads: the tier's seed; the mode of dynamic load balancing, and its pause in microseconds."""
+    """How ECMP spreads.
+
+    Attributes:
+        seed: that of the tier.
+        dynamic: the mode of dynamic load balancing; None for hashing.
+        idle_us: the pause that ends a flowlet, in microseconds.
+        reassignment: when a flow moves without a pause.
+    """
 
     seed: int
     dynamic: str | None
     idle_us: int | None
+    reassignment: Reassignment | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +133,10 @@ def balancing_view(switch: Switch) -> BalancingView:
     """How a switch spreads flows; without a mode Junos chooses by flow."""
     balancing = switch.load_balancing
     return BalancingView(
-        HASH_SEEDS[switch.tier_index], DYNAMIC.get(balancing.mode), balancing.flowlet_idle_us
+        HASH_SEEDS[switch.tier_index],
+        DYNAMIC.get(balancing.mode),
+        balancing.flowlet_idle_us,
+        balancing.reassignment,
     )
 
 
@@ -207,7 +218,7 @@ _HERE = f"routing-instance {words.MANAGEMENT_INSTANCE}"
 _GRPC = "system services extension-service request-response grpc"
 _SNMP_V3 = "snmp v3"
 _SHA2 = ("sha224", "sha256", "sha384", "sha512")
-_OF_MODE = "flowset-table-size|reassignment|sampling-rate|ether-type"
+_OF_MODE = "flowset-table-size|sampling-rate|ether-type"
 _HASHING = "forwarding-options enhanced-hash-key"
 _LEAK = re.compile(r"\b(instance-import|rib-groups?|next-table)\b")
 _ROUTE = "static_route["
@@ -283,6 +294,10 @@ ROWS: Sequence[Row] = (
     Fact(f"{_HASHING} ecmp-dlb <mode>", "load_balancing/mode"),
     Fact(f"{_HASHING} ecmp-dlb <mode> inactivity-interval <integer>",
          {"load_balancing/mode": "{0}", "load_balancing/flowlet_idle_us": "{1}"}),
+    Fact(f"{_HASHING} ecmp-dlb <mode> reassignment prob-threshold <integer>",
+         {"load_balancing/mode": "{0}", "load_balancing/reassignment/probability": "{1}"}),
+    Fact(f"{_HASHING} ecmp-dlb <mode> reassignment quality-delta <integer>",
+         {"load_balancing/mode": "{0}", "load_balancing/reassignment/quality_delta": "{1}"}),
     Keep(f"{_HASHING} ecmp-dlb <mode> <{_OF_MODE}> [<below>]",
          lambda _mode, word, below: {f"{SETTING} ecmp-dlb {word} {below or 'true'}": "true"}),
     *verbatim_rows("assigned-flow ether-type sampling-rate egress-quantization", f"{_HASHING} ecmp-dlb",

@@ -25,6 +25,7 @@ DEPARTURES = (
     ),
     Departure("load_balancing/flowlet_idle_us", LEFT_OUT, "no dynamic load balancing there (FAB5418)"),
     Departure("load_balancing/global", LEFT_OUT, "switches report no loads (FAB5418)"),
+    Departure("load_balancing/reassignment/*", LEFT_OUT, "flows move after a pause only (FAB5418)"),
     Departure(
         "load_balancing/queue_pairs", LEFT_OUT, "hashed in place of the ports, not beside them (FAB5420)"
     ),
@@ -75,7 +76,8 @@ def dynamic_view(switch: Switch) -> DynamicView | None:
 def state_balancing(facts: Facts, switch: Switch) -> None:
     """State hashing and dynamic paths, and drop settings that the switch does not have."""
     facts.pop("load_balancing/queue_pairs", None)
-    facts.pop("load_balancing/global", None)
+    for path in ("global", "reassignment/probability", "reassignment/quality_delta"):
+        facts.pop(f"load_balancing/{path}", None)
     if dynamic_mode(switch):
         facts["load_balancing/interfaces"] = ",".join(sorted(dynamic_ports(switch)))
     else:

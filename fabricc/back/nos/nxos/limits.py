@@ -126,6 +126,8 @@ LIMITS = (
         where=DYNAMIC_LOAD_BALANCING),
     Limit("FAB5418", setting="load_balancing/global", words="load reports of the next switch",
         source="not in the Nexus 9000 unicast routing guide 10.6", remedy="leave `global` out"),
+    Limit("FAB5418", setting="load_balancing/reassignment/", words="moves without a pause",
+        source="not in the Nexus 9000 unicast routing guide 10.6", remedy="leave `reassignment` out"),
     Limit("FAB5420", setting="load_balancing/queue_pairs",
         reason="`ip load-sharing … udf` needs an offset whose base is not published, and is not documented for GX2 "
         "and Silicon One",

@@ -288,6 +288,10 @@ LIMITS = (
         source=_ARS),
     Limit("FAB5324", setting="load_balancing/flowlet_idle_us", remedy=_SPREAD,
         words="ARS_OBJECT.flowlet_idle_time", source=_ARS),
+    *(
+        Limit("FAB5324", setting=f"load_balancing/{setting}", remedy=_SPREAD, words="a table of it", source=_ARS)
+        for setting in ("global", "reassignment/")
+    ),
     Limit("FAB5324", setting="load_balancing/queue_pairs", remedy=_SPREAD, words="SWITCH_HASH",
         source="no field of SWITCH_HASH is one of the RoCE transport header, in no branch to 202511 (sonic-hash.yang)"),
     BFD,

@@ -28,11 +28,15 @@ def nic_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
                 "model",
                 help="Spread the ports of each NIC over `planes`, or take a host model with more and slower ports.",
             )
-        if spec.load_balancing.mode is Spreading.PACKET and model.gpus and not model.nic.out_of_order:
-            yield spec.warning(
-                "FAB3351",
-                f"switches spread packets, and no source states that {model.nic.title} takes them out of order",
-                "load_balancing",
-                "mode",
-                help="Use `mode: flowlet` or `hash`, or state `out_of_order` of the NIC in a catalog file.",
-            )
+        if not model.gpus or model.nic.out_of_order:
+            continue
+        help_ = "state `out_of_order` of the NIC in a catalog file."
+        unknown = f"no source states that {model.nic.title} takes packets out of order"
+        if spec.load_balancing.mode is Spreading.PACKET:
+            message = f"switches spread packets, and {unknown}"
+            remedy = f"Use `mode: flowlet` or `hash`, or {help_}"
+            yield spec.warning("FAB3351", message, "load_balancing", "mode", help=remedy)
+        elif spec.load_balancing.reassignment is not None:
+            message = f"flows move without a pause, and {unknown}"
+            remedy = f"Remove `reassignment`, or {help_}"
+            yield spec.warning("FAB3351", message, "load_balancing", "reassignment", help=remedy)

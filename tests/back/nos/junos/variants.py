@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fabricc.fabric.routing import Spreading
+from fabricc.fabric.routing import Reassignment, Spreading
 from tests.samples import switch_model, tor, with_settings
 
 if TYPE_CHECKING:
@@ -63,7 +63,11 @@ def _with_settings(flavour: str, unnumbered: bool) -> Switch:
     else:
         switch = with_settings(_tor(flavour, dual=True))
         switch = replace(switch, load_balancing=replace(switch.load_balancing, flowlet_idle_us=128))
-    balancing = replace(switch.load_balancing, queue_pairs=flavour == "evo")
+    moves = None
+    if flavour == "evo" and not unnumbered:
+        moves = Reassignment(3, 6)
+        switch = replace(switch, model=replace(switch.model, asic_family="tomahawk5"))
+    balancing = replace(switch.load_balancing, queue_pairs=flavour == "evo", reassignment=moves)
     return replace(switch, load_balancing=balancing)
 
 
