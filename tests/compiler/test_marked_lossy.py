@@ -137,6 +137,27 @@ def test_a_further_network_marks_too(tmp_path: Path) -> None:
     assert all(network.switch(at).qos.profiles for at in network.switch_ids())
 
 
+@pytest.mark.parametrize(
+    ("classes", "unused"),
+    [
+        ({"store": {"dscp": 18, "ecn": True}, "default": {}}, []),
+        ({"default": {}}, []),
+        ({"store": {"dscp": 18, "ecn": True}, "copy": {"dscp": 34, "ecn": True}}, ["copy", "store"]),
+        ({"store": {"dscp": 18, "lossless": True}, "copy": {"dscp": 34, "lossless": True}}, ["copy"]),
+    ],
+)
+def test_a_class_of_a_further_network_without_a_sender_is_reported(
+    tmp_path: Path, classes: dict[str, Any], unused: list[str]
+) -> None:
+    box = {"model": "sn5600", "nos": "sonic"}
+    spec = spec_of("sonic")
+    spec["networks"] = {"storage": {"tors": box, "spines": {**box, "count": 2}, "priorities": classes}}
+    path = tmp_path / "cluster.yaml"
+    path.write_text(json.dumps(spec))
+    found = [d.message for d in compile_spec(path).diagnostics if d.code in ("FAB2025", "FAB2026")]
+    assert sorted(text.split("'")[1] for text in found) == unused
+
+
 def test_thresholds_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     congestion = {"ecn": {"min_kb": 400_000, "max_kb": 800_000, "max_percent": 10}}
     result, _ = compile_tree(spec_of("sonic", congestion=congestion), tmp_path)

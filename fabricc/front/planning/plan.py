@@ -44,7 +44,7 @@ from fabricc.front.planning.topology.units import (
     count_digits,
 )
 from fabricc.front.planning.topology.uplinks import spread_findings, spread_links, spread_pins
-from fabricc.front.spec.classes import default_rdma_class
+from fabricc.front.spec.classes import default_network_class, default_rdma_class
 from fabricc.front.spec.load import soften_errors
 from fabricc.front.spec.lock import Lock
 from fabricc.front.spec.semantics import PRIVATE_ASNS
@@ -304,13 +304,10 @@ def _plan_routing(
 
 
 def _default_class(spec: ClusterSpec) -> str:
-    """Return the class of RDMA of hosts that name none; "" for the first lossless one, or none.
-
-    On a further network, which may carry no RDMA at all, only a marked class is taken.
-    """
+    """Return the class of RDMA of hosts that name none; "" for the first lossless one, or none."""
     if any(each.lossless for each in spec.priorities):
         return ""
-    return default_rdma_class([each for each in spec.priorities if spec.network is None or each.ecn])
+    return (default_rdma_class if spec.network is None else default_network_class)(spec.priorities)
 
 
 def _assemble_fabric(

@@ -9,7 +9,7 @@ from fabricc.front.spec.model import Congestion, EcnThresholds, Priority, Trimmi
 from fabricc.front.spec.weights import check_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fabricc.front.spec.defaults import Assumptions
     from fabricc.front.spec.document import Findings
@@ -53,6 +53,13 @@ def default_rdma_class(priorities: Iterable[Priority]) -> str:
         return min(lossless, key=effective_priority).name
     named = [each.name for each in priorities if each.dscps and not each.strict and each.name != CNP]
     return named[0] if len(named) == 1 else ""
+
+
+def default_network_class(priorities: Sequence[Priority]) -> str:
+    """Return the class of the RDMA in a further network; without a lossless class only a marked one is taken."""
+    if any(each.lossless for each in priorities):
+        return default_rdma_class(priorities)
+    return default_rdma_class([each for each in priorities if each.ecn])
 
 
 def effective_priority(each: Priority) -> int:

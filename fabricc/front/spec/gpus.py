@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import replace
-from fabricc.front.spec.classes import CNP, default_rdma_class
+from fabricc.front.spec.classes import CNP, default_network_class, default_rdma_class
 from fabricc.front.spec.document import format_path, join_words
 from fabricc.front.spec.model import Gpus, HostGroup
 
@@ -275,6 +275,18 @@ def check_senders(groups: Sequence[HostGroup], priorities: Sequence[Priority], f
             else "Add `rdma: {dscp: 26, lossless: true}`."
         )
         findings.warning("FAB2025", message, "priorities", help=help_)
+    _check_unused_classes(used, priorities, findings)
+
+
+def check_network_senders(
+    groups: Iterable[HostGroup], priorities: Sequence[Priority], findings: Findings
+) -> None:
+    """Report classes for RDMA of a further network that no host sends in; such a network may carry no RDMA at all."""
+    used = {group.rdma_class for group in groups if group.rdma_class} | {default_network_class(priorities)}
+    _check_unused_classes(used, priorities, findings)
+
+
+def _check_unused_classes(used: set[str], priorities: Sequence[Priority], findings: Findings) -> None:
     for each in priorities:
         if (each.lossless or each.ecn) and each.name not in used and each.name != CNP:
             kind = "lossless" if each.lossless else "marked"

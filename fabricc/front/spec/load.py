@@ -21,7 +21,7 @@ from fabricc.front.spec.defaults import Assumptions, fill_defaults
 from fabricc.front.spec.document import Findings
 from fabricc.front.spec.evpn import build_evpn, check_subnets
 from fabricc.front.spec.external import build_external, own_networks
-from fabricc.front.spec.gpus import build_gpus, check_classes, check_senders
+from fabricc.front.spec.gpus import build_gpus, check_classes, check_network_senders, check_senders
 from fabricc.front.spec.infiniband import build_infiniband, forget_ethernet, refuse_infiniband, sections_of
 from fabricc.front.spec.model import (
     Acceptance,
@@ -246,6 +246,8 @@ def _read_networks(
         if read is not None:
             network = replace(section.network, groups=alone[name])
             check_classes(network.groups, read.priorities, told[name])
+            if "evpn" not in section.document.value:
+                check_network_senders((*read.gpus.groups, *network.groups), read.priorities, told[name])
             found[name] = replace(read, network=network)
         findings.diagnostics += told[name].diagnostics
     return found
