@@ -149,6 +149,7 @@ def test_a_fabric_comes_back_without_a_difference(words, tmp_path):
         ),
     ],
 )
+@pytest.mark.slow
 def test_an_inventory_comes_back_behind_other_names(name):
     compiled = inventory(name)
     names = disguise(compiled)

@@ -21,6 +21,7 @@ def ends(devices):
 
 
 @pytest.mark.parametrize("name", INVENTORIES)
+@pytest.mark.spread(3)
 def test_all_cables_are_found_without_a_name_or_description_that_says_so(name):
     compiled, names, devices = anonymous(name)
     found = links_of(devices)

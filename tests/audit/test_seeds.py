@@ -22,6 +22,7 @@ REACHED = 96
 
 @pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("system", ours.MODELS)
+@pytest.mark.spread(3)
 def test_faults_are_named_at_their_line(system: str, times: int) -> None:
     found: Counter[bool] = Counter()
     kinds = set()
@@ -64,6 +65,7 @@ def test_a_sound_fabric_is_told_to_be_so(system: str, hosts: bool, tmp_path: Pat
     *(pytest.param(name, marks=pytest.mark.slow)
       for name in ("gb200-nvl72-su", "rack-zone-512", "superpod-b200-4su", "whole-cluster-256")),
 ])  # fmt: skip
+@pytest.mark.spread(3)
 def test_inventories_are_sound(name: str) -> None:
     spec = Path(__file__).parents[2] / "inventories" / name / "cluster.yaml"
     for found in (ours.found_in(spec, hosts=True), ours.foreign(spec)):

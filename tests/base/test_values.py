@@ -199,6 +199,7 @@ def built(folder: Path, frozen: str) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
+@pytest.mark.slow
 def test_a_build_with_frozen_values_is_the_same(tmp_path: Path) -> None:
     quick = built(tmp_path / "quick", "0")
     assert quick

@@ -46,6 +46,7 @@ def shapes(fabricc: Fabricc, *arguments: str, spec: str = "cluster.yaml") -> dic
     return json.loads(ran.out)  # type: ignore[no-any-return]
 
 
+@pytest.mark.slow
 def test_the_shape_of_the_spec_is_marked(repo: Path, fabricc: Fabricc) -> None:
     (repo / "cluster.yaml").write_text(POD)
     ran = fabricc("plan", "cluster.yaml", "--alternatives")
@@ -56,6 +57,7 @@ def test_the_shape_of_the_spec_is_marked(repo: Path, fabricc: Fabricc) -> None:
     assert "shapes that one of these betters" in ran.out
 
 
+@pytest.mark.slow
 def test_shapes_say_what_they_draw_and_of_how_many_that_is_known(repo: Path, fabricc: Fabricc) -> None:
     (repo / "own.yaml").write_text(
         'switches:\n  sn5600: {extends: sn5600, power: {typical_w: 900, maximum_w: 2000, source: "our meter"}}\n'
@@ -118,6 +120,7 @@ def test_a_number_that_is_not_listed_is_bad_usage(repo: Path, fabricc: Fabricc) 
         assert fabricc("plan", "cluster.yaml", *option).status == 2
 
 
+@pytest.mark.slow
 def test_a_text_that_does_not_take_a_shape_is_not_written(repo: Path, fabricc: Fabricc) -> None:
     shared = "tors: &tier {model: sn5400, nos: sonic}\nspines: *tier\n"
     tiers = POD[POD.index("tors:") : POD.index("priorities:")]
@@ -237,6 +240,7 @@ def test_what_links_are_made_of_is_what_the_bill_has(tmp_path: Path, spec: str) 
         ),
     ],
 )  # fmt: skip
+@pytest.mark.spread(2)
 def test_published_shapes_are_listed_as_the_page_shows_them(
     repo: Path, fabricc: Fabricc, gpus: str, rest: str, model: str, published: tuple[int, ...]
 ) -> None:

@@ -65,7 +65,7 @@ def plain(said: str) -> str:
     return OTHER.sub("", STYLE.sub("", said))
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(12)
 @pytest.mark.parametrize(
     "verb", [pytest.param(verb, marks=[pytest.mark.slow] * (verb == "alternatives")) for verb in VERBS]
 )

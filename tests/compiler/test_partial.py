@@ -123,6 +123,7 @@ def test_draining_one_tor_writes_its_file_and_the_manifest(spec: Path, out: Path
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.slow
 def test_any_sequence_of_overrides_comes_to_the_same_as_whole_builds(
     spec: Path, out: Path, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +210,7 @@ def test_without_the_proof_too(tmp_path: Path, out: Path) -> None:
     ],
     ids=["foreign file", "edited", "removed", "ledger"],
 )  # fmt: skip
+@pytest.mark.spread(2)
 def test_what_is_not_as_the_last_build_left_it_is_built_whole(
     spec: Path, out: Path, tmp_path: Path, spoil: Callable[[Path], object], code: str | None
 ) -> None:

@@ -186,6 +186,7 @@ def test_in_check_mode_tasks_work_on_what_the_build_would_write(folder: Path) ->
     assert check(second["tree"])["failed"]
 
 
+@pytest.mark.slow
 def test_check_mode_removes_the_trees_of_earlier_days(folder: Path) -> None:
     old, new = (
         Path(run_alone(folder, "build", spec="cluster.yaml", _ansible_check_mode=True)["tree"])
@@ -227,6 +228,7 @@ def test_check_mode_refuses_what_a_build_refuses_and_looks_through_no_link(folde
     assert (tree / "switches/su001-tor1a/running-config.cfg").stat().st_nlink == 1
 
 
+@pytest.mark.slow
 def test_a_task_that_cannot_begin_has_findings(folder: Path) -> None:
     for module in ("check", "push"):
         failed = run_alone(folder, module, tree="nothing")

@@ -73,6 +73,7 @@ def test_every_nos_builds_and_proves_them(nos: str, model: str, lossless: bool, 
     assert sum(row["kind"] == "host" for row in cabled) == 8 * 8 + 8 * 2
 
 
+@pytest.mark.slow
 def test_they_join_a_cluster_of_several_networks(tmp_path: Path) -> None:
     found = yaml.safe_load((INVENTORIES / "whole-cluster-256" / "cluster.yaml").read_text())
     gpus = found["gpus"]

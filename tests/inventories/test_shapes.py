@@ -140,7 +140,7 @@ def on_every_system() -> Iterator[object]:
             yield pytest.param(nos, shape, id=f"{nos}-{shape}", marks=[] if quick else [pytest.mark.slow])
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(12)
 @pytest.mark.parametrize(("nos", "shape"), [*on_every_system()])
 def test_it_is_built_proved_cabled_labelled_and_told_to_jobs(nos: str, shape: str, tmp_path: Path) -> None:
     spec = spec_of(nos, shape)

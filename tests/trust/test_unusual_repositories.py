@@ -361,7 +361,7 @@ def expected() -> dict[str, Verdict]:
     return {}
 
 
-@pytest.mark.spread(9)
+@pytest.mark.spread(18)
 @pytest.mark.parametrize("name", READABLE)
 def test_a_repository_that_git_can_read_gets_the_ordinary_verdict(
     top: Path,

@@ -26,7 +26,7 @@ def test_an_untouched_fabric_is_silent(system: str) -> None:
     assert [each for each in examined(system, {}) if each.severity is not Severity.NOTE] == []
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(12)
 @pytest.mark.parametrize(("kind", "system"), QUICK)
 def test_a_fault_on_all_switches_is_found(kind: str, system: str) -> None:
     assert found(kind, system, "all")

@@ -74,6 +74,7 @@ stage without sh "$folder/tree/apply"
 
 
 @needs_networkd
+@pytest.mark.slow
 def test_a_missing_port_is_a_difference_once_its_name_was_installed(tmp_path: Path) -> None:
     script = """
 ip link del rail1
@@ -133,6 +134,7 @@ stage check sh "$folder/tree/apply" --check
 
 
 @needs_networkd
+@pytest.mark.slow
 def test_a_name_that_another_link_file_gives_is_reported_with_the_file(tmp_path: Path) -> None:
     script = """
 sed -i 's/^Path=.*/Path=pci-0000:18:00.0/' "$folder/tree/etc/systemd/network/10-fabricc-rail1.link"
@@ -152,6 +154,7 @@ stage check sh "$folder/tree/apply" --check
 
 
 @needs_networkd
+@pytest.mark.slow
 def test_a_host_whose_cards_the_catalog_does_not_place_is_looked_at(tmp_path: Path) -> None:
     script = """
 rm "$folder"/tree/etc/systemd/network/*.link

@@ -312,6 +312,7 @@ POLLARA = {
 }
 
 
+@pytest.mark.slow
 def test_what_somebody_changes_on_a_pollara_is_read_back_and_repaired(tmp_path: Path) -> None:
     machine(tmp_path, "rail0", "ionic_r0")
     assert run(tmp_path, "pollara", "rail0").returncode == 0

@@ -165,6 +165,7 @@ def test_a_host_is_made_what_its_files_say_and_read_back(tmp_path: Path) -> None
     assert seen["repair"].endswith("status 3\n")
 
 
+@pytest.mark.slow
 def test_a_host_without_ip_over_infiniband_is_looked_at_too(tmp_path: Path) -> None:
     seen = stages(BARE, tmp_path, "rhel-9", infiniband={"ipoib": False})
     assert "differs: mlx5_r7: PCIe read request (code) is 2, planned 5\n" in seen["before"]
@@ -173,6 +174,7 @@ def test_a_host_without_ip_over_infiniband_is_looked_at_too(tmp_path: Path) -> N
     assert "nothing to change\n" in seen["again"]
 
 
+@pytest.mark.slow
 def test_a_host_of_a_tenant_waits_for_networkd_to_make_its_interfaces(tmp_path: Path) -> None:
     script = BARE + "\nls /etc/systemd/network > /run/listed\nstage listed cat /run/listed\n"
     seen = stages(script, tmp_path, "ubuntu-24.04", priorities=CLASSES, infiniband=TENANTS)
@@ -181,6 +183,7 @@ def test_a_host_of_a_tenant_waits_for_networkd_to_make_its_interfaces(tmp_path: 
     assert "differs: there is no port ib0.8010" in seen["check"]
 
 
+@pytest.mark.slow
 def test_links_that_the_subnet_manager_has_not_brought_up_are_notes(tmp_path: Path) -> None:
     script = (
         WORLD

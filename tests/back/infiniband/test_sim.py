@@ -69,6 +69,7 @@ def test_leaves_of_slower_hosts_have_fewer_uplinks_and_ftree_balances_them() -> 
     ],
     ids=["three tiers", "other devices on spines", "one leaf"],
 )
+@pytest.mark.spread(3)
 def test_the_engine_chosen_is_the_one_that_opensm_uses(more: dict[str, Any], engine: str) -> None:
     ib = planned(document(hosts=12, **more))
     report = simulate_subnet(ib, rendered(ib))

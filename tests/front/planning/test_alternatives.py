@@ -121,7 +121,7 @@ def test_what_a_refused_shape_hid_is_listed(refuses: int) -> None:
     assert_best(listed.best, [each for each in pool if picky(each.spec) is not None])
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_closed_forms_are_what_is_planned(name: str) -> None:
     _, pool, fabric_of = planned(name)
@@ -158,6 +158,7 @@ def test_optics_and_idle_ports_are_those_of_the_devices(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["one unit", "a last unit in part", "two ports to a NIC", "three tiers"])
+@pytest.mark.spread(2)
 def test_room_is_what_can_be_added_to_the_switches_above(name: str) -> None:
     _, pool, fabric_of = planned(name)
     for each in pool[::3]:
@@ -186,6 +187,7 @@ def test_room_is_what_can_be_added_to_the_switches_above(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.spread(2)
 def test_a_shape_that_is_written_plans_as_it_is_listed(name: str) -> None:
     text, pool, fabric_of = planned(name)
     for each in find_alternatives(pool, fabric_of, AnyNos()).best:

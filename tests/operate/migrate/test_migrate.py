@@ -145,6 +145,7 @@ def test_another_priority_takes_a_class_of_its_own_and_ends_at_the_code_point(tm
     ]
 
 
+@pytest.mark.slow
 def test_another_family_stands_beside_the_first_for_a_time(tmp_path: Path) -> None:
     found = migrated(tmp_path, ("priorities:", "addressing: {family: ipv6}\npriorities:"), base=NARROW)
     assert [name for name, _, _ in said(found)] == ["both-families", "wanted"]
@@ -197,6 +198,7 @@ def test_what_both_ends_of_links_agree_on_goes_a_few_spines_at_a_time(
     assert "identities" not in wanted.spec.read_text()
 
 
+@pytest.mark.slow
 def test_spines_of_another_model_are_drained_exchanged_and_cabled_a_few_at_a_time(tmp_path: Path) -> None:
     other = ("spines: {model: sn5400, nos: sonic-202505", "spines: {model: 7060dx5-64s, nos: eos-4.32")
     found = migrated(tmp_path, other, base=FOUR, keep=HALF)
@@ -267,6 +269,7 @@ def ends(found: Migration, name: str) -> tuple[Fraction, set[str]]:
 
 
 @pytest.mark.parametrize("back", [False, True])
+@pytest.mark.spread(2)
 def test_links_lose_and_get_addresses_with_a_few_spines_at_a_time(tmp_path: Path, back: bool) -> None:
     bare = FOUR.replace("priorities:", "addressing: {fabric_links: unnumbered}\npriorities:")
     change = ("addressing: {fabric_links: unnumbered}\n", "")
@@ -290,6 +293,7 @@ def test_links_lose_and_get_addresses_with_a_few_spines_at_a_time(tmp_path: Path
     }
 
 
+@pytest.mark.slow
 def test_tors_get_their_asns_a_few_units_at_a_time_between_two_halves_of_the_spines(tmp_path: Path) -> None:
     found = migrated(tmp_path, ASNS, base=FOUR, keep=HALF)
     assert [name for name, _, _ in said(found)] == ["devices-1", "devices-2", "tors-1", "tors-2", "wanted"]
@@ -322,6 +326,7 @@ def test_both_ends_in_one_window_is_said_where_no_order_is_found_alone(
     assert said == {"75%": [*[True] * 6, False], "50%": [False] * 5}, "half of a rail is more than is to go"
 
 
+@pytest.mark.slow
 def test_asns_of_tors_that_carry_half_of_a_rail_have_no_order_that_keeps_more(tmp_path: Path) -> None:
     *_, stage, _ = migrated(tmp_path, ASNS, base=FOUR.replace("hosts: 4,", "hosts: 2,")).stages
     (order,) = stage.orders
@@ -345,6 +350,7 @@ def test_asns_of_tors_that_carry_half_of_a_rail_have_no_order_that_keeps_more(tm
         ),
     ],
 )
+@pytest.mark.spread(3)
 def test_larger_strides_and_pools_renumber_a_few_switches_at_a_time(
     tmp_path: Path, pins: dict[str, int], change: tuple[str, str], names: list[str]
 ) -> None:
@@ -425,6 +431,7 @@ def test_a_rack_that_leaves_lets_a_round_keep_what_the_others_have(tmp_path: Pat
     assert rounds == {1: ["spine01a", "spine02a"], 2: ["spine03a", "spine04a"]}
 
 
+@pytest.mark.slow
 def test_another_name_of_a_switch_moves_no_cable(tmp_path: Path) -> None:
     names = "moved: {spine01a: spine-east, su001-tor1a: tor-east}\npriorities:"
     (stage,) = migrated(tmp_path, ("priorities:", names)).stages

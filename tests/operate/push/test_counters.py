@@ -92,6 +92,7 @@ def test_what_is_not_stated_is_told_before_the_start(network: Network) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--plan",), ("--dry-run",)])
+@pytest.mark.spread(3)
 def test_a_time_that_a_driver_would_refuse_is_refused_before_the_start(
     network: Network, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:

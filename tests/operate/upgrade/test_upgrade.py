@@ -52,6 +52,7 @@ def upgrade(fabricc: Callable[..., Ran], spec: Path, *words: str) -> dict[str, A
     return answer(fabricc("upgrade", str(spec), *words, "--format", "json"))
 
 
+@pytest.mark.slow
 def test_the_spec_that_is_written_runs_the_release_everywhere_and_that_of_before_is_as_it_was(
     tmp_path: Path, fabricc: Callable[..., Ran]
 ) -> None:

@@ -499,6 +499,7 @@ def test_a_lost_lock_is_an_error_of_the_review(repository: Repository, fabricc: 
         assert "git show" in fabricc("diff", "cluster.yaml", "--base", "main", "--format", "sarif", *head)[1]
 
 
+@pytest.mark.slow
 def test_a_submodule_in_the_place_of_the_folder_stops(
     repository: Repository, fabricc: Callable[..., Ran], tmp_path: Path
 ) -> None:
@@ -524,6 +525,7 @@ def test_a_submodule_in_the_place_of_the_folder_stops(
 
 @pytest.mark.spread(4)
 @pytest.mark.parametrize("place", ["worktree", "detached", "subfolder", "fork"])
+@pytest.mark.slow
 def test_unusual_checkouts_find_the_same_base(
     repository: Repository, fabricc: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:

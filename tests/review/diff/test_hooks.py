@@ -178,6 +178,7 @@ CI = [
 
 @pytest.mark.skipif(not (PROGRAMS / "check-jsonschema").exists(), reason="check-jsonschema is not installed")
 @pytest.mark.parametrize(("schema", "path"), CI, ids=[path for _, path in CI])
+@pytest.mark.spread(3)
 def test_ci_files_keep_the_published_schemas(schema: str, path: str) -> None:
     own = STARTER / FILES_BY_TARGET[path] if path in FILES_BY_TARGET else TOP / path
     command = [str(PROGRAMS / "check-jsonschema"), "--builtin-schema", f"vendor.{schema}", str(own)]

@@ -71,6 +71,7 @@ def shown(statement: Statement) -> bool:
         for name in INVENTORIES
     ],
 )
+@pytest.mark.spread(3)
 def test_every_fact_of_an_inventory_is_explained(name: str) -> None:
     known = inventory(name)
     explainer = Explainer(known)

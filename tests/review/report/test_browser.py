@@ -191,6 +191,7 @@ def test_no_foreign_script_or_style_runs(chromium: Chromium, page: Path, tmp_pat
     assert "Content Security Policy" in " ".join(entry["message"] for entry in chromium.log("browser"))
 
 
+@pytest.mark.slow
 def test_the_keyboard_reaches_first_the_way_past_the_head(chromium: Chromium, page: Path) -> None:
     chromium.show(page)
     chromium.driver.switch_to.active_element.send_keys("\ue004")

@@ -43,6 +43,7 @@ DEVICE_DEFAULTS = {
 
 
 @pytest.mark.parametrize(("name", "release", "step"), CASES)
+@pytest.mark.spread(2)
 def test_no_changed_word_goes_unnoticed(name: str, release: str, step: int) -> None:
     found = changed(name, release, step)
     survivors = [mutant for mutant, lines in found if not lines]
@@ -54,6 +55,7 @@ def test_no_changed_word_goes_unnoticed(name: str, release: str, step: int) -> N
 
 
 @pytest.mark.parametrize(("name", "release", "step"), CASES)
+@pytest.mark.spread(2)
 def test_nothing_left_out_goes_unnoticed(name: str, release: str, step: int) -> None:
     text = CUMULUS.render(variant(name, release))[FILE]
     lines = text.split("\n")

@@ -105,6 +105,7 @@ DEFAULTS = {
 
 
 @pytest.mark.parametrize("name", MUTATED)
+@pytest.mark.spread(2)
 def test_a_missing_line_is_found_in_its_block(name: str) -> None:
     switch = variant(name)
     text = NXOS.render(switch)[FILE]

@@ -137,6 +137,7 @@ def sampled(rows: dict[str, dict[str, Any]], every: bool) -> list[str]:
 
 @pytest.mark.parametrize("every", EVERY, ids=["one of a kind", "every row"])
 @pytest.mark.parametrize("name", ["dual", "unnumbered", "broadcom"])
+@pytest.mark.spread(3)
 def test_a_change_of_any_field_is_noticed(name: str, every: bool) -> None:
     tables = json.loads(SONIC.render(VARIANTS[name])["config_db.json"])
     unnoticed = []
@@ -153,6 +154,7 @@ def test_a_change_of_any_field_is_noticed(name: str, every: bool) -> None:
 
 @pytest.mark.parametrize("every", EVERY, ids=["one of a kind", "every row"])
 @pytest.mark.parametrize("name", ["dual", "unnumbered", "broadcom"])
+@pytest.mark.spread(3)
 def test_a_missing_field_is_noticed(name: str, every: bool) -> None:
     """A port without `admin_status` is down, which the unused ones are anyway."""
     tables = json.loads(SONIC.render(VARIANTS[name])["config_db.json"])

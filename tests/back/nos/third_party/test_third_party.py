@@ -141,6 +141,7 @@ def test_what_it_reads_is_what_it_planned(back_end: Nos, drained: bool) -> None:
     assert reading.facts == back_end.planned(switch)
 
 
+@pytest.mark.slow
 def test_no_changed_value_goes_unnoticed_and_its_line_is_named(back_end: Nos) -> None:
     switch = tor(nos="openconfig")
     lines = back_end.render(switch)[FILE].split("\n")
