@@ -88,6 +88,7 @@ def test_open_texts_are_found(nos: str, text: str) -> None:
 def test_invisible_characters_and_secrets_are_found(nos: str) -> None:
     comment = "# " if nos in ("cumulus", "junos") else "! "
     assert found_codes(nos, f"{comment}a\u202eb") == {("FAB6052", 1)}
+    assert found_codes(nos, f"{comment}a\rb") == {("FAB6052", 1)}  # a session ends a line here
     assert found_codes(nos, f"{comment}password: hunter2") == {("FAB6053", 1)}
 
 
@@ -147,3 +148,30 @@ def test_a_template_is_rejected_and_so_is_an_edited_tree(
     file.write_text(f"{file.read_text()}{line}\n")
     assert run(["check", str(top / "build/lab")]) == 1
     assert f"error {code}" in "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize("character", ["\r", "\ud800", "\0", "\x1b"])
+def test_a_template_that_computes_such_a_character_is_rejected(
+    own: Path, capsys: pytest.CaptureFixture[str], character: str
+) -> None:
+    top, built_in = own.parents[2], data_folder("templates") / "frr/frr.conf.j2"
+    escaped = f"\\u{ord(character):04x}"
+    own.write_text(f"{built_in.read_text()}! x{{{{ 'a{escaped}router bgp 1' }}}}\n")
+    build = ["build", str(top / "cluster.yaml"), "-o", str(top / "build"), "--templates", str(top / "own")]
+    assert run(build) == 1
+    shown = "".join(capsys.readouterr())
+    assert "error FAB6052" in shown
+    assert f"U+{ord(character):04X}" in shown
+    assert not (top / "build/lab").exists()
+
+
+def test_a_tree_with_a_lone_carriage_return_is_rejected(
+    own: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    top = own.parents[2]
+    assert run(["build", str(top / "cluster.yaml"), "-o", str(top / "build")]) == 0
+    file = top / "build/lab/switches/spine01a/frr.conf"
+    file.write_bytes(file.read_bytes() + b"! a\rrouter bgp 1\n")
+    capsys.readouterr()
+    assert run(["check", str(top / "build/lab")]) == 1
+    assert "error FAB6052" in "".join(capsys.readouterr())

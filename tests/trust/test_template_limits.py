@@ -40,6 +40,18 @@ LARGE = [
     "{{ 'x'.ljust(10 ** 10) }}", "{{ '%*d' % (10 ** 9, 1) }}",
 ]  # fmt: skip
 
+UNCOMPILABLE = {
+    "{{ 10 ** 5000 }}": "4300 digits",
+    "{% if 10 ** 5000 %}{% endif %}": "4300 digits",
+    "{{ " + "9" * 5000 + " }}": "4300 digits",
+    "{{ 0x" + "f" * 5000 + " }}": "4300 digits",
+    "{% for a in [1] %}" * 30 + "{% endfor %}" * 30: "nested blocks",
+    "{% if a is defined %}" * 200 + "{% endif %}" * 200: "levels of indentation",
+    "{% macro m(a, a) %}{% endmacro %}": "duplicate argument",
+    "{{ dict(x=1, x=2) }}": "keyword argument repeated",
+}
+"""What Jinja accepts and Python does not -> a part of the reason."""
+
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -77,6 +89,13 @@ def test_memory_ends(own: Path, text: str) -> None:
     found = fault(own, f"a\n{text}\n")
     assert any(limit in found.message for limit in ("256 MiB", "5 s of CPU", "16 MiB", "no attribute", "no filter",
                "unsafe", "not all arguments")), found.message  # fmt: skip
+
+
+@pytest.mark.parametrize("text", UNCOMPILABLE)
+def test_what_python_cannot_compile_is_a_fault_of_the_template(own: Path, text: str) -> None:
+    found = fault(own, f"a\n{text}\n")
+    assert found.file == str(own)
+    assert UNCOMPILABLE[text] in found.message
 
 
 def test_a_limit_is_reported_with_its_line(own: Path) -> None:

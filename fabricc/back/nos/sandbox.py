@@ -25,13 +25,14 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Compile a template; what is constant in it is computed already here.
 
         Raises:
-            TemplateAssertionError: that reaches a limit.
+            TemplateAssertionError: that reaches a limit, or Python cannot compile what Jinja makes of it.
         """
         try:
             return super().compile(source, name, filename, *others, **named)
-        except (LimitError, MemoryError) as error:
-            message = TOO_LARGE if isinstance(error, MemoryError) else str(error)
-            raise TemplateAssertionError(message, 1, name, filename) from None
+        except (TemplateError, RecursionError):
+            raise
+        except Exception as error:
+            raise TemplateAssertionError(_compile_reason(error), 1, name, filename) from None
 
     def refuse_circles(self, names: Iterable[str]) -> None:
         """Follow the templates independent of the view; an unreadable one is reported when it is used.
@@ -53,6 +54,16 @@ class Sandbox(ImmutableSandboxedEnvironment):
                 raise TemplateAssertionError(f"it includes itself: {circle}", line, name, file)
             self._follow_template(other, way, done)
         done.add(name)
+
+
+def _compile_reason(error: Exception) -> str:
+    """Return why a template cannot be compiled; Python's own messages, such as the one on nested blocks, follow."""
+    if isinstance(error, MemoryError):
+        return TOO_LARGE
+    if isinstance(error, LimitError):
+        return str(error)
+    reason = error.msg if isinstance(error, SyntaxError) else str(error).partition(";")[0]
+    return f"it cannot be compiled: {reason}"
 
 
 def _led_to(environment: Sandbox, name: str) -> list[tuple[int, str, str | None]]:

@@ -12,6 +12,8 @@ from fabricc.fabric.model import SECRET_PREFIX
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+_LONE_RETURN = re.compile(r"\r(?!\n)")
+"""In a session this is the end of a line; a reader of the file, and the proof, see one line."""
 _LAST_LINE = "end"
 """`show running-config` ends with this line."""
 _REFERENCE = rf"[\"']?{re.escape(SECRET_PREFIX)}"
@@ -126,5 +128,5 @@ def unfit_lines_of_files(nos: str, files: Mapping[str, str]) -> Iterator[tuple[s
 def invisible_characters(files: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
     """Yield file, line and character of the first control or reordering character of each file."""
     for file, text in files.items():
-        if found := FORBIDDEN.search(text):
+        if found := FORBIDDEN.search(text) or ("\r" in text and _LONE_RETURN.search(text)):
             yield file, text.count("\n", 0, found.start()) + 1, found[0]

@@ -89,7 +89,7 @@ def put_device(stage: Stage | Patch | Held, folder: str, files: Mapping[str, str
 @lru_cache(maxsize=128)
 def _encode_file(text: str) -> tuple[bytes, str]:
     """Return the bytes of a file and their SHA-256 (hex); cached, because hosts share most files."""
-    content = text.encode()
+    content = text.encode(errors="surrogatepass")  # a template can print half a character: FAB6052
     return content, sha256(content).hexdigest()
 
 
