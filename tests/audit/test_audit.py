@@ -13,6 +13,7 @@ import pytest
 from fabricc.audit import audit_fabric
 from fabricc.audit.coverage import TOPICS, State, measure_understood, topic_of
 from fabricc.back import nos as back_ends
+from fabricc.base.foreign.files import Folder
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.facts import Reading
 from fabricc.facts.frame import split_facts
@@ -234,3 +235,23 @@ def test_it_is_told_what_was_asked(fabrics: dict[str, Path], fabricc: Fabricc) -
     shown = fabricc("audit", str(fabrics["eos"]), "--jobs", "1").out.partition("rules, by topic")[2]
     row = next(line.split() for line in shown.splitlines() if line.startswith("classification"))
     assert row[1:4] == [str(len(told["devices"])), "0", "0"]
+
+
+def test_undefined_names_do_not_read_the_file_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts, read = [], Folder.read
+    monkeypatch.setattr(Folder, "read", lambda *words, **named: (counts.append(1), read(*words, **named))[1])
+    found = []
+    for names in (2, 40):
+        folder = tmp_path / str(names)
+        folder.mkdir()
+        maps = (
+            f"route-map M{each} permit 10\n match ip address prefix-list P{each}\nexit\n"
+            for each in range(names)
+        )
+        text = "frr version 8.4\nfrr defaults datacenter\nhostname s1\nrouter bgp 65000\nexit\n"
+        (folder / "frr.conf").write_text(text + "".join(maps))
+        counts.clear()
+        audit = audit_fabric(folder, jobs=1)
+        found.append((len(counts), sum(each.code == "FAB9605" for each in audit.findings)))
+    assert [undefined for _, undefined in found] == [2, 40]
+    assert found[0][0] == found[1][0]
