@@ -118,8 +118,9 @@ def command(folder: Path, example: bool, **given: Any) -> int:
 def _write_files(folder: Path, spec: str, cluster: str) -> None:
     """Write the files of the starter with this spec."""
     sources = {name: STARTER / source for source, name in FILES.items()} | {_SCHEMA: schema_path("cluster")}
+    for above in dict.fromkeys((folder / name).parent for name in sources):
+        make_folder(above)  # a link that leads out ends the verb before any file is written
     for name, source in sources.items():
-        make_folder((folder / name).parent)
         content = source.read_bytes() if name != _SPEC else spec.encode()
         if name == "README.md":
             content = content.replace(b"zone-a", cluster.encode())

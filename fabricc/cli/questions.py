@@ -228,4 +228,7 @@ def _key(path: Path) -> str:
         raise click.UsageError(f"{path} cannot be read as a public key.") from None
     if "PRIVATE" in text:
         raise click.UsageError(f"{path} is a private key. Name the public one, which ends in .pub.")
-    return _matching(text, _account()["ssh_key"])
+    schema = _account()["ssh_key"]
+    if not re.search(schema["pattern"], text):  # the message leaves out the text, which may be a secret
+        raise click.UsageError(f"{path} is not {schema['patternErrorMessage']}.")
+    return text

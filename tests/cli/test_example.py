@@ -52,7 +52,8 @@ def test_the_comment_is_that_of_a_fresh_diff(
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
     before = settings.read_bytes()
     folder = tmp_path / "a"
-    ran = fabricc("init", "--example", str(folder))
+    monkeypatch.chdir(tmp_path)
+    ran = fabricc("init", "--example", "a")  # as most people name it
     assert ran.status == 0, ran.err
     assert settings.read_bytes() == before
     assert git(folder, "config", "--local", "--list").count("user.") == 0

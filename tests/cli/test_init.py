@@ -120,6 +120,20 @@ def test_a_private_key_is_not_copied(fabricc: Fabricc, tmp_path: Path, key: Path
     assert (ran.status, "is a private key" in ran.err) == (2, True)
 
 
+def test_a_file_that_is_no_key_is_named_and_not_shown(fabricc: Fabricc, tmp_path: Path, key: Path) -> None:
+    key.write_text("PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines: 1\nhunter2\n")
+    ran = fabricc("init", str(tmp_path / "a"), "--ssh-key", str(key))
+    assert (ran.status, "is not a public key" in ran.err, "hunter2" in ran.err) == (2, True, False)
+
+
+def test_a_link_that_leads_out_leaves_the_folder_without_files(fabricc: Fabricc, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "a" / "ci").symlink_to("../other")
+    assert fabricc("init", str(tmp_path / "a")).status == 3
+    assert not [each for each in tmp_path.rglob("*") if each.is_file()]
+
+
 def test_answers_that_do_not_build_write_nothing(fabricc: Fabricc, tmp_path: Path) -> None:
     ran = fabricc("init", str(tmp_path / "a"), "--hosts", "xe9680", "--switches", "qfx5240-64od")
     assert (ran.status, "FAB5513" in ran.err, "--ssh-key" in ran.err) == (1, True, True)

@@ -384,6 +384,14 @@ def test_a_spec_that_is_a_link_does_not_choose_the_repository(repository: Path, 
     assert SpecHistory.of(spec).repository.folder == repository / "site"
 
 
+def test_a_relative_folder_is_below_the_folder_that_fabricc_runs_in(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository.parent)
+    answer = door.run_git(Path(repository.name), "rev-parse", "--show-prefix")
+    assert (answer.status, answer.out) == (0, b"\n")
+
+
 def test_git_is_not_taken_from_the_folder_that_fabricc_runs_in(
     repository: Path, trap: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

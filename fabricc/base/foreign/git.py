@@ -449,7 +449,8 @@ class _Child:
         self._kept = b""
         self._deadline = time.monotonic() + _SECONDS
         self._process = subprocess.Popen(
-            [git_program(), "--no-pager", *settings, "-C", str(folder), *arguments], cwd="/", env=git_environment(),
+            [git_program(), "--no-pager", *settings, "-C", str(folder.absolute()), *arguments],
+            cwd="/", env=git_environment(),
             stdin=stdin or subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             start_new_session=True, bufsize=0, preexec_fn=programs.end_with_parent(),
         )  # fmt: skip
