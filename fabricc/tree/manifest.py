@@ -12,6 +12,8 @@ from fabricc.base.values import dataclass
 from fabricc.tree.names import is_cluster, is_path
 
 NAME = "manifest.json"
+FOLDERS = ("acceptance", "hosts", "jobs", "plan", "subnets", "switches")
+"""The folders of a tree: each of its files is in one of them, except the manifest."""
 FORMAT = 1
 LIMIT = 1 << 30
 """Bytes; the manifest of eight million files."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 """Flags to create a file of a tree: always new, never through a link."""
 _NO_LINK = (errno.EPERM, errno.EXDEV, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS)
-_OUR_FOLDERS = ("switches/", "hosts/", "jobs/", "acceptance/", "plan/")
+_OUR_FOLDERS = tuple(f"{name}/" for name in manifests.FOLDERS)
 _LISTED = 3
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricc.compiler.load.affected_specs import affected_specs
 from fabricc.proof.tree import TreeError, read_manifest
 from fabricc.tree.manifest import Manifest, ManifestError
 from fabricc.tree.names import is_path
@@ -213,3 +214,14 @@ def test_files_without_contents_on_the_disk_are_not_read(clone: Clone) -> None:
     status, said = clone.fabricc("check", "build/lab")
     assert status == 1
     assert "FAB0083" in said
+
+
+@pytest.mark.parametrize("name", ["cluster.yaml", "site/cluster.yaml", "plan/cluster.yaml"])
+def test_a_manifest_hides_no_spec(tmp_path: Path, name: str) -> None:
+    (tmp_path / "manifest.json").write_text('{"made_by": "fabricc"}')
+    spec = tmp_path / name
+    spec.parent.mkdir(exist_ok=True)
+    spec.write_text("cluster: a\ncatalog: [more.yaml]\n")
+    assert [each.name for each in affected_specs([spec], tmp_path)] == ["cluster.yaml"]
+    found = affected_specs([spec.parent / "more.yaml"], tmp_path)
+    assert [each.name for each in found] == ([] if name.startswith("plan/") else ["cluster.yaml"])

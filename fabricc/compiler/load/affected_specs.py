@@ -12,14 +12,13 @@ from fabricc.base.documents.reader import MAX_BYTES
 from fabricc.base.foreign import files, git
 from fabricc.base.foreign.git import GitError
 from fabricc.compiler.load.spec_location import LOCK_NAME, own_lock
-from fabricc.tree.manifest import is_ours
+from fabricc.tree.manifest import FOLDERS, NAME, is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _YAML = (".yaml", ".yml")
 _SPEC_NAMES = ("cluster.yaml", "cluster.yml")
-_MANIFEST = "manifest.json"
 _KEYS = (rb"['\"]?cluster['\"]?[ \t]*:", rb"['\"]?(gpus|tors)['\"]?[ \t]*:")
 _BLOCK_KEYS = tuple(re.compile(rb"(?m)^" + key) for key in _KEYS)
 _FLOW_KEYS = tuple(re.compile(rb"(?m)(^|[{,])[ \t]*" + key) for key in _KEYS)
@@ -41,12 +40,12 @@ def affected_specs(changed: Iterable[Path], folder: Path) -> list[Path]:
     top = Path(os.path.realpath(files.clone_of(folder / "_") or folder))
     real = {Path(os.path.realpath(path.parent), path.name) for path in changed} | _deleted_files(top)
     names = {os.fsencode(path.name) for path in real}
-    found = []
+    found = {path for path in real if path.name.endswith(_YAML) and path.is_file() and is_spec(path)}
     for spec, text in _find_specs(top):
         locks = {own_lock(spec), spec.parent / LOCK_NAME}
         # A name may be escaped in YAML, so that a spec with escapes is checked whatever it names.
         if spec in real or locks & real or any(name in text for name in names) or (names and b"\\" in text):
-            found.append(spec)
+            found.add(spec)
     here = Path.cwd()
     return [spec.relative_to(here) if spec.is_relative_to(here) else spec for spec in sorted(found)]
 
@@ -71,12 +70,10 @@ def _is_spec(path: Path, text: bytes) -> bool:
 
 
 def _find_specs(top: Path) -> Iterator[tuple[Path, bytes]]:
-    """Yield the specs of a repository and their texts; hidden folders and built trees contain none."""
+    """Yield the specs of a repository and their texts; hidden folders and those of built trees contain none."""
     for folder, folders, names in os.walk(top):
-        if _is_tree(Path(folder), names):
-            folders.clear()
-            continue
-        folders[:] = [name for name in folders if not name.startswith(".")]
+        left_out = FOLDERS if _is_tree(Path(folder), names) else ()
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in left_out]
         for name in names:
             path = Path(folder, name)
             if not name.endswith(_YAML):
@@ -88,10 +85,10 @@ def _find_specs(top: Path) -> Iterator[tuple[Path, bytes]]:
 
 def _is_tree(folder: Path, names: list[str]) -> bool:
     """Return whether a folder is a tree that fabricc built."""
-    if _MANIFEST not in names:
+    if NAME not in names:
         return False
     try:
-        return is_ours(files.read(folder / _MANIFEST))
+        return is_ours(files.read(folder / NAME))
     except OSError:
         return False
 

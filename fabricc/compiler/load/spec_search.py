@@ -15,9 +15,10 @@ from fabricc.base.foreign import files
 from fabricc.base.foreign.git import GitError, visible_path
 from fabricc.base.values import dataclass
 from fabricc.compiler.load.base_revision import BaseError
+from fabricc.tree import manifest as manifests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping
     from pathlib import Path
 
     from fabricc.base.foreign.git import Entry
@@ -156,13 +157,24 @@ def specs_of(
         GitError: an object is not here, or the YAML files have more than 256 MiB together.
     """
     entries = history.repository.all_entries(commit)
-    trees = {each.path.rpartition("/")[0] for each in entries if each.path.endswith("/manifest.json")}
+    stated = [
+        each
+        for each in entries
+        if each.plain
+        and posixpath.basename(each.path) == manifests.NAME
+        and (each.size or 0) <= manifests.LIMIT
+    ]
+    trees = {
+        posixpath.dirname(each.path)
+        for each, text in history.repository.blobs(stated)
+        if manifests.is_ours(text)
+    }
     suffixes = (*_SUFFIXES, posixpath.splitext(name)[1] or name)
     wanted = [
         each
         for each in entries
         if each.plain and each.path.endswith(suffixes) and (each.size or 0) <= MAX_BYTES
-        if trees.isdisjoint(_parent_folders(each.path))
+        if not _is_in_tree(each.path, trees)
     ]
     if sum(each.size or 0 for each in wanted) > _LARGEST:
         message = (
@@ -174,6 +186,14 @@ def specs_of(
         if (cluster := cluster_of(content)) is not None:
             found[entry.path] = cluster, content
     return found, entries
+
+
+def _is_in_tree(path: str, trees: Container[str]) -> bool:
+    """Return whether a path is in one of a tree's own folders; a spec beside a manifest is in none of them."""
+    names = path.split("/")
+    return any(
+        name in manifests.FOLDERS and "/".join(names[:at]) in trees for at, name in enumerate(names[:-1])
+    )
 
 
 def _parent_folders(path: str) -> Iterable[str]:

@@ -346,6 +346,25 @@ def test_a_moved_spec_is_compared_with_the_one_that_it_was(
         assert code in out, code
 
 
+@pytest.mark.parametrize("manifest", ["{}", '{"made_by": "fabricc"}'])
+def test_a_manifest_beside_the_former_spec_does_not_hide_it(
+    repository: Repository, fabricc: Callable[..., Ran], manifest: str
+) -> None:
+    repository.git("rm", "-q", "fabricc.lock")
+    (repository.folder / "site").mkdir()
+    repository.git("mv", "cluster.yaml", "site/cluster.yaml")
+    (repository.folder / "site" / "manifest.json").write_text(manifest, "utf-8")
+    repository.commit("manifest")
+    repository.git("checkout", "-qb", "topic")
+    (repository.folder / "new").mkdir()
+    repository.git("mv", "site/cluster.yaml", "new/cluster.yaml")
+    repository.edit("new/cluster.yaml", "dscp: 26", "dscp: 34")
+    repository.commit("move")
+    ran = fabricc("diff", "new/cluster.yaml", "--base", "main")
+    assert verdict(ran).startswith("HIGH risk")
+    assert "FAB9034" in ran[1]
+
+
 def test_a_moved_spec_with_its_lock_changes_nothing(
     repository: Repository, fabricc: Callable[..., Ran]
 ) -> None:
