@@ -16,6 +16,7 @@ from fabricc.base.values import dataclass
 from fabricc.tree import manifest as manifests
 from fabricc.tree import state
 from fabricc.tree.exclusive import is_building
+from fabricc.tree.folders import folders_above
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -189,8 +190,11 @@ def verify_manifest(
 
 
 def unstated_files(tree: Path, manifest: Manifest) -> list[str]:
-    """Files of a tree that its manifest lacks, by their paths below it."""
-    return sorted({*_files_below(tree)} - manifest.files.keys() - {manifests.NAME})
+    """Return what a tree has and its manifest lacks, by paths below it; `/` ends a folder that cannot be read."""
+    found = {*_files_below(tree)} - manifest.files.keys() - {manifests.NAME}
+    if any(path.endswith("/") for path in found):
+        found -= {f"{folder}/" for folder in folders_above(manifest.files)}  # FAB6011 reports its files
+    return sorted(found)
 
 
 def _damage_findings(folder: Folder, path: str, stated: str) -> Iterator[Diagnostic]:
@@ -218,16 +222,20 @@ def _device_folder(path: str) -> str:
 
 
 def _files_below(tree: Path) -> Iterator[str]:
-    """Yield the paths of all files below a tree; a link is a file, and an unreadable folder has none."""
+    """Yield the paths of all files below a tree; a link is a file, and so is a folder that cannot be read."""
     waiting = [""]
     while waiting:
         above = waiting.pop()
-        with suppress(OSError), os.scandir(f"{tree}/{above}") as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(f"{above}{entry.name}/")
-                else:
-                    yield f"{above}{entry.name}"
+        try:
+            entries = [*os.scandir(f"{tree}/{above}")]
+        except OSError:
+            yield from [above] if above else []
+            continue
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(f"{above}{entry.name}/")
+            else:
+                yield f"{above}{entry.name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from stat import S_IMODE, S_ISREG
 from fabricc.base.foreign.files import Folder, ForeignFileError, kind_of
 from fabricc.base.foreign.links import follow_links
 from fabricc.tree.failure import EmitError
+from fabricc.tree.folders import make_missing_folders
 
 _NOTHING_LOST = "What stood there before is untouched."
 _NAME_IT = "Name the place itself, or remove the link."
@@ -59,7 +60,7 @@ def make_folder(path: Path) -> None:
         EmitError: FAB7001, there or not at all.
     """
     try:
-        follow_links(path).mkdir(parents=True, exist_ok=True)
+        make_missing_folders(follow_links(path))
     except ForeignFileError as error:
         raise EmitError("FAB7001", f"cannot write {path}: {error.strerror}", _NAME_IT) from None
     except ValueError:

@@ -54,6 +54,20 @@ def folders_above(paths: Iterable[str]) -> set[str]:
     return needed
 
 
+def make_missing_folders(path: Path) -> None:
+    """Make a folder and those above it; `Path.mkdir` fails at a thousand missing folders.
+
+    Raises:
+        OSError: a folder cannot be made, or a file is in its place.
+    """
+    missing = []
+    while not path.is_dir():
+        missing.append(path)
+        path = path.parent
+    for each in reversed(missing):
+        each.mkdir(exist_ok=True)
+
+
 def remove_files(top: Path) -> list[str]:
     """Make `top` a folder that contains folders only, and list these.
 
@@ -62,7 +76,7 @@ def remove_files(top: Path) -> list[str]:
     """
     if top.is_symlink() or top.is_file():
         top.unlink()
-    top.mkdir(parents=True, exist_ok=True)
+    make_missing_folders(top)
     found = walk_folder(top)
     for path in (*found.files, *found.links):
         os.unlink(f"{top}/{path}")  # noqa: PTH108 - a hot path

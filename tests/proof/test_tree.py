@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from fabricc.proof.tree import TreeError, read_manifest, verify_manifest
 from tests.tree.samples import emit, files
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_changed_missing_and_added_files_are_named(tmp_path: Path) -> None:
@@ -29,6 +26,21 @@ def test_changed_missing_and_added_files_are_named(tmp_path: Path) -> None:
         ("FAB6011", "switches/s3/frr.conf"),
         ("FAB6012", "notes"),
     }
+
+
+def test_a_folder_that_cannot_be_read_is_not_of_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    emit(tmp_path, files(1))
+    tree = tmp_path / "zone"
+    manifest = read_manifest(tree)
+    monkeypatch.chdir(tree)
+    for _ in range(20):  # longer than a path may be
+        Path("d" * 250).mkdir()
+        monkeypatch.chdir("d" * 250)
+    (found,) = verify_manifest(tree, manifest)
+    assert found.code == "FAB6012"
+    assert found.message.startswith("dddd")
 
 
 def test_a_folder_without_manifest_is_no_tree(tmp_path: Path) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from fabricc.tree import EmitError
-from fabricc.tree.file import write_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from fabricc.tree.file import make_folder, write_file
 
 
 def test_the_same_content_leaves_the_file_alone(tmp_path: Path) -> None:
@@ -56,3 +53,22 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path, pla
     assert failed.value.diagnostic.code == "FAB7001"
     assert list(tmp_path.iterdir()) == []
     assert not list(tmp_path.parent.glob(f".{tmp_path.name}*"))
+
+
+def test_a_folder_below_a_thousand_missing_ones_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    deep = Path("d/" * 1500)
+    make_folder(deep)
+    assert deep.is_dir()
+    while deep != Path():  # pytest cannot remove so many
+        deep.rmdir()
+        deep = deep.parent
+
+
+def test_a_folder_in_the_place_of_a_file_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("")
+    for path in ("a", "a/b", "a/b/c"):
+        with pytest.raises(EmitError):
+            make_folder(tmp_path / path)
