@@ -51,12 +51,14 @@ def netbox(path: Path, spec: Path, roles: tuple[str, ...], folder: Path | None) 
         return exit_status(compiled.diagnostics)
     tables = tables_of(export, compiled.planned, stated)
     output.print_findings(tables.findings, "text", {})
+    if exit_status(tables.findings):
+        return 1
     make_folder(folder or spec.parent)
     for key, target in targets.items():
         if text := getattr(tables, key):
             write_file(target, text.encode())
             output.err(f"{target}: written; name it in the spec with `identities: {{{key}: {target.name}}}`")
-    return exit_status(tables.findings)
+    return 0
 
 
 def _parse_role(text: str) -> tuple[str, TierName]:

@@ -124,12 +124,14 @@ def _write_tables(client: Client, product: Product, fabric: Fabric, location: st
     export = export._replace(devices=tuple(each for each in export.devices if each.name not in elsewhere))
     tables = tables_of(export, fabric, {})
     output.print_findings(tables.findings, "text", {})
+    if exit_status(tables.findings):
+        return 1
     make_folder(folder)
     for key in ("devices", "links"):
         if text := getattr(tables, key):
             write_file(folder / f"{key}.csv", text.encode())
             output.err(f"{folder / f'{key}.csv'}: written; name it in the spec under `identities`")
-    return exit_status(tables.findings)
+    return 0
 
 
 def _connect(product: Product, url: str, token: str | None, ca: Path | None) -> Client:

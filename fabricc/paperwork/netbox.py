@@ -49,8 +49,8 @@ class Tables(NamedTuple):
 def tables_of(export: Export, fabric: Fabric, roles: Mapping[str, TierName]) -> Tables:
     """Return the tables of identities from an export for a fabric.
 
-    A device is matched to the switch or host with the same computed name. The other devices of a tier are matched to
-    its remaining switches, both in natural order of their names.
+    A device is matched to the switch or host with the same computed name; case and domain do not count. The other
+    devices of a tier are matched to its remaining switches, both in natural order of their names.
 
     Args:
         export: the data of the NetBox.
@@ -147,10 +147,11 @@ def _place_devices(
     """Name in the NetBox -> computed name, and what has no place."""
     tiers = {fabric.name(at): at.tier for at in fabric.switch_ids()}
     hosts = {name for unit in fabric.units.values() for name in unit.hosts.values()}
-    placed = {each.name: each.name for each in devices if each.name in tiers or each.name in hosts}
+    forms = {each.name: _short_name(each.name) for each in devices}
+    placed = {name: form for name, form in forms.items() if form in tiers or form in hosts}
     free: dict[TierName, list[str]] = {}
     for name, tier in tiers.items():
-        if name not in placed:
+        if name not in placed.values():
             free.setdefault(tier, []).append(name)
     others: dict[TierName, list[str]] = {}
     strangers: Counter[str] = Counter()
@@ -162,7 +163,8 @@ def _place_devices(
             others.setdefault(own, []).append(each.name)
         else:
             strangers[each.role or "none"] += 1
-    findings = [
+    findings = _report_doubles(devices, placed)
+    findings += [
         _netbox_finding(f"{plural(count, 'device')} of role {clip(role)!r} without a place: no tier is called "
                         f"so, or it is full",
               "Name the tier with `--role ROLE=TIER` if they are its switches.")
@@ -176,6 +178,22 @@ def _place_devices(
             told = f"there are {counts} of the plan, taken in the order of their names"
             findings.append(_netbox_finding(told, "Compare the shape of the spec with what stands there."))
     return placed, findings
+
+
+def _short_name(name: str) -> str:
+    """Return the name of a device in lower case and without its domain, as a plan has it."""
+    return name.strip().lower().partition(".")[0]
+
+
+def _report_doubles(devices: Sequence[Device], placed: Mapping[str, str]) -> list[Diagnostic]:
+    """FAB2156 for each name that several devices have, such as those of two sites."""
+    counts = Counter(placed.get(each.name, each.name.lower()) for each in devices)
+    remedy = "Export the devices of one site alone, or give each device a name of its own."
+    return [
+        Diagnostic("FAB2156", Severity.ERROR, f"{count} devices have the name {clip(name)!r}", None, remedy)
+        for name, count in sorted(counts.items())
+        if count > 1
+    ]
 
 
 def _tier_of_role(role: str) -> TierName | None:
@@ -194,7 +212,7 @@ def _device_row(
     management = str(primary.ip) if primary and any(primary.ip in each for each in networks) else ""
     own = [text for text in loopbacks if text != management]
     first4, first6 = (next((text for text in own if (":" in text) is six), "") for six in (False, True))
-    given = device.name.lower() if device.name != name else ""
+    given = device.name.lower() if _short_name(device.name) != name else ""
     return name, given, device.asn, first4, first6, management, *blocks, *place
 
 

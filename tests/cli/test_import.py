@@ -253,6 +253,67 @@ def test_what_has_no_place_is_told(tmp_path: Path, fabricc: Fabricc) -> None:
     assert "Ethernet99/1" in told
 
 
+@pytest.mark.parametrize("name", ["devices", "ip-addresses", "cables"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        {"count": 99, "next": "http://x/?offset=50", "previous": None},
+        {"count": 99, "next": None},
+        {"next": "http://x/?offset=50"},
+        {"next": None, "previous": "http://x/"},
+    ],
+)
+def test_one_page_of_a_list_is_refused(
+    tmp_path: Path, fabricc: Fabricc, name: str, page: dict[str, Any]
+) -> None:
+    lists = {each: [] for each in ("devices", "ip-addresses", "cables")}
+    lists["devices"] = [device("su001-tor1a", "gpu-leaf", 1)]
+    whole = lists[name]
+    for several in (True, False):
+        found = {**lists, name: page | {"results": whole}}
+        for each, value in found.items():
+            (tmp_path / f"{each}.json").write_text(json.dumps(value))
+        (tmp_path / "one.json").write_text(json.dumps(found))
+        path = tmp_path / "one.json" if several else tmp_path
+        ran = imported(fabricc, path, "--spec", written(tmp_path))
+        assert ran.status == 1
+        assert f"FAB2149: the list of {name} is one page" in ran.err
+        assert not (tmp_path / "links.csv").exists()
+
+
+def test_names_have_no_case_and_no_domain(tmp_path: Path, fabricc: Fabricc) -> None:
+    spec = written(tmp_path)
+    names = ["su001-tor2a", "su001-tor1a", "spine02a", "spine01a"]
+    odd = [name.upper() if number % 2 else f"{name}.dc1.example.com" for number, name in enumerate(names)]
+    devices = [device(name, "box", number) for number, name in enumerate(odd, 1)]
+    (tmp_path / "one.json").write_text(json.dumps({"devices": devices}))
+    ran = imported(fabricc, tmp_path / "one.json", "--spec", spec)
+    assert ran.status == 0, ran.err
+    rows = {row["device"]: row for row in csv.DictReader((tmp_path / "devices.csv").open())}
+    assert {name: row["name"] for name, row in rows.items()} == dict.fromkeys(names, "")
+    assert [rows[name]["management"] for name in names] == [f"172.16.100.{n}" for n in range(1, 5)]
+
+
+@pytest.mark.parametrize(
+    "names", [("box-1", "Box-1"), ("su001-tor1a.dc1", "su001-tor1a.dc2"), ("SU001-TOR1A", "su001-tor1a")]
+)
+def test_devices_of_one_name_are_refused(tmp_path: Path, fabricc: Fabricc, names: tuple[str, str]) -> None:
+    devices = [device(name, "gpu-leaf", number) for number, name in enumerate(names, 1)]
+    (tmp_path / "one.json").write_text(json.dumps({"devices": devices}))
+    ran = imported(fabricc, tmp_path / "one.json", "--spec", written(tmp_path))
+    assert ran.status == 1
+    assert "FAB2156: 2 devices have the name" in ran.err
+    assert not (tmp_path / "devices.csv").exists()
+
+
+def test_a_device_without_a_name_is_reported(tmp_path: Path, fabricc: Fabricc) -> None:
+    devices = [device("su001-tor1a", "gpu-leaf", 1), {**device("", "gpu-leaf", 2), "name": None}]
+    (tmp_path / "one.json").write_text(json.dumps({"devices": devices}))
+    ran = imported(fabricc, tmp_path / "one.json", "--spec", written(tmp_path))
+    assert ran.status == 0
+    assert "FAB2150: 1 device without a name" in ran.err
+
+
 def test_a_role_is_told_its_tier(tmp_path: Path, fabricc: Fabricc) -> None:
     spec = written(tmp_path)
     (tmp_path / "one.json").write_text(json.dumps({"devices": [device("box-1", "gpu-a", 1)]}))

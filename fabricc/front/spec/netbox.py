@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.conflict import conflict_in
 from fabricc.base.foreign import files
 from fabricc.front.spec import netbox_csv
@@ -82,6 +83,9 @@ def read_export(path: Path) -> Export:
                 value = json.loads(text)
                 several = not path.is_dir() and isinstance(value, dict) and not value.keys().isdisjoint(LISTS)
                 parts = value if several else {name: value}
+                for key, part in parts.items():
+                    if key in LISTS and (page := _describe_page(key, part)):
+                        return Export(findings=(_error_in_file(file, page, _ALL_PAGES),))
                 found |= {key: _list_objects(part) for key, part in parts.items() if key in LISTS}
         except (OSError, ValueError, RecursionError, csv.Error) as error:
             kind = "CSV" if file.suffix == ".csv" else "JSON"
@@ -89,6 +93,10 @@ def read_export(path: Path) -> Export:
             return Export(findings=(_error_in_file(file, f"{file} cannot be read: {reason}"),))
     found = netbox_csv.objects_of_tables(tables) | found
     devices = tuple(_read_devices(found.get("devices", [])))
+    if devices and (unnamed := len(found["devices"]) - len(devices)):
+        message = f"{plural(unnamed, 'device')} without a name, so without a place"
+        remedy = "Name them in the NetBox if they belong to the fabric."
+        findings.append(Diagnostic("FAB2150", Severity.WARNING, message, Position(str(path), 1, 1), remedy))
     if not devices:
         return Export(findings=(*findings, _error_in_file(path, f"{path} has no list of devices")))
     if lists := [name for name in LISTS[1:3] if name not in found]:
@@ -117,13 +125,29 @@ def _list_of(file: Path) -> str:
 
 
 _HELP = (
-    "Name a folder with devices, ip-addresses and cables as .json, as `/api/dcim/devices/?limit=0` and so on answer, "
-    "or as .csv, as NetBox exports its tables; or one JSON file with these three lists by name."
+    "Name a folder with devices, ip-addresses and cables as .json, as `/api/dcim/devices/` and so on answer, or as "
+    ".csv, as NetBox exports its tables; or one JSON file with these three lists by name."
+)
+_ALL_PAGES = (
+    "Fetch every page: follow `next` until it is null, also with `limit=0`, which the server caps at MAX_PAGE_SIZE "
+    "(`fabricc docs import`)."
 )
 
 
-def _error_in_file(path: Path, message: str) -> Diagnostic:
-    return Diagnostic("FAB2149", Severity.ERROR, message, Position(str(path), 1, 1), _HELP)
+def _error_in_file(path: Path, message: str, remedy: str = _HELP) -> Diagnostic:
+    return Diagnostic("FAB2149", Severity.ERROR, message, Position(str(path), 1, 1), remedy)
+
+
+def _describe_page(name: str, value: Any) -> str:
+    """Return why an answer of the API is not the whole list, in words; "" where it is."""
+    if not isinstance(value, dict) or not isinstance(listed := value.get("results"), list):
+        return ""
+    count = value.get("count")
+    if isinstance(count, int) and not isinstance(count, bool) and count != len(listed):
+        return f"the list of {name} is one page: it has {len(listed)} of {count} objects"
+    if value.get("next") or value.get("previous"):
+        return f"the list of {name} is one page, with {len(listed)} objects: there are further pages"
+    return ""
 
 
 def _list_objects(value: Any) -> list[Any]:
