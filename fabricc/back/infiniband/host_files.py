@@ -10,11 +10,11 @@ from fabricc.back.hosts.nccl import ALL_JOINED, as_text
 from fabricc.back.hosts.services import APPLY
 from fabricc.back.hosts.words import network_path
 from fabricc.back.infiniband.sm_files import default_lane
-from fabricc.back.infiniband.system_files import SCRIPT_FOLDER, system_files
+from fabricc.back.infiniband.system_files import SCRIPT_FOLDER, system_files, tenants_of
 from fabricc.back.nos.templating import template_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.fabric.infiniband.model import (
         Host,
@@ -86,7 +86,7 @@ class HostFiles:
             "service": self._service,
             "sockets": self._sockets[self._group[host.name]],
             "devices": rdma_ports(host),
-            "pkey_index": TENANT if len(tenants) == 1 else None,
+            "pkey_index": TENANT if of_one_tenant_each(host, tenants) else None,
             "cross_nic": 0 if shape.rails_apart else 1 if shared else 2,
             "gpus_joined": self._joined[self._group[host.name]],
         }
@@ -96,6 +96,11 @@ class HostFiles:
 def rdma_class(classes: tuple[ServiceClass, ...]) -> ServiceClass:
     """The class of collectives: the one named `rdma`, else the default one."""
     return next((each for each in classes if each.name == "rdma"), classes[default_lane(classes)])
+
+
+def of_one_tenant_each(host: Host, tenants: Sequence[Partition]) -> bool:
+    """Return whether each port of a host is in exactly one of its tenants, so that its P_Key has the same index."""
+    return {len(tenants_of(port, tenants)) for port in host.ports} == {1}
 
 
 def rdma_ports(host: Host) -> str:
@@ -126,8 +131,11 @@ def _render_keyfiles(
 
     A tenant's host has its address in its first tenant: limited members of the default one reach nobody.
     """
+    names = list[str]()
     for port in host.ports:
-        own = None if tenants else port.address
+        of_port = tenants_of(port, tenants)
+        names.append(port.name)
+        own = None if of_port else port.address
         uuid = connection_uuid(cluster, host.name, port.name)
         view = {
             **_ipoib_mode(ipoib),
@@ -138,7 +146,7 @@ def _render_keyfiles(
             "address": own,
         }
         yield keyfile_of(port.name), _render_template("keyfile.j2", view)
-        for index, tenant in enumerate(tenants):
+        for index, tenant in enumerate(of_port):
             name, pkey = child_interface(port, tenant), tenant.pkey | 0x8000
             address = port.address if index == 0 else None
             uuid = connection_uuid(cluster, host.name, name)
@@ -149,20 +157,23 @@ def _render_keyfiles(
                 "parent": port.name,
                 "address": address,
             }
+            names.append(name)
             yield keyfile_of(name), _render_template("keyfile.j2", {**_ipoib_mode(ipoib), **own_view})
     unit = f"fabricc-{host.network}" if host.network else "fabricc"
-    names = [port.name for port in host.ports] + [
-        child_interface(port, one) for port in host.ports for one in tenants
-    ]
     yield network_path(CARRIER, host), _render_template("carrier.conf.j2", {"names": names, "unit": unit})
 
 
 def _render_networkd(host: Host, ipoib: IpoibPlan, tenants: list[Partition]) -> Iterator[tuple[str, str]]:
     """Yield the files of networkd for partitions (netplan has no key for them; systemd 250 and later)."""
-    first = tenants[0]
     for port in host.ports:
+        of_port = tenants_of(port, tenants)
+        if not of_port:
+            alone = {**_ipoib_mode(ipoib), "interface": port.name, "children": [], "address": port.address}
+            yield f"{NETWORKD}/60-fabricc-{port.name}.network", _render_template("parent.network.j2", alone)
+            continue
+        first = of_port[0]
         name = child_interface(port, first)
-        base = {**_ipoib_mode(ipoib), "interface": port.name, "children": [name]}
+        base = {**_ipoib_mode(ipoib), "interface": port.name, "children": [name], "address": None}
         yield f"{NETWORKD}/60-fabricc-{port.name}.network", _render_template("parent.network.j2", base)
         view = {
             **_ipoib_mode(ipoib),

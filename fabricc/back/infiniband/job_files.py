@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.nccl import FILES
-from fabricc.back.infiniband.host_files import TENANT, HostFiles, rdma_class, rdma_ports, tenants_by_host
+from fabricc.back.infiniband.host_files import (
+    TENANT,
+    HostFiles,
+    of_one_tenant_each,
+    rdma_class,
+    rdma_ports,
+    tenants_by_host,
+)
 from fabricc.back.jobs.kubernetes_topology import topology_files
 from fabricc.back.jobs.roster import list_hosts
 from fabricc.back.jobs.settings import library_files, nvshmem_devices, per_kind, table_files
@@ -82,11 +89,12 @@ def _library_files(ib: InfinibandFabric, hosts: Roster[Host]) -> dict[str, str]:
     one_sided: list[tuple[str, str]] = []
     told: set[tuple[int, int]] = set()
     for each in hosts.hosts:
-        number = min(2, len(tenants.get(each.name, ())))
+        host = host_at(ib, *each.at)
+        own = tenants.get(each.name, ())
+        number = 1 if of_one_tenant_each(host, own) else 2 * bool(own)
         if (each.kind, number) in told:
             continue
         told.add((each.kind, number))
-        host = host_at(ib, *each.at)
         names.append(f"{each.model}-tenant" if number == 1 else each.model)
         nccl_texts.append(next(text for path, text in renderer.render(host) if path in FILES))
         ucx_texts.append(ucx_settings(ib, host))

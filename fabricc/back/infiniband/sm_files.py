@@ -127,16 +127,21 @@ def _render_partitions(ib: InfinibandFabric, ports: list[HostPort]) -> str:
 
     Each member is on its own line: opensm 3.3.23 reads lines in pieces and breaks a GUID that spans two.
     """
-    by_host: dict[str, list[str]] = {}
+    by_host: dict[str, list[HostPort]] = {}
     for port in ports:
-        by_host.setdefault(port.host, []).append(guid_text(port.guid))
+        by_host.setdefault(port.host, []).append(port)
     generation = generation_at(min((port.gbps for port in ports), default=0))
     rate = f",rate={min(generation.rate_4x, FASTEST_RATE)}" if generation else ""
     group = f",ipoib,mtu={_MTU_4096}{rate}" if ib.ipoib else ""
     members = "ALL=limited,SELF=full" if ib.partitions else "ALL=full"
     lines = [f"Default=0x{DEFAULT_PKEY:04x}{group}:{members};"]
     for tenant in ib.partitions:
-        guids = ",".join(f"\n  {guid}" for host in tenant.hosts for guid in by_host.get(host, ()))
+        guids = ",".join(
+            f"\n  {guid_text(port.guid)}"
+            for host in tenant.hosts
+            for port in by_host.get(host, ())
+            if tenant.has_rail(host, port.rail)
+        )
         level = f",sl={tenant.sl}" if group and tenant.sl is not None else ""
         lines.append(f"{tenant.name}=0x{tenant.pkey | 0x8000:04x}{group}{level},defmember=full:{guids};")
     return "\n".join(lines) + "\n"

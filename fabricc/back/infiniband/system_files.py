@@ -74,10 +74,15 @@ def firmware_of(model: HostModel) -> dict[str, int]:
     return kept | ({LINK_TYPE: INFINIBAND} if LINK_TYPE in kept else {})
 
 
+def tenants_of(port: HostPort, tenants: Sequence[Partition]) -> list[Partition]:
+    """Return those of its host's tenants that have a port."""
+    return [tenant for tenant in tenants if tenant.has_rail(port.host, port.rail)]
+
+
 def port_row(port: HostPort, ipoib: IpoibPlan | None, tenants: Sequence[Partition]) -> str:
     """Return the line of the adapters' script that describes a port."""
     number = int(port.pci[-1:] or 0) + 1 if port.nic_port == 0 else port.nic_port + 1
-    pkeys = ",".join([f"0x{tenant.pkey | 0x8000:04x}" for tenant in tenants])
+    pkeys = ",".join([f"0x{tenant.pkey | 0x8000:04x}" for tenant in tenants_of(port, tenants)])
     mode = f"ipoib={check_word(port.name)} ipoib_mode={ipoib.mode}" if ipoib else "ipoib= ipoib_mode="
     return f"{check_word(port.rdma)}) port={number} gbps={port.gbps} lid={port.lid} {mode} pkeys={pkeys} ;;"
 

@@ -74,7 +74,7 @@ def partition_rows(ib: InfinibandFabric) -> Iterator[Row]:
     """The tenants."""
     for each in ib.partitions:
         level = "" if each.sl is None else each.sl
-        yield each.name, f"0x{each.pkey | 0x8000:04x}", len(each.hosts), level, " ".join(each.hosts)
+        yield each.name, f"0x{each.pkey | 0x8000:04x}", len(each.hosts), level, " ".join(each.members())
 
 
 def class_rows(ib: InfinibandFabric) -> Iterator[Row]:

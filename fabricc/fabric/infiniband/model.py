@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from fabricc.catalog.model import HostModel
     from fabricc.fabric.addresses import Pool
@@ -38,12 +38,31 @@ class ServiceClass:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A tenant: low 15 bits of its P_Key, its hosts in topological order, and the service level of its traffic."""
+    """A tenant.
+
+    Attributes:
+        pkey: low 15 bits of its P_Key.
+        hosts: in topological order.
+        sl: service level of its traffic; None for that of the default class.
+        rails: of hosts that it has some ports of, host -> their rails; it has all ports of the others.
+    """
 
     name: str
     pkey: int
     hosts: tuple[str, ...]
     sl: int | None
+    rails: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def has_rail(self, host: str, rail: int) -> bool:
+        """Return whether the ports on a rail of one of its hosts belong to it."""
+        own = self.rails.get(host)
+        return own is None or rail in own
+
+    def members(self) -> Iterator[str]:
+        """Yield its hosts, and `host/rail N` for each rail of those that it has some ports of."""
+        for host in self.hosts:
+            own = self.rails.get(host)
+            yield from [host] if own is None else [f"{host}/rail{rail}" for rail in own]
 
 
 @dataclass(frozen=True, slots=True)

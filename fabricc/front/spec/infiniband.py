@@ -38,7 +38,6 @@ MEANINGLESS = {
     "overlays": ("no switch has a file of its own", ""),
     "identities": ("a subnet has neither ASNs nor loopbacks", ""),
     "evpn": ("partitions keep tenants apart", "See `infiniband.partitions`."),
-    "tenants": ("partitions keep tenants apart", "See `infiniband.partitions`."),
     "external": ("a subnet ends at its routers, and fabricc plans none", ""),
 }
 """Sections of Ethernet fabrics -> why they mean nothing here, and what does."""
@@ -70,8 +69,23 @@ def build_infiniband(fit: Mapping[str, Any], findings: Findings) -> Infiniband |
         for name, part in sorted(raw["partitions"].items())
     )
     _check_partitions(partitions, {each.name for each in classes}, findings)
+    _check_tenants(fit.get("tenants", {}), partitions, findings)
     ipoib = _read_ipoib(raw["ipoib"], findings) if raw["ipoib"] is not False else None
     return Infiniband(raw["routing"], raw.get("guids"), classes, partitions, ipoib)
+
+
+def _check_tenants(
+    tenants: Mapping[str, Any], partitions: tuple[PartitionSpec, ...], findings: Findings
+) -> None:
+    """Report partitions that two sections describe, and networks of tenants, which have specs of their own."""
+    if tenants and partitions:
+        message = "`tenants` and `infiniband.partitions` both describe partitions"
+        findings.error("FAB3320", message, "tenants", help="Keep one of the two sections.")
+    for name, part in tenants.items():
+        if "reach" in part:
+            message = "tenants.*.reach has no meaning on InfiniBand: further networks have specs of their own"
+            help_ = "Remove it, and write `tenants` in the spec of that network."
+            findings.error("FAB5801", message, "tenants", name, "reach", help=help_)
 
 
 def refuse_infiniband(findings: Findings) -> None:

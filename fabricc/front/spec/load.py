@@ -314,7 +314,7 @@ def _assemble_spec(
     evpn = build_evpn(fit["evpn"], fit, findings) if "evpn" in fit and infiniband is None else None
     if evpn is not None and addressing and management:
         check_subnets(evpn, own_networks(addressing, management, spines="spines" in raw), findings)
-    tenants = build_tenants(fit["tenants"], fit, findings) if "tenants" in fit and infiniband is None else ()
+    tenants = build_tenants(fit["tenants"], fit, findings) if "tenants" in fit else ()
     needed = {"cluster", "tors", "mtu", "overrides", "buffers"}
     if unfit or needed - fit.keys() or not (gpus and addressing and management and routing and cables):
         return None, accept

@@ -19,7 +19,7 @@ from fabricc.proof import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.fabric.infiniband.model import Host, InfinibandFabric, IpoibPlan, Partition
+    from fabricc.fabric.infiniband.model import Host, HostPort, InfinibandFabric, IpoibPlan, Partition
 
 Interface = tuple[str | None, str | None, int | None, int | None]
 """Address, mode, MTU and P_Key of an interface, None where the files do not state it."""
@@ -74,13 +74,25 @@ def _check_system(
     path_of_script = network_path(system_files.SCRIPT, host)
     script = files.get(path_of_script, "")
     rows = [tuple(row) for row in _ADAPTER.findall(script)]
-    keys = ",".join(f"0x{tenant.pkey | 0x8000:04x}" for tenant in tenants)
-    planned = [(port.rdma, str(port.gbps), str(port.lid), keys) for port in host.ports]
+    planned = [
+        (
+            port.rdma,
+            str(port.gbps),
+            str(port.lid),
+            ",".join(f"0x{key:04x}" for key in _keys_of(port, tenants)),
+        )
+        for port in host.ports
+    ]
     if rows != planned:
         yield Finding("FAB6310", "adapters are not those of the plan", path_of_script)
     for path, text in system_files.system_files(host, ib.ipoib, tenants):
         if files.get(path) != text:
             yield Finding("FAB6310", "the text is not the one that fabricc writes for this host", path)
+
+
+def _keys_of(port: HostPort, tenants: Sequence[Partition]) -> list[int]:
+    """Return the P_Keys of a port, with full membership."""
+    return [tenant.pkey | 0x8000 for tenant in tenants if tenant.has_rail(port.host, port.rail)]
 
 
 def _check_ipoib(
@@ -98,8 +110,8 @@ def _check_ipoib(
         return
     for port in host.ports:
         name, pkey = port.name, None
-        if tenants:
-            name, pkey = host_files.child_interface(port, tenants[0]), tenants[0].pkey | 0x8000
+        if own := system_files.tenants_of(port, tenants):
+            name, pkey = host_files.child_interface(port, own[0]), own[0].pkey | 0x8000
             if found.get(port.name, (None,))[0] is not None:
                 message = (
                     f"{port.name} has an address in the default partition, of which it is a limited member"

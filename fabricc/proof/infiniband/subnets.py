@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fabricc.back.infiniband.reading import ReadSubnet
     from fabricc.back.infiniband.topology import Node, ReadTopology
-    from fabricc.fabric.infiniband.model import InfinibandFabric
+    from fabricc.fabric.infiniband.model import HostPort, InfinibandFabric
     from fabricc.fabric.infiniband.wiring import Subnet
 
 _ENGINES = {"ftree", "updn", "minhop"}
@@ -34,7 +34,7 @@ def prove_subnet(subnet: Subnet, files: Mapping[str, str]) -> Iterator[Finding]:
     yield from _check_lids(read)
     yield from _check_lists(read)
     yield from _check_tree(read.topology)
-    yield from _check_partitions(subnet.ib, read)
+    yield from _check_partitions(subnet, read)
     yield from _check_conf(subnet, read)
 
 
@@ -156,12 +156,28 @@ def _check_tree(topology: ReadTopology) -> Iterator[Finding]:
             yield Finding("FAB6308", message, sm_files.TOPOLOGY, node.line)
 
 
-def _check_partitions(ib: InfinibandFabric, read: ReadSubnet) -> Iterator[Finding]:
+def _planned_members(subnet: Subnet) -> dict[int, set[str]]:
+    """Return P_Key (low 15 bits) -> GUIDs of the ports that are its full members in the plan."""
+    ports: dict[str, list[HostPort]] = {}
+    for port in subnet.host_ports():
+        ports.setdefault(port.host, []).append(port)
+    return {
+        each.pkey: {
+            guid_text(port.guid)
+            for host in each.hosts
+            for port in ports.get(host, ())
+            if each.has_rail(host, port.rail)
+        }
+        for each in subnet.ib.partitions
+    }
+
+
+def _check_partitions(subnet: Subnet, read: ReadSubnet) -> Iterator[Finding]:
     """Report FAB6306 unless P_Keys are unique, the default exists, members exist, and tenants are as planned."""
     file = sm_files.PARTITIONS
     keys = Counter(each.pkey & DEFAULT_PKEY for each in read.partitions)
-    adapters = {guid_text(node.guid): node.name.partition(" ")[0] for node in read.topology.adapters()}
-    planned = {each.pkey: set(each.hosts) for each in ib.partitions}
+    adapters = {guid_text(node.guid) for node in read.topology.adapters()}
+    planned = _planned_members(subnet)
     default = [each for each in read.partitions if each.pkey & DEFAULT_PKEY == DEFAULT_PKEY]
     if not default:
         yield Finding(
@@ -180,7 +196,7 @@ def _check_partitions(ib: InfinibandFabric, read: ReadSubnet) -> Iterator[Findin
                     "hosts must be limited members of the default partition exactly when there are tenants"
                 )
                 yield Finding("FAB6306", message, file, each.line)
-        elif {adapters.get(member, member) for member in each.full} != planned.get(key, set()):
+        elif each.full != planned.get(key, set()):
             yield Finding("FAB6306", f"{each.name} has other members than planned", file, each.line)
     for key in planned.keys() - {each.pkey & DEFAULT_PKEY for each in read.partitions}:
         yield Finding("FAB6306", f"P_Key 0x{key:04x} is planned and missing", file)

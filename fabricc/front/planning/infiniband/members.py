@@ -1,19 +1,55 @@
-"""Resolve partitions: from names of units and hosts in the spec to the hosts of each tenant."""
+"""Resolve partitions: from names of units, racks and hosts in the spec to the ports of each tenant."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from fabricc.catalog.names import suggestion_remedy
-from fabricc.fabric.infiniband.model import Partition
+from fabricc.fabric.infiniband.model import DEFAULT_PKEY, Partition
+from fabricc.fabric.tenants import NOBODY, assign_numbers
+from fabricc.front.planning.networks.tenants import assign_rails
+from fabricc.front.spec.tenants import SECTION
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec, Infiniband, PartitionSpec
 
 MOST_OF_A_PORT = 127
 """Tenants of one host: an adapter's table has 128 P_Keys (data sheet figure, assumed), one is the default's."""
+
+
+def tenant_partitions(
+    spec: ClusterSpec, wiring: Fabric, pinned: Mapping[str, int], findings: list[Diagnostic]
+) -> tuple[tuple[Partition, ...], dict[str, int]]:
+    """Return a partition for each entry of `tenants`, and the numbers of tenants for the lock.
+
+    The P_Key of a tenant is its number, which it keeps. `pinned`: numbers that the lock has.
+    """
+    numbers = assign_numbers([each.name for each in spec.tenants], pinned)
+    if beyond := [name for name, number in numbers.items() if number >= DEFAULT_PKEY]:
+        message = f"{beyond[0]} needs a P_Key above 0x{DEFAULT_PKEY - 1:04x}"
+        help_ = "Delete the lines of tenants that left from the lock; their numbers are free then."
+        findings.append(spec.error("FAB3320", message, SECTION, beyond[0], help=help_))
+    ports = assign_rails(spec, wiring, findings)
+    order = [host for unit in wiring.units.values() for host in unit.hosts.values()]
+    found = []
+    for index, wish in enumerate(spec.tenants):
+        rails = {
+            host: tuple(rail for rail, owner in enumerate(ports[host]) if owner == index)
+            for host in order
+            if index in ports.get(host, ())
+        }
+        some = {host: own for host, own in rails.items() if len(own) < len(ports[host])}
+        found.append(Partition(wish.name, numbers[wish.name], tuple(rails), None, some))
+    if idle := [host for host in order if NOBODY in ports.get(host, (NOBODY,))]:
+        more = f" and {len(idle) - 1} more" if idle[1:] else ""
+        message = f"{idle[0]}{more}: ports in no partition, which reach no host"
+        help_ = "Name them in a tenant, unless they are spare hosts."
+        findings.append(spec.note("FAB5625", message, SECTION, help=help_))
+    return tuple(found), numbers
 
 
 def partitions_of(

@@ -20,7 +20,7 @@ from fabricc.front.planning.hosts.racks import domain_groups, rack_findings, rac
 from fabricc.front.planning.identity.touched import Touched, as_pinned, compare_fabrics
 from fabricc.front.planning.infiniband.engines import choose_engine
 from fabricc.front.planning.infiniband.guids import read_guids
-from fabricc.front.planning.infiniband.members import partitions_of
+from fabricc.front.planning.infiniband.members import partitions_of, tenant_partitions
 from fabricc.front.planning.infiniband.refusals import (
     check_classes,
     check_hardware,
@@ -189,7 +189,9 @@ def plan_infiniband(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Pat
     findings += subnet_manager_findings(spec, wiring)
     findings += report_unnamed_ports(spec, models, guids)
     findings += report_placeholders(spec, len(names) - len(guids), len(names))
-    partitions = partitions_of(spec, section, wiring, findings)
+    partitions, tenants = partitions_of(spec, section, wiring, findings), dict(lock.tenants)
+    if spec.tenants:
+        partitions, tenants = tenant_partitions(spec, wiring, lock.tenants, findings)
     if partitions and ipoib is not None:
         findings += partition_interfaces(spec)
         findings += check_interface_names(spec, wiring, partitions)
@@ -198,7 +200,7 @@ def plan_infiniband(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Pat
     pinned = sizing.pins | {"unit_digits": width.unit, "host_digits": width.host}
     pinned |= {"lid_spine": lids.spine, "lid_unit": lids.unit, "lid_slots": lids.slots}
     pinned |= spread_pins(sizing, uplinks, lock)
-    new_lock = Lock(strides=pinned, units=found.locked_units, hosts=found.locked_hosts)
+    new_lock = Lock(strides=pinned, units=found.locked_units, hosts=found.locked_hosts, tenants=tenants)
     blocking = [each for each in findings if each.code not in ACCEPTABLE]
     return InfinibandPlan(
         None if worst_severity(blocking) is Severity.ERROR else fabric, new_lock, tuple(findings)

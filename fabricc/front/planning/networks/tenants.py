@@ -40,17 +40,15 @@ def with_tenants(
         help_ = "Delete the lines of tenants that left from the lock; their numbers are free then."
         findings.append(spec.error("FAB3320", message, SECTION, last.name, help=help_))
     tunnels = fabric.shape.spines > 0
-    of_host = _assign_rails(spec, fabric, findings)
+    of_host = assign_rails(spec, fabric, findings)
     tenancy = Tenancy(tenants, of_host, tunnels, port_mtu(fabric.switch_mtu, tunnels=tunnels))
     findings.extend(_report_unassigned(spec, fabric, tenancy))
     findings.extend(_report_capability(spec, fabric, tunnels=tunnels))
     return replace(fabric, tenancy=tenancy), numbers
 
 
-def _assign_rails(
-    spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]
-) -> dict[str, tuple[int, ...]]:
-    """Return the index of the tenant of each rail of each host that the spec names."""
+def assign_rails(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic]) -> dict[str, tuple[int, ...]]:
+    """Return host -> the index of the tenant of each of its rails, `NOBODY` for none; report what cannot be."""
     seats = {host: unit for unit in fabric.units.values() for host in unit.hosts.values()}
     racks = _hosts_by_rack(fabric)
     found: dict[str, list[int]] = {}

@@ -118,11 +118,15 @@ def check_partitions(subject: Subject) -> Iterator[Finding]:
     ports: dict[str, Node] = {}
     for node in subject.topology.adapters():
         ports.setdefault(node.name.partition(" ")[0], node)
+    divided = {host for each in subject.ib.partitions for host in each.rails}
     own = next(node for node in reversed(list(subject.topology.adapters())))
     manager = own.name.partition(" ")[0]
     ib = subject.ib
     default = ib.classes[default_lane(ib.classes)].sl
-    asked = [[host for host in each.hosts if host != manager] for each in ib.partitions[:TENANTS]]
+    asked = [
+        [host for host in each.hosts if host != manager and host not in divided]
+        for each in ib.partitions[:TENANTS]
+    ]
     if not ib.partitions:
         pair = [host for host in ports if host != manager][:2]
         if len(pair) == 2:
