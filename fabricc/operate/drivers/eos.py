@@ -138,6 +138,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
     * `confirm_commit()` and `rollback()` of a new connection with the same `session` find the commit that waits; a
       commit of another session is left alone.
     * A commit `message` is accepted, and EOS does not keep it.
+    * A commit is refused when somebody changed the switch after `compare_config`: the session would take that back.
     * Whether a commit took effect, and whether it waits, is read from the states of sessions, never from text.
     * A request whose answer is lost with its connection is sent once more, unless it changes the switch.
     * Lost connections and refused logins are NAPALM's exceptions; texts are without secrets.
@@ -161,6 +162,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         self._session_name = f"{_PREFIX}{name}"
         self._take_over = bool(options.get("take_over", False))
         self._identity: dict[str, str] | None = None
+        self._compared: str | None = None
         self._ahead: dict[str, Any] = {}
 
     def _clean(self, failure: type[NapalmException]) -> Any:
@@ -280,6 +282,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         text = one_text(filename, config, FILE, failure)
         with self._clean(failure):
             self._require_free()
+            self._compared = None
             if self.config_session is None:
                 self.config_session = self._session_name
             if holds_clear_keys(text):
@@ -360,12 +363,25 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
         exact = sent[at] if 0 <= at < len(sent) and sent[at] in texts else next(iter(texts), 0)
         return [Refusal(named[3], FILE if exact else "", exact)]
 
+    def compare_config(self) -> str:
+        """Return EOS's own difference between session and running configuration."""
+        difference = super().compare_config()
+        self._compared = difference if self.config_session else None
+        return difference
+
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:  # noqa: ARG002
-        """Commit the session; with `revert_in` (seconds, less than a day) EOS goes back unless confirmed."""
+        """Commit the session; with `revert_in` (seconds, less than a day) EOS goes back unless confirmed.
+
+        Raises:
+            CommitError: EOS refuses it, or the running configuration has changed since `compare_config`.
+            CommitConfirmException: `revert_in` is out of range.
+        """
         if self.config_session is None:
             raise CommitError(f"{self.hostname}: no candidate is loaded")
         if revert_in is not None and not 0 < revert_in < _DAY_S:
             raise CommitConfirmException(f"{self.hostname}: revert_in must be 1 to {_DAY_S - 1} seconds")
+        if self._compared is not None and super().compare_config() != self._compared:
+            raise CommitError(f"{self.hostname}: the running configuration has changed since it was compared")
         timer = "" if revert_in is None else f" timer {_format_duration(revert_in)}"
         commands = [
             f"copy running-config {ROLLBACK}",

@@ -204,6 +204,22 @@ def test_the_waiting_commit_of_somebody_else_is_left_alone(switch: EosSwitch) ->
         assert 0 < ours.get_holds()[0].left_s <= 60
 
 
+def test_a_change_of_somebody_else_stops_the_commit(switch: EosSwitch, driver: Any) -> None:
+    """A session replaces the whole configuration, so it would take back what came after the comparison."""
+    driver.load_replace_candidate(config=NEW)
+    driver.compare_config()
+    switch.running.append("ntp server 192.0.2.1")
+    with pytest.raises(CommitError, match="has changed since it was compared"):
+        driver.commit_config(revert_in=60)
+    assert "ntp server 192.0.2.1" in switch.running
+    assert switch.waiting is None
+    driver.discard_config()
+    driver.load_replace_candidate(config=NEW)
+    driver.compare_config()
+    driver.commit_config()
+    assert "ntp server 192.0.2.1" not in switch.running
+
+
 def test_a_question_whose_answer_is_lost_is_asked_again(switch: EosSwitch, driver: Any) -> None:
     switch.faults.drop_answers = 1
     assert driver.get_config("running")["running"] == "hostname old\n"
