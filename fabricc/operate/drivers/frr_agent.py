@@ -360,7 +360,7 @@ class Box:
 
     def forget(self) -> None:
         """Drop the candidate and the lock; after a commit, a switch keeps a reserve."""
-        for name in ("candidate", "lock"):
+        for name in ("candidate", "lock", "compared"):
             self.keep(name, None)
         put_back(self.main, None)
         if self.kept("state"):
@@ -388,6 +388,7 @@ class Box:
             files[MAIN] = f"{base}\n{files[MAIN]}"
         try:
             self.keep("candidate", files)
+            self.keep("compared", None)
             if MAIN in files:
                 self.put(self.main, files[MAIN])
                 status, out, err = ran(["vtysh", "-C", "-f", str(self.main)])
@@ -418,6 +419,7 @@ class Box:
         if self.main.exists():
             lines = self.switch.differences(self.main)
             parts += ["--- FRR, running", "+++ FRR, candidate", *lines] if lines else []
+        self.keep("compared", self.backup(self.kept("candidate")))
         return {"diff": "\n".join(parts)}
 
     def do_commit(self) -> dict[str, Any]:
@@ -430,7 +432,11 @@ class Box:
         self.refuse_guarded()
         files = self.kept("candidate")
         self.require_space(files)
-        self.keep("backup", self.backup(files))
+        backup = self.backup(files)
+        if self.kept("compared") not in (None, backup):
+            raise Refusal("failed", "the switch has changed since it was compared; nothing was changed")
+        self.keep("compared", None)
+        self.keep("backup", backup)
         self.detach("committing", "", self.commit)
         return {}
 

@@ -124,6 +124,7 @@ class SonicDriver(LinuxSession):
     def __init__(self, *login: Any, **named: Any) -> None:
         super().__init__(*login, **named)
         self._plan: dict[str, Any] = {}
+        self._compared: list[str] | None = None
 
     # Candidate.
 
@@ -146,6 +147,7 @@ class SonicDriver(LinuxSession):
             raise ReplaceConfigException(f"{self.hostname}: no place is known for {', '.join(unknown)}")
         if empty := sorted(name for name, rows in tables.items() if not rows):
             raise ReplaceConfigException(f"{self.hostname}: SONiC refuses empty tables: {', '.join(empty)}")
+        self._compared = None
         with self._loading(files):
             self._store({**files, **_read_scripts()}, ReplaceConfigException)
             self._check()
@@ -209,10 +211,13 @@ class SonicDriver(LinuxSession):
             )
             parts += [*self._way(), *lines] if lines else []
         if FRR in self._files:
-            said = self._run(f"{_RELOAD} --test --stdout {CONTAINER_FOLDER}/{_CANDIDATE}", CommitError)
-            lines = differences(said)
+            self._compared = lines = self._compare_frr()
             parts += ["--- FRR, running", "+++ FRR, candidate", *lines] if lines else []
         return redact_text("\n".join(parts), self.password)
+
+    def _compare_frr(self) -> list[str]:
+        said = self._run(f"{_RELOAD} --test --stdout {CONTAINER_FOLDER}/{_CANDIDATE}", CommitError)
+        return differences(said)
 
     def _way(self) -> list[str]:
         """Which commands a commit takes, and what they interrupt, as comments."""
@@ -266,6 +271,8 @@ class SonicDriver(LinuxSession):
         if not self._files:
             raise CommitError(f"{self.hostname}: no candidate is loaded")
         self._lock()
+        if self._compared is not None and self._compare_frr() != self._compared:
+            raise CommitError(f"{self.hostname}: FRR's configuration has changed since it was compared")
         name = f"napalm_{uuid.uuid4().hex[:12]}"
         self._prepare(name, message)
         try:

@@ -295,6 +295,28 @@ def test_a_commit_that_waits_is_left_to_the_session_that_made_it(boxes: list[Box
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("file", [False, True])
+def test_a_change_of_somebody_else_stops_the_commit(boxes: list[Box], driver: Any, file: bool) -> None:
+    sysctl = boxes[0].own.parent / "etc" / "sysctl.d" / "90-fabricc.conf"
+    driver.load_replace_candidate(
+        config=pack_bundle({"frr.conf": NEW, "sysctl.conf": "net.ipv4.ip_forward = 1\n"})
+    )
+    driver.compare_config()
+    if file:
+        sysctl.parent.mkdir(exist_ok=True)
+        sysctl.write_text("net.ipv4.ip_forward = 0\n")
+    else:
+        boxes[0].run("vtysh", "-c", "configure terminal", "-c", "ip route 192.0.2.0/24 blackhole")
+    with pytest.raises(CommitError, match="has changed since it was compared"):
+        driver.commit_config(revert_in=60)
+    running = boxes[0].run("vtysh", "-c", "show running-config")
+    assert "network 10.1.3.0/24" in running
+    assert ("ip route 192.0.2.0/24 blackhole" in running) != file
+    assert not driver.has_pending_commit()
+    boxes[0].run("vtysh", "-c", "configure terminal", "-c", "no ip route 192.0.2.0/24 blackhole")
+
+
+@pytest.mark.slow
 def test_two_sessions_do_not_meet(boxes: list[Box], driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
     with boxes[0].device.connect() as other:

@@ -227,6 +227,15 @@ def test_somebody_changes_config_db_after_the_candidate_was_loaded(switch: Linux
     assert running(switch) == other
 
 
+def test_somebody_changes_frr_after_the_comparison(switch: LinuxSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=pack_bundle({"frr.conf": "hostname new\n"}))
+    driver.compare_config()
+    (switch.root / "frr").write_text(FRR + "ip route 192.0.2.0/24 blackhole\n")
+    with pytest.raises(CommitError, match="FRR's configuration has changed since it was compared"):
+        driver.commit_config()
+    assert "blackhole" in switch.text("frr")
+
+
 def test_a_banner_before_each_answer_is_no_part_of_it(switch: LinuxSwitch, driver: Any) -> None:
     switch.faults.banner = "*** Welcome. Your session is recorded ***\n"
     assert not driver.has_pending_commit()
