@@ -17,6 +17,7 @@ from fabricc.review.diff.model import ControlFile, TreeVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from fabricc.base.foreign.git import Repository
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from fabricc.compiler.load.revision import SpecHistory
 
 _MANIFEST = "manifest.json"
+_SUBMODULE = "160000"
+"""The mode of a commit of another repository."""
 _SHOWN = 3
 _LARGEST = 1 << 20
 _LOGINS = re.compile(rb"(?m)^(username|password|ssh_key|key_file)[ \t]*:")
@@ -51,7 +54,11 @@ _ROLES = tuple(
 
 
 def control_files(
-    changes: Iterable[Change], trees: Iterable[str], repository: Repository, commit: str
+    changes: Iterable[Change],
+    trees: Iterable[str],
+    repository: Repository,
+    commit: str,
+    submodules: AbstractSet[str] = frozenset(),
 ) -> tuple[ControlFile, ...]:
     """Return the changed files that decide what a push or a review does; those of a committed tree as one entry.
 
@@ -60,6 +67,7 @@ def control_files(
         trees: folders of the committed trees of the cluster.
         repository: where the files are read.
         commit: the newer one, "" for the work tree.
+        submodules: paths at which a side has a commit of another repository.
     """
     folders = {f"{tree}/": tree for tree in trees}
     found: list[ControlFile] = []
@@ -68,6 +76,8 @@ def control_files(
         tree = next((name for folder, name in folders.items() if change.path.startswith(folder)), None)
         if tree is not None:
             in_trees.append((tree, change))
+        elif change.path in submodules:
+            found.append(ControlFile(visible_path(change.path), "submodule", change.kind))
         elif role := role_of(change.path) or _role_by_content(change, repository, commit):
             found.append(ControlFile(visible_path(change.path), role, change.kind))
     for tree, members in group_pairs(in_trees).items():
@@ -169,15 +179,18 @@ def find_control_files(
         status: of `check --committed` where it ran already; None to run it if the spec's files or trees changed.
     """
     repository = history.repository
-    old = trees_of((entry.path for entry in repository.all_entries(chosen.base)), cluster)
+    before = repository.all_entries(chosen.base)
+    old = trees_of((entry.path for entry in before), cluster)
     if chosen.head is None:
         trees = trees_of(repository.files_here(), cluster)
         changes = changes_here(repository, chosen.base, (*old, *trees))
         return control_files(changes, (*old, *trees), repository, ""), (), changes
     newer = chosen.head_history.repository
-    trees = trees_of((entry.path for entry in newer.all_entries(chosen.head)), cluster)
+    after = newer.all_entries(chosen.head)
+    trees = trees_of((entry.path for entry in after), cluster)
     changes = newer.changes(chosen.base, chosen.head)
-    found = control_files(changes, (*old, *trees), newer, chosen.head)
+    submodules = {entry.path for entry in (*before, *after) if entry.mode == _SUBMODULE}
+    found = control_files(changes, (*old, *trees), newer, chosen.head, submodules)
     own = (history.prefix, *(f"{tree}/" for tree in trees))
     if status is not None:
         return found, tuple(TreeVerdict(visible_path(tree), status == 0) for tree in trees or old), changes

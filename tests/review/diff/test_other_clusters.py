@@ -96,6 +96,19 @@ def test_another_cluster_is_named_and_nothing_is_said_of_it(
     )
 
 
+def test_another_commit_of_a_submodule_is_named(repository: Repository, fabricc: Callable[..., Ran]) -> None:
+    commits = [repository.git("rev-parse", "HEAD"), repository.commit("another")]
+    for commit in commits:
+        repository.git("update-index", "--add", "--cacheinfo", f"160000,{commit},vendor/zones")
+        repository.git("commit", "-qm", "submodule")
+    words = ("diff", "a/cluster.yaml", "--base", "HEAD~1", "--head", "HEAD", "--format", "json")
+    found = json.loads(fabricc(*words)[1])
+    assert [(each["path"], each["role"]) for each in found["control_files"]] == [
+        ("vendor/zones", "submodule")
+    ]
+    assert found["labels"] == ["fabric:control-files"]
+
+
 def test_other_files_are_no_clusters(repository: Repository, fabricc: Callable[..., Ran]) -> None:
     repository.write(k8s_yaml="cluster: other\nkind: Pod\n", notes_yaml="- x\n")
     (repository.folder / "web").mkdir()
