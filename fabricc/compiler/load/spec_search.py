@@ -82,9 +82,9 @@ def find_base_spec(
         return _find_renamed(history, chosen[0], path)
     if same:
         raise _unclear_base(f"the base has several specs of cluster '{cluster}'", same, path)
+    vanished = _vanished_specs(specs, newer_file)
     if before is not None:
-        return Found(history, name)
-    vanished = {each: content for each, (_, content) in specs.items() if newer_file(each) is None}
+        return _find_renamed_cluster(history, name, specs, vanished, newer_file)
     if (alike := _most_alike(text, vanished)) is not None:
         return _find_renamed(history, alike, path)
     if vanished:
@@ -92,6 +92,42 @@ def find_base_spec(
     if left := _cluster_traces(history, cluster, entries):
         raise _unclear_base(f"the base has no spec of cluster '{cluster}', but files of it", left, path)
     return None
+
+
+def _vanished_specs(
+    specs: Mapping[str, tuple[str, bytes]], newer_file: Callable[[str], bytes | None]
+) -> dict[str, bytes]:
+    """Return the specs of the base that the newer side lacks: gone, or replaced by one from another path."""
+    texts = {path: newer_file(path) for path in specs}
+    present = {path: cluster_of(text) for path, text in texts.items() if text is not None}
+    known = {of for of, _ in specs.values()}
+    return {
+        path: content
+        for path, (of, content) in specs.items()
+        if of not in present.values() and (path not in present or present[path] in known)
+    }
+
+
+def _find_renamed_cluster(
+    history: SpecHistory,
+    name: str,
+    specs: Mapping[str, tuple[str, bytes]],
+    vanished: Mapping[str, bytes],
+    newer_file: Callable[[str], bytes | None],
+) -> Found:
+    """Find the spec that a cluster with another name was: the one at its path, unless that one is elsewhere now.
+
+    Raises:
+        BaseError: FAB9035, it is elsewhere, and no other spec, or more than one, is gone.
+    """
+    path = f"{history.prefix}{name}"
+    former = specs[path][0] if path in specs else None
+    if former not in {cluster_of(newer_file(each) or b"") for each in specs if each != path}:
+        return Found(history, name)
+    if len(vanished) == 1:
+        return _find_renamed(history, next(iter(vanished)), path)
+    problem = f"the base has cluster '{former}' at {visible_path(path)}, which is at another path now"
+    raise _unclear_base(problem, vanished or specs, path)
 
 
 def places_of_cluster(history: SpecHistory, commit: str, name: str, text: bytes) -> list[Found]:

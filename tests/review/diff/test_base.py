@@ -472,6 +472,52 @@ def test_two_specs_that_change_places_are_each_compared_with_themselves(
         assert "FAB9034" in out
 
 
+def spec_of(cluster: str, dscp: int = 26) -> str:
+    return SPEC.replace("cluster: zone", f"cluster: {cluster}").replace("dscp: 26", f"dscp: {dscp}")
+
+
+@pytest.fixture
+def two_clusters(repository: Repository) -> Repository:
+    """A repository whose main branch has two clusters without locks."""
+    repository.git("rm", "-q", "fabricc.lock")
+    repository.write(other_yaml=spec_of("other", 34))
+    repository.commit("two")
+    return repository
+
+
+def test_a_renamed_cluster_is_not_compared_with_one_that_moved_from_its_path(
+    two_clusters: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    two_clusters.write(cluster_yaml=spec_of("other", 34), other_yaml=spec_of("east"))
+    _, out, err = fabricc("diff", "other.yaml")
+    assert "the spec other.yaml is at cluster.yaml in the base" in out, err
+    two_clusters.git("checkout", "-q", ".")
+    two_clusters.write(third_yaml=spec_of("third", 28))
+    two_clusters.commit("three")
+    two_clusters.git("rm", "-q", "third.yaml")
+    two_clusters.write(cluster_yaml=spec_of("other", 34), other_yaml=spec_of("east"))
+    status, out, err = fabricc("diff", "other.yaml")
+    assert (status, out) == (1, "")
+    assert "FAB9035" in err
+
+
+def test_a_cluster_that_is_renamed_and_moved_is_found_where_another_took_its_path(
+    two_clusters: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    two_clusters.git("rm", "-q", "other.yaml")
+    two_clusters.write(cluster_yaml=spec_of("other", 34), new_yaml=spec_of("east"))
+    _, out, err = fabricc("diff", "new.yaml")
+    assert "the spec new.yaml is at cluster.yaml in the base" in out, err
+
+
+def test_a_new_cluster_beside_a_renamed_one_is_new(
+    two_clusters: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    two_clusters.write(cluster_yaml=spec_of("east"), new_yaml=spec_of("new"))
+    _, out, err = fabricc("diff", "new.yaml")
+    assert "which has no such spec" in out, err
+
+
 def test_a_new_cluster_beside_others_is_new(repository: Repository, fabricc: Callable[..., Ran]) -> None:
     repository.write(new__cluster_yaml=SPEC.replace("cluster: zone", "cluster: new"))
     status, out, _ = fabricc("diff", "new/cluster.yaml")
