@@ -21,6 +21,7 @@ class Effect:
         why: of that statement, for people.
         breaks: switches to which the links are down while only one end has changed.
         way: how the system applies it, where that matters beyond the facts; "" else.
+        confined: whether only hosts notice it whose own ports go to another VRF: no drain spares them.
     """
 
     platform: str
@@ -28,11 +29,12 @@ class Effect:
     why: str = ""
     breaks: frozenset[str] = frozenset()
     way: str = ""
+    confined: bool = False
 
     @property
     def disruptive(self) -> bool:
         """Whether traffic must leave the switch first."""
-        return self.impact >= Impact.SESSION_RESET
+        return self.impact >= Impact.SESSION_RESET and not self.confined
 
     @staticmethod
     def unknown(device: Device) -> Effect:

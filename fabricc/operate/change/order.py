@@ -37,6 +37,7 @@ class Member:
             border leaves of a plane.
         carries: resource (a rail, a plane's tier) -> weight that is lost with this switch.
         below: lower switch -> parallel links to it.
+        confined: whether only hosts notice the change whose own ports it moves.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Member:
     redundancy: str = ""
     carries: Mapping[str, int] = field(default_factory=dict)
     below: Mapping[str, int] = field(default_factory=dict)
+    confined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,8 @@ def compute_waves(plant: CapacityModel, keep: Fraction, most: int | None = None)
     """Compute the waves, upper tiers first: a receiver of routes is ready before their sender.
 
     A tier is left half done for the one below where that alone keeps the share, as when addresses change at both ends
-    of every link. A change that traffic does not notice counts as one that fails, but may always go alone.
+    of every link. A change that traffic does not notice counts as one that fails, but may always go alone. Switches
+    whose changes only move ports of hosts go together: the hosts wait for all of them.
 
     Raises:
         ShareError: it cannot be kept.
@@ -121,6 +124,8 @@ def compute_waves(plant: CapacityModel, keep: Fraction, most: int | None = None)
     for member in plant.members.values():
         waiting[member.tier][member.name] = member
     waves: list[Wave] = []
+    if most is None and plant.members and all(member.confined for member in plant.members.values()):
+        return [state.fill_all()]
     while any(waiting.values()):
         wave = next(
             (w for queue in waiting.values() if queue and (w := state.fill(queue.values(), most))), None
@@ -241,6 +246,13 @@ class _State:
                 if most is not None and len(draft.members) >= most:
                     break
         return self._close_wave(draft, canary=False) if draft.members else None
+
+    def fill_all(self) -> Wave:
+        """Return one wave of all members."""
+        draft = _Draft(self)
+        for member in self.plant.members.values():
+            draft.add(member)
+        return self._close_wave(draft, canary=False)
 
     def _close_wave(self, draft: _Draft, *, canary: bool) -> Wave:
         kept, at, risked = draft.shares()

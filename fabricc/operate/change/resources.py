@@ -60,7 +60,7 @@ def build_capacity_model(
                 tiers[lower] = TIERS.index(places[lower].tier.value)
         tier, carries = TIERS.index(at.tier.value), dict(_list_resources(fabric, at))
         what = (effect.platform, effect.disruptive, _name_redundancy_set(fabric, at))
-        member = Member(name, tier, *what, carries, below)
+        member = Member(name, tier, *what, carries, below, effect.confined)
         if name in effects:
             members[name] = member
         else:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.base.order import group_pairs
+from fabricc.base.values import replace
+from fabricc.fabric.model import Direction
 from fabricc.operate.change.effect import Effect
 from fabricc.operate.devices import running
 from fabricc.review.diff.application import application_impact, application_words
@@ -66,9 +68,20 @@ def assess_effect(
     breaks = _find_broken_peers(switch, old, new)
     if application is not None and applied > stated:
         return Effect(platform, applied, application.interrupts, breaks, way)
-    return Effect(
-        platform, stated, _find_reason(found.counts, device.nos, stated) if found else "", breaks, way
-    )
+    reason = _find_reason(found.counts, device.nos, stated) if found else ""
+    confined = not breaks and applied < Impact.SESSION_RESET <= stated and _is_confined(switch, base, head)
+    return Effect(platform, stated, reason, breaks, way, confined)
+
+
+def _is_confined(switch: Switch, base: DeviceView, head: DeviceView) -> bool:
+    """Return whether nothing that traffic notices is left of a change without the VRFs of ports to hosts."""
+    vrfs = {f"interface[{port.name}]/vrf" for port in switch.ports if port.direction is Direction.HOST}
+    without = [
+        replace(view, facts={path: value for path, value in view.facts.items() if path not in vrfs})
+        for view in (base, head)
+    ]
+    found = compare_views(without[0], without[1])
+    return found is None or found.impact < Impact.SESSION_RESET
 
 
 def _read_facts(device: Device, files: Mapping[str, str]) -> Facts:

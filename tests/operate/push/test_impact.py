@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
 
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.render.switch_files import render_switch
+from fabricc.operate.change.order import CapacityModel, Member, compute_waves
 from fabricc.operate.devices.device import devices_by_name
 from fabricc.operate.push.impact import assess_effect
 from fabricc.review.diff.application import application_words
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.requested_review import review_change
+from tests import tenanted
 from tests.operate.lab import specs
 
 if TYPE_CHECKING:
@@ -104,3 +107,50 @@ def test_review_and_push_agree_on_the_way_of_a_change(
     shown = [application_words(group.application) for group in groups if group.application is not None]
     assert (shown or [""])[0] == pushed.way
     assert [group.impact for group in groups] == ([impact] if way else [])
+
+
+BEFORE = """\
+  acme: {hosts: [rack001-host01, rack002-host01]}
+  globex: {hosts: [rack001-host02, rack002-host02]}
+"""
+MOVED = """\
+  acme: {hosts: [rack001-host01, rack001-host02]}
+  globex: {hosts: [rack002-host01, rack002-host02]}
+"""
+
+
+def effects_of_a_move(nos: str, more: str = "") -> dict[str, Effect]:
+    """ToR -> the effect of moves of hosts between tenants, and of another change of the spec."""
+    old, new = (
+        tenanted.compiled(nos, tenants=tenants, more=text).fabric
+        for tenants, text in ((BEFORE, ""), (MOVED, more))
+    )
+    assert old is not None
+    assert new is not None
+    devices, found = devices_by_name(new), {}
+    for at in new.switch_ids():
+        texts = [render_switch(fabric.switch(at)) for fabric in (old, new)]
+        if texts[0] != texts[1]:
+            found[new.name(at)] = assess_effect(devices[new.name(at)], new.switch(at), *texts)
+    return found
+
+
+@pytest.mark.parametrize("nos", ["cumulus", "eos", "nxos", "sonic"])
+def test_a_host_that_changes_its_tenant_drains_nothing_and_takes_one_wave(nos: str) -> None:
+    found = effects_of_a_move(nos)
+    assert len(found) > 1
+    assert {effect.impact for effect in found.values()} == {Impact.TRAFFIC_LOSS}
+    assert all(effect.confined and not effect.disruptive for effect in found.values())
+    members = {
+        name: Member(name, 0, "x", effect.disruptive, "", {"rail 0": 1}, confined=effect.confined)
+        for name, effect in found.items()
+    }
+    (wave,) = compute_waves(CapacityModel(members, {"rail 0": len(members)}), Fraction(3, 4))
+    assert (set(wave.members), wave.drained, wave.kept, wave.risked) == (set(found), (), 1, 0)
+
+
+@pytest.mark.parametrize("nos", ["cumulus", "eos", "nxos", "sonic"])
+def test_a_move_beside_another_disruptive_change_is_drained(nos: str) -> None:
+    found = effects_of_a_move(nos, "\nmtu: {host: 4000, switch: 9000}")
+    assert [effect for effect in found.values() if effect.disruptive]
+    assert not [effect for effect in found.values() if effect.confined]
