@@ -51,8 +51,8 @@ class CumulusDriver(LinuxSession):
     **Outcome.** Exit statuses and the states of `nv config revision -o json` decide, never words of other output.
 
     **Commit.** `nv config apply -y`, with `--confirm SECONDS` when there is `revert_in`: NVUE itself goes back unless
-    `nv config apply --confirm-yes` comes. `nv config save` follows the confirmation. `rollback()` applies the revision
-    that was applied before the last commit. A commit of another session is neither confirmed nor undone.
+    `nv config apply REVISION --confirm-yes` comes. `nv config save` follows the confirmation. `rollback()` applies the
+    revision that was applied before the last commit. A commit of another session is neither confirmed nor undone.
 
     Args:
         hostname: name or address.
@@ -191,8 +191,10 @@ class CumulusDriver(LinuxSession):
             self._nv(f"apply {words}", CommitError)
         except (CommandTimeoutException, ConnectionException) as error:
             lost = error
+        # NVUE can take seconds to leave `confirm` after a confirmation that it accepted.
+        ended = SETTLED if lost or CONFIRM in wanted else SETTLED - {CONFIRM}
         until = time.monotonic() + self._patience
-        while (found := self._revisions().get(revision, {})).get("state") not in SETTLED:
+        while (found := self._revisions().get(revision, {})).get("state") not in ended:
             if time.monotonic() > until:
                 break
             time.sleep(_POLL_S)
@@ -327,11 +329,15 @@ class CumulusDriver(LinuxSession):
         self._run(f"rm -f {self._folder}/owner")
 
     def _settle(self, option: str, waiting: str, wanted: frozenset[str]) -> None:
-        """Answer NVUE's wait for a confirmation, a second time where the first answer did not arrive."""
+        """Answer NVUE's wait for a confirmation, a second time where the first answer did not arrive.
+
+        The command names the revision: it then fails for the commit of another session.
+        """
+        words = f"{shlex.quote(waiting)} {option}"
         try:
-            self._apply(option, waiting, wanted)
+            self._apply(words, waiting, wanted)
         except (CommandTimeoutException, ConnectionException):
-            self._apply(option, waiting, wanted)
+            self._apply(words, waiting, wanted)
 
     def rollback(self) -> None:
         """Go back to the revision before the last commit, whether it waits for confirmation or not.

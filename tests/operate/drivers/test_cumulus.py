@@ -124,7 +124,7 @@ def test_a_lost_confirmation_is_completed(
     usual, drops = LinuxSwitch.serve, [when]
 
     def serve(self: LinuxSwitch, channel: Any, command: str) -> None:
-        if "apply --confirm-" in command and drops:
+        if "--confirm-" in command and drops:
             self.faults.drop_commit = drops.pop()
             command = f": nv config apply -y; {command}"
         usual(self, channel, command)
@@ -134,6 +134,28 @@ def test_a_lost_confirmation_is_completed(
     assert not drops
     assert not driver.has_pending_commit()
     assert switch.text("running.json") == switch.text("startup") == text
+
+
+@pytest.mark.parametrize("method", ["confirm_commit", "rollback"])
+def test_a_confirmation_names_its_revision_and_is_waited_for(
+    switch: LinuxSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """Others saw the state `confirm` for seconds after the confirmation, and need the revision in the command."""
+    usual, commands = LinuxSwitch.serve, []
+
+    def serve(self: LinuxSwitch, channel: Any, command: str) -> None:
+        commands.append(command)
+        usual(self, channel, command)
+
+    monkeypatch.setattr(LinuxSwitch, "serve", serve)
+    switch.faults.nvue = ("late",)
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    getattr(driver, method)()
+    word = "yes" if method == "confirm_commit" else "no"
+    assert [one for one in commands if f"nv config apply 2 --confirm-{word}" in one]
+    assert not driver.has_pending_commit()
+    assert switch.text("startup") == (NEW if method == "confirm_commit" else OLD)
 
 
 @pytest.mark.slow

@@ -5,7 +5,8 @@ Forms: `nv config history` as NVIDIA's public tests parse it (`apply-meta.rev_id
 
 State is in the folder SWITCH_ROOT: `running.json` is applied, `startup` is saved, `revisions` has the text of each
 revision, `nvue.json` the rest. The file `faults` holds words: `reject`, `fail_commit` (exit status 1), `apply_fail`
-(exit status 0), `saves_early` (an apply is saved before its confirmation), `not_json`.
+(exit status 0), `saves_early` (an apply is saved before its confirmation), `not_json`, `late` (a revision stays in the
+state `confirm` for two looks after its confirmation).
 """
 
 import json
@@ -74,6 +75,12 @@ def go_back(state: dict) -> None:  # type: ignore[type-arg]
     state["revisions"][waiting["revision"]]["state"] = "confirm_fail"
 
 
+def confirm(state: dict) -> None:  # type: ignore[type-arg]
+    """End the wait of an apply."""
+    waiting, state["waiting"] = state["waiting"], {}
+    complete(state, waiting["revision"])
+
+
 def save(state: dict, revision: str) -> None:  # type: ignore[type-arg]
     """Write the startup configuration."""
     STARTUP.write_text(RUNNING.read_text())
@@ -108,14 +115,17 @@ def load(state: dict, verb: str, text: str) -> None:  # type: ignore[type-arg]
 def apply(state: dict, words: list[str]) -> None:  # type: ignore[type-arg]
     """`nv config apply [REVISION] -y [--confirm SECONDSs] [-m TEXT]`, `--confirm-yes` and `--confirm-no`."""
     waiting = state["waiting"]
-    if words[0] in ("--confirm-yes", "--confirm-no"):
+    if words[-1] in ("--confirm-yes", "--confirm-no"):
         if not waiting:
             fail("Error: No apply is waiting for confirmation")
-        if words[0] == "--confirm-no":
+        if words[0] not in (words[-1], waiting["revision"]):
+            fail(f"Error: Unknown state: '{state['revisions'][words[0]]['state']}'")
+        if words[-1] == "--confirm-no":
             go_back(state)
+        elif faulty("late"):
+            state["late"] = 2
         else:
-            state["waiting"] = {}
-            complete(state, waiting["revision"])
+            confirm(state)
         return
     revision = state["pending"][USER] if words[0] == "-y" else words[0]
     if revision not in state["revisions"]:
@@ -161,6 +171,11 @@ def nv(words: list[str]) -> None:
         print(*(f"nv set {one}" for one in new if one not in old), sep="\n")
         print(*(f"nv unset {one}" for one in old if one not in new), sep="\n")
     elif verb in ("history", "revision"):
+        if "late" in state and verb == "revision":
+            state["late"] -= 1
+            if state["late"] < 0:
+                del state["late"]
+                confirm(state)
         print(
             "Traceback"
             if faulty("not_json")
