@@ -198,8 +198,8 @@ def _name_devices(read: list[Read]) -> tuple[dict[str, Read], list[Finding]]:
         if (first := named.get(name)) is not None:
             name = _device_path(device)
             message = (
-                f"{_device_path(first)} and {name} both say that they are {device.name}: the second is "
-                f"{name} here"
+                f"{_device_path(first)} and {name} have the host name {device.name}; the second "
+                f"is called {name} here"
             )
             remedy = "Remove duplicates, or rename one of the devices."
             findings.append(Finding("FAB9504", message, name, 1, "twice", Severity.WARNING, remedy))

@@ -107,9 +107,7 @@ def show_shapes(compiled: Compiled, wish: Wish, format_: str) -> int:
         own = None
         if compiled.planned is not None and not wired_alike(compiled.planned.attachments):
             help_ = "Vary the spec by hand, or list the shapes of one with the hosts that have GPUs alone."
-            message = (
-                "hosts beside others, or on fewer ToRs than a unit has: their other shapes are not listed"
-            )
+            message = "no other shapes are listed for `beside` hosts, or hosts on fewer ToRs than a unit has"
             told.append(spec.warning("FAB3164", message, "gpus", help=help_))
         elif compiled.planned is not None:
             own = own_shape(spec, compiled.planned)

@@ -139,7 +139,7 @@ def read_ledger(path: Path) -> tuple[tuple[Tried, ...], tuple[Diagnostic, ...]]:
 
 def _ledger_error(message: str, at: Position) -> Diagnostic:
     return Diagnostic(
-        "FAB9047", Severity.WARNING, message, at, "Write it anew with `fabricc push TREE --try --record`."
+        "FAB9047", Severity.WARNING, message, at, "Create it again with `fabricc push TREE --try --record`."
     )
 
 

@@ -120,8 +120,8 @@ class Confined:
                 preexec_fn=programs.end_with_parent(),
             )  # fmt: skip
         except (OSError, ValueError) as error:
-            message = f"`fabricc {words[0]}` cannot be asked that: {error}"
-            raise ConfinedError("FAB0072", message, "Ask in fewer words, without NUL.") from None
+            message = f"`fabricc {words[0]}` rejects the arguments: {error}"
+            raise ConfinedError("FAB0072", message, "Use shorter arguments without NUL.") from None
         try:
             async with asyncio.timeout(_LONGEST_S):
                 async with asyncio.TaskGroup() as tasks:
@@ -138,13 +138,13 @@ class Confined:
                 process.kill()  # its workers die with it
                 await process.communicate()  # a pipe that nobody empties would never end
         if len(out) > _LARGEST:
-            message = f"`fabricc {words[0]}` tells more than {_LARGEST >> 20} MiB"
-            raise ConfinedError("FAB0078", message, "Ask about less, or run it in a terminal.")
+            message = f"`fabricc {words[0]}` printed more than {_LARGEST >> 20} MiB"
+            raise ConfinedError("FAB0078", message, "Request less, or run it in a terminal.")
         try:
             document, left_out = shorten_value(json.loads(out), most)
         except ValueError:
             said = err.decode(errors="replace").strip() or "nothing"
-            message = f"`fabricc {words[0]}` ended with status {status} and told: {said}"
+            message = f"`fabricc {words[0]}` ended with status {status}: {said}"
             raise ConfinedError("FAB0072", message) from None
         return Told(status, document, left_out)
 

@@ -104,7 +104,7 @@ def export_documents(
     places = _device_places(fabric)
     if unknown := [name for name in only if name not in places]:
         message = f"{fabric.cluster} has no switch '{clip(unknown[0])}'"
-        raise FindingsError("FAB0080", message, "`fabricc plan` shows how they are called.")
+        raise FindingsError("FAB0080", message, "`fabricc plan` lists the names.")
     wanted = [at for name, at in places.items() if not only or name in only]
     make_folder(folder / SWITCHES)
     pieces = [wanted[at : at + _PIECE] for at in range(0, len(wanted), _PIECE)]

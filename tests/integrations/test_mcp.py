@@ -220,7 +220,7 @@ def test_a_verb_that_takes_too_long_is_ended(
 
 def test_of_what_is_no_answer_the_end_is_told(other: Callable[[str], Confined]) -> None:
     place = other("sys.stderr.write('x' * 100_000 + 'what went wrong')\nsys.exit(3)")
-    with pytest.raises(ConfinedError, match=r"ended with status 3 and told: x+what went wrong$") as caught:
+    with pytest.raises(ConfinedError, match=r"ended with status 3: x+what went wrong$") as caught:
         asyncio.run(place.tell(["plan"], [], 50))
     assert len(caught.value.diagnostic.message) < 9000
 

@@ -89,8 +89,8 @@ _NICS: tuple[Limit[Host], ...] = (
         fatal=False),
     Limit("FAB5608", feature="NCCL over RDMA", asked=over_tcp,
         reason="its InfiniBand transport makes connections without the RDMA connection manager, which RDMA over TCP "
-        "needs (assumed: no NCCL document says so)",
-        remedy="use RDMA for storage; NCCL's settings say sockets, over the management network. Or name a RoCE NIC "
+        "needs (assumed; no NCCL document confirms it)",
+        remedy="use RDMA for storage; NCCL uses sockets over the management network. Or name a RoCE NIC "
         "with `nic`",
         fatal=False),
     Limit("FAB5607", feature="RDMA over TCP with {device.nic.title} on {device.os}",

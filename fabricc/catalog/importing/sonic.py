@@ -140,7 +140,7 @@ class _Sku:
         if self.since:
             sonic["support"] = {"since": self.since, "source": f"{self.cited}: branch {self.since}"}
         else:
-            remedy = "Say it with `--since`, as in 202505."
+            remedy = "Name it with `--since`, for example 202505."
             self.lack("FAB2126", "no release is known to be the first that runs on it", remedy)
         if self.sdk is None:
             message = f"sai.profile of {self.sku} names no configuration of the SDK"

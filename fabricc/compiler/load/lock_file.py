@@ -59,7 +59,7 @@ def lost_lock(plan: PlannedSpec, trees: Iterable[Path]) -> Diagnostic | None:
         where = f"{standing} was built with one"
     message = f"there is no {plan.lock_path}, and {where}: without it, a build would renumber the fabric"
     lock = shlex.quote(str(plan.lock_path))
-    remedy = f"Put it back: `git checkout HEAD -- {lock}`. To choose all numbers anew, remove the built tree first."
+    remedy = f"Restore it: `git checkout HEAD -- {lock}`. To choose all numbers again, remove the built tree first."
     return Diagnostic("FAB9037", Severity.ERROR, message, Position(str(plan.path), 1), remedy)
 
 

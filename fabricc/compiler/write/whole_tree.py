@@ -222,6 +222,6 @@ def _edited_files(paths: list[str], tree: Path) -> list[Diagnostic]:
     """Report FAB7006 for files that somebody changed since the last build; this build has restored them."""
     if not paths:
         return []
-    message = f"changed by hand since the last build and now written anew: {join_words(sorted(paths), 3)}"
-    help_ = f"What belongs in {tree} belongs in the spec."
+    message = f"edited by hand since the last build, and now overwritten: {join_words(sorted(paths), 3)}"
+    help_ = f"Make such changes in the spec or an overlay; {tree} is generated."
     return [Diagnostic("FAB7006", Severity.WARNING, message, None, help_)]

@@ -114,14 +114,16 @@ def _rail_racks(
     """Racks that hold hosts and no ToR: their hosts fill units in the order of the racks."""
     racks, per_rack = raw["racks"], raw.get("hosts_per_rack")
     if isinstance(racks, int):
-        message = f"{format_path(path)}.racks: {racks} says nothing with rail wiring, where racks have no ToR"
+        message = (
+            f"{format_path(path)}.racks: {racks} has no meaning with rail wiring, where racks have no ToR"
+        )
         help_ = "Name the racks, add `wiring: rack` to gpus, or give `hosts`."
         findings.error("FAB2004", message, *path, "racks", help=help_)
         return None
     if isinstance(racks, list):
         _check_rack_list(racks, path, findings)
         if per_rack is None:
-            message = f"{format_path(path)} does not say how many hosts the racks hold"
+            message = f"{format_path(path)} does not state the number of hosts in a rack"
             help_ = f"Add `hosts_per_rack: 4`, or write the number of each: `{{{racks[0]}: 4, …}}`."
             findings.error("FAB3056", message, *path, "racks", help=help_)
             return None

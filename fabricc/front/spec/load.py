@@ -111,7 +111,7 @@ def read_spec(raw: bytes, file: str, numbers: Mapping[str, int] | None = None) -
             spec = with_network(spec, network, document.value["network"])
         if not unfit & {"networks", "management", *INHERITED}:
             if spec is not None and spec.infiniband is not None and "networks" in document.value:
-                message = "further networks stand beside a fabric of Ethernet, not of InfiniBand"
+                message = "`networks` needs an Ethernet fabric, not InfiniBand"
                 findings.error("FAB2114", message, "networks", help=BESIDE_INFINIBAND)
             if network is not None and "networks" in document.value:
                 message = "a spec of one network has no further networks"

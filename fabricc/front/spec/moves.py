@@ -50,7 +50,7 @@ def check_moves(
     for old, new, path in stated:
         if old in olds:
             told = f"'{old}' is {olds[old][0]} and {path[0]}"
-            findings.error("FAB3405", told, *path, help="Say one of it.")
+            findings.error("FAB3405", told, *path, help="Keep one of the two entries.")
             continue
         olds[old] = path
         if new and news.setdefault(new, old) != old:
@@ -58,7 +58,7 @@ def check_moves(
             findings.error("FAB3400", told, *path, help="Keep the entry of the one that it was last.")
     for old, new, path in stated:
         if new and new != old and new in olds:
-            told = f"'{old}' becomes '{new}', of which {olds[new][0]} speaks too"
+            told = f"'{old}' becomes '{new}', which {olds[new][0]} has as well"
             help_ = "Write the built name and the new name in one step, and remove entries that are already built."
             findings.error("FAB3400", told, *path, help=help_)
         elif path[0] == "moved" and new == old:

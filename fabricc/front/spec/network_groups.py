@@ -105,7 +105,7 @@ def _read_joining_group(
     name, own = raw["name"], next((key for key in raw if key not in _SHARED), None)
     if own is not None:
         told = f"{format_path(path)}.{own} without a model"
-        help_ = f"Say it where group '{name}' has its model, or add the model here."
+        help_ = f"Set it where group '{name}' has its model, or add the model here."
         section.findings.error("FAB3231", told, *path, own, help=help_)
     elif not homes.get(name):
         what, help_ = (

@@ -54,9 +54,9 @@ def check_tiers(raw: Mapping[str, Any], findings: Findings) -> None:
         message = "on InfiniBand each set of spines by rail is a subnet, and cores would join them"
         findings.error("FAB3055", message, "spines", "rails", help="Remove it, or remove `cores`.")
     if ("gpus", "wiring") in findings.document.positions and raw["gpus"]["wiring"] == "rail-only":
-        for path, why in ((("spines", "rails"), "says it as well"), (("cores",), "join the rails")):
+        for path, why in ((("spines", "rails"), "does so as well"), (("cores",), "join the rails")):
             if path in findings.document.positions:
-                message = f"wiring: rail-only keeps the rails apart; {'.'.join(path)} {why}"
+                message = f"wiring: rail-only separates the rails; {'.'.join(path)} {why}"
                 findings.error("FAB3051", message, *path, help="Remove it, or write `wiring: rail`.")
 
 

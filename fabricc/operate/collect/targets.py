@@ -31,8 +31,8 @@ def parse_targets(words: Iterable[str]) -> dict[str, Device]:
     for word in words:
         for device in _in_file(Path(word)) if Path(word).is_file() else (_parse_word(word),):
             if device.name in found:
-                message = f"two targets are called {device.name}"
-                raise DeviceError("FAB9522", message, "Name them differently.")
+                message = f"two targets have the name {device.name}"
+                raise DeviceError("FAB9522", message, "Give each its own name.")
             found[device.name] = device
     return found
 

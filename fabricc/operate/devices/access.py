@@ -310,4 +310,4 @@ def _parse_reference(path: Path, value: object, where: str) -> Reference:
             root = files.repository_of(path)
             return Reference(kind, str(file), str(root if file.is_relative_to(root) else "/"))
     remedy = "Write {env: NAME}, {file: PATH} or {keyring: SERVICE}; never the secret itself."
-    raise DeviceError("FAB9102", f"{path}: {where} says no place", remedy)
+    raise DeviceError("FAB9102", f"{path}: {where} names no place of a secret", remedy)

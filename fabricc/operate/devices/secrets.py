@@ -97,7 +97,7 @@ def _from_keyring(service: str, account: str) -> str:
     try:
         import keyring.errors  # an extra that need not be installed
     except ImportError:
-        message = "the secret is in the keyring, whose library is missing"
+        message = "the secret is in the keyring, but the library `keyring` is missing"
         raise DeviceError("FAB9102", message, "Install it: `pip install 'fabricc[keyring]'`.") from None
     try:
         value = keyring.get_password(service, account)

@@ -162,8 +162,8 @@ def _require_own_system(source: LabFabric, network: str | None, release: str) ->
     """
     tiers = source.compiled.of_network(network).fabric.tiers.values()
     if others := sorted({plan.nos for plan in tiers} - {FRR}):
-        message = f"switches of {', '.join(others)} run FRR in the lab, and `push` would speak to {others[0]}"
-        remedy = f"Rehearse with a copy of the spec that says `nos: {FRR}-{release}` in every tier."
+        message = f"switches of {', '.join(others)} run FRR in the lab, but `push` would use the driver of {others[0]}"
+        remedy = f"Rehearse with a copy of the spec with `nos: {FRR}-{release}` in every tier."
         raise LabError("FAB8019", message, remedy)
     other = sorted({plan.release for plan in tiers} - {release})
     return [

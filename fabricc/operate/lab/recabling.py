@@ -102,7 +102,7 @@ def _require_free(plan: Blueprint, left: Iterable[Cable], plugged: Sequence[Cabl
     for cable in plugged:
         words = ":".join(cable[:2]) + " to " + ":".join(cable[2:])
         if cable not in known:
-            remedy = "`fabricc lab grow --cable` first brings the spec of the worksheet."
+            remedy = "Run `fabricc lab grow --cable` with the spec of the worksheet first."
             raise LabError("FAB9481", f"the lab's spec has no cable from {words}", remedy)
         for end in state.ends_of_cables([cable]):
             if end in at:

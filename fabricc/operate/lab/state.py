@@ -115,7 +115,7 @@ def folder_of(cluster: str | None, state: Path | None) -> Path:
     if not found:
         raise LabError("FAB8006", f"no lab below {DEFAULT}", "Boot one with `fabricc lab up SPEC`.")
     names = ", ".join(folder.name for folder in found)
-    raise LabError("FAB8006", f"several labs are running: {names}", "Say which with --lab NAME.")
+    raise LabError("FAB8006", f"several labs are running: {names}", "Select one with `--lab NAME`.")
 
 
 def load_record(state: Path) -> Record:

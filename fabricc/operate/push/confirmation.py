@@ -28,7 +28,7 @@ def report_revert_limits(setting: Setting, names: Sequence[str]) -> tuple[Diagno
         if not taken:
             text = (
                 f"{len(chosen)} switches with {nos} cannot revert a commit by themselves: after a change that cuts "
-                "them off, only the console brings them back"
+                "them off, only the console can restore them"
             )
             found.append(Diagnostic("FAB9126", Severity.WARNING, text))
         elif taken != wanted:

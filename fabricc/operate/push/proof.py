@@ -65,7 +65,7 @@ def _compare_files(
             message = f"{path} is in the tree and not in the plan"
         else:
             line, says, planned = _find_first_difference(text, plan)
-            message = f"{path} says {says}, the plan gives {planned}"
+            message = f"{path} has {says}, and the plan has {planned}"
         yield Diagnostic("FAB9150", Severity.ERROR, message, Position(str(source.tree / path), line), remedy)
 
 

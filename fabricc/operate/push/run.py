@@ -337,15 +337,15 @@ class Push:
             return []
         why = f"could not be written ({journal.trouble}), and the push was stopped"
         message = f"the journal {journal.path} {why}"
-        remedy = "Make space for it; then `fabricc push TREE` changes the switches that are left."
+        remedy = "Free some space; then `fabricc push TREE` changes the switches that are left."
         if not whole:
             known = journal.states(self.executor.run).items()
             by = group_pairs((state.value, name) for name, (state, *_) in known)
             states = "; ".join(f"{state}: {', '.join(names)}" for state, names in by.items())
             message += f". It does not say how the run ended: {states}"
             remedy = (
-                f"Make space for it; then `fabricc push TREE --rollback {self.executor.run}` asks every switch that it "
-                "calls unfinished, brings it back, and the journal is true again."
+                f"Free some space; then `fabricc push TREE --rollback {self.executor.run}` reads every "
+                "unfinished switch, rolls it back, and corrects the journal."
             )
         return [Diagnostic("FAB9151", Severity.ERROR, message, None, remedy)]
 
@@ -412,7 +412,7 @@ def _report_rolled_back(names: Sequence[str]) -> list[Diagnostic]:
     """That switches of a resumed run which met no other failure run what they ran before it."""
     if not names:
         return []
-    message = f"brought back before the run was resumed, and left at that: {_shorten_names(names)}"
+    message = f"rolled back before the run was resumed, and unchanged since: {_shorten_names(names)}"
     return [Diagnostic("FAB9135", Severity.ERROR, message, None, "`fabricc push TREE` changes them.")]
 
 

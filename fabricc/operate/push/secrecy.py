@@ -46,7 +46,7 @@ def require_secrets(access: Access, texts: Callable[[str], Iterable[str]], names
             if told := next((secret for value, secret in values.items() if value in text), None):
                 raise RefusedError(
                     "FAB9131",
-                    f"the value of the secret {told!r} stands in the configuration of {name} as a plain word",
+                    f"the value of the secret {told!r} is also an ordinary word in the configuration of {name}",
                     "Choose a secret that does not occur in the configuration.",
                 )
 

@@ -55,9 +55,9 @@ def read_place(spec: Path) -> Place | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        message = f"{path} does not say which step comes before: {error}"
+        message = f"{path} does not name the step before: {error}"
         raise RefusedError(
-            "FAB9461", message, "Let `fabricc migrate --write` write the steps anew."
+            "FAB9461", message, "Write the steps again with `fabricc migrate --write`."
         ) from None
     return found
 
@@ -83,8 +83,11 @@ def require_order(
     if known and not wrong:
         return ()
     where = f"{wrong[0]} and {len(wrong) - 1} more" if len(wrong) > 1 else wrong[0] if wrong else "any switch"
-    message = f"the step {place.name} comes after {place.after}, which no push has brought to {where}"
-    remedy = f"Build and push {place.after} first, and apply its files to the hosts; --adopt takes what runs for it."
+    message = f"the step {place.name} comes after {place.after}, which was not pushed to {where}"
+    remedy = (
+        f"Build and push {place.after} first, and apply its files to the hosts; "
+        "`--adopt` accepts the running configurations."
+    )
     if not adopt:
         raise RefusedError("FAB9460", message, remedy)
     return (Diagnostic("FAB9460", Severity.WARNING, message, None, remedy),)

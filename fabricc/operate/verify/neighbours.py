@@ -229,7 +229,7 @@ def _find_affected_cables(
 
 def _report_missing_cable(a: End, b: End, partner: Mapping[End, End], remedy: str) -> Found:
     if a not in partner and b not in partner:
-        message = f"port {a[1]} hears nothing, planned is {b[0]} {b[1]}"
+        message = f"port {a[1]} has no neighbor, planned is {b[0]} {b[1]}"
         return make_finding(Aspect.CABLING, a[0], "FAB9202", message, remedy=remedy)
     here, planned = (a, b) if a in partner else (b, a)
     there = partner[here]

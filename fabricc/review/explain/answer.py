@@ -114,9 +114,7 @@ def _plan_spec(spec: Path) -> Compiled:
     """
     compiled = compile_spec(spec, gaps=False)
     if compiled.infiniband is not None:
-        message = (
-            f"{spec} is of an InfiniBand fabric, whose subnet manager gives out addresses: no line to trace"
-        )
+        message = f"{spec} is an InfiniBand fabric: its subnet manager assigns addresses"
         help_ = "`fabricc plan` shows its GUIDs, LIDs and cables; a code is explained without a spec."
         raise SubjectError("FAB9273", message, help_)
     if not compiled.sound:

@@ -89,7 +89,7 @@ def test_every_group_is_in_one_segment() -> None:
         "FAB3309 hosts of gpu are in tenant-a already: a port is in one segment | Name the group once."
     )
     assert refused(segmented({"tenant-a": TWO["tenant-a"]})) == [
-        "FAB3309 no segment says that hosts of cpu are in it | None takes the other hosts: name `groups: [cpu]` in one."
+        "FAB3309 no segment contains the hosts of cpu | None takes the other hosts: name `groups: [cpu]` in one."
     ]
     unknown = TWO | {"tenant-a": {**TWO["tenant-a"], "groups": ["gpus"]}}
     assert refused(segmented(unknown))[0] == "FAB3309 no host group is named gpus | Groups are gpu, cpu."

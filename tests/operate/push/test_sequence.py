@@ -91,7 +91,7 @@ def test_a_step_before_its_turn_is_told_before_anything_is_touched(
     for options in ([], ["--dry-run"], ["--plan"]):
         said = network.push(*options, status=1).stderr
         assert "FAB9460" in said
-        assert "the step wanted comes after rdma-senders, which no push has brought to" in said
+        assert "the step wanted comes after rdma-senders, which was not pushed to" in said
     assert set(network.states().values()) == {"unchanged"}, "of the first push: no run was begun"
 
     turned(network, both)

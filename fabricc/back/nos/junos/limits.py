@@ -241,7 +241,7 @@ LIMITS = (
         reason=_SLOW + "; written is {held_ms} ms, at which both ends then run",
         source=_SLOW_SOURCE,
         remedy="none needed, or set `routing.bfd.interval_ms` to {held_ms}"),
-    Limit("FAB5681", feature="BFD beside a hold time of {bgp.hold_s} s", asked=_slower_bfd,
+    Limit("FAB5681", feature="BFD with a hold time of {bgp.hold_s} s", asked=_slower_bfd,
         allowed={"in_time": (True,)},
         reason=_SLOW
         + ", and {bgp.bfd_multiplier} lost packets take {detection_ms} ms, so BGP would notice first",
@@ -259,24 +259,24 @@ LIMITS = (
         asked=lambda switch: [
             (each.name, *hidden) for each in switch.bgp.prefix_lists if (hidden := _find_hidden(each))
         ],
-        reason="Junos judges a route by the longest prefix of a filter list that holds it and looks at no other",
+        reason="Junos compares a route only with the longest matching prefix of a filter list",
         remedy="use pools that do not overlap; of prefixes from outside, let the inner one go to the same length: "
         "`le`"),
     limits.access_over_ipv6("FAB5519",
         "the networks are IPv4 and this switch is managed over IPv6, so the filter would shut everyone out",
         "give the switch an IPv4 management address, or leave `access` out"),
     Reservation("FAB5520", setting="management/gnmi_port", feature="a certificate for gNMI",
-        reason=f"Junos serves gRPC with a certificate of its own PKI store, here `{words.CERTIFICATE}`, which is no "
-        "part of a configuration",
+        reason=f"Junos serves gRPC with a certificate of its own PKI store, here `{words.CERTIFICATE}`, which a "
+        "configuration cannot contain",
         source="Juniper, configure gRPC services",
         remedy=f"load it once: `request security pki local-certificate load certificate-id "
         f"{words.CERTIFICATE} …`"),
-    Limit("FAB5521", feature=f"an account named {words.TEMPLATE_USER} beside TACACS+",
+    Limit("FAB5521", feature=f"an account named {words.TEMPLATE_USER} with TACACS+",
         asked=lambda switch: (
             switch.management.tacacs is not None
             and any(user.name == words.TEMPLATE_USER for user in switch.management.users)
         ),
-        reason="Junos gives its rights to everyone whom TACACS+ authenticates and who has no account",
+        reason="Junos gives its rights to every user of TACACS+ who has no account",
         source="Juniper, TACACS+ authentication",
         remedy="choose another name"),
     Limit("FAB5725", setting="interface[",

@@ -311,7 +311,7 @@ LIMITS = (
         "port without"),
     Limit("FAB5318", setting="trimming/",
         asked=lambda switch: switch.qos.trimming is not None and not switch.qos.pools,
-        reason="a queue's buffer profile says whether it is trimmed, and without a lossless class fabricc leaves "
+        reason="the buffer profile of a queue enables trimming, and without a lossless class fabricc leaves "
         "buffers to the image",
         remedy="make a class lossless", where=TRIMMING),
     Reservation("FAB5319", feature=SETTINGS["trimming/"] + " on {it.asic}",

@@ -64,7 +64,9 @@ def domain_groups(
             help_ = f"Give every NVLink domain a rack of its own, of {plural(most, 'host')} at most."
             findings.append(spec.error("FAB3171", message, *group.path, "racks", help=help_))
         else:
-            message = f"nothing says which hosts of {group.name} share NVLink, as {most} of {model.name} in a rack do"
+            message = (
+                f"it is unknown which hosts of {group.name} share NVLink: {most} of {model.name} in a rack do"
+            )
             help_ = (
                 f"Write `hosts_per_rack: {most}`, a ToR for each rack."
                 if with_tors

@@ -219,7 +219,7 @@ def _check_names(spec: ClusterSpec, lock: Lock) -> Iterator[Diagnostic]:
         kinds = list(fitting_kinds(names, old, new))
         if still and not kinds:
             told = f"'{old}' is still there: the spec has a {still[0]} of that name"
-            help_ = f"Call it '{new}' where it stands, or leave this out."
+            help_ = f"Name it '{new}' there, or remove this entry."
             yield spec.error("FAB3401", told, *path_of(spec, old), help=help_)
         elif len(kinds) > 1:
             told = f"'{new}' is {join_words(['a ' + KINDS[kind] for kind in kinds], 'and')}"
@@ -243,7 +243,7 @@ def _check_unknown_names(spec: ClusterSpec, lock: Lock, kinds: Kinds) -> Iterato
             if {old, new} & there or not there or old not in list_renames(spec):
                 continue
             left = sorted(there - names[kind])
-            message = f"no {KINDS[kind]} was called '{old}': the lock has none of that name, nor '{new}'"
+            message = f"the lock has no {KINDS[kind]} named '{old}' or '{new}'"
             yield spec.error("FAB3404", message, *path_of(spec, old), help=_suggest_names(old, left))
 
 
@@ -254,13 +254,13 @@ def _not_retired(spec: ClusterSpec, lock: Lock) -> Iterator[Diagnostic]:
         kind = next((kind for kind, each in names.items() if name in each), None)
         if kind is not None:
             told = f"'{name}' is still there: the spec has a {KINDS[kind]} of that name"
-            yield spec.error("FAB3406", told, "retired", index, help="Take one of the two away.")
+            yield spec.error("FAB3406", told, "retired", index, help="Remove one of the two.")
             continue
         left = sorted(
             {each for of in known.values() for each in of} - {each for of in names.values() for each in of}
         )
         if name not in left and get_close_matches(name, left, 1, 0.75):
-            told = f"nothing called '{name}' has a place to give back"
+            told = f"no place in the lock belongs to '{name}'"
             yield spec.error("FAB3407", told, "retired", index, help=_suggest_names(name, left))
 
 

@@ -121,9 +121,9 @@ def with_moves(
     findings += [
         spec.error(
             "FAB3401",
-            f"'{old}' is still there: a device is called so",
+            f"'{old}' is still the name of a device",
             *path_of(spec, old),
-            help=f"Leave this out, or call it '{new}' in the table of devices, if that names it.",
+            help=f"Remove this entry, or name the device '{new}' in the table of devices.",
         )
         for old, new in list_renames(spec).items()
         if old in devices
@@ -144,7 +144,7 @@ def _find_clashes(
         path = path_of(spec, stated[name]) if name in stated else ("cluster",)
         help_ = "Give the one that moved another name; `fabricc plan` lists those in use."
         yield spec.error(
-            "FAB3409", f"two devices of {fabric.cluster} would be called '{name}'", *path, help=help_
+            "FAB3409", f"two devices of {fabric.cluster} would have the name '{name}'", *path, help=help_
         )
 
 
@@ -230,5 +230,5 @@ def report_unknown_names(spec: ClusterSpec, fabrics: Iterable[Fabric], lock: Loc
             f"Did you mean {join_words(near)}?" if near else "`fabricc plan` lists the names of all devices."
         )
         yield spec.error(
-            "FAB3402", f"nothing of {spec.cluster} is called {what}", *path_of(spec, old), help=help_
+            "FAB3402", f"{spec.cluster} has nothing named {what}", *path_of(spec, old), help=help_
         )

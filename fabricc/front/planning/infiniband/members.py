@@ -73,7 +73,7 @@ def partitions_of(
         found.append(Partition(each.name, each.pkey, members, level))
     busiest = max(load.items(), key=lambda item: item[1], default=("", 0))
     if busiest[1] > MOST_OF_A_PORT:
-        message = f"{busiest[0]} is in {busiest[1]} partitions; an adapter supports {MOST_OF_A_PORT} beside the default"
+        message = f"{busiest[0]} is in {busiest[1]} partitions; an adapter supports {MOST_OF_A_PORT} and the default"
         findings.append(spec.error("FAB5809", message, "infiniband", "partitions", help="Join some tenants."))
     if found and (alone := [host for host in places if host not in load]):
         more = f" and {len(alone) - 1} more" if alone[1:] else ""

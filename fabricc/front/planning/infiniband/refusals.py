@@ -44,7 +44,7 @@ def check_hardware(spec: ClusterSpec, models: Models, key: str) -> None:
     for group, host in zip(spec.gpus.groups, models.hosts, strict=True):
         nic = host.nic
         if group.beside is not None:
-            message = f"hosts of {group.name} stand beside others, which is planned for Ethernet only"
+            message = f"hosts of {group.name} are `beside` another group, which only Ethernet supports"
             help_ = "Remove `beside`: the group then has ToRs of its own."
             wrong.append(spec.error("FAB3075", message, *group.path, help=help_))
         elif not host.gpus and spec.network is None:
@@ -60,7 +60,7 @@ def check_hardware(spec: ClusterSpec, models: Models, key: str) -> None:
             wrong.append(spec.error("FAB5812", message, *group.path, "model", help=help_))
         elif host.port_gbps > (most := load_generations()[nic.infiniband].product_4x_gbps):
             message = f"a port of {host.title} is of {host.port_gbps} Gb/s; {nic.title} does {most} ({nic.infiniband})"
-            help_ = "Name a faster adapter with `nic`, or a host model whose ports are slower."
+            help_ = "Name a faster adapter with `nic`, or a host model with slower ports."
             wrong.append(spec.error("FAB5812", message, *group.path, "model", help=help_))
     if wrong:
         raise UnfitError(*wrong)

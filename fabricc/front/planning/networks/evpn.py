@@ -57,7 +57,7 @@ def _of_groups(spec: ClusterSpec, wish: EvpnWish, findings: list[Diagnostic]) ->
     rest = [index for index, segment in enumerate(wish.segments) if segment.name not in wish.groups]
     for group in names:
         if group not in said and len(rest) != 1:
-            message = f"no segment says that hosts of {group} are in it"
+            message = f"no segment contains the hosts of {group}"
             open_ = "None takes the other hosts" if not rest else f"{len(rest)} take the other hosts"
             help_ = f"{open_}: name `groups: [{group}]` in one."
             findings.append(spec.error("FAB3309", message, SECTION, "segments", help=help_))

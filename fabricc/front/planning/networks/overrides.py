@@ -43,7 +43,7 @@ def apply_overrides(
         tier = fabric.tiers[at.tier]
         if override.unnumbered and at.tier is TierName.TOR:
             told = f"{name} is a ToR, with no switches below it"
-            help_ = "Say it of the spines, or of all links: `addressing: {fabric_links: unnumbered}`."
+            help_ = "Set it on the spines, or for all links: `addressing: {fabric_links: unnumbered}`."
             findings.append(spec.error("FAB3182", told, "overrides", name, "fabric_links", help=help_))
         release, model = None, models.boxes.get(name, tier.model)
         if override.nos or model is not tier.model:
