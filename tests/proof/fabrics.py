@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -68,6 +69,21 @@ class Fault:
     edit: Callable[[str, Files], Files] = lambda _, files: files
     alter: Callable[[Switch], Switch | None] = lambda switch: switch
     alter_host: Callable[[Host], Host | None] = lambda host: host
+
+
+def change_files(device: str, *changes: tuple[str, str]) -> Fault:
+    """Return a fault in the files of the devices whose names match: expressions and their replacements."""
+
+    def edit(name: str, files: Files) -> Files:
+        if not re.fullmatch(device, name):
+            return files
+        for pattern, into in changes:
+            changed = {file: re.sub(pattern, into, body) for file, body in files.items()}
+            assert changed != files, f"{pattern} is not in the files of {device}"
+            files = changed
+        return files
+
+    return Fault(edit=edit)
 
 
 def judge(built: Fabric, fault: Fault, declared: Mapping[int, Ratio] | None = None) -> list[Finding]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -10,30 +9,14 @@ import pytest
 
 from fabricc.compiler.compiled import compile_spec
 from fabricc.proof.invariants.accepted_breaches import Ratio
-from tests.proof.fabrics import Fault, judge
+from tests.proof.fabrics import Fault, change_files, judge
 from tests.segmented import SPINE, TOR, fabric
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.proof.fabrics import Files
 
 RATIOS = {0: Ratio(Fraction(1))}
-
-
-def text(device: str, *changes: tuple[str, str]) -> Fault:
-    """A fault in the files of the devices of such names."""
-
-    def edit(name: str, files: Files) -> Files:
-        if not re.fullmatch(device, name):
-            return files
-        for pattern, into in changes:
-            changed = {file: re.sub(pattern, into, body) for file, body in files.items()}
-            assert changed != files, f"{pattern} is not in the files of {device}"
-            files = changed
-        return files
-
-    return Fault(edit=edit)
 
 
 def told(fault: Fault, asn: str = "shared", *, dual: bool = False, links: str = "numbered") -> list[str]:
@@ -50,88 +33,88 @@ def test_segments_as_planned_break_no_invariant(asn: str, dual: bool, links: str
 
 FAULTS = {
     "another VNI": (
-        text(TOR, ("(vxlan-id|vni|iface|auto) (vni)?10110", r"\1 \g<2>10111"), (" vni10110 ", " vni10111 ")),
+        change_files(TOR, ("(vxlan-id|vni|iface|auto) (vni)?10110", r"\1 \g<2>10111"), (" vni10110 ", " vni10111 ")),
         f"FAB6340 {TOR} says of segment[110] another VNI than other ToRs",
     ),
     "another route target": (
-        text(TOR, ("65000:10110", "65000:10119")),
+        change_files(TOR, ("65000:10110", "65000:10119")),
         f"FAB6340 {TOR} says of segment[110] another route target than other ToRs",
     ),
     "imports alone of another route target": (
-        text(TOR, ("import 65000:10110", "import 65000:10119")),
+        change_files(TOR, ("import 65000:10110", "import 65000:10119")),
         f"FAB6340 {TOR} says of segment[110] another route target than other ToRs",
     ),
     "another gateway": (
-        text(TOR, ("10.20.0.1/22", "10.20.0.2/22")),
+        change_files(TOR, ("10.20.0.1/22", "10.20.0.2/22")),
         f"FAB6340 {TOR} says of segment[110] another IPv4 gateway than other ToRs",
     ),
     "another subnet": (
-        text(TOR, ("10.20.0.1/22", "10.20.0.1/23")),
+        change_files(TOR, ("10.20.0.1/22", "10.20.0.1/23")),
         f"FAB6340 {TOR} says of segment[110] another IPv4 gateway than other ToRs",
     ),
     "another anycast MAC": (
-        text(TOR, ("00:00:5e:00:01:01", "00:00:5e:00:01:02")),
+        change_files(TOR, ("00:00:5e:00:01:01", "00:00:5e:00:01:02")),
         f"FAB6340 {TOR} says of the anycast gateways another MAC than other ToRs",
     ),
     "another VNI of the VRF": (
-        text(TOR, (r"vrf tenants\n vni 13001", "vrf tenants\n vni 13002")),
+        change_files(TOR, (r"vrf tenants\n vni 13001", "vrf tenants\n vni 13002")),
         f"FAB6340 {TOR} says of vrf[tenants] another VNI than other ToRs",
     ),
     "two segments of one VNI": (
-        text(TOR, ("vxlan-id 10120", "vxlan-id 10110")),
+        change_files(TOR, ("vxlan-id 10120", "vxlan-id 10110")),
         f"FAB6340 {TOR}: segment[120] has VNI 10110, which segment[110] has too",
     ),
     "two segments of one subnet": (
-        text("rack.*-tor1a", ("10.20.4.1/22", "10.20.0.9/21")),
+        change_files("rack.*-tor1a", ("10.20.4.1/22", "10.20.0.9/21")),
         f"FAB6340 {TOR}: segment[110] has 10.20.0.0/22, which overlaps 10.20.0.0/21 of segment[120]",
     ),
     "another VTEP address": (
-        text(TOR, ("vxlan-local-tunnelip 10.128.0.0", "vxlan-local-tunnelip 10.128.0.1")),
+        change_files(TOR, ("vxlan-local-tunnelip 10.128.0.0", "vxlan-local-tunnelip 10.128.0.1")),
         f"FAB6340 {TOR}: its VTEP is 10.128.0.1, and its loopback 10.128.0.0/32: nobody has a route to another "
         "address of it",
     ),
     "a VTEP that is not announced": (
-        text(TOR, (r"(prefix-list OWN-V4 seq 5 permit) 10.128.0.0/32", r"\1 10.128.0.9/32")),
+        change_files(TOR, (r"(prefix-list OWN-V4 seq 5 permit) 10.128.0.0/32", r"\1 10.128.0.9/32")),
         "FAB6209 rack002-tor1a and 2 more like it do not get 10.128.0.0/32 of rack001-tor1a over spine01a and 1 more "
         "like it: fewer equal paths than up-links",
     ),
     "a port in no segment": (
-        text(TOR, (r"(iface swp1\n    mtu 9050\n)    bridge-access 110\n", r"\1")),
+        change_files(TOR, (r"(iface swp1\n    mtu 9050\n)    bridge-access 110\n", r"\1")),
         f"FAB6340 {TOR}: swp1 leads to a host and is in no VLAN: no segment",
     ),
     "a port in another segment": (
-        text(TOR, (r"(iface swp1\n    mtu 9050\n)    bridge-access 110\n", r"\1    bridge-access 120\n")),
+        change_files(TOR, (r"(iface swp1\n    mtu 9050\n)    bridge-access 110\n", r"\1    bridge-access 120\n")),
         "FAB6101 the ends of a link disagree on addresses: rack001-tor1a swp1 says 10.20.4.1/22, rack001-host01 rail0 "
         "says 10.20.0.1/22",
     ),
     "a segment in another VRF": (
-        text(TOR, (r"(alias tenant-b\n(.*\n){5}    vrf) tenants", r"\1 others")),
+        change_files(TOR, (r"(alias tenant-b\n(.*\n){5}    vrf) tenants", r"\1 others")),
         f"FAB6340 {TOR}: segment[120] is in the VRF others, which has no VNI, so it is not routed between ToRs",
     ),
     "packets that do not fit": (
-        text(TOR, (r"(alias tenant-a\n    mtu) 9050", r"\1 9100")),
+        change_files(TOR, (r"(alias tenant-a\n    mtu) 9050", r"\1 9100")),
         f"FAB6340 {TOR}: segment[110] has an MTU of 9100, and links between switches hold 9050 inside VXLAN",
     ),
     "no EVPN routes over the links": (
-        text(TOR, (r"  neighbor UPSTREAM-V4 activate\n(  neighbor \S+ route-map EVPN)", r"\1")),
+        change_files(TOR, (r"  neighbor UPSTREAM-V4 activate\n(  neighbor \S+ route-map EVPN)", r"\1")),
         f"FAB6340 {TOR}: swp9 is up and carries no EVPN routes",
     ),
     "no filter of EVPN routes": (
-        text(SPINE, (r"  neighbor DOWNSTREAM-V4 route-map EVPN-TO-DOWNSTREAM out\n", "")),
+        change_files(SPINE, (r"  neighbor DOWNSTREAM-V4 route-map EVPN-TO-DOWNSTREAM out\n", "")),
         f"FAB6340 {SPINE}: swp1 has no filter of EVPN routes for export",
     ),
     "EVPN routes that are not let through": (
-        text("spine.*", (r"route-map EVPN-TO-DOWNSTREAM permit 20", "route-map EVPN-TO-DOWNSTREAM deny 20")),
+        change_files("spine.*", (r"route-map EVPN-TO-DOWNSTREAM permit 20", "route-map EVPN-TO-DOWNSTREAM deny 20")),
         "FAB6209 rack001-tor1a and 3 more like it do not get EVPN routes of rack001-tor1a over spine01a and 1 more "
         "like it: fewer equal paths than up-links",
     ),
     "a host with another gateway": (
-        text("rack001-host01", ('via: "10.20.0.1"', 'via: "10.20.0.2"')),
+        change_files("rack001-host01", ('via: "10.20.0.1"', 'via: "10.20.0.2"')),
         "FAB6101 the ends of a link disagree on addresses: rack001-tor1a swp1 says 10.20.0.1/22, rack001-host01 rail0 "
         "says 10.20.0.2/22",
     ),
     "a host of another subnet": (
-        text("rack001-host01", (r'"10.20.0.16/22"', '"10.20.4.16/22"')),
+        change_files("rack001-host01", (r'"10.20.0.16/22"', '"10.20.4.16/22"')),
         "FAB6101 the ends of a link disagree on addresses: rack001-tor1a swp1 says 10.20.0.1/22, rack001-host01 rail0 "
         "says 10.20.0.1 beyond 10.20.4.0/22",
     ),
@@ -147,19 +130,19 @@ def test_a_fault_is_told_as_what_it_is(fault: str) -> None:
 
 ON_EOS = {
     "a spine that is the next hop": (
-        text(SPINE, (r"      neighbor DOWNSTREAM next-hop-unchanged\n", "")),
+        change_files(SPINE, (r"      neighbor DOWNSTREAM next-hop-unchanged\n", "")),
         f"FAB6340 {SPINE}: it puts itself as next hop into EVPN routes for 10.64.0.1, and is no VTEP",
     ),
     "a VRF without a VNI": (
-        text(TOR, (r"   vxlan vrf tenants vni 13001\n", "")),
+        change_files(TOR, (r"   vxlan vrf tenants vni 13001\n", "")),
         f"FAB6340 {TOR}: vrf[tenants] has no VNI",
     ),
     "a VTEP at another interface": (
-        text(TOR, (r"   vxlan source-interface Loopback0\n", "")),
+        change_files(TOR, (r"   vxlan source-interface Loopback0\n", "")),
         f"FAB6340 {TOR}: its VTEP is None, and its loopback 10.128.0.0/32: nobody has a route to another address of it",
     ),
     "a ToR without a segment": (
-        text(TOR, (r"(?s)interface Vlan110\n.*?!\n", ""), (r"   vxlan vlan 110 vni 10110\n", "")),
+        change_files(TOR, (r"(?s)interface Vlan110\n.*?!\n", ""), (r"   vxlan vlan 110 vni 10110\n", "")),
         f"FAB6340 {TOR}: segment[110] has no VNI",
     ),
 }  # fmt: skip
@@ -174,7 +157,7 @@ def test_a_fault_of_another_system_is_told_as_what_it_is(fault: str) -> None:
 
 def test_a_tor_that_sends_up_what_came_from_above_is_a_valley() -> None:
     """With AS numbers of their own, spines do not stop such a route by themselves."""
-    fault = text(
+    fault = change_files(
         "rack.*-tor1a", (r"route-map EVPN-TO-UPSTREAM deny 10\n match community FROM-ABOVE\nexit\n!\n", "")
     )
     valleys = [message for message in told(fault, "unique") if message.startswith("FAB6210")]
@@ -200,5 +183,5 @@ def test_routes_of_pods_meet_at_cores_and_turn_round_nowhere(tmp_path: Path) -> 
     ratios = dict.fromkeys((0, 1), Ratio(Fraction(2)))
     assert judge(built, Fault(), ratios) == []
     kept = r"route-map EVPN-TO-UPSTREAM deny 10\n match community FROM-ABOVE\nexit\n!\n"
-    valleys = judge(built, text("pod.*-spine.*", (kept, "")), ratios)
+    valleys = judge(built, change_files("pod.*-spine.*", (kept, "")), ratios)
     assert {each.code for each in valleys} >= {"FAB6210"}

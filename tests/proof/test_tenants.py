@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import pytest
 
 from fabricc.proof.invariants.accepted_breaches import Ratio
-from tests.proof.fabrics import Fault, judge
+from tests.proof.fabrics import Fault, change_files, judge
 from tests.tenanted import EXPRESSED, PLAIN, SPINE, TOR, fabric
-
-if TYPE_CHECKING:
-    from tests.proof.fabrics import Files
 
 RATIOS = {0: Ratio(Fraction(1))}
 OTHER = "rack002-tor1a"
-
-
-def text(device: str, *changes: tuple[str, str]) -> Fault:
-    """Return a fault in the files of the devices of such names: expressions and what replaces them."""
-
-    def edit(name: str, files: Files) -> Files:
-        if not re.fullmatch(device, name):
-            return files
-        for pattern, into in changes:
-            changed = {file: re.sub(pattern, into, body) for file, body in files.items()}
-            assert changed != files, f"{pattern} is not in the files of {device}"
-            files = changed
-        return files
-
-    return Fault(edit=edit)
 
 
 def found(nos: str, fault: Fault, *, dual: bool = False, spines: bool = True) -> list[str]:
@@ -53,79 +33,82 @@ def test_tenants_as_planned_break_no_rule(nos: str, dual: bool, spines: bool) ->
 
 FAULTS = {
     "a port in the routing table that switches share": (
-        text(TOR, (r"(iface swp3\n    mtu 9050)\n    vrf acme", r"\1")),
+        change_files(TOR, (r"(iface swp3\n    mtu 9050)\n    vrf acme", r"\1")),
         f"FAB6341 {TOR}: swp3 leads to a host and is in the routing table that switches share",
     ),
     "a port in a VRF that the ToR does not have": (
-        text(TOR, (r"(iface swp3\n    mtu 9050)\n    vrf acme", r"\1\n    vrf shared")),
+        change_files(TOR, (r"(iface swp3\n    mtu 9050)\n    vrf acme", r"\1\n    vrf shared")),
         f"FAB6341 {TOR}: swp3 is in the VRF shared, which has no VNI here",
     ),
     "a VRF that imports the route target of another": (
-        text(TOR, (r"(  route-target import 65000:20001)", r"\1 65000:20002")),
+        change_files(TOR, (r"(  route-target import 65000:20001)", r"\1 65000:20002")),
         f"FAB6341 {TOR}: vrf[acme] has the route targets import 65000:20001,65000:20002 export 65000:20001: "
         "it exchanges routes with another VRF",
     ),
     "a VRF that exports the route target of another": (
-        text(TOR, (r"route-target export 65000:20002", "route-target export 65000:20001")),
+        change_files(TOR, (r"route-target export 65000:20002", "route-target export 65000:20001")),
         f"FAB6341 {TOR}: vrf[globex] has the route targets import 65000:20002 export 65000:20001: "
         "it exchanges routes with another VRF",
     ),
     "a VNI of two VRFs on one ToR": (
-        text(TOR, (r"(vrf globex\n vni) 20002", r"\1 20001")),
+        change_files(TOR, (r"(vrf globex\n vni) 20002", r"\1 20001")),
         f"FAB6340 {TOR}: vrf[globex] has VNI 20001, which vrf[acme] has too",
     ),
     "a VRF with another VNI on one ToR": (
-        text(TOR, (r"(vrf acme\n vni) 20001", r"\1 20077")),
+        change_files(TOR, (r"(vrf acme\n vni) 20001", r"\1 20077")),
         f"FAB6340 {OTHER} says of tenant vrf[acme] another VNI than other ToRs",
     ),
     "a route target of two tenants on two ToRs": (
-        text(OTHER, (r"65000:20003", "65000:20002")),
+        change_files(OTHER, (r"65000:20003", "65000:20002")),
         f"FAB6341 {OTHER} gives tenant vrf[shared] the route target of tenant vrf[globex]",
     ),
     "a route distinguisher of two VRFs": (
-        text(TOR, (r"rd 10.128.0.0:2", "rd 10.128.0.0:1")),
+        change_files(TOR, (r"rd 10.128.0.0:2", "rd 10.128.0.0:1")),
         f"FAB6341 {TOR}: vrf[globex] has the route distinguisher 10.128.0.0:1, which vrf[acme] has too",
     ),
     "a route distinguisher of another ToR": (
-        text(TOR, (r"rd 10.128.0.0:1\b", "rd 10.128.0.4:1")),
+        change_files(TOR, (r"rd 10.128.0.0:1\b", "rd 10.128.0.4:1")),
         f"FAB6341 {TOR}: vrf[acme] has the route distinguisher 10.128.0.4:1, and its VTEP is 10.128.0.0",
     ),
     "a VRF that does not announce its links": (
-        text(TOR, (r"  advertise ipv4 unicast\n", "")),
+        change_files(TOR, (r"  advertise ipv4 unicast\n", "")),
         f"FAB6341 {TOR}: vrf[acme] does not announce its links as EVPN routes",
     ),
     "outer headers without the code point": (
-        text(TOR, (r"    up ip link set dev vni\d+ type vxlan tos inherit\n", "")),
+        change_files(TOR, (r"    up ip link set dev vni\d+ type vxlan tos inherit\n", "")),
         f"FAB6341 {TOR}: outer headers do not get the code point, so that links between switches lose packets",
     ),
     "an MTU without room for VXLAN": (
-        text(TOR, (r"(iface swp3\n    mtu) 9050", r"\1 9100")),
+        change_files(TOR, (r"(iface swp3\n    mtu) 9050", r"\1 9100")),
         f"FAB6341 {TOR}: swp3 takes packets of 9100 bytes, and links between switches hold 9050 inside VXLAN",
     ),
     "links of tenants in the underlay": (
-        text(TOR, (r"(address-family ipv4 unicast\n)(  redistribute connected route-map)",
+        change_files(TOR, (r"(address-family ipv4 unicast\n)(  redistribute connected route-map)",
                    r"\1  aggregate-address 10.0.0.0/27 summary-only\n\2")),
         f"FAB6341 {TOR}: the underlay announces 10.0.0.0/27, which has the link 10.0.0.0/31 of a tenant",
     ),
     "a VRF that imports the routes of another": (
-        text(TOR, (r"(vrf acme\n bgp router-id .*\n !\n address-family ipv4 unicast\n)", r"\1  import vrf globex\n")),
+        change_files(
+            TOR,
+            (r"(vrf acme\n bgp router-id .*\n !\n address-family ipv4 unicast\n)", r"\1  import vrf globex\n"),
+        ),
         f"FAB6341 {TOR}: vrf[acme] has routes from elsewhere: bgp/setting[ipv4 import vrf globex] true",
     ),
     "a default route in a VRF": (
-        text(TOR, (r"(vrf acme\n vni 20001\n)", r"\1 ip route 0.0.0.0/0 10.64.0.0 nexthop-vrf default\n")),
+        change_files(TOR, (r"(vrf acme\n vni 20001\n)", r"\1 ip route 0.0.0.0/0 10.64.0.0 nexthop-vrf default\n")),
         f"FAB6341 {TOR}: vrf[acme] has routes from elsewhere: static_route[0.0.0.0/0] ",
     ),
     "a VRF whose VNI no VLAN interface carries": (
-        text(TOR, (r"(iface vlan2\n(?:    .*\n)*)    vrf acme\n", r"\1")),
+        change_files(TOR, (r"(iface vlan2\n(?:    .*\n)*)    vrf acme\n", r"\1")),
         f"FAB6341 {TOR}: no VLAN interface carries the VNI of vrf[acme]",
     ),
     "a VTEP at another address": (
-        text(TOR, (r"vxlan-local-tunnelip 10.128.0.0", "vxlan-local-tunnelip 10.128.0.4")),
+        change_files(TOR, (r"vxlan-local-tunnelip 10.128.0.0", "vxlan-local-tunnelip 10.128.0.4")),
         f"FAB6340 {TOR}: its VTEP is 10.128.0.4, and its loopback 10.128.0.0/32: "
         "nobody has a route to another address of it",
     ),
     "a spine that carries no EVPN routes": (
-        text(SPINE, (r"  neighbor DOWNSTREAM-V4 route-map EVPN-FROM-DOWNSTREAM in\n", "")),
+        change_files(SPINE, (r"  neighbor DOWNSTREAM-V4 route-map EVPN-FROM-DOWNSTREAM in\n", "")),
         f"FAB6340 {SPINE}: swp1 has no filter of EVPN routes for import",
     ),
 }  # fmt: skip
@@ -181,7 +164,7 @@ OTHERS = {
 )
 def test_a_planted_fault_of_another_system_is_found(nos: str, at: int) -> None:
     pattern, into, message = OTHERS[nos][at]
-    told = found(nos, text(TOR, (pattern, into)))
+    told = found(nos, change_files(TOR, (pattern, into)))
     assert any(each.startswith(f"FAB6341 {TOR}: ") and message in each for each in told), told
 
 
@@ -193,7 +176,7 @@ def test_a_planted_fault_is_found(name: str) -> None:
 
 
 def test_without_spines_a_vrf_that_falls_back_to_the_main_table_is_found() -> None:
-    fault = text("su001-tor1a", (r"    up ip -4 route replace unreachable .*table 1004\n", ""))
+    fault = change_files("su001-tor1a", (r"    up ip -4 route replace unreachable .*table 1004\n", ""))
     told = found("frr", fault, dual=True, spines=False)
     assert any("swp2 is in the VRF globex, which is not isolated here" in each for each in told), told
 
@@ -220,5 +203,5 @@ JUNOS = {
 @pytest.mark.parametrize("name", JUNOS)
 def test_a_fault_of_a_virtual_router_is_found(name: str) -> None:
     change, message = JUNOS[name]
-    told = found("junos", text("su001-tor1a", change), dual=True, spines=False)
+    told = found("junos", change_files("su001-tor1a", change), dual=True, spines=False)
     assert any(message in each for each in told), told

@@ -50,6 +50,31 @@ def altered(word: str) -> str:
     return word + "x"
 
 
+def change_word(word: str) -> str:
+    """Return another word of the same kind: the next number, else one letter more."""
+    if word.isdecimal():
+        return str(int(word) + 1)
+    number = re.search(r"\d+(?!.*\d)", word)
+    if number:
+        return f"{word[: number.start()]}{int(number[0]) + 1}{word[number.end() :]}"
+    return word + "x"
+
+
+def change_each_word(text: str) -> list[tuple[int, int, str]]:
+    """Return (line, word, text) of every text that differs in one word between blanks."""
+    lines = text.split("\n")
+    found = []
+    for at, line in enumerate(lines):
+        indent = line[: len(line) - len(line.lstrip())]
+        words = line.split()
+        if words in ([], ["!"]):
+            continue
+        for index, word in enumerate(words):
+            changed = indent + " ".join([*words[:index], change_word(word), *words[index + 1 :]])
+            found.append((at, index, "\n".join([*lines[:at], changed, *lines[at + 1 :]])))
+    return found
+
+
 def changed_words(file: str, text: str) -> Iterator[Mutant]:
     """Every text in which one word differs; comments and lines that only close are left out."""
     lines = text.split("\n")

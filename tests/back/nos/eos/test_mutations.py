@@ -9,6 +9,7 @@ import pytest
 from fabricc.back.nos.eos import EOS, FILE
 from fabricc.back.nos.eos.qos_rows import default_traffic_class
 from tests.back.nos.eos.variants import variant
+from tests.back.nos.mutation import change_each_word
 
 
 def equivalent(line: str, index: int) -> bool:
@@ -25,31 +26,6 @@ def equivalent(line: str, index: int) -> bool:
     return (index == 1 and words[0] == "seq") or (index == 2 and words[0] == "transport")
 
 
-def mutated(word: str) -> str:
-    """Another word of the same kind."""
-    if word.isdecimal():
-        return str(int(word) + 1)
-    number = re.search(r"\d+(?!.*\d)", word)
-    if number:
-        return f"{word[: number.start()]}{int(number[0]) + 1}{word[number.end() :]}"
-    return word + "x"
-
-
-def mutants(text: str) -> list[tuple[int, int, str]]:
-    """(line, word, text) of every text that differs in one word."""
-    lines = text.split("\n")
-    found = []
-    for at, line in enumerate(lines):
-        indent = line[: len(line) - len(line.lstrip())]
-        words = line.split()
-        if words in ([], ["!"]):
-            continue
-        for index, word in enumerate(words):
-            changed = indent + " ".join([*words[:index], mutated(word), *words[index + 1 :]])
-            found.append((at, index, "\n".join([*lines[:at], changed, *lines[at + 1 :]])))
-    return found
-
-
 @pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "name", ["trident-dual", "trident-dual-unnumbered", "sand-drained", "trident-settings", "sand-settings"]
@@ -60,7 +36,7 @@ def test_no_changed_word_survives(name: str, step: int) -> None:
     planned = EOS.planned(switch)
     lines = text.split("\n")
     survivors = []
-    for at, index, changed in mutants(text)[::step]:
+    for at, index, changed in change_each_word(text)[::step]:
         reading = EOS.read({FILE: changed})
         if reading.facts == planned and not reading.unknown and not equivalent(lines[at], index):
             survivors.append((lines[at], index))
@@ -75,7 +51,7 @@ def test_a_changed_value_shows_on_its_line() -> None:
     values = re.compile(
         r"\d+ bytes|mtu|^   ip(v6)? address|remote-as|description|timers|traffic-class \d|seq"
     )
-    for at, index, changed in mutants(text):
+    for at, index, changed in change_each_word(text):
         line = lines[at]
         if (
             index < len(line.split()) - 1

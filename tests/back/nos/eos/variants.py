@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.routing import Spreading
+from tests.back.nos.enlarged import enlarge
 from tests.samples import switch_model, tor, with_settings
 
 if TYPE_CHECKING:
@@ -53,16 +54,8 @@ def chassis() -> Switch:
 
 def large(count: int = 64) -> Switch:
     """The numbered sample with that many ports, half to hosts and half up."""
-    switch = variant("trident-numbered")
-    down, up, session = switch.ports[0], switch.ports[4], switch.bgp.sessions[0]
-    ports, sessions = [], []
-    for index in range(count):
-        name = f"Ethernet{index // 2 + 1}/{1 + 4 * (index % 2)}"
-        if index < count // 2:
-            ports.append(replace(down, name=name, ipv4=f"10.1.0.{2 * index}/31"))
-        else:
-            ports.append(replace(up, name=name, ipv4=f"10.2.0.{2 * index}/31"))
-            sessions.append(
-                replace(session, port=name, remote=f"10.2.0.{2 * index + 1}", peer=f"spine{index}")
-            )
-    return replace(switch, ports=tuple(ports), bgp=replace(switch.bgp, sessions=tuple(sessions)))
+    return enlarge(
+        variant("trident-numbered"),
+        lambda index: {"name": f"Ethernet{index // 2 + 1}/{1 + 4 * (index % 2)}"},
+        count,
+    )

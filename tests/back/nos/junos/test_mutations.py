@@ -10,6 +10,7 @@ import pytest
 from fabricc.back.nos.junos import FILE, JUNOS
 from fabricc.proof.compare import compare
 from tests.back.nos.junos.variants import variant
+from tests.back.nos.mutation import change_word
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
@@ -26,12 +27,9 @@ def mutated(word: str) -> str:
     """Another word of the same kind."""
     if re.fullmatch(r"[01]{6}|[01]{3}", word):
         return f"{(int(word, 2) ^ 1):0{len(word)}b}"
-    if word.isdecimal():
-        return str(int(word) + 1)
-    number = re.search(r"\d+(?!.*\d)", word)
-    if number:
-        return f"{word[: number.start()]}{int(number[0]) + 1}{word[number.end() :]}"
-    return word[:-1] + 'x"' if word.endswith('"') else word + "x"
+    if word.endswith('"') and not re.search(r"\d", word):
+        return word[:-1] + 'x"'
+    return change_word(word)
 
 
 def mutants(text: str) -> list[tuple[int, int, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import pytest
 
 from fabricc.back.nos.nxos import FILE, NXOS
 from fabricc.proof.compare import compare
+from tests.back.nos.mutation import change_each_word
 from tests.back.nos.nxos.variants import variant
 
 if TYPE_CHECKING:
@@ -29,29 +29,6 @@ def equivalent(line: str, index: int) -> bool:
         return index == 0
     password = words[0] == "username" and words[2] == "password" and index in (3, 4)
     return password or (index > 0 and words[index - 1] == "seq")
-
-
-def mutated(word: str) -> str:
-    """Another word of the same kind."""
-    if word.isdecimal():
-        return str(int(word) + 1)
-    number = re.search(r"\d+(?!.*\d)", word)
-    if number:
-        return f"{word[: number.start()]}{int(number[0]) + 1}{word[number.end() :]}"
-    return word + "x"
-
-
-def mutants(text: str) -> list[tuple[int, int, str]]:
-    """(line, word, text) of every text that differs in one word."""
-    lines = text.split("\n")
-    found = []
-    for at, line in enumerate(lines):
-        indent = line[: len(line) - len(line.lstrip())]
-        words = line.split()
-        for index, word in enumerate(words):
-            changed = indent + " ".join([*words[:index], mutated(word), *words[index + 1 :]])
-            found.append((at, index, "\n".join([*lines[:at], changed, *lines[at + 1 :]])))
-    return found
 
 
 def told(switch_facts: Facts, text: str) -> set[int]:
@@ -74,7 +51,7 @@ def test_a_changed_word_is_found_on_its_line(name: str, step: int) -> None:
     planned = NXOS.planned(switch)
     lines = text.split("\n")
     survivors, elsewhere, meaningful = [], [], 0
-    for at, index, changed in mutants(text)[::step]:
+    for at, index, changed in change_each_word(text)[::step]:
         if equivalent(lines[at], index):
             continue
         meaningful += 1

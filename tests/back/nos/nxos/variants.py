@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.model import Direction
 from fabricc.fabric.routing import LoadBalancing, Spreading
+from tests.back.nos.enlarged import enlarge
 from tests.samples import switch_model, tor, with_settings
 
 if TYPE_CHECKING:
@@ -98,16 +99,9 @@ def whole_uplinks(switch: Switch) -> Switch:
 
 def large(count: int = 64) -> Switch:
     """The numbered sample with that many ports, half to hosts and half up."""
-    switch = variant("cloudscale/numbered")
-    down, up, session = switch.ports[0], switch.ports[4], switch.bgp.sessions[0]
-    ports, sessions = [], []
-    for index in range(count):
+
+    def place(index: int) -> dict[str, Any]:
         cage, child = index // 2 + 1, index % 2 + 1
-        place: dict[str, Any] = {"name": f"Ethernet1/{cage}/{child}", "cage": cage, "child": child}
-        if index < count // 2:
-            ports.append(replace(down, **place, ipv4=f"10.1.0.{2 * index % 256}/31"))
-        else:
-            ports.append(replace(up, **place, ipv4=f"10.2.0.{2 * index % 256}/31"))
-            remote = f"10.2.{index // 128}.{2 * index % 256 + 1}"
-            sessions.append(replace(session, port=place["name"], remote=remote, peer=f"spine{index}"))
-    return replace(switch, ports=tuple(ports), bgp=replace(switch.bgp, sessions=tuple(sessions)))
+        return {"name": f"Ethernet1/{cage}/{child}", "cage": cage, "child": child}
+
+    return enlarge(variant("cloudscale/numbered"), place, count)
