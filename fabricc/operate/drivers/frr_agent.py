@@ -99,6 +99,18 @@ def reason(error: OSError) -> str:
     return f"{words}: {error.filename}" if error.filename else words
 
 
+def is_reloading() -> bool:
+    """Return whether somebody's frr-reload.py changes this FRR now; it takes no lock."""
+    own = Path("/proc/self/ns/net").readlink()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            reloads = b"--reload" in words and any(word.endswith(b"frr-reload.py") for word in words)
+            if reloads and (process / "ns/net").readlink() == own:
+                return True
+    return False
+
+
 def text_of(path: str | Path) -> str | None:
     """Return the text of a file; None when there is no such file."""
     try:
@@ -499,7 +511,7 @@ class Box:
         return {"released": True}
 
     def do_holds(self) -> dict[str, Any]:
-        """Return the claims of sessions: a guard, a commit that has not ended, and the lock of a candidate."""
+        """Return the claims of sessions: a guard, a commit that has not ended, the lock of a candidate, a reload."""
         found, now = [], time.monotonic()
         state, guard, held = self.state(), self.kept("guard"), self.lock()
         if guard:
@@ -507,6 +519,8 @@ class Box:
         if state["phase"] in BUSY:
             left = state["deadline"] - now if state["phase"] == "pending" else None
             found.append({"claim": "commit", "owner": state.get("by", ""), "left_s": left})
+        elif is_reloading():
+            found.append({"claim": "update", "owner": "`frr-reload.py`", "left_s": None})
         if held:
             left = held["until"] - time.time()
             found.append({"claim": "candidate", "owner": held["session"], "left_s": left})

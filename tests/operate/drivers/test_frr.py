@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -23,7 +24,7 @@ from napalm.base.exceptions import (
 )
 
 from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
-from fabricc.operate.drivers.holds import Claim
+from fabricc.operate.drivers.holds import Claim, Hold
 from tests.operate.drivers.servers.frr_box import PASSWORD, configuration
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 OLD = configuration("box1", 1, 2)
 NEW = OLD.replace("  network 10.1.3.0/24\n", "").replace("to box 2", "to bóx 2")
+UPDATE = Hold(Claim.UPDATE, "`frr-reload.py`")
 
 
 @pytest.fixture
@@ -276,6 +278,21 @@ def test_a_guard_of_a_dead_session_is_stopped_by_name_and_nothing_goes_back(
         other.load_replace_candidate(config=NEW)
         other.commit_config()
         assert saved(boxes[0]) == NEW
+
+
+@pytest.mark.slow
+def test_a_reload_of_somebody_else_is_a_hold_as_long_as_it_runs(boxes: list[Box], driver: Any) -> None:
+    enter = ["nsenter", "-t", str(boxes[0].process), "-m", "-u", "-p", "-n"]
+    wait = [*enter, "python3", "-c", "import sys; print(1, flush=True); sys.stdin.read()"]
+    for words, expected in (
+        (["/usr/lib/frr/frr-reload.py", "--reload", "--stdout", "/etc/frr/frr.conf"], [UPDATE]),
+        (["/usr/lib/frr/frr-reload.py", "--test", "--stdout", "/etc/frr/frr.conf"], []),
+    ):
+        with subprocess.Popen([*wait, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+            assert running.stdout is not None
+            running.stdout.readline()
+            assert driver.get_holds() == expected
+    assert driver.get_holds() == []
 
 
 @pytest.mark.slow
