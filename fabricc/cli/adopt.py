@@ -22,7 +22,8 @@ def command(folder: Path, target: Path, name: str | None, every: bool, jobs: int
     """Write a spec that builds the fabric of FOLDER unchanged: names, addresses, ASNs and ports stay.
 
     FOLDER has the same content as for `fabricc audit`. Each difference of a build is reported with its reason, and
-    listed in adoption.txt and adoption.json next to the spec. Exit status: 0 it can be built, 1 it cannot.
+    listed in adoption.txt and adoption.json next to the spec. Exit status: 0 the spec can be built and contains every
+    device, 1 otherwise. A spec that cannot be built is written as cluster.draft.yaml.
     """
     from fabricc.audit.adopt import report, run  # readers of every system; `--help` and completion need none
 
@@ -34,9 +35,9 @@ def command(folder: Path, target: Path, name: str | None, every: bool, jobs: int
     output.print_findings(diagnostics, "text", run.finding_texts(diagnostics, folder))
     output.print_parts(report.report_parts(adoption))
     output.out(f"{target}: {', '.join(written)}")
-    if not adoption.adopted.compiled.sound:
+    if not adoption.adopted.usable:
         return 1
     output.out(
         f"Next: `fabricc build {target / 'cluster.yaml'}`, then `fabricc diff` before anything changes."
     )
-    return 0
+    return 1 if adoption.adopted.left else 0

@@ -16,7 +16,12 @@ from typing import NamedTuple
 
 from fabricc.back import nos as back_ends
 
-ROOT = Path(__file__).parents[3] / "shared" / "corpora"
+_CHECKOUT = Path(__file__).parents[2]
+ROOT = next(
+    (path for above in _CHECKOUT.parents[:2] if (path := above / "shared" / "corpora").is_dir()),
+    _CHECKOUT.parent / "shared" / "corpora",
+)
+"""The configurations, beside the checkout or one folder further up."""
 FILES = {
     "cumulus": "startup.yaml", "eos": "running-config.cfg", "frr": "frr.conf", "junos": "junos.conf",
     "nxos": "running-config.cfg",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt import tables
 from fabricc.audit.adopt.choices import Choosing
+from fabricc.audit.adopt.lost_lines import lost_lines
 from fabricc.audit.adopt.networks import needs_of, networks_of
 from fabricc.audit.adopt.order import order_of
 from fabricc.audit.adopt.overlays import ENDS, add_overlays
@@ -14,14 +16,17 @@ from fabricc.audit.adopt.pools import number_of
 from fabricc.audit.adopt.shape import KEYS, rail_name
 from fabricc.audit.adopt.sides import Sides
 from fabricc.audit.adopt.trial import Site, built_files, compiled_of, error_codes, find_mismatches
+from fabricc.base.diagnostics import FindingsError
 from fabricc.base.diagnostics.codes import TITLES
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass
-from fabricc.facts.device import Kind
+from fabricc.facts.device import Kind, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from fabricc.audit.adopt.lost_lines import LostLine
     from fabricc.audit.adopt.order import Order
     from fabricc.audit.adopt.shape import Choice
     from fabricc.audit.adopt.tables import Moved
@@ -39,8 +44,9 @@ class Adopted:
         draft: what is to be written; `compiled`: what it becomes.
         differences: device -> where its build would still differ.
         assumed: what was taken for granted, in words.
-        left: devices that the spec does not hold.
+        left: devices that the spec does not hold; all of them if it cannot be built.
         moved: links that a build would have on other ports.
+        lost: switch -> lines without a fact that its build does not write.
     """
 
     draft: Draft
@@ -49,6 +55,12 @@ class Adopted:
     assumed: tuple[str, ...]
     left: tuple[str, ...] = ()
     moved: tuple[Moved, ...] = ()
+    lost: Mapping[str, list[LostLine]] = field(default_factory=dict)
+
+    @property
+    def usable(self) -> bool:
+        """Whether the spec can be built and holds at least one of the devices."""
+        return self.compiled.sound and bool(self.differences)
 
 
 def adopt_networks(found: Found, name: str, folder: Path) -> Adopted:
@@ -66,14 +78,19 @@ def adopt_networks(found: Found, name: str, folder: Path) -> Adopted:
     assumed: list[str] = []
     for network, part in parts.items():
         order = order_of(part, homes)
+        if not order.groups:
+            if not network:
+                raise _no_hosts_error(order)
+            assumed.append(f"Network {network} is not in the spec: no port of its ToRs leads to a host.")
+            continue
         sides = Sides(part, order)
         number = number_of(sides, {each.number for each in sites}) if network else 0
         site = Site(part, order, sides, folder, network, whole, rails, number, needs)
         choosing = Choosing(site, name)
         draft, compiled = choosing.chosen()
-        assumed += [*order.assumed, *_list_assumptions(site, choosing.choice)]
+        assumed += [*order.assumed, *choosing.refused, *_list_assumptions(site, choosing.choice)]
         if not compiled.sound and not network:
-            return Adopted(draft, compiled, {}, tuple(assumed))
+            return Adopted(draft, compiled, {}, tuple(assumed), tuple(found.devices))
         if not compiled.sound:
             codes = ", ".join(sorted(set(error_codes(compiled))))
             assumed.append(
@@ -99,6 +116,15 @@ def adopt_networks(found: Found, name: str, folder: Path) -> Adopted:
     return _compare_draft(found, sites, whole, compiled_of(whole, folder), assumed)
 
 
+def _no_hosts_error(order: Order) -> FindingsError:
+    """Return FAB9700 for ToRs without a port to which a host could be connected."""
+    tors = order.tier(Tier.TOR)
+    where = tors[0] if len(tors) == 1 else f"{tors[0]} and {plural(len(tors) - 1, 'other ToR')}"
+    message = f"no port of {where} leads to a host: a spec is computed from the hosts of its ToRs"
+    help_ = "Collect configurations with the ports of hosts: an address, a VLAN, or a bundle on each."
+    return FindingsError("FAB9700", message, help_)
+
+
 def _compare_draft(
     found: Found, sites: Iterable[Site], whole: Draft, compiled: Compiled, assumed: Iterable[str]
 ) -> Adopted:
@@ -106,6 +132,7 @@ def _compare_draft(
     differences: dict[str, list[Mismatch]] = {}
     moved: list[Moved] = []
     unheld: dict[str, None] = {}
+    lost: dict[str, list[LostLine]] = {}
     for site in sites:
         part = compiled.networks[site.network] if site.network else compiled
         files = built_files(part, site.found)
@@ -113,8 +140,10 @@ def _compare_draft(
             differences.setdefault(name, []).extend(each)
         moved += tables.misplaced_links(part, site.order)
         unheld |= dict.fromkeys(_missing_files(site.found, files))
+        switches = (each for each in files if found.devices[each].kind is Kind.SWITCH)
+        lost |= {name: some for name in switches if (some := lost_lines(found.devices[name], files[name]))}
     left = tuple(name for name in found.devices if name not in differences)
-    return Adopted(whole, compiled, differences, (*assumed, *unheld), left, tuple(moved))
+    return Adopted(whole, compiled, differences, (*assumed, *unheld), left, tuple(moved), lost)
 
 
 def _describe_acceptance(code: str, *, hosts: bool) -> str:

@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any
 from fabricc.audit.adopt import models, words
 from fabricc.audit.adopt.classes import infer_weights
 from fabricc.audit.adopt.outward import exits_of, infer_parties, rename_switches
+from fabricc.audit.adopt.refusals import refused_parts
 from fabricc.audit.adopt.shape import KEYS, Choice, reserved_ports, shape_words, unit_rooms, uplink_ratios
 from fabricc.audit.adopt.tables import misplaced_links
-from fabricc.audit.adopt.trial import CATALOG, SWITCHES, Draft, error_codes, match_switches, trial_distance
+from fabricc.audit.adopt.trial import (
+    CATALOG,
+    SPEC,
+    SWITCHES,
+    Draft,
+    error_codes,
+    match_switches,
+    trial_distance,
+)
 from fabricc.back import nos as back_ends
 from fabricc.base.values import replace
 from fabricc.fabric.naming import computed_name
@@ -37,6 +46,8 @@ _SYSTEMS = ("ubuntu-24.04", "ubuntu-22.04", "dgx-os", "rhel-9")
 _RESERVED = (2, 4, 6, 8, 12, 16, 24, 32)
 """Ports that are kept free where ways out are; thresholds follow from how many ports there may be."""
 _ROUNDS = 3
+_MOST_REFUSALS = 12
+"""Times that refused words are left out: each time shows what the errors before it hid."""
 _USUAL_GBPS = 100
 _REASON = "The fabric runs so; adopted as it is."
 
@@ -55,17 +66,39 @@ class Choosing:
         self.names: dict[str, str] = {}
         self.more: dict[str, str] = {}
         self.accept: list[dict[str, str]] = []
+        self.refused: list[str] = []
         self.choice = self._first_choice()
         self.usual: dict[str, int] = {}
         self.known: dict[str, tuple[float, ...]] = {}
 
     def chosen(self) -> tuple[Draft, Compiled]:
         """Return the draft that comes closest, and its compiled form."""
+        self._drop_refused()
         self._choose_all()
+        self._drop_refused()
         compiled = self._compile_accepting(self.choice)
         if compiled.sound and not self.site.network and any(misplaced_links(compiled, self.order)):
             compiled = self._lab_switches()
         return self.draft(self.choice), compiled
+
+    def _drop_refused(self) -> None:
+        """Leave out words that the spec refuses and may lack; overlays and tables keep what they stood for."""
+        for _ in range(_MOST_REFUSALS):
+            compiled = self._compile_accepting(self.choice)
+            text = self.site.whole(self.draft(self.choice)).files()[SPEC]
+            refused = refused_parts(text, self.site.network, compiled.diagnostics)
+            if not refused:
+                return
+            for keys, code in refused.items():
+                self.refused.append(
+                    f"`{'.'.join(keys)}` cannot be what the devices state ({code}): the spec leaves it out."
+                )
+                holder = self.parties if keys[0] == "external" else self.settings
+                if len(keys) > 1 and keys[0] != "external":
+                    holder = holder[keys[0]]
+                del holder[keys[-1]]
+                self.settings = {name: words for name, words in self.settings.items() if words}
+            self.known.clear()
 
     def _lab_switches(self) -> Compiled:
         """The choice compiled, with a model of its own for lab switches where links are on its ports then."""

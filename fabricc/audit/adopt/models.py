@@ -235,17 +235,37 @@ _LAB_GBPS = 100
 GENERIC = "adopted-host"
 """Name of the model of hosts that no file describes; a number follows where there are several."""
 _NICS = ((100, "connectx-6-dx"), (200, "connectx-7"), (400, "connectx-7"), (800, "connectx-8"))
+_SLOWEST_GBPS = 50
+"""Below this speed no NIC of the catalog has ports."""
 
 
 def generic_hosts(groups: Iterable[tuple[Group, int]]) -> str:
     """A catalog file with a model for each group of hosts, that have as many ports of a speed as ToRs keep for them."""
     lines = ["sources: {}", "hosts:"]
     rails = 0
+    slow: dict[int, None] = {}
     for number, (group, gbps) in enumerate(groups):
         nics, ports = _usual_ports(group)
         rails = rails or nics
+        slow |= {gbps: None} if gbps < _SLOWEST_GBPS else {}
         lines += _generic_models(generic_name(number), nics if nics == rails else 0, (nics, ports), gbps)
+    lines += [] if not slow else ["nics:", *(line for gbps in slow for line in _slow_nic(gbps))]
     return "\n".join(lines) + "\n"
+
+
+def _slow_nic(gbps: int) -> list[str]:
+    """Return the lines of a NIC whose ports are slower than those of any NIC in the catalog."""
+    reason = "ports as fast as those of the ToRs; no file of a host was there"
+    return [
+        f"  {_slow_nic_name(gbps)}:",
+        "    extends: connectx-6-dx",
+        f"    title: NIC of the adopted fabric, {gbps}G",
+        f'    ports: {{splits: [1x{gbps}/1], assumed: true, reason: "{reason}"}}',
+    ]
+
+
+def _slow_nic_name(gbps: int) -> str:
+    return f"adopted-nic-{gbps}g"
 
 
 def generic_name(number: int) -> str:
@@ -256,6 +276,7 @@ def generic_name(number: int) -> str:
 def _generic_models(name: str, gpus: int, wired: tuple[int, int], gbps: int) -> list[str]:
     nics, ports = wired
     nic = next((name for speed, name in _NICS if gbps <= speed), "connectx-8")
+    nic = _slow_nic_name(gbps) if gbps < _SLOWEST_GBPS else nic
     figures = {
         "gpus": gpus, "rails": nics, "nic": nic, "ports_per_nic": ports // nics, "port_gbps": gbps,
         "management_interface": "eth0",

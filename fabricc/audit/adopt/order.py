@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from fabricc.audit.adopt.groups import Cable, FoundHost, groups_of, kinds_of, unit_of, with_sets
 from fabricc.audit.adopt.outward import exits_of
@@ -16,12 +17,13 @@ from fabricc.base.values import dataclass
 from fabricc.facts.device import Kind, Tier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.audit.adopt.groups import FoundUnit, Group, Kinds
     from fabricc.audit.ends import Said
     from fabricc.audit.model import Found
 
+_OTHER, _LONGEST_NAME = re.compile(r"[^a-z0-9]+"), 63
 _TOLD = re.compile(r"((?=\S*\d)\S+) ((?=\S*\d)\S+)")
 
 
@@ -240,7 +242,8 @@ def _hosts_by_tor(
             name, own = match.groups() if match else (f"{tor}-{port}", "rail0")
             silent += match is None
             told[name.lower()].append(Cable(own, tor, port))
-    for name, each in told.items():
+    named = dict(zip(told, _host_names(told), strict=True))
+    for name, each in ((named[key], cables_there) for key, cables_there in told.items()):
         ordered = tuple(sorted(each, key=lambda cable: natural_key(cable.port)))
         host = FoundHost(name, ordered, assumed=silent > 0, told=silent == 0)
         for tor in dict.fromkeys(cable.peer for cable in ordered):
@@ -257,14 +260,40 @@ def _hosts_by_tor(
     return hosts, words
 
 
+def _host_names(names: Iterable[str]) -> Iterator[str]:
+    """Yield for each name a different one that a spec accepts: lower-case letters, digits and inner hyphens."""
+    taken: set[str] = set()
+    for name in names:
+        plain = _OTHER.sub("-", name).strip("-")
+        if plain in taken or not 0 < len(plain) <= _LONGEST_NAME:
+            plain = f"host-{crc32(name.encode()):08x}"
+        taken.add(plain)
+        yield plain
+
+
 def _open_ports(device: Said, cables: Iterable[Cable]) -> list[tuple[str, str]]:
-    """Return the ports of a ToR that may lead to hosts, with their descriptions, in order."""
+    """Return the ports of a ToR that may lead to hosts, with their descriptions, in order.
+
+    A member of a bundle serves hosts if the bundle does, and if no other member is a link to a known device.
+    """
     taken = {cable.port for cable in cables}
+    serving = {
+        member
+        for bundle, members in device.bundles().items()
+        if taken.isdisjoint(members) and bundle != device.facts.get("mlag/peer_link")
+        if _serves_hosts(device, bundle)
+        for member in members
+    }
     found = []
     for port, says in device.ports.items():
         if port in taken or says.get("enabled") == "false" or device.kind(port) is not PortKind.PORT:
             continue
-        vlan = f"evpn/port[{port}]" in device.facts
-        if any(device.addresses(port)) or vlan or "switchport" in says:
+        if port in serving or _serves_hosts(device, port):
             found.append((port, str(says.get("description", ""))))
     return sorted(found, key=lambda each: natural_key(each[0]))
+
+
+def _serves_hosts(device: Said, port: str) -> bool:
+    """Return whether a port or bundle has an address, bridges, or is in a segment."""
+    says = device.ports.get(port, {})
+    return any(device.addresses(port)) or "switchport" in says or f"evpn/port[{port}]" in device.facts

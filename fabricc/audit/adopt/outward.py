@@ -25,6 +25,8 @@ _ADDRESS = re.compile(r"bgp/neighbor\[([^\]]+)\]/remote_asn")
 _ROUTE = re.compile(r"static_route\[([^\]]+)\]")
 _RULE = re.compile(r"prefix_list\[([^\]]+)-V[46]\]/(\d{1,9})")
 _WORD = re.compile(r"[^a-z0-9]+")
+_BEYOND_LABEL = re.compile(r"[^A-Za-z0-9@._-]+")
+_LABEL = 64
 _NAME, _MAXIMUM_PREFIXES = 16, 16
 _FROM = f"FROM-{GROUP}"
 
@@ -172,7 +174,11 @@ def _far_end(found: Found, way: Exit) -> tuple[str, str]:
     facts = found.devices[way.switch].reading.facts
     first, _, rest = str(facts.get(f"interface[{way.port}]/description", "")).partition(" ")
     port = rest.split(" ")[0] if rest else ""
-    return first or f"beyond-{way.switch}", port or f"of-{_WORD.sub('-', way.port.lower())}"
+    name = _BEYOND_LABEL.sub("-", first).strip("-@._")[:_LABEL]
+    return (
+        name or f"beyond-{_WORD.sub('-', way.switch.lower())}",
+        port or f"of-{_WORD.sub('-', way.port.lower())}",
+    )
 
 
 def _party_section(

@@ -23,12 +23,18 @@ if TYPE_CHECKING:
 
 _DRAINED = "add_community 65535:0"
 
-_HOSTS, _MANAGEMENT = ("hosts4", "hosts6"), ("management",)
-_WITHOUT: tuple[tuple[str, ...], ...] = ((), _HOSTS, _MANAGEMENT, (*_HOSTS, *_MANAGEMENT))
-"""Columns that the table does without where a spec does not take them."""
+_HOSTS, _MANAGEMENT, _LOOPBACKS = ("hosts4", "hosts6"), ("management",), ("loopback4", "loopback6")
+_WITHOUT: tuple[tuple[str, ...], ...] = (
+    (), _HOSTS, _MANAGEMENT, (*_HOSTS, *_MANAGEMENT), (*_HOSTS, *_MANAGEMENT, *_LOOPBACKS),
+    (*_HOSTS, *_MANAGEMENT, *_LOOPBACKS, "asn"),
+)  # fmt: skip
+"""Columns that the table does without where a spec does not take them; overlays keep what they stand for."""
 
 _PORT = 16
 """Cells of tables that a link on another port counts for: it has to be recabled, they only to be written."""
+
+NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+"""Names that a spec accepts for a device."""
 
 Step = tuple["Draft", "Compiled"]
 
@@ -91,7 +97,10 @@ def _set_names(site: Site, draft: Draft, compiled: Compiled) -> Step:
 
 def _set_tables(site: Site, draft: Draft, compiled: Compiled) -> Step:
     """Set names, numbers and addresses by tables where they differ from the closed form."""
-    rows = tables.device_rows(compiled, site.found, site.order)
+    rows = [
+        {key: cell for key, cell in row.items() if key != "name" or NAME.fullmatch(cell)}
+        for row in tables.device_rows(compiled, site.found, site.order)
+    ]
     for without in _WITHOUT if rows else ():
         some = [{key: cell for key, cell in row.items() if key not in without} for row in rows]
         given = {row["device"]: row["name"] for row in some if "name" in row}

@@ -7,20 +7,23 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt.reasons import mismatch_reason
-from fabricc.audit.adopt.trial import SPEC
+from fabricc.audit.adopt.trial import DRAFT, SPEC
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Line, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from fabricc.audit.adopt.lost_lines import LostLine
     from fabricc.audit.adopt.run import Adoption
     from fabricc.base.foreign.screen import Part
     from fabricc.base.foreign.text import Rendered
 
 _KEYS = re.compile(r"\[[^\[\]]*\]")
 TEXT, JSON = "adoption.txt", "adoption.json"
+_FEW = 8
+"""Places of equal lines that are listed."""
 
 
 def report_parts(adoption: Adoption) -> Iterator[Part]:
@@ -31,7 +34,9 @@ def report_parts(adoption: Adoption) -> Iterator[Part]:
         "bold",
     )
     rows = [("devices of the spec", len(adopted.differences)), ("of these the same as they are", adoption.same),
+            ("devices that the spec does not hold", len(adopted.left)),
             ("facts that a build would change, add or take away", sum(map(len, adopted.differences.values()))),
+            ("lines without a fact that a build does not write", sum(map(len, adopted.lost.values()))),
             ("switches with names or numbers by table", sum(len(each.devices) for each in drafts)),
             ("links with addresses by table", sum(len(each.links) for each in drafts)),
             ("overlays", sum(len(each.words.get("overlays", ())) for each in drafts))]  # fmt: skip
@@ -42,13 +47,18 @@ def report_parts(adoption: Adoption) -> Iterator[Part]:
 def summary_line(adoption: Adoption) -> str:
     """Return the result in one line."""
     adopted = adoption.adopted
-    if not adopted.compiled.sound:
-        return "The spec that fits best cannot be built as it stands; the findings say what is in the way."
-    other = len(adopted.differences) - adoption.same
-    if not other:
-        every = f"{adoption.same:,} of {plural(len(adoption.found.devices), 'device')}"
-        return f"A build of {SPEC} states what {every} state."
-    return f"A build of {SPEC} would differ on {plural(other, 'device')}; {TEXT} lists each fact with its reason."
+    every = plural(len(adoption.found.devices), "device")
+    if not adopted.usable:
+        return f"No spec that can be built holds these devices: {every} not adopted. {DRAFT} comes closest."
+    remainder = []
+    if adopted.left:
+        remainder.append(f"leaves out {plural(len(adopted.left), 'device')}")
+    if other := len(adopted.differences) - adoption.same:
+        remainder.append(f"would differ on {plural(other, 'device')}")
+    if lines := sum(map(len, adopted.lost.values())):
+        remainder.append(f"does not write {plural(lines, 'line')} without a fact")
+    states = f"A build of {SPEC} states what {adoption.same:,} of {every} state"
+    return f"{states}, and {' and '.join(remainder)}: see {TEXT}." if remainder else f"{states}."
 
 
 def as_text(adoption: Adoption) -> str:
@@ -63,6 +73,7 @@ def as_text(adoption: Adoption) -> str:
         lines += ["## Links that a build would have on other ports", ""]
         moves = (f"- {each.switch} {each.port} to {each.peer}: {each.planned}" for each in adopted.moved)
         lines += [*moves, ""]
+    lines += _lost_section(adopted.lost)
     groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for name, mismatches in adopted.differences.items():
         for each in mismatches:
@@ -81,17 +92,33 @@ def as_text(adoption: Adoption) -> str:
     return "\n".join(lines)
 
 
+def _lost_section(lost: Mapping[str, list[LostLine]]) -> list[str]:
+    """Return the section about lines that a build does not write, with equal lines of devices together."""
+    if not lost:
+        return []
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for name, some in lost.items():
+        for each in some:
+            groups[each.file, each.text].append(f"{name}:{each.line}")
+    rows = []
+    for (file, text), places in groups.items():
+        more = f" and {len(places) - _FEW:,} more" if len(places) > _FEW else ""
+        rows.append(f"- {file}: `{text}` ({', '.join(places[:_FEW])}{more})")
+    return ["## Lines without a fact that a build does not write", "", *rows, ""]
+
+
 def as_json(adoption: Adoption) -> Rendered:
     """The same, device by device."""
     adopted = adoption.adopted
     document: dict[str, Any] = {
         "folder": str(adoption.folder),
-        "buildable": adopted.compiled.sound,
+        "buildable": adopted.usable,
         "devices": len(adoption.found.devices),
         "same": adoption.same,
         "assumed": list(adopted.assumed),
         "left": list(adopted.left),
         "moved": [each._asdict() for each in adopted.moved],
+        "lost": {name: [each._asdict() for each in lines] for name, lines in adopted.lost.items()},
         "differences": {
             name: [
                 {"path": each.path, "found": each.found, "built": each.planned, "file": each.file, "line": each.line,

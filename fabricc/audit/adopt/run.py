@@ -9,8 +9,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from fabricc.audit.adopt.adoption import adopt_networks
+from fabricc.audit.adopt.pinning import NAME
 from fabricc.audit.adopt.reasons import mismatch_reason
-from fabricc.audit.adopt.trial import LOCK
+from fabricc.audit.adopt.trial import DRAFT, LOCK, SPEC
 from fabricc.audit.gather import gather_devices
 from fabricc.audit.links import links_of
 from fabricc.audit.model import Found
@@ -105,6 +106,11 @@ def adopted_of(found: Found, folder: Path, name: str) -> Adoption:
         made = adopt_networks(found, name, Path(scratch))
     lock = made.compiled.lock_text
     files = made.draft.files() | ({LOCK: lock} if lock else {})
+    if not made.usable:
+        files = {
+            DRAFT: files[SPEC],
+            **{name: text for name, text in files.items() if name not in (SPEC, LOCK)},
+        }
     return Adoption(folder, found, made, files, tuple(_adoption_findings(found, made)))
 
 
@@ -149,7 +155,7 @@ def _adoption_findings(found: Found, adopted: Adopted) -> Iterator[Finding]:
             "FAB9702", message, "", 0, one.code, help=one.help or "Change it in the spec, and build it."
         )
     for name in adopted.left if compiled.sound else ():
-        yield _left_out_finding(found, name)
+        yield _left_out_finding(found, name)  # without a spec, the errors above say why
     for moved in adopted.moved:
         message = f"{moved.switch}: the link to {moved.peer} is on {moved.port}, and a build has it on {moved.planned}"
         help_ = "Ports of hosts come first, uplinks follow on one run of cages; recable, or keep it out of `push`."
@@ -160,16 +166,12 @@ def _adoption_findings(found: Found, adopted: Adopted) -> Iterator[Finding]:
     for device in found.devices.values():
         if device.kind is Kind.SWITCH:
             yield from _command_findings(device)
-        if device.aside and device.kind is Kind.SWITCH:
-            file, line = min(device.aside)
-            message = (
-                f"{device.name}: {plural(len(device.aside), 'line')} on accounts, logging and the like "
-                "are in no spec, and a build does not write them"
-            )
-            help_ = "Keep those that you need in an overlay (`fabricc docs overlays`)."
-            yield Finding(
-                "FAB9706", message, _finding_path(device, file), line, "aside", Severity.NOTE, help_
-            )
+    for name, lines in adopted.lost.items():
+        device, first = found.devices[name], lines[0]
+        message = f"{name}: {plural(len(lines), 'line')} without a fact are in no spec, and a build does not write them"
+        help_ = "adoption.txt lists them; keep those that you need in an overlay (`fabricc docs overlays`)."
+        path = _finding_path(device, first.file)
+        yield Finding("FAB9706", message, path, first.line, "lost", Severity.WARNING, help_)
     for words in adopted.assumed:
         message = f"{words[0].lower()}{words[1:].rstrip('.')}"  # sentences of the report
         yield Finding("FAB9705", message, "", 0, words, Severity.NOTE)
@@ -189,11 +191,12 @@ def _command_findings(device: Device) -> Iterator[Finding]:
 
 def _left_out_finding(found: Found, name: str) -> Finding:
     device, place = found.devices[name], found.places.get(name)
-    where = (
-        f"it stands in no tier ({place.tier.value})"
-        if place and place.tier is Tier.OTHER
-        else "it has no place in it"
-    )
+    if not NAME.fullmatch(name):
+        where = "a spec has names of lower-case letters, digits and inner hyphens"
+    elif place and place.tier is Tier.OTHER:
+        where = f"it stands in no tier ({place.tier.value})"
+    else:
+        where = "it has no place in it"
     message = f"{name} is not in the spec: {where}"
     file = next(iter(device.paths.values()), "")
     help_ = "Collect its neighbors as well, or describe it under `external`."

@@ -32,6 +32,8 @@ def assign_slots(site: Site, draft: Draft, compiled: Compiled) -> tuple[Draft, C
     units = range(len(order.units))
     if site.network or any(g.beside for g in order.groups) or any(not unit.hosts for unit in order.units):
         return draft, compiled
+    if not {*order.tier(Tier.TOR)} <= {*match_switches(compiled, order).values()}:
+        return draft, compiled  # units with different numbers of ToRs have no slots in common
     seats, coordinates = _Seats(site, compiled), _unit_coordinates(site, compiled) or [*units]
     if seats.as_planned() and coordinates == [*units]:
         return draft, compiled

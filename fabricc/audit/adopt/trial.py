@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Mismatch
 
 SPEC, LOCK, DEVICES, LINKS, CATALOG = "cluster.yaml", "fabricc.lock", "devices.csv", "links.csv", "hosts.yaml"
-SWITCHES = "switches.yaml"
+SWITCHES, DRAFT = "switches.yaml", "cluster.draft.yaml"
 
 
 _WIDTH, _UNBROKEN = 118, 1 << 20
