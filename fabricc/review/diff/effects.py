@@ -118,7 +118,8 @@ def change_direction(
             "less" if _configured_sessions(sides.before) == _configured_sessions(sides.after) else operation
         )
     if name == "platform/policy" and "less" in impacts:
-        return operation if _default_action(before) == _default_action(after) else "less"
+        alike = _default_action(before) == _default_action(after) and not _is_reordered(before, after)
+        return operation if alike else "less"
     if operation == "~" and subject.endswith("]/enabled"):
         return "+" if after == "true" else operation
     if operation == "~" and subject.startswith("bgp/family["):
@@ -264,6 +265,12 @@ def _default_action(policy: Value | None) -> list[str] | None:
     if policy is None:
         return None
     return [term for term in str(policy).split("; ") if not _TERM.fullmatch(term)]
+
+
+def _is_reordered(before: Value | None, after: Value | None) -> bool:
+    """Return whether terms that both policies have come in another order, so another one decides first."""
+    old, new = ([*str(policy).split("; ")] if policy is not None else [] for policy in (before, after))
+    return [term for term in old if term in new] != [term for term in new if term in old]
 
 
 def _is_far(before: Value | None, after: Value | None) -> bool:

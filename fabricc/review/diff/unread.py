@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.back import hosts as host_files
@@ -22,6 +24,8 @@ TEXT, VOUCHED, HARMLESS, ENDED = "text", "text/vouched", "text/harmless", "text/
 """Subjects of lines: with an unknown effect, vouched for by the spec, without an effect, ending a safeguard."""
 _SHOWN, _LONGEST = 8, 160
 _NOTHING = re.compile(r"\s*([#!].*)?$")
+_QUOTED = re.compile(r'(?<=: )"([^"\\\n\']*)"$', re.MULTILINE)
+"""A value of YAML in double quotes that means the same in single ones."""
 _REORDERED = "the same lines in another order"
 
 
@@ -51,7 +55,7 @@ def unread_lines(nos: str, files: Mapping[str, str], reading: Reading) -> tuple[
         known = paths.get(file, {})
         if file in paths and line not in known and line:
             continue  # in a comment or a banner
-        path = known.get(line, "")
+        path = "" if file.endswith(".json") else known.get(line, "")  # text of JSON has its keys
         shows = path.rpartition(" / ")[2].startswith(text.strip().split(" ")[0])
         found.append((path if shows else text.strip()).replace("; ", ";"))
     return tuple(found)
@@ -81,29 +85,61 @@ def changed_text(
 ) -> tuple[list[str], list[str]]:
     """Return the lines that go and come between texts with the same statements.
 
-    Comments, the order of lines, and lines that state a fact do not count: facts are compared by themselves.
+    Comments, layout, the order of lines, and lines that state a fact do not count: facts are compared by themselves.
+    A line that both sides have is no change, although it states a fact on one side only.
     """
+    before, after = _with_one_layout(before), _with_one_layout(after)
     read = host_files.read if nos == "host" else back_ends.load(nos).read
     readings = read(before), read(after)
     facts = readings[0].facts, readings[1].facts
     structure = {path for path, value in facts[0].items() if facts[1].get(path) == value}
-    old, new = (
-        Counter(_unstated_lines(nos, files, {
+    (old, old_lines), (new, new_lines) = (
+        (Counter(_unstated_lines(nos, files, {
             place
             for path, place in reading.lines.items()
             if path in structure or not path.startswith(STRUCTURE)
-        }))
+        })), Counter(_unstated_lines(nos, files, ())))
         for files, reading in zip((before, after), readings, strict=True)
     )  # fmt: skip
-    return list((old - new).elements()), list((new - old).elements())
+    return list((old - new_lines).elements()), list((new - old_lines).elements())
+
+
+def _with_one_layout(files: Mapping[str, str]) -> dict[str, str]:
+    """Return files with the same quotes in YAML, and JSON with a line for each key."""
+    found = {}
+    for name, text in files.items():
+        if name.endswith((".yaml", ".yml")):
+            text = _QUOTED.sub(r"'\1'", text)
+        elif name.endswith(".json"):
+            with suppress(ValueError):  # not JSON, or with a key twice: compared as it is
+                text = json.dumps(json.loads(text, object_pairs_hook=_unique_keys), indent=4)
+        found[name] = text
+    return found
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
 
 
 def _unstated_lines(nos: str, files: Mapping[str, str], stated: Collection[tuple[str, int]]) -> Iterator[str]:
     for file in sorted(files):
         paths = _line_paths(nos, files[file])
-        yield from (path for line, path in paths.items() if (file, line) not in stated and _has_words(path))
+        left = (path for line, path in paths.items() if (file, line) not in stated and _has_words(path))
+        yield from map(_row_path, left) if file.endswith(".json") else left
         if not paths:
             yield f"{file} is empty"
+
+
+def _row_path(path: str) -> str:
+    """Return a line of JSON as SONiC's reader writes it: `TABLE|row field: value`."""
+    *above, line = path.split(" / ")
+    keys = [part.partition('": ')[0].strip('"') for part in above if part != "{"]
+    key, colon, value = line.partition('": ')
+    name, stated = key.strip('"'), value.strip('"')
+    return f"{'|'.join(keys)} {name}{': ' if colon else ''}{stated}".strip()
 
 
 def _has_words(path: str) -> bool:

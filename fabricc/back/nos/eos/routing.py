@@ -95,7 +95,7 @@ _LINES = (
     "ip community-list ...",
 )  # fmt: skip
 _SYSTEM = (
-    "platform ...", "hardware ...", "system ...", "transceiver ...", "service ...", "load-interval ...", "agent ...",
+    "platform ...", "hardware ...", "system ...", "transceiver ...", "service ...", "agent ...",
     "fabric ...", "module ...", "poe ...", "redundancy ...", "l1 ...", "environment ...", "ethernet ...", "power ...",
     "port ...", "no service ...", "default hardware ...", "no platform ...", "no hardware ...",
     "default transceiver ...", "no transceiver ...", "default platform ...", "default service ...", "no system ...",

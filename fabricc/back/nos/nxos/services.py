@@ -224,6 +224,8 @@ def _snmp_user_facts(user: str, role: str, password: str, key: str) -> Mapping[s
 
 
 _USE_VRF = f"use-vrf {MANAGEMENT_VRF}"
+_FACILITY = "|".join(f"facility local{number}" for number in range(8))
+
 ROWS: Sequence[Row] = (
     Fact("(hostname|switchname) <word>", "system/hostname"),
     Fact("feature <rest>", "system/feature[{0}]", "on"),
@@ -239,7 +241,7 @@ ROWS: Sequence[Row] = (
     Entry(f"ip name-server <word>... {_USE_VRF}", "dns"),
     Entry(f"ntp server <word> [prefer] {_USE_VRF}", "ntp"),
     Fact("ntp source-interface <word>", "management/ntp_source"),
-    Entry(f"logging server <word> <0-7> {_USE_VRF} [facility local7]", "syslog"),
+    Entry(f"logging server <word> <0-7> {_USE_VRF} [{_FACILITY}]", "syslog"),
     Fact(f"vrf context {MANAGEMENT_VRF}", "structure/management_vrf/defined", ONCE),
     Block(f"vrf context {MANAGEMENT_VRF}", "", (
         Fact("ip route 0.0.0.0/0 <word>", dict.fromkeys(_GATEWAY, "{0}")),

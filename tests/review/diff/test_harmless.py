@@ -1,0 +1,82 @@
+"""Pull requests that change nothing that matters are not red, and harmful ones that look like them are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.review.diff.conftest import compared
+from tests.review.diff.disguised import DISGUISED
+from tests.review.diff.edits import HARMLESS as EDITS
+from tests.review.diff.edits import SYSTEMS, reviewed, tried
+from tests.review.diff.harmless import HARMLESS as TEXTS
+from tests.review.diff.harmless_specs import HARMFUL as HARMFUL_SPECS
+from tests.review.diff.harmless_specs import HARMLESS as SPECS
+from tests.review.diff.harmless_specs import base_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.review.diff.model import Review
+
+SPREAD = 3
+"""The ordinary run tries one kind of three on each system, another one on each."""
+NO_ACCOUNTS = {
+    "frr": {"a key exchanged in a reformatted list", "a TACACS+ server exchanged", "a location and a contact"},
+}  # fmt: skip
+"""Kinds without an effect on a system: FRR's files have no accounts, no login servers and no SNMP."""
+
+
+def test_there_are_forty_harmless_kinds() -> None:
+    assert len(TEXTS) + len(SPECS) + len(EDITS.keys() - TEXTS.keys()) >= 40
+
+
+@pytest.mark.parametrize(
+    "share", [0, *(pytest.param(each, marks=pytest.mark.slow) for each in range(1, SPREAD))]
+)
+@pytest.mark.parametrize("nos", SYSTEMS)
+def test_layout_comments_and_descriptions_are_never_red(nos: str, share: int) -> None:
+    kinds = [each for each in TEXTS.items() if nos in each[1]]
+    found = dict(tried(nos, kinds[(SYSTEMS.index(nos) + share) % SPREAD :: SPREAD]))
+    assert [kind for kind, review in found.items() if review is None] == []
+    assert {
+        kind: review.risk for kind, review in found.items() if review and review.risk not in ("none", "low")
+    } == {}
+
+
+def _cases(kinds: dict[str, object]) -> list[object]:
+    """Each kind on one system in the ordinary run, on the others in the slow one."""
+    return [
+        pytest.param(kind, nos, marks=() if at % len(SYSTEMS) == number else pytest.mark.slow)
+        for at, kind in enumerate(kinds)
+        for number, nos in enumerate(SYSTEMS)
+        if kind not in NO_ACCOUNTS.get(nos, ())
+    ]
+
+
+def _reviewed_spec(folder: Path, nos: str, edits: dict[str, object], kind: str) -> Review:
+    base, head = (base_folder(folder / side / "zone", nos) for side in ("base", "head"))
+    edits[kind](head.parent)  # type: ignore[operator]
+    return compared(base, head)
+
+
+@pytest.mark.parametrize(("kind", "nos"), _cases({**SPECS}))
+def test_a_harmless_edit_of_a_spec_is_never_red(kind: str, nos: str, tmp_path: Path) -> None:
+    review = _reviewed_spec(tmp_path, nos, {**SPECS}, kind)
+    assert review.risk in ("none", "low"), [line.statement for group in review.groups for line in group.lines]
+
+
+@pytest.mark.parametrize(("kind", "nos"), _cases({**HARMFUL_SPECS}))
+def test_a_harmful_edit_of_a_spec_among_harmless_ones_is_seen(kind: str, nos: str, tmp_path: Path) -> None:
+    assert _reviewed_spec(tmp_path, nos, {**HARMFUL_SPECS}, kind).risk in ("medium", "high")
+
+
+@pytest.mark.spread(2)
+@pytest.mark.parametrize(
+    ("kind", "nos"), [(kind, nos) for kind, systems in DISGUISED.items() for nos in systems]
+)
+def test_harm_in_the_shape_of_layout_is_seen(kind: str, nos: str, tmp_path: Path) -> None:
+    review = reviewed(nos, DISGUISED[kind][nos], tmp_path)
+    assert review is not None
+    assert review.risk in ("medium", "high")
