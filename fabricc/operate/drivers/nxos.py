@@ -434,8 +434,9 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         operation = self._find_logged_operation(_LOG)
         if operation is None or not operation.succeeded or operation.user != self.username:
             return False
-        running, startup = self._show(CommitError, _RUNNING, _STARTUP)
-        return differs(running, startup)
+        (running,) = self._show(CommitError, _RUNNING)
+        with self._clean(CommitError):
+            return differs(running, self._show_startup())
 
     def _confirm(self) -> None:
         self._say("configure replace commit", CommitError)
@@ -513,10 +514,20 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             return found
 
     def _send_command(self, command: str, raw_text: bool = False) -> Any:
+        if command == _STARTUP:
+            return self._show_startup()
         answer = super()._send_command(command, raw_text)
         if command.startswith(_RUNNING):
             require_lines(str(answer or ""), "the running configuration")
         return answer
+
+    def _show_startup(self) -> str:
+        """Return what was saved; a switch that was never saved refuses to show it, or shows nothing."""
+        assert self.device is not None
+        try:
+            return str(self.device.show(_STARTUP, raw_text=True) or "")
+        except NXAPICommandError:
+            return ""
 
     def get_ecmp_widths(self) -> dict[str, int]:
         """Prefix -> next hops, for BGP routes of the default VRF; not part of NAPALM."""

@@ -136,6 +136,16 @@ def test_a_timer_in_an_unknown_form_is_confirmed_by_the_log(
         other.confirm_unseen_commit()
 
 
+def test_a_switch_that_was_never_saved_is_confirmed_by_the_log(switch: NxosSwitch, driver: Any) -> None:
+    """A new switch has no startup configuration, and refuses to show it."""
+    switch.timer, switch.startup = "", None
+    assert driver.get_config()["startup"] == ""
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    driver.confirm_commit()
+    assert (switch.waiting, switch.startup) == (None, NEW)
+
+
 def test_the_replace_of_another_user_is_not_confirmed(switch: NxosSwitch, driver: Any) -> None:
     switch.timer = ""
     driver.load_replace_candidate(config=NEW)

@@ -57,6 +57,7 @@ class NxosSwitch:
     """Running and startup configuration, files of bootflash.
 
     Attributes:
+        startup: what was saved; None on a new switch, which refuses to show it.
         second: how long a second of `commit-timeout` lasts here, in seconds.
         waiting: what ran before a commit that waits for confirmation, and when its time is over.
         doubted: commands that `verify-only` cannot parse, though the replace takes them.
@@ -74,7 +75,7 @@ class NxosSwitch:
 
     device: Device
     running: str = "hostname old\n"
-    startup: str = "hostname saved\n"
+    startup: str | None = "hostname saved\n"
     files: dict[str, str] = field(default_factory=dict)
     waiting: tuple[str, float] | None = None
     second: float = 1.0
@@ -142,7 +143,7 @@ class NxosSwitch:
             ("no terminal dont-ask", lambda _: ""),
             ("show hostname", lambda _: "switch"),
             ("show running-config", lambda _: f"{_HEADER}{self.running}"),
-            ("show startup-config", lambda _: f"!Command: show startup-config\n{self.startup}"),
+            ("show startup-config", lambda _: self._show_startup()),
             ("show config-replace status", self._status),
             ("show config-replace log exec", lambda _: self.executed),
             ("show rollback log exec", lambda _: ""),
@@ -161,6 +162,9 @@ class NxosSwitch:
             if text.startswith(verb):
                 return serve(text[len(verb) :])
         return None
+
+    def _show_startup(self) -> str | None:
+        return None if self.startup is None else f"!Command: show startup-config\n{self.startup}"
 
     def _type(self, command: str) -> str:
         self.typed.append(command)
