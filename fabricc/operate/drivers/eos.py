@@ -58,6 +58,8 @@ _REFUSED = re.compile(r"CLI command (\d+) of \d+ '(.*?)' failed: (.*?)(?: \[erro
 _BEFORE = 3
 """Commands before the first line of a candidate: `enable`, the session, and what empties it."""
 _MOST_REFUSED = 20
+_NOT_RUN = 1000
+"""The code of eAPI for a command that could not be run."""
 _LOCK_S = 10.0
 _VERSION, _HOSTNAME = "show version", "show hostname"
 _ROUTES = ("show ip route bgp", "show ipv6 route bgp")
@@ -468,9 +470,19 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
     def get_config(
         self, retrieve: str = "all", full: bool = False, sanitized: bool = False, format: str = "text"
     ) -> dict[str, str]:
-        """Configurations as EOS prints them; one that is cut off is an error."""
+        """Configurations as EOS prints them; one that is cut off is an error.
+
+        A switch that was never saved cannot run `show startup-config`; it has none.
+        """
         with self._clean(CommandErrorException):
-            found: dict[str, str] = super().get_config(retrieve, full, sanitized, format)
+            try:
+                found: dict[str, str] = super().get_config(retrieve, full, sanitized, format)
+            except CommandError as error:
+                if retrieve not in ("all", "startup") or error.error_code != _NOT_RUN:
+                    raise
+                found = {"running": "", "startup": "", "candidate": ""}
+                for kind in ("running", "candidate") if retrieve == "all" else ():
+                    found[kind] = super().get_config(kind, full, sanitized, format)[kind]
             require_eos(found)
             return found
 

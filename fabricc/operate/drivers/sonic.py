@@ -446,7 +446,8 @@ class SonicDriver(LinuxSession):
             }
         if "startup" in wanted:
             saved = self._tables("cat /etc/sonic/config_db.json")
-            files["startup"] = {CONFIG_DB: saved, FRR: self._run(f"cat {FRR_PATH}")}
+            frr = self._run(f"cat {FRR_PATH} 2> /dev/null || true")
+            files["startup"] = {CONFIG_DB: saved, **({FRR: frr} if frr else {})}
         return {kind: pack_bundle(files[kind]) for kind in wanted}
 
     def _require_whole(self, frr: str) -> None:

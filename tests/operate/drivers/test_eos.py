@@ -228,6 +228,19 @@ def test_a_question_whose_answer_is_lost_is_asked_again(switch: EosSwitch, drive
         driver.get_config("running")
 
 
+def test_a_switch_that_was_never_saved_has_an_empty_startup_configuration(
+    switch: EosSwitch, driver: Any
+) -> None:
+    switch.startup = None
+    found = driver.get_config()
+    assert (found["running"], found["startup"]) == ("hostname old\n", "")
+    assert driver.get_config("startup")["startup"] == ""
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=60)
+    driver.confirm_commit()
+    assert driver.get_config()["startup"] == driver.get_config()["running"] != ""
+
+
 def test_several_getters_share_one_request(switch: EosSwitch, driver: Any) -> None:
     switch.counted.ports = ("Ethernet1",)
     getters = ("get_alarms", "get_interfaces_counters", "get_lossless_counters", "get_bgp_neighbors")

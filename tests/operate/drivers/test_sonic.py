@@ -313,6 +313,14 @@ def test_login_is_checked_and_getters_answer(switch: LinuxSwitch, driver: Any) -
     assert found["peers"]["192.0.2.1"]["description"] == "spine01"
 
 
+def test_a_switch_without_frr_conf_of_its_own_is_read(switch: LinuxSwitch, driver: Any) -> None:
+    """A new switch has its routing in CONFIG_DB, and no frr.conf on disk."""
+    (switch.root / "etc/sonic/frr/frr.conf").unlink()
+    found = driver.get_config()
+    assert [*unpack_bundle(found["startup"], "")] == ["config_db.json"]
+    assert {*unpack_bundle(found["running"], "")} == {"config_db.json", "frr.conf"}
+
+
 def test_a_clock_that_is_set_moves_neither_the_way_back_nor_a_lock(switch: LinuxSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=BUNDLE)
     set_clock(switch, "10 days ago")

@@ -26,7 +26,11 @@ _ACTION = re.compile(r"configure session (\S+) (abort|commit)(?: timer (\d+):(\d
 
 
 class Refused(Exception):  # noqa: N818 - an answer of the device
-    """A command that EOS does not take."""
+    """A command that EOS does not take: 1002 is an invalid one, 1000 one that it could not run."""
+
+    def __init__(self, text: str, code: int = 1002) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 @dataclass(slots=True)
@@ -48,7 +52,7 @@ class EosSwitch:
     device: Device
     release: str = "4.32"
     running: list[str] = field(default_factory=lambda: ["hostname old"])
-    startup: list[str] = field(default_factory=lambda: ["hostname saved"])
+    startup: list[str] | None = field(default_factory=lambda: ["hostname saved"])
     files: dict[str, list[str]] = field(default_factory=dict)
     sessions: dict[str, list[str]] = field(default_factory=dict)
     waiting: tuple[str, list[str], float] | None = None
@@ -86,7 +90,7 @@ class EosSwitch:
                     return {
                         "jsonrpc": "2.0",
                         "id": asked["id"],
-                        "error": {"code": 1002, "message": said, "data": data},
+                        "error": {"code": error.code, "message": said, "data": data},
                     }
         return {"jsonrpc": "2.0", "id": asked["id"], "result": results}
 
@@ -123,7 +127,7 @@ class EosSwitch:
             "show configuration sessions": self._sessions,
             "show configuration sessions detail": self._sessions,
             "show running-config": lambda: {"output": self._text(self.running)},
-            "show startup-config": lambda: {"output": self._text(self.startup)},
+            "show startup-config": self._show_startup,
             "show ip bgp summary vrf all": self._summary,
             "show ipv6 bgp summary vrf all": lambda: {
                 "vrfs": {"default": {"routerId": "192.0.2.1", "peers": {}}}
@@ -131,7 +135,9 @@ class EosSwitch:
             "show ip bgp neighbors vrf all": self._peers,
             "show ipv6 bgp peers vrf all": lambda: {"vrfs": {}},
             "show interfaces": lambda: {"interfaces": {}},
-            "copy startup-config flash:rollback-0": lambda: self._copy("flash:rollback-0", self.startup),
+            "copy startup-config flash:rollback-0": lambda: self._copy(
+                "flash:rollback-0", self.startup or []
+            ),
             "copy running-config flash:rollback-0": lambda: self._copy("flash:rollback-0", self.running),
             "write memory": self._save,
             "configure replace flash:rollback-0": self._replace,
@@ -142,6 +148,12 @@ class EosSwitch:
 
     def _text(self, lines: list[str]) -> str:
         return self.printed.get(tuple(lines), "\n".join(lines) + "\n")
+
+    def _show_startup(self) -> dict[str, Any]:
+        """What was saved; Arista's rbeapi has the answer of a switch without a startup configuration."""
+        if self.startup is None:
+            raise Refused("could not run command", 1000)
+        return {"output": self._text(self.startup)}
 
     def _summary(self) -> dict[str, Any]:
         peers = {name: {"prefixAccepted": count} for name, count in self.neighbors().items()}
