@@ -42,7 +42,7 @@ _REACH = {"aec": 7, "dac": 5, "aoc": 100, "mmf": 100}
 """Metres that such a cable is tried with at most."""
 _STEPS = (8, 4, 2, 1)
 _LENGTH = re.compile(r"interface\[([^\]]*)\]/(?:headroom/)?cable_m")
-_SYSTEMS = ("ubuntu-24.04", "ubuntu-22.04", "dgx-os", "rhel-9")
+_SYSTEMS = ("ubuntu-24.04", "ubuntu-22.04", "dgx-os", "rhel-9", "rhel-10")
 _RESERVED = (2, 4, 6, 8, 12, 16, 24, 32)
 """Ports that are kept free where ways out are; thresholds follow from how many ports there may be."""
 _ROUNDS = 3

@@ -25,6 +25,7 @@ SYSTEMS: Mapping[str, Network] = {
     "ubuntu-24.04": netplan,
     "dgx-os": netplan,  # Ubuntu 22.04 (DGX OS 6) or 24.04 (DGX OS 7) below
     "rhel-9": keyfile,  # netplan is not shipped, and its NetworkManager back end drops policy rules
+    "rhel-10": keyfile,
 }
 """Operating system, as a spec names it -> what configures its ports."""
 

@@ -255,6 +255,8 @@ REFUSED = WORLD + '\nstage apply sh "$folder/tree/apply"\nstage written ls /usr/
     [
         ('ID=ubuntu\nVERSION_ID="24.04"', "su001-host01", "these files are for rhel-9"),
         ('ID="rhel"\nVERSION_ID="8.10"', "su001-host01", "these files are for rhel-9"),
+        ('ID="rhel"\nVERSION_ID="10.1"', "su001-host01", "these files are for rhel-9"),
+        ('ID="sles"\nVERSION_ID="15.7"\nID_LIKE="suse"', "su001-host01", "these files are for rhel-9"),
         (RHEL, "su001-host02", "these files are for su001-host02, this is su001-host01"),
     ],
 )

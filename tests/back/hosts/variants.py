@@ -100,7 +100,7 @@ def with_nic(name: str, host: Host | None = None) -> Host:
     return replace(base, model=replace(base.model, nic=nic), ports=ports)
 
 
-SYSTEMS = ("ubuntu-22.04", "ubuntu-24.04", "dgx-os", "rhel-9")
+SYSTEMS = ("ubuntu-22.04", "ubuntu-24.04", "dgx-os", "rhel-9", "rhel-10")
 NICS = (
     "connectx-5", "connectx-6", "connectx-6-dx", "connectx-7", "connectx-8", "connectx-9", "bluefield-2", "bluefield-3",
     "thor", "thor2", "pollara", "e810", "e810-iwarp", "e830",
