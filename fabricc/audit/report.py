@@ -15,6 +15,7 @@ from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.foreign.formats import json_rendered
 from fabricc.base.foreign.screen import Line, Table
 from fabricc.facts.device import Tier
+from fabricc.rules.account import ACCOUNT, account_rows, accounts_by_topic
 from fabricc.rules.topics import TOPICS
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def report_parts(audit: Audit) -> Iterator[Part]:
     yield Table("", ("devices, by topic", *State), list(topic_rows(audit)))
     if audit.accounts:
         yield Line()
-        yield Table("", ACCOUNT, list(rule_rows(audit)))
+        yield Table("", ACCOUNT, list(account_rows(audit.accounts)))
     if frequent := audit.coverage.frequent:
         yield from (Line(), Line("lines that are not understood, the most frequent first", "bold"))
         yield Table("", ("times", "devices", "line", "for instance"), list(unknown_line_rows(audit, SHOWN)))
@@ -85,16 +86,6 @@ def topic_rows(audit: Audit) -> Iterator[tuple[str, ...]]:
             yield topic, *(f"{counts[state]:,}" for state in State)
 
 
-ACCOUNT = ("rules, by topic", "asked of", "in part of", "findings", "not checked: mostly")
-"""Heads of the columns of `rules`."""
-
-
-def rule_rows(audit: Audit) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each topic: on how many switches its rules ran, and on how many one could not."""
-    for one in audit.accounts:
-        yield one.topic, f"{one.asked:,}", f"{one.open:,}", f"{one.findings:,}", one.why
-
-
 def unknown_line_rows(audit: Audit, most: int | None = None) -> Iterator[tuple[str, ...]]:
     """Yield a row for each kind of line that is not understood."""
     for one in audit.coverage.frequent[:most]:
@@ -120,8 +111,7 @@ def as_json(audit: Audit, diagnostics: Sequence[Diagnostic]) -> Rendered:
     })  # fmt: skip
     after = _as_document({
         "asked": [one._asdict() for one in audit.asked],
-        "rules": {one.topic: {key: value for key, value in one._asdict().items() if key != "topic"}
-                  for one in audit.accounts},
+        "rules": accounts_by_topic(audit.accounts),
         "diagnostics": [finding_entry(each) for each in diagnostics],
         "unknown": [one._asdict() for one in audit.coverage.frequent],
     })  # fmt: skip

@@ -12,6 +12,7 @@ from fabricc.base.diagnostics.codes import TITLES
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.review.report.page import render_page
 from fabricc.review.report.values import Figure, Page, Section, Table
+from fabricc.rules.account import ACCOUNT, account_rows
 from fabricc.rules.topics import TOPICS
 from fabricc.version import __version__
 
@@ -76,8 +77,8 @@ def _coverage_section(audit: Audit) -> Section:
                     "unknown"), tuple(report.system_rows(audit)), right=(1, 2, 3, 4, 5))  # fmt: skip
     topics = Table("topics", "Devices by topic", ("topic", *State), tuple(report.topic_rows(audit)), right=(1, 2, 3, 4),
                    note="Proved: every rule about the topic ran, had its inputs and found no error.")  # fmt: skip
-    heads = ("topic", *report.ACCOUNT[1:])
-    rules = Table("rules", "Rules by topic", heads, tuple(report.rule_rows(audit)), right=(1, 2, 3),
+    heads = ("topic", *ACCOUNT[1:])
+    rules = Table("rules", "Rules by topic", heads, tuple(account_rows(audit.accounts)), right=(1, 2, 3),
                   note="Asked: switches on which a rule about the topic was answered.")  # fmt: skip
     return Section(
         "coverage", "Coverage", "How much of what the files say was understood, and what was asked of it.",

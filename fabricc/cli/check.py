@@ -7,12 +7,16 @@ from pathlib import Path
 import click
 
 from fabricc.back.infiniband.cabling import compare_files
+from fabricc.base.diagnostics.formats import findings_object
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.formats import json_document
+from fabricc.base.foreign.screen import Line, Table
 from fabricc.base.values import replace
 from fabricc.cli import options, output
 from fabricc.compiler.committed_tree import check_committed
 from fabricc.compiler.load.quoted_files import input_texts
 from fabricc.compiler.recheck import check_tree
+from fabricc.rules.account import ACCOUNT, account_rows, accounts_by_topic
 
 
 @click.command("check")
@@ -53,8 +57,14 @@ def command(
         compared = compare_files(tree, found)
         result = replace(result, diagnostics=(*result.diagnostics, *compared))
         sources = {**input_texts(compared), **sources}
-    output.print_findings(result.diagnostics, format_, sources)
+    if format_ == "json":
+        rules = accounts_by_topic(result.accounts)
+        output.print_document(json_document({**findings_object(result.diagnostics), "rules": rules}))
+    else:
+        output.print_findings(result.diagnostics, format_, sources)
     if format_ == "text":
+        if result.accounts:
+            output.print_parts([Table("", ACCOUNT, list(account_rows(result.accounts))), Line()])
         devices = sum(result.counts.get(name, 0) for name in ("tors", "spines", "cores", "hosts"))
         verdict = "proved" if result.exit_status == 0 else "not proved"
         output.out(

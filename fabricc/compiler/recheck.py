@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,11 +27,13 @@ from fabricc.proof.tree import (
     unstated_files,
     verify_manifest,
 )
+from fabricc.rules.account import account_topics
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from fabricc.rules.answers import Answers
     from fabricc.tree.manifest import Manifest
 
 
@@ -107,6 +110,8 @@ def _check_tree(
         found.append(Diagnostic("FAB6014", Severity.WARNING, message, None, "Build again."))
     files, links = DeviceFiles.of(tree, manifest), 0
     verified: dict[str, list[Diagnostic]] = {}
+    answers: Counter[Answers] = Counter()
+    codes: Counter[str] = Counter()
     with _walk_tree(tree, manifest, several=job_count(compiled.fabric, jobs) > 1) as unstated:
         for part in (compiled, *compiled.networks.values()):
             workers = job_count(part.fabric, jobs)
@@ -121,10 +126,13 @@ def _check_tree(
                 found.append(error.diagnostic)
             links += outcome.meeting.links
             verified |= outcome.verified
+            answers += outcome.answers
+            codes += outcome.findings.by_code()
         found += verify_manifest(tree, manifest, verified, unstated())
     found = apply_severities(soften_breaches(found, spec), spec.accept)
     counts, total = compiled.counts(), len(manifest.files) + 1
-    result = BuildResult(spec.cluster, tree, tuple(found), counts, total, links=links)
+    accounts = tuple(account_topics(answers, codes))
+    result = BuildResult(spec.cluster, tree, tuple(found), counts, total, links=links, accounts=accounts)
     return result, sources
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.front.planning.identity.repin import Repinned
+    from fabricc.rules.account import Account
 
 OK, WRONG, ENVIRONMENT = 0, 1, 3
 
@@ -33,6 +34,7 @@ class BuildResult:
         proved: devices that this build read back, the others being proved before; None for all devices.
         lock_changed: True when the lock file was written.
         repinned: pins of the lock that this build changed, and the effect; None if none was requested.
+        accounts: of a check: the results of the rules by topic.
     """
 
     cluster: str = ""
@@ -47,6 +49,7 @@ class BuildResult:
     proved: int | None = None
     lock_changed: bool = False
     repinned: Repinned | None = None
+    accounts: tuple[Account, ...] = ()
 
     @property
     def exit_status(self) -> int:

@@ -39,13 +39,17 @@ class Peer:
     port: str
 
 
+NO_CAGE = -1
+"""The cage of a port of a foreign switch that the catalog does not have."""
+
+
 @dataclass(frozen=True, slots=True)
 class Port:
     """One logical port of a switch: a whole cage or one child of a breakout.
 
     Attributes:
         name: as the switch's NOS names it.
-        cage: number on the front panel, from 1.
+        cage: number on the front panel, from 0 or 1 as the system counts; `NO_CAGE` where it is not known.
         child, children: this child of how many (1 of 1 for a whole cage).
         lanes: SerDes lanes of this port; its first lane in the cage is `(child - 1) * lanes`.
         profile: name of its `PortProfile`; None when unused, without a lossless class, or when it leads outside.

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.audit.coverage import State
+from fabricc.audit.rules import invariant_progress
 from fabricc.interface import audit_folder
 from fabricc.rules.inputs import Input
 from fabricc.rules.topics import ECN, INTERFACES, PFC
+from tests.audit import ours
 from tests.audit.faults.fabric import built
 
 if TYPE_CHECKING:
@@ -48,3 +50,11 @@ def test_a_switch_alone_has_no_links_so_its_topics_are_not_proved(tmp_path: Path
     assert one.topics[PFC] is State.UNPROVED
     assert one.shown_state(PFC) == f"not checked: {Input.LINKS.value}"
     assert one.shown_state("hosts") == State.SILENT.value
+
+
+def test_lanes_are_checked_on_a_system_that_counts_ports_from_0(tmp_path: Path) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(ours.spec_of("junos"))
+    lanes = next(row for row in invariant_progress(ours.found_in(spec)) if row.number == 1)
+    assert lanes.proved > 0
+    assert (lanes.unproved, lanes.why) == (0, "")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.audit.model import fars_of, neighbors_of
 from fabricc.audit.rules import consensus, design, ends, unique
-from fabricc.audit.rules.account import Account, account_topics, unchecked_topics
 from fabricc.audit.rules.consensus import Ballot
 from fabricc.audit.rules.design import Designs
 from fabricc.audit.rules.ends import Ends, Votes
@@ -25,6 +24,7 @@ from fabricc.compiler.write.workers import spread_work
 from fabricc.facts.device import Kind
 from fabricc.facts.statement import NOWHERE, read_statement
 from fabricc.rules import lossless, sessions
+from fabricc.rules.account import Account, account_topics, unchecked_topics
 from fabricc.rules.findings import finding_at
 from fabricc.rules.registry import run_fabric_rules, run_switch_rules
 from fabricc.rules.rule import Switches
@@ -115,7 +115,8 @@ def examine_fabric(
     for each in _find_odd(found, digests, fars, jobs):
         told += each
     few = _deduplicate(told)
-    return Examined(few, digests.proof.asked(), account_topics(digests.proof.answers, few), digests.unchecked)
+    accounts = account_topics(digests.proof.answers, Counter(each.code for each in few))
+    return Examined(few, digests.proof.asked(), accounts, digests.unchecked)
 
 
 _MANY = {Kind.HOST: "hosts", Kind.SWITCH: "switches"}

@@ -16,7 +16,7 @@ from fabricc.audit.rules import waist
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass, replace
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import NO_CAGE
 from fabricc.facts.device import Tier
 from fabricc.proof.invariants import clos
 from fabricc.proof.invariants.contract import contract_breaches, switch_contracts
@@ -28,19 +28,14 @@ from fabricc.proof.invariants.rules import RULES, findings_of
 from fabricc.proof.invariants.segments import check_agreement
 from fabricc.proof.invariants.sessions import session_breaches
 from fabricc.proof.invariants.survey import digest_of
-from fabricc.proof.invariants.tenants import with_tenants
 from fabricc.proof.invariants.transit import kinds_of, routing_findings
-from fabricc.proof.invariants.view import between_switches, parse_priorities
-from fabricc.rules.classes import classes_of
+from fabricc.rules.answers import NEEDS_PLAN, answer_rules, why_routes_are_unknown
 from fabricc.rules.findings import place_of
-from fabricc.rules.inputs import Answer
-from fabricc.rules.registry import rule_answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.audit.rules.waist import Models
-    from fabricc.catalog.model import SwitchModel
     from fabricc.facts.device import Device
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
@@ -48,14 +43,9 @@ if TYPE_CHECKING:
     from fabricc.proof.invariants.policy import Policy
     from fabricc.proof.invariants.rules import Breach
     from fabricc.proof.invariants.view import SwitchView
+    from fabricc.rules.answers import Answers
     from fabricc.rules.sessions import Sessions
 
-NEEDS_PLAN = {
-    3: "how many devices there are to be is said by a plan",
-    4: "the ratio that is meant is said by a plan",
-    5: "planes and rails are told from the links themselves",
-    21: "what may come in and go out is said by a plan",
-}
 _GRAVITY = {
     6: Severity.WARNING, 7: Severity.NOTE, 8: Severity.WARNING, 9: Severity.WARNING, 14: Severity.WARNING,
     19: Severity.WARNING, 22: Severity.WARNING, 23: Severity.WARNING,
@@ -78,13 +68,6 @@ class Asked(NamedTuple):
     unproved: int
     not_applicable: int
     why: str
-
-
-class Answers(NamedTuple):
-    """Whether each rule was answered on a switch: invariants by number, the other rules by topic."""
-
-    invariants: tuple[tuple[int, Answer], ...]
-    rules: tuple[tuple[str, Answer], ...]
 
 
 class Proved(NamedTuple):
@@ -121,15 +104,12 @@ def prove_switch(statement: Statement, sessions: Sessions, models: Models, cnp: 
         path[len("bgp/network[") : -1] for path in statement.rest if path.startswith("bgp/network[")
     ]
     policy = policy_of(seen, f"{name}/{seen.place('bgp/asn')[0]}")
-    routed = _unfollowable_routes(seen) or (
-        "" if policy.followed else "a policy matches by conditions that are not followed"
-    )
+    routed = why_routes_are_unknown(seen, policy)
     has = bool(sessions.addresses), bool(sessions.said), bool(seen.evpn)
     answers = statement.once(
-        (_rule_answers, cnp, routed, has),
-        lambda: Answers(
-            tuple(_rule_answers(seen, statement, sessions, known.model, cnp, routed).items()),
-            tuple(rule_answers(statement, sessions)),
+        (answer_rules, cnp, routed, has),
+        lambda: answer_rules(
+            seen, statement, sessions, known=known.model is not waist.UNKNOWN, cnp=cnp, routed=routed
         ),
     )
     lossless = any(kind.pfc for kind, _ in seen.kinds())
@@ -242,7 +222,7 @@ def _find_breaches(
 
 def _of_ports(seen: SwitchView, statement: Statement) -> Iterator[Breach]:
     """Breaches that hang on nothing of the switch's own."""
-    placed = all(link.port.cage for link in seen.links)
+    placed = all(link.port.cage != NO_CAGE for link in seen.links)
     flooding = []
     for each in port_breaches(seen):
         if each.number == 19 or (each.number == 1 and not placed):
@@ -301,81 +281,3 @@ def _raise_severity(each: Finding) -> Finding:
     number = next((n for n, rule in RULES.items() if rule.code == each.code), 0)
     wanted = _GRAVITY.get(number)
     return each._replace(severity=wanted) if wanted else each
-
-
-def _unfollowable_routes(seen: SwitchView) -> str:
-    """Return why announcements of a switch cannot be followed; "" if they can."""
-    facts = seen.facts
-    between = [link for link in seen.links if link.enabled and between_switches(link)]
-    if not between:
-        return "it has no link to another switch that is known"
-    asn = facts.get("bgp/asn")
-    if asn is None:
-        return "its links run without BGP in the default routing instance"
-    over = {link.port.name for key, link in seen.by_neighbour.items() if key in seen.neighbours}
-    if any(link.port.name not in over for link in between):
-        return "not every link between switches has a session"
-    for key, says in seen.neighbours.items():
-        if key in seen.by_neighbour and (says.get("remote_asn") == asn or "allow_as_in" in says):
-            return "its sessions are of one AS, or loop detection is off"
-    return ""
-
-
-def _rule_answers(
-    seen: SwitchView,
-    statement: Statement,
-    sessions: Sessions,
-    model: SwitchModel,
-    cnp: int | None,
-    routed: str,
-) -> dict[int, Answer]:
-    """Return number of a rule -> its answer on a switch."""
-    yes, away = Answer(True), Answer(None)
-    lossless = any(parse_priorities(says.get("pfc")) for says in statement.ports.values())
-    kinds = [kind for kind, _ in seen.kinds() if kind.pfc]
-    known = model is not waist.UNKNOWN
-    classes = classes_of(statement)
-    links = bool(seen.links)
-    unknown_links = Answer(False, "no link of it is known")
-    no_pfc = Answer(None, "no port has PFC")
-    answers = dict.fromkeys(NEEDS_PLAN, away)
-    placed = known and links and all(link.port.cage for link in seen.links)
-    answers[1] = yes if placed else Answer(False, "model, or names of its ports, not known")
-    up = any(link.port.direction is Direction.UP for link in seen.links)
-    answers[2] = yes if up else Answer(None, "nothing above it") if links else unknown_links
-    answers[6] = yes if sessions.addresses else Answer(False, "it has no addresses")
-    answers[7] = yes if "bgp/asn" in seen.facts else Answer(None, "no BGP")
-    answers[8] = yes if sessions.said else Answer(None, "no BGP session")
-    for number in (9, 10, 11):
-        bgp = "bgp/asn" in seen.facts
-        answers[number] = Answer(None, "no BGP") if not bgp else Answer(False, routed) if routed else yes
-    if not lossless:
-        for number in (12, 13, 14, 15, 16, 17, 18):
-            answers[number] = no_pfc
-    else:
-        answers[12] = yes if classes else Answer(False, "its files do not map code points to classes")
-        answers[13] = yes if kinds else unknown_links
-        answers[14] = yes if cnp in classes else Answer(False, "the code point of notifications is not known")
-        stated = any(kind.xoff for kind in kinds)
-        answers[15] = yes if stated else Answer(False, "its files state no headroom in bytes")
-        pools = known and seen.number("pool/ingress_lossless_bytes") is not None
-        answers[16] = (
-            yes if pools else Answer(False, "its files state no pools in bytes, or its model is not known")
-        )
-        marked = pools and any(kind.markings for kind in kinds)
-        answers[17] = yes if marked else Answer(False, "marking or pools are not stated in bytes")
-        guarded = any(kind.watchdog is not None for kind in kinds)
-        answers[18] = yes if guarded else Answer(False, "its files do not speak of a watchdog")
-    mtus = links and all(link.mtu is not None for link in seen.links)
-    answers[19] = yes if mtus else Answer(False, "not every link states its MTU") if links else unknown_links
-    answers[20] = yes
-    segments = any(path.startswith(("evpn/segment[", "vxlan/")) for path in statement.rest)
-    answers[22] = (
-        yes
-        if seen.evpn
-        else Answer(False, "its segments are stated without EVPN")
-        if segments
-        else Answer(None, "no segments")
-    )
-    answers[23] = yes if with_tenants(seen) else Answer(None, "no VRFs of tenants")
-    return answers

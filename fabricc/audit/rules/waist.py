@@ -13,7 +13,7 @@ from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.model import AnnexFigures, Buffers, Pools, SwitchModel
 from fabricc.fabric.facts import Reading
-from fabricc.fabric.model import Direction, Management, Peer, Port, Switch
+from fabricc.fabric.model import NO_CAGE, Direction, Management, Peer, Port, Switch
 from fabricc.fabric.qos import SwitchQos, TrafficClass
 from fabricc.fabric.routing import OPTIONS, Bgp
 from fabricc.fabric.shape import TierName
@@ -159,7 +159,7 @@ def _make_port(
     uses = cages.get(statement.base(name), {})
     if speed is None and len(uses) == 1:
         speed = next(iter(uses))
-    cage, child, children, lanes = uses.get(speed or 0, (0, 1, 1, 1))
+    cage, child, children, lanes = uses.get(speed or 0, (NO_CAGE, 1, 1, 1))
     mtu = as_int(statement.of(name, "mtu"))
     return Port(
         name=name, cage=cage, child=child, children=children, lanes=lanes, speed_gbps=speed or 0,

@@ -26,9 +26,14 @@ _NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> Rendered:
     """An object with `diagnostics` in order and `summary`, a count per severity."""
+    return json_document(findings_object(diagnostics))
+
+
+def findings_object(diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
+    """Return the object of `render_json`, for verbs that add keys to it."""
     found = list(diagnostics)
     counts = {severity.value: sum(each.severity is severity for each in found) for severity in Severity}
-    return json_document({"diagnostics": [finding_entry(each) for each in found], "summary": counts})
+    return {"diagnostics": [finding_entry(each) for each in found], "summary": counts}
 
 
 def finding_entry(each: Diagnostic) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,13 @@ class Grouped:
         for key, count in other.counts.items():
             self.add(other.kept[key])
             self.counts[key] += count - len(other.kept[key])
+
+    def by_code(self) -> Counter[str]:
+        """Return code -> number of findings."""
+        found: Counter[str] = Counter()
+        for (code, _), count in self.counts.items():
+            found[code] += count
+        return found
 
     def diagnostics(self, tree: str) -> Iterator[Diagnostic]:
         """Yield the first findings of each group, the last with the number of the others; files are below `tree`.

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.coordinates import Rest
     from fabricc.fabric.facts import Facts, Reading, Said, Value
     from fabricc.fabric.model import Switch
+    from fabricc.rules.answers import Answers
     from fabricc.rules.summary import Summary
 
     Files = Mapping[str, str]
@@ -146,9 +147,11 @@ class DeviceKind(Common):
 
     Attributes:
         summary: of a switch that no rule about one switch reports; None until there is one.
+        answers: which rules had their inputs on it; None if the work does not count them.
     """
 
     summary: Summary | None = None
+    answers: Answers | None = None
 
 
 @dataclass(frozen=True, slots=True)

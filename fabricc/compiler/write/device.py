@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from fabricc.proof.invariants import Survey
 from fabricc.proof.invariants.view import make_view
 from fabricc.proof.likeness import survey_device
 from fabricc.proof.links import End, host_ends, locate_end, switch_ends
+from fabricc.rules.answers import planned_answers
 from fabricc.rules.planned import common_summary, is_common, planned_statement
 from fabricc.rules.registry import run_switch_rules
 from fabricc.rules.sessions import sessions_of
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Host, Switch
     from fabricc.fabric.shape import DeviceId, PortLayout
     from fabricc.proof.likeness import Common
+    from fabricc.rules.answers import Answers
     from fabricc.rules.summary import Summary
     from fabricc.tree.memory_stage import Held
     from fabricc.tree.patch import Patch
@@ -59,6 +61,7 @@ class Piece:
         devices: number of devices done.
         survey: the input of rules about the whole fabric.
         verified: folders of devices whose existing files were read, and the problems of their bytes.
+        answers: which rules had their inputs -> number of switches, of existing files.
     """
 
     devices: int = 0
@@ -70,6 +73,7 @@ class Piece:
     survey: Survey = field(default_factory=Survey)
     summaries: dict[str, Summary] = field(default_factory=dict)
     verified: dict[str, list[Diagnostic]] = field(default_factory=dict)
+    answers: Counter[Answers] = field(default_factory=Counter)
 
     def survey_device(
         self, device: Switch | Host, reading: Said, folder: str, common: Common | None
@@ -87,6 +91,8 @@ class Piece:
         files: Mapping[str, str],
         kind: DeviceKind | None,
         known: Iterable[Finding],
+        *,
+        count_answers: bool,
     ) -> None:
         """Run the rules that need no plan on a switch; of switches of a kind, on one that is in order.
 
@@ -96,9 +102,12 @@ class Piece:
             files: its files.
             kind: of the switches that differ in coordinates alone.
             known: findings of the invariants, which are not reported twice.
+            count_answers: whether to count which rules had their inputs.
         """
         if kind is not None and kind.summary is not None:
             self.summaries[switch.name] = common_summary(kind.summary, switch)
+            if kind.answers is not None:
+                self.answers[kind.answers] += 1
             return
         statement = planned_statement(switch, reading, files, f"switches/{switch.name}")
         sessions = sessions_of(statement)
@@ -106,8 +115,11 @@ class Piece:
         found = [*run_switch_rules(statement, sessions)]
         self.findings.add(each for each in found if (each.code, each.file, each.line) not in places)
         self.summaries[switch.name] = summary = summarize(statement, sessions)
+        answers = planned_answers(switch, reading, statement, sessions) if count_answers else None
+        if answers is not None:
+            self.answers[answers] += 1
         if kind is not None and not found and is_common(summary):
-            kind.summary = summary
+            kind.summary, kind.answers = summary, answers
 
 
 def pieces_of(fabric: Fabric, jobs: int) -> list[list[DeviceId]]:
@@ -200,7 +212,7 @@ class Work:
             piece.full_ends += _select_ends(self.wanted, switch_ends(make_view(switch, reading)), reading)
         else:
             known = piece.survey_device(switch, reading, folder, common)
-            piece.ask_rules(switch, reading, files, common, known)
+            piece.ask_rules(switch, reading, files, common, known, count_answers=self.existing is not None)
 
     def _work_host(self, host: Host, piece: Piece) -> None:
         folder = f"hosts/{host.name}"

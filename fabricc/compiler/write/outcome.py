@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.proof.invariants.accepted_breaches import Ratio
     from fabricc.proof.links import End
+    from fabricc.rules.answers import Answers
     from fabricc.rules.summary import Summary
     from fabricc.tree.stage import Parts
 
@@ -47,6 +49,7 @@ class Outcome:
 
     Attributes:
         endpoints: a tree's table of out-of-band addresses; None for that of the plan.
+        answers: which rules had their inputs -> number of switches, of existing files.
     """
 
     work: Work
@@ -57,6 +60,7 @@ class Outcome:
     meeting: Meeting = field(default_factory=Meeting)
     census: Census = field(default_factory=Census)
     verified: dict[str, list[Diagnostic]] = field(default_factory=dict)
+    answers: Counter[Answers] = field(default_factory=Counter)
     _rows: list[Fragments] = field(default_factory=list)
     _texts: list[Spool] = field(default_factory=list)
     _ends: list[list[bytes]] = field(default_factory=list)
@@ -87,6 +91,7 @@ class Outcome:
         self.meeting.add(b"".join(piece.ends))
         self.census.add(piece.survey)
         self.verified |= piece.verified
+        self.answers += piece.answers
         for kept, text in zip(self._texts, piece.rows.texts, strict=False):  # the whole has none
             kept.put(number, text)
         self._rows[number] = replace(piece.rows, texts=())

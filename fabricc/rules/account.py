@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.proof.invariants.rules import RULES as INVARIANTS
-from fabricc.rules.registry import RULES
+from fabricc.rules import registry
 from fabricc.rules.topics import (
     ADDRESSES,
     BGP,
@@ -21,10 +21,9 @@ from fabricc.rules.topics import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.audit.rules.invariant_rules import Answers
-    from fabricc.proof.compare import Finding
+    from fabricc.rules.answers import Answers
     from fabricc.rules.inputs import Answer
 
 _INVARIANTS = {
@@ -34,7 +33,7 @@ _INVARIANTS = {
 """Topic -> invariants about it; those that only a plan answers are of none."""
 _CODES = {
     **{INVARIANTS[number].code: topic for topic, numbers in _INVARIANTS.items() for number in numbers},
-    **{rule.code: rule.topic for rule in RULES},
+    **{rule.code: rule.topic for rule in registry.RULES},
     "FAB9600": INTERFACES, "FAB9601": BGP, "FAB9602": ADDRESSES, "FAB9603": INTERFACES, "FAB9604": ADDRESSES,
     "FAB9609": INTERFACES, "FAB9610": OTHER, "FAB9611": OTHER, "FAB9511": OTHER, "FAB9621": OTHER,
 }  # fmt: skip
@@ -58,9 +57,33 @@ class Account(NamedTuple):
     why: str
 
 
-def account_topics(answers: Mapping[Answers, int], told: Iterable[Finding]) -> list[Account]:
-    """Return an account of each topic that applies to a switch or has a finding."""
-    findings = Counter(_CODES.get(each.code) for each in told)
+ACCOUNT = ("rules, by topic", "asked of", "in part of", "findings", "not checked: mostly")
+"""Heads of the columns of `account_rows`."""
+
+
+def account_rows(accounts: Iterable[Account]) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each topic: on how many switches its rules ran, and on how many one could not."""
+    for one in accounts:
+        yield one.topic, f"{one.asked:,}", f"{one.open:,}", f"{one.findings:,}", one.why
+
+
+def accounts_by_topic(accounts: Iterable[Account]) -> dict[str, dict[str, object]]:
+    """Return topic -> account as an object of JSON."""
+    return {
+        one.topic: {key: value for key, value in one._asdict().items() if key != "topic"} for one in accounts
+    }
+
+
+def account_topics(answers: Mapping[Answers, int], codes: Mapping[str, int]) -> list[Account]:
+    """Return an account of each topic that applies to a switch or has a finding.
+
+    Args:
+        answers: whether each rule was answered -> how many switches.
+        codes: code -> number of findings.
+    """
+    findings: Counter[str | None] = Counter()
+    for code, number in codes.items():
+        findings[_CODES.get(code)] += number
     found = []
     for topic, numbers in _INVARIANTS.items():
         asked = left = 0

@@ -1,0 +1,144 @@
+"""Answer which rules have their inputs on a switch, with a plan or without one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.fabric.model import NO_CAGE, Direction
+from fabricc.proof.invariants.policy import policy_of
+from fabricc.proof.invariants.tenants import with_tenants
+from fabricc.proof.invariants.view import between_switches, make_view, parse_priorities
+from fabricc.rules.classes import classes_of
+from fabricc.rules.inputs import Answer
+from fabricc.rules.registry import rule_answers
+
+if TYPE_CHECKING:
+    from fabricc.fabric.facts import Said
+    from fabricc.fabric.model import Switch
+    from fabricc.facts.statement import Statement
+    from fabricc.proof.invariants.policy import Policy
+    from fabricc.proof.invariants.view import SwitchView
+    from fabricc.rules.sessions import Sessions
+
+NEEDS_PLAN = {
+    3: "how many devices there are to be is said by a plan",
+    4: "the ratio that is meant is said by a plan",
+    5: "planes and rails are told from the links themselves",
+    21: "what may come in and go out is said by a plan",
+}
+"""Invariant -> why it is not asked of a fabric without a plan."""
+
+
+class Answers(NamedTuple):
+    """Whether each rule was answered on a switch: invariants by number, the other rules by topic."""
+
+    invariants: tuple[tuple[int, Answer], ...]
+    rules: tuple[tuple[str, Answer], ...]
+
+
+def planned_answers(switch: Switch, reading: Said, statement: Statement, sessions: Sessions) -> Answers:
+    """Return whether each rule was answered on a planned switch, by what its files state."""
+    seen = make_view(switch, reading)
+    cnp = next((each.data_dscp for each in switch.qos.classes if each.cnp), None)
+    routed = why_routes_are_unknown(seen, policy_of(seen, switch.name))
+    return answer_rules(seen, statement, sessions, known=True, cnp=cnp, routed=routed)
+
+
+def why_routes_are_unknown(seen: SwitchView, policy: Policy) -> str:
+    """Return why announcements of a switch cannot be followed; "" if they can."""
+    if why := _why_sessions_are_unknown(seen):
+        return why
+    return "" if policy.followed else "a policy matches by conditions that are not followed"
+
+
+def _why_sessions_are_unknown(seen: SwitchView) -> str:
+    facts = seen.facts
+    between = [link for link in seen.links if link.enabled and between_switches(link)]
+    if not between:
+        return "it has no link to another switch that is known"
+    asn = facts.get("bgp/asn")
+    if asn is None:
+        return "its links run without BGP in the default routing instance"
+    over = {link.port.name for key, link in seen.by_neighbour.items() if key in seen.neighbours}
+    if any(link.port.name not in over for link in between):
+        return "not every link between switches has a session"
+    for key, says in seen.neighbours.items():
+        if key in seen.by_neighbour and (says.get("remote_asn") == asn or "allow_as_in" in says):
+            return "its sessions are of one AS, or loop detection is off"
+    return ""
+
+
+def answer_rules(
+    seen: SwitchView, statement: Statement, sessions: Sessions, *, known: bool, cnp: int | None, routed: str
+) -> Answers:
+    """Return whether each rule was answered on a switch.
+
+    Args:
+        seen: its facts, sorted for the invariants.
+        statement: its facts, for the other rules.
+        sessions: its sessions.
+        known: whether the catalog has its model.
+        cnp: the code point of congestion notifications; None if it is not known.
+        routed: why its announcements cannot be followed; "" if they can.
+    """
+    invariants = _answer_invariants(seen, statement, sessions, known=known, cnp=cnp, routed=routed)
+    return Answers(tuple(invariants.items()), tuple(rule_answers(statement, sessions)))
+
+
+def _answer_invariants(
+    seen: SwitchView,
+    statement: Statement,
+    sessions: Sessions,
+    *,
+    known: bool,
+    cnp: int | None,
+    routed: str,
+) -> dict[int, Answer]:
+    yes, away = Answer(True), Answer(None)
+    lossless = any(parse_priorities(says.get("pfc")) for says in statement.ports.values())
+    kinds = [kind for kind, _ in seen.kinds() if kind.pfc]
+    classes = classes_of(statement)
+    links = bool(seen.links)
+    unknown_links = Answer(False, "no link of it is known")
+    no_pfc = Answer(None, "no port has PFC")
+    answers = dict.fromkeys(NEEDS_PLAN, away)
+    placed = known and links and all(link.port.cage != NO_CAGE for link in seen.links)
+    answers[1] = yes if placed else Answer(False, "model, or names of its ports, not known")
+    up = any(link.port.direction is Direction.UP for link in seen.links)
+    answers[2] = yes if up else Answer(None, "nothing above it") if links else unknown_links
+    answers[6] = yes if sessions.addresses else Answer(False, "it has no addresses")
+    answers[7] = yes if "bgp/asn" in seen.facts else Answer(None, "no BGP")
+    answers[8] = yes if sessions.said else Answer(None, "no BGP session")
+    for number in (9, 10, 11):
+        bgp = "bgp/asn" in seen.facts
+        answers[number] = Answer(None, "no BGP") if not bgp else Answer(False, routed) if routed else yes
+    if not lossless:
+        for number in (12, 13, 14, 15, 16, 17, 18):
+            answers[number] = no_pfc
+    else:
+        answers[12] = yes if classes else Answer(False, "its files do not map code points to classes")
+        answers[13] = yes if kinds else unknown_links
+        answers[14] = yes if cnp in classes else Answer(False, "the code point of notifications is not known")
+        stated = any(kind.xoff for kind in kinds)
+        answers[15] = yes if stated else Answer(False, "its files state no headroom in bytes")
+        pools = known and seen.number("pool/ingress_lossless_bytes") is not None
+        answers[16] = (
+            yes if pools else Answer(False, "its files state no pools in bytes, or its model is not known")
+        )
+        marked = pools and any(kind.markings for kind in kinds)
+        answers[17] = yes if marked else Answer(False, "marking or pools are not stated in bytes")
+        guarded = any(kind.watchdog is not None for kind in kinds)
+        answers[18] = yes if guarded else Answer(False, "its files do not speak of a watchdog")
+    mtus = links and all(link.mtu is not None for link in seen.links)
+    answers[19] = yes if mtus else Answer(False, "not every link states its MTU") if links else unknown_links
+    answers[20] = yes
+    segments = any(path.startswith(("evpn/segment[", "vxlan/")) for path in statement.rest)
+    answers[22] = (
+        yes
+        if seen.evpn
+        else Answer(False, "its segments are stated without EVPN")
+        if segments
+        else Answer(None, "no segments")
+    )
+    answers[23] = yes if with_tenants(seen) else Answer(None, "no VRFs of tenants")
+    return answers
