@@ -1,4 +1,4 @@
-"""Find what slows RDMA down on one switch: a small share of the link, marking that comes late, a link without FEC."""
+"""Find what slows RDMA down on one switch: a small share of the link, late marking, a link without FEC."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from fabricc.rules.sessions import Sessions
 
 SLOW = "FAB9678"
-_LEAST_PERCENT = 12
 _LATEST_US, _LATEST_PERCENT = 500, 80
 """Time that a port takes to send what is queued when marking begins, and share of the buffer: far above any advice."""
 _FEC_GBPS = 200
@@ -35,17 +34,25 @@ _WEIGHTED = ("dwrr", "wrr")
 
 
 def _small_shares(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report queues with PFC that get less than an eighth of what the weights divide."""
+    """Report queues with PFC that get less than equal weights would give them, in favor of a queue that may drop.
+
+    Vendor profiles for RoCE give its class at least as much as any other one: half of the link or more.
+    """
     found: dict[tuple[int, int], list[str]] = {}
     for port, priorities in lossless_ports(statement).items():
         weights = _weights(statement.ports[port])
-        for queue in {queue_of(statement, each) for each in priorities} & weights.keys():
-            percent = 100 * weights[queue] // (sum(weights.values()) or 1)
-            if percent < _LEAST_PERCENT:
-                found.setdefault((queue, percent), []).append(port)
+        total = sum(weights.values())
+        lossless = {queue_of(statement, each) for each in priorities}
+        most = max((weight for queue, weight in weights.items() if queue not in lossless), default=0)
+        for queue in lossless & weights.keys():
+            if weights[queue] < most and weights[queue] * len(weights) < total:
+                found.setdefault((queue, 100 * weights[queue] // total), []).append(port)
     for (queue, percent), ports in found.items():
-        message = f"{statement.name} {join_words(ports, 2)}: queue {queue}, which has PFC, gets {percent} % of the link"
-        remedy = "Give RDMA's queue most of the weight."
+        message = (
+            f"{statement.name} {join_words(ports, 2)}: queue {queue}, which has PFC, gets {percent} % of the link, "
+            "less than with equal weights"
+        )
+        remedy = "Give RDMA's queue at least the weight of every queue that may drop packets."
         path = f"{PORT}{ports[0]}]/queue[{queue}]/scheduler"
         yield finding_at(SLOW, statement.device, path, message, "small share", Severity.WARNING, remedy)
 

@@ -1,0 +1,58 @@
+"""The share of a queue with PFC is compared with equal weights and with queues that may drop, not with a figure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.back import nos as back_ends
+from fabricc.fabric.facts import Reading
+from fabricc.compiler.compiled import compile_spec
+from fabricc.rules import rates
+from fabricc.rules.planned import planned_statement
+from fabricc.rules.registry import run_switch_rules
+from fabricc.rules.sessions import sessions_of
+from tests.audit.faults.fabric import spec_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fabricc.fabric.model import Switch
+
+
+@pytest.fixture(scope="module")
+def switch(tmp_path_factory: pytest.TempPathFactory) -> Switch:
+    """Return a ToR of a planned fabric."""
+    spec = tmp_path_factory.mktemp("rates") / "cluster.yaml"
+    spec.write_text(spec_of("eos"))
+    fabric = compile_spec(spec).fabric
+    return fabric.switch(next(iter(fabric.switch_ids())))
+
+
+@pytest.mark.parametrize(
+    ("weights", "small"),
+    [
+        ({3: 90, 0: 10}, False),
+        ({3: 50, 0: 50}, False),
+        ({3: 40, 0: 60}, True),
+        ({3: 1, 0: 99}, True),
+        ({3: 11, 0: 1, 1: 1, 2: 1, 4: 1, 5: 1, 6: 1, 7: 1}, False),
+        ({3: 15, 4: 15, 0: 14, 1: 14, 2: 14, 5: 14, 6: 14}, False),
+        ({3: 30, 0: 60, 1: 5, 2: 5}, False),
+        ({3: 0, 0: 100}, True),
+        ({3: 100}, False),
+    ],
+)
+def test_a_queue_with_pfc_gets_no_less_than_with_equal_weights(
+    switch: Switch, weights: dict[int, int], small: bool
+) -> None:
+    facts = back_ends.load(switch.nos).planned(switch)
+    ports = {path.partition("]")[0] for path in facts if path.endswith("/pfc") and facts[path] == "3"}
+    assert ports
+    facts = {path: value for path, value in facts.items() if not path.endswith("]/scheduler")}
+    for port in ports:
+        facts |= {f"{port}]/queue[{queue}]/scheduler": f"dwrr {weight}" for queue, weight in weights.items()}
+    statement = planned_statement(switch, Reading(facts), {})
+    found = [each for each in run_switch_rules(statement, sessions_of(statement)) if each.code == rates.SLOW]
+    assert [each.group for each in found] == (["small share"] if small else [])
