@@ -7,8 +7,8 @@ from itertools import combinations
 
 import pytest
 
-from fabricc.audit.rules.session_pairs import Meeting
 from fabricc.rules import sessions
+from fabricc.rules.session_pairs import Meeting
 from tests.audit.test_rules import device, told
 
 NAMES = range(5)

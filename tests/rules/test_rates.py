@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back import nos as back_ends
-from fabricc.fabric.facts import Reading
 from fabricc.compiler.compiled import compile_spec
+from fabricc.fabric.facts import Reading
 from fabricc.rules import rates
 from fabricc.rules.planned import planned_statement
 from fabricc.rules.registry import run_switch_rules
@@ -16,8 +16,6 @@ from fabricc.rules.sessions import sessions_of
 from tests.audit.faults.fabric import spec_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from fabricc.fabric.model import Switch
 
 

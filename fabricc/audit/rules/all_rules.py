@@ -8,14 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.audit.model import fars_of, neighbors_of
-from fabricc.audit.rules import consensus, design, ends, unique
+from fabricc.audit.rules import consensus, design
 from fabricc.audit.rules.consensus import Ballot
 from fabricc.audit.rules.design import Designs
-from fabricc.audit.rules.ends import Ends, Votes
 from fabricc.audit.rules.invariant_rules import Asked, Proof
 from fabricc.audit.rules.invariant_rules import prove_switch as prove
 from fabricc.audit.rules.outliers import UNLIKE, find_outliers
-from fabricc.audit.rules.session_pairs import Meeting, session_findings
 from fabricc.audit.rules.waist import CNP_DSCP, Models
 from fabricc.base.garbage import no_collection
 from fabricc.base.values import dataclass
@@ -23,11 +21,13 @@ from fabricc.catalog.load import load_catalog
 from fabricc.compiler.write.workers import spread_work
 from fabricc.facts.device import Kind
 from fabricc.facts.statement import NOWHERE, read_statement
-from fabricc.rules import lossless, sessions
+from fabricc.rules import duplicates, link_ends, lossless, sessions
 from fabricc.rules.account import Account, account_topics, unchecked_topics
 from fabricc.rules.findings import finding_at
+from fabricc.rules.link_ends import Ends, Votes
 from fabricc.rules.registry import run_fabric_rules, run_switch_rules
 from fabricc.rules.rule import Switches
+from fabricc.rules.session_pairs import Meeting, session_findings
 from fabricc.rules.summary import summarize
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from fabricc.audit.model import Found
     from fabricc.audit.rules.consensus import Expected
     from fabricc.audit.rules.invariant_rules import Proved
-    from fabricc.audit.rules.unique import Owned
     from fabricc.facts.device import Device, Place, Tier
     from fabricc.facts.statement import Far, Statement
     from fabricc.proof.compare import Finding
+    from fabricc.rules.duplicates import Owned
     from fabricc.rules.summary import Summary
 
 
@@ -105,7 +105,7 @@ def examine_fabric(
         told += digests.proof.findings()
         told += _of_links(found, digests)
         told += _of_sessions(found, digests, fars)
-        told += unique.report_repeated(digests.owned, found.devices, groups_of(found))
+        told += duplicates.report_repeated(digests.owned, found.devices, groups_of(found))
     for each in _of_rdma(found, digests, fars, jobs):
         told += each
     told += digests.designs.notes(found.devices)
@@ -153,9 +153,9 @@ def _looked_at(
     mine = sessions.sessions_of(one)
     digest = Digest(
         [],
-        ends.ends_of(one),
+        link_ends.ends_of(one),
         sessions.pack_sessions(mine),
-        unique.owned_by(one),
+        duplicates.owned_by(one),
         *consensus.vote_of(one, mine.near),
     )
     if device.kind is Kind.HOST:
@@ -248,10 +248,10 @@ def _of_links(found: Found, digests: Digests) -> Iterator[Finding]:
     tiers = _tiers_of(found)
     for link in found.links:
         yield from design.said_otherwise(link, found.devices)
-        a = ends.side_of(link.a, link.b, found.devices, digests.ends, tiers)
-        b = ends.side_of(link.b, link.a, found.devices, digests.ends, tiers)
+        a = link_ends.side_of(link.a, link.b, found.devices, digests.ends, tiers)
+        b = link_ends.side_of(link.b, link.a, found.devices, digests.ends, tiers)
         if a is not None and b is not None:
-            yield from ends.end_findings(a, b, digests.votes)
+            yield from link_ends.end_findings(a, b, digests.votes)
 
 
 def _of_sessions(found: Found, digests: Digests, fars: Mapping[str, Mapping[str, Far]]) -> Iterator[Finding]:

@@ -25,6 +25,7 @@ from fabricc.proof.invariants.view import make_view
 from fabricc.proof.likeness import survey_device
 from fabricc.proof.links import End, host_ends, locate_end, switch_ends
 from fabricc.rules.answers import planned_answers
+from fabricc.rules.neighbors import neighbor_signature
 from fabricc.rules.planned import common_summary, is_common, planned_statement
 from fabricc.rules.registry import run_switch_rules
 from fabricc.rules.sessions import sessions_of
@@ -62,6 +63,8 @@ class Piece:
         survey: the input of rules about the whole fabric.
         verified: folders of devices whose existing files were read, and the problems of their bytes.
         answers: which rules had their inputs -> number of switches, of existing files.
+        altered: switches whose files state more or something else than the plan -> their signature, see
+            `neighbor_signature`.
     """
 
     devices: int = 0
@@ -74,6 +77,7 @@ class Piece:
     summaries: dict[str, Summary] = field(default_factory=dict)
     verified: dict[str, list[Diagnostic]] = field(default_factory=dict)
     answers: Counter[Answers] = field(default_factory=Counter)
+    altered: dict[str, bytes] = field(default_factory=dict)
 
     def survey_device(
         self, device: Switch | Host, reading: Said, folder: str, common: Common | None
@@ -93,6 +97,7 @@ class Piece:
         known: Iterable[Finding],
         *,
         count_answers: bool,
+        as_planned: bool,
     ) -> None:
         """Run the rules that need no plan on a switch; of switches of a kind, on one that is in order.
 
@@ -103,6 +108,7 @@ class Piece:
             kind: of the switches that differ in coordinates alone.
             known: findings of the invariants, which are not reported twice.
             count_answers: whether to count which rules had their inputs.
+            as_planned: whether its files state what is planned and nothing else.
         """
         if kind is not None and kind.summary is not None:
             self.summaries[switch.name] = common_summary(kind.summary, switch)
@@ -118,6 +124,8 @@ class Piece:
         answers = planned_answers(switch, reading, statement, sessions) if count_answers else None
         if answers is not None:
             self.answers[answers] += 1
+        if not as_planned:
+            self.altered[switch.name] = neighbor_signature(statement, sessions)
         if kind is not None and not found and is_common(summary):
             kind.summary, kind.answers = summary, answers
 
@@ -200,19 +208,29 @@ class Work:
         if not self.check:
             return
         reading, common = self.alike.reading(switch, files) or (None, None)
+        as_planned = not switch.overlays
         if reading is None:
             reading = back_end.read(files)
             if self.wanted is None:
                 fresh, altered = self.existing is not None, self.expected and bool(piece.verified.get(folder))
                 wrong = [*switch_findings(switch, Text(files, reading), fresh=fresh, altered=altered)]
                 piece.findings.add(_place_below(folder, wrong))
+                as_planned = as_planned and not wrong
                 if not wrong:
                     self.alike.learn(switch, files, reading)
         if self.wanted is not None:
             piece.full_ends += _select_ends(self.wanted, switch_ends(make_view(switch, reading)), reading)
         else:
             known = piece.survey_device(switch, reading, folder, common)
-            piece.ask_rules(switch, reading, files, common, known, count_answers=self.existing is not None)
+            piece.ask_rules(
+                switch,
+                reading,
+                files,
+                common,
+                known,
+                count_answers=self.existing is not None,
+                as_planned=as_planned,
+            )
 
     def _work_host(self, host: Host, piece: Piece) -> None:
         folder = f"hosts/{host.name}"

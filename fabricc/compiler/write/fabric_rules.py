@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from fabricc.fabric.facts import Reading
 from fabricc.fabric.links import switch_links
 from fabricc.fabric.shape import HostId, SwitchId
 from fabricc.rules.findings import finding_at
+from fabricc.rules.neighbors import compare_neighbors
 from fabricc.rules.planned import planned_statement
 from fabricc.rules.registry import run_fabric_rules, run_switch_rules
 from fabricc.rules.rule import Report, Switches
@@ -26,10 +28,14 @@ if TYPE_CHECKING:
     from fabricc.compiler.write.device import Work
     from fabricc.fabric.fabric import Fabric
     from fabricc.facts.device import Device
+    from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants import Census
     from fabricc.proof.invariants.policy import Policy
     from fabricc.rules.summary import Summary
+
+_OF_A_SIGNATURE, _COMPARED = 2, 128
+"""Switches of one signature that are compared with their neighbors, and switches that are read again in all."""
 
 
 def add_fabric_findings(
@@ -54,10 +60,33 @@ def add_fabric_findings(
     if not groups:
         return
     names = {each.device for reports in groups.values() for each in reports[:SHOWN]}
-    devices = {device.name: device for device in _read_again(work, names)}
+    devices = {each.name: each.device for each in _read_again(work, names)}
     for reports in groups.values():
         shown = [_locate(each, devices[each.device]) for each in reports[:SHOWN]]
         findings.add_counted(shown, len(reports) - len(shown))
+
+
+def add_neighbor_findings(work: Work, altered: Mapping[str, bytes], findings: Grouped) -> None:
+    """Add what switches that state more or something else than the plan, and their neighbors, disagree on.
+
+    Between two switches that state exactly the plan, the comparison of all links suffices.
+
+    Args:
+        work: reads the switches again.
+        altered: switch -> signature; of switches with one signature, the first few are compared.
+        findings: the result.
+    """
+    fabric, chosen, seen = work.fabric, dict[str, None](), Counter[bytes]()
+    for name, signature in sorted(altered.items()):
+        seen[signature] += 1
+        if seen[signature] > _OF_A_SIGNATURE or len(chosen) >= _COMPARED:
+            continue
+        at = fabric.find(name)
+        if isinstance(at, SwitchId):
+            chosen |= dict.fromkeys((name, *(link.peer for link in switch_links(fabric, at))))
+    if chosen:
+        statements = {each.name: each for each in _read_again(work, list(chosen)[:_COMPARED])}
+        findings.add(compare_neighbors(statements))
 
 
 def find_plan_findings(plan: PlannedSpec, names: Collection[str] = ()) -> Iterator[Finding]:
@@ -117,7 +146,7 @@ def planned_switches(
     )
 
 
-def _read_again(work: Work, names: Iterable[str]) -> Iterator[Device]:
+def _read_again(work: Work, names: Iterable[str]) -> Iterator[Statement]:
     """Read the files of some switches."""
     wanted = set(names)
     for device in (device for piece in work.pieces for device in piece):
@@ -127,4 +156,4 @@ def _read_again(work: Work, names: Iterable[str]) -> Iterator[Device]:
         folder = f"switches/{switch.name}"
         files = work.existing(folder)[0] if work.existing else render_switch(switch)
         reading = back_ends.load(switch.nos).read(files)
-        yield planned_statement(switch, reading, files, folder).device
+        yield planned_statement(switch, reading, files, folder)

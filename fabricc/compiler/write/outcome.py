@@ -13,7 +13,7 @@ from fabricc.base.values import dataclass, replace
 from fabricc.compiler.incremental.ledger import Ledger
 from fabricc.compiler.prove.finding_groups import Grouped
 from fabricc.compiler.write.device import Work
-from fabricc.compiler.write.fabric_rules import add_fabric_findings
+from fabricc.compiler.write.fabric_rules import add_fabric_findings, add_neighbor_findings
 from fabricc.compiler.write.spool import Spool
 from fabricc.compiler.write.staged_files import Gathered
 from fabricc.compiler.write.workers import spread_work
@@ -66,6 +66,7 @@ class Outcome:
     _ends: list[list[bytes]] = field(default_factory=list)
     _hosts: list[list[bytes]] = field(default_factory=list)
     _summaries: list[dict[str, Summary]] = field(default_factory=list)
+    _altered: dict[str, bytes] = field(default_factory=dict)
 
     def run(self, progress: Callable[[str, int, int], None] | None, what: str) -> None:
         """Run all pieces; the whole-fabric piece first, because it takes as long as many others."""
@@ -84,6 +85,7 @@ class Outcome:
                 progress(what, done, total)
         summaries = {name: summary for each in self._summaries for name, summary in each.items()}
         add_fabric_findings(self.work, summaries, self.census, self.findings)
+        add_neighbor_findings(self.work, self._altered, self.findings)
 
     def _take_piece(self, number: int, piece: Piece) -> None:
         self.written.join(piece.written)
@@ -92,6 +94,7 @@ class Outcome:
         self.census.add(piece.survey)
         self.verified |= piece.verified
         self.answers += piece.answers
+        self._altered |= piece.altered
         for kept, text in zip(self._texts, piece.rows.texts, strict=False):  # the whole has none
             kept.put(number, text)
         self._rows[number] = replace(piece.rows, texts=())

@@ -88,7 +88,7 @@ class Ends(NamedTuple):
 
 
 def ends_of(statement: Statement) -> Ends:
-    """The ends of a device's links; those that are equal are one object."""
+    """Return the ends of a device's links; equal ends are one object."""
     addresses: dict[str, tuple[str, ...]] = {}
     for port in statement.fars:
         if texts := statement.addresses.get(statement.carrier(port)):
@@ -168,7 +168,7 @@ class Side(NamedTuple):
 
 
 def end_findings(a: Side, b: Side, votes: Votes) -> Iterator[Finding]:
-    """What the ends of one link do not agree on."""
+    """Report what the ends of one link do not agree on."""
     if a.said.shut or b.said.shut:
         if a.said.shut != b.said.shut:
             yield _half_shut(*((a, b) if a.said.shut else (b, a)))

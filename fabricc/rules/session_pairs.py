@@ -162,7 +162,7 @@ def _is_within(address: str, network: str) -> bool:
 
 
 def session_findings(meeting: Meeting, devices: Mapping[str, Device]) -> Iterator[Finding]:
-    """What the ends of all sessions do not agree on; those whose accords meet are not looked at."""
+    """Report what the ends of all sessions do not agree on; sessions with equal digests are skipped."""
     pairs: list[tuple[Peer, Peer, bool, list[str]]] = []
     disagree: Counter[tuple[str, str]] = Counter()
     agree: set[tuple[str, str]] = set()

@@ -1,4 +1,4 @@
-"""What no two devices may have: addresses, router identifiers, and AS numbers where each ToR has its own."""
+"""Find what several devices have and no two may have: addresses, router identifiers, and AS numbers where each ToR has its own."""
 
 from __future__ import annotations
 

@@ -1,0 +1,82 @@
+"""Ends of sessions and links that an overlay changes are compared by `build`, `check` and `diff` as by `audit`."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.interface import audit_folder, build, check, diff
+from tests.rules.test_verbs import SPEC
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from fabricc.base.diagnostics import Diagnostic
+
+FAULTS = {
+    "hops": ("   neighbor UPSTREAM ttl maximum-hops 1\n", "", "has TTL security"),
+    "source": ("   neighbor UPSTREAM update-source Loopback0\n", "", "connects from"),
+    "passive": (
+        "   neighbor UPSTREAM passive\n", "   neighbor DOWNSTREAM passive\n", "both ends wait for the other one"
+    ),
+}  # fmt: skip
+"""Fault -> lines of the BGP process of a ToR and of the spine, and a part of the message."""
+HARMLESS = "banner login\nauthorized users only\nEOF\n"
+
+
+TOR, SPINE = "router bgp 4200524288\n", "router bgp 4200065536\n"
+
+
+def spec_with(folder: Path, name: str, tor: str, spine: str = "") -> Path:
+    """Write a spec with overlays for one ToR and for the spines."""
+    rows = ""
+    for device, text in (("rack001-tor1a", tor), ("spine01a", spine)):
+        if text:
+            (folder / f"{name}-{device}.cfg").write_text(text)
+            rows += f"  - {{file: {name}-{device}.cfg, nos: eos, devices: [{device}]}}\n"
+    (folder / f"{name}.yaml").write_text(f"{SPEC}overlays:\n{rows}")
+    return folder / f"{name}.yaml"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a spec without overlays and its tree."""
+    top = tmp_path_factory.mktemp("neighbors")
+    (top / "cluster.yaml").write_text(SPEC)
+    assert build(top / "cluster.yaml", top / "out", jobs=1).exit_status == 0
+    return top
+
+
+def found_errors(diagnostics: Iterable[Diagnostic], text: str) -> int:
+    """Return the number of errors about a session with a text in the message."""
+    return sum(1 for each in diagnostics if each.code == "FAB9601" and text in each.message)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_build_and_diff_compare_both_ends(fault: str, folder: Path) -> None:
+    tor, spine, text = FAULTS[fault]
+    spec = spec_with(folder, fault, TOR + tor, spine and SPINE + spine)
+    assert found_errors(build(spec, folder / fault, jobs=1).diagnostics, text)
+    assert found_errors(diff(folder / "cluster.yaml", spec, jobs=1).proof_findings, text)
+
+
+@pytest.mark.parametrize("fault", [*FAULTS, "password"])
+def test_check_and_audit_compare_both_ends(fault: str, folder: Path) -> None:
+    password = "   neighbor UPSTREAM password 0 Fabric1\n", "", "has password"
+    tor, spine, text = FAULTS.get(fault, password)
+    tree = folder / f"{fault}-edited/rules"
+    shutil.copytree(folder / "out/rules", tree)
+    for device, head, lines in (("rack001-tor1a", TOR, tor), ("spine01a", SPINE, spine)):
+        file = tree / "switches" / device / "running-config.cfg"
+        file.write_text(file.read_text().replace(head, head + lines))
+    assert found_errors(check(tree, folder / "cluster.yaml", jobs=1).diagnostics, text)
+    assert found_errors(audit_folder(tree / "switches", jobs=1).diagnostics, text)
+
+
+def test_a_harmless_overlay_is_not_reported(folder: Path) -> None:
+    built = build(spec_with(folder, "banner", HARMLESS), folder / "banner", jobs=1)
+    assert not [each for each in built.diagnostics if each.code.startswith("FAB96")]
+    assert built.tree is not None
