@@ -164,7 +164,7 @@ def _show_preview(setting: Setting, format_: str, *, ask: bool) -> int:
     remarks = confirmation.report_revert_limits(setting, list(found.effects))
     status = ENVIRONMENT if found.skipped else 0
     if format_ == "json":
-        output.print_document(report.preview_json(found, remarks))
+        output.print_document(report.preview_json(found, setting.options, remarks))
         return status
     output.print_verbatim(*report.format_preview(found, setting.options))
     output.print_findings(found.findings, "text", {})

@@ -10,6 +10,7 @@ from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.diagnostics.wording import format_share, join_words
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.order import group_pairs
+from fabricc.base.values import replace
 from fabricc.operate.change.order_text import describe_kept_share, wave_json
 from fabricc.operate.push.start import format_duration
 from fabricc.review.diff import redact
@@ -71,20 +72,21 @@ def _format_ways(found: Preview) -> list[str]:
     return [f"{way}: {join_words(names, _MEMBERS)}" for way, names in ways.items()]
 
 
-def preview_json(found: Preview, remarks: Sequence[Diagnostic]) -> Rendered:
+def preview_json(found: Preview, options: Options, remarks: Sequence[Diagnostic]) -> Rendered:
     """Return the preview as JSON; `diff` is a switch's own, None where it was not contacted."""
+    waves = found.waves if options.drain else [replace(wave, drained=()) for wave in found.waves]
     return json_document({
         "tree_sha256": found.digest,
         "switches": {
             name: {
-                "impact": effect.impact.label, "why": effect.why, "drained": effect.disruptive,
+                "impact": effect.impact.label, "why": effect.why, "drained": effect.disruptive and options.drain,
                 **({"way": effect.way} if effect.way else {}),
                 "diff": mask_diff(found.asked[name].diff) if name in found.asked else None,
             }
             for name, effect in found.effects.items()
         },
         "waves": [list(wave.members) for wave in found.waves],
-        "order": list(map(wave_json, found.waves)),
+        "order": list(map(wave_json, waves)),
         "seconds": round(found.seconds),
         "findings": [finding_entry(one) for one in (*found.findings, *remarks)],
     })  # fmt: skip
