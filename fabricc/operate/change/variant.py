@@ -1,4 +1,4 @@
-"""Variants of a spec: edited keys, written to a folder that builds, compiled and proved."""
+"""Edit keys of a spec, write it to a folder that builds, compile, prove and review it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.foreign import files
 from fabricc.compiler.compiled import compile_spec
 from fabricc.front.spec.canonical import edit_text
+from fabricc.review.diff.networks import spec_side
+from fabricc.review.diff.run import Context, compare_sides
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from fabricc.base.documents.document import KeyPath
     from fabricc.compiler.compiled import Compiled
+    from fabricc.review.diff.model import Review
 
 _LARGEST = 256 << 20
 
@@ -83,6 +86,12 @@ def write_spec(
 
 def _find_common_folder(paths: Iterable[str]) -> Path:
     return Path(os.path.commonpath([str(Path(path).parent) for path in paths]))
+
+
+def review_variant(before: Compiled, after: Compiled, labels: tuple[str, str]) -> Review:
+    """Review the change from one compiled spec to another; the labels name the two sides."""
+    base, head = labels
+    return compare_sides(spec_side(base, before), spec_side(head, after, before), Context())
 
 
 def prove_spec(compiled: Compiled) -> None:

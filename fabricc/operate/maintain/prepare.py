@@ -11,12 +11,10 @@ from fabricc.back.jobs.roster import list_hosts
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import dataclass
 from fabricc.fabric.capacity.wiring import Wiring
-from fabricc.operate.change.variant import edit_spec, prove_spec, write_spec
+from fabricc.operate.change.variant import edit_spec, prove_spec, review_variant, write_spec
 from fabricc.operate.maintain import outages as downs
 from fabricc.operate.maintain import specs
 from fabricc.operate.maintain.plan import assess_network, check_network
-from fabricc.review.diff.networks import spec_side
-from fabricc.review.diff.run import Context, compare_sides
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -188,11 +186,10 @@ def _review_specs(
         drain = write_spec(compiled, drained, top / DRAIN)
         specs.require_drain_keys(drain, words)
         undrain = write_spec(compiled, edit_spec(text, file, there), top / UNDRAIN)
-        sides = {
-            DRAIN: (spec_side("as it is", compiled), spec_side(DRAIN, drain, compiled)),
-            UNDRAIN: (spec_side(DRAIN, drain), spec_side(UNDRAIN, undrain, drain)),
+        reviews = {
+            DRAIN: review_variant(compiled, drain, ("as it is", DRAIN)),
+            UNDRAIN: review_variant(drain, undrain, (DRAIN, UNDRAIN)),
         }
-        reviews = {name: compare_sides(base, head, Context()) for name, (base, head) in sides.items()}
         if wish.write is None:
             return reviews, ()
         for number, each in enumerate((drain, undrain)):

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.values import dataclass
 from fabricc.compiler.load.input_digests import manifest_inputs
-from fabricc.operate.change.variant import edit_spec, prove_spec, write_spec
+from fabricc.operate.change.variant import edit_spec, prove_spec, review_variant, write_spec
 from fabricc.operate.migrate.cables import Move, find_exchanged_switches, plan_moves
 from fabricc.operate.migrate.steps import WANTED, Step, find_steps
 from fabricc.operate.migrate.waves import Order, order_networks
 from fabricc.operate.push.origin import compute_state
 from fabricc.operate.push.sequence import FILE, Place
 from fabricc.operate.push.sequence import format_place as written_place
-from fabricc.review.diff.networks import spec_side
-from fabricc.review.diff.run import Context, compare_sides
 from fabricc.tree.file import write_file
 
 if TYPE_CHECKING:
@@ -76,7 +74,7 @@ def prepare_migration(
     stages: list[Stage] = []
     with TemporaryDirectory(prefix="fabricc-migrate-") as scratch:
         top = write or Path(scratch)
-        before, side = old, spec_side("as it is", old)
+        before, label = old, "as it is"
         for number, step in enumerate(way, 1):
             progress("steps", number - 1, len(way))
             folder = top / f"{number}-{step.name}"
@@ -90,17 +88,16 @@ def prepare_migration(
                     prove_spec(after)
             except FindingsError as error:
                 raise _wrap_step_error(step, error) from error
-            found = spec_side(step.name, after, before)
-            told = compare_sides(side, found, Context())
+            told = review_variant(before, after, (label, step.name))
             if write is not None:
                 _write_place(after, step, before, way[number - 2] if number > 1 else None)
             spec, moved = after.path if write else None, plan_moves(before.fabric, after.fabric, keep)
             recabled = moved and not find_exchanged_switches(before.fabric, after.fabric)
             waves = () if recabled else order_networks(told, after, keep)
             stages.append(Stage(number, step, told, spec, moved, waves))
-            before, side = after, spec_side(step.name, after)
+            before, label = after, step.name
         progress("steps", len(way), len(way))
-        at_once = compare_sides(spec_side("as it is", old), spec_side(WANTED, new, old), Context())
+        at_once = review_variant(old, new, ("as it is", WANTED))
     return Migration(old.fabric.cluster, tuple(stages), at_once)
 
 

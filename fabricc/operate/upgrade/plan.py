@@ -16,12 +16,10 @@ from fabricc.base.values import dataclass
 from fabricc.catalog.support import oldest_release, runs_release
 from fabricc.operate.change.effect import Effect
 from fabricc.operate.change.resources import build_capacity_model
-from fabricc.operate.change.variant import edit_spec, prove_spec, write_spec
+from fabricc.operate.change.variant import edit_spec, prove_spec, review_variant, write_spec
 from fabricc.operate.push.images import Images, Wanted, read_images
 from fabricc.operate.push.run import plan_waves
 from fabricc.review.diff.model import Impact
-from fabricc.review.diff.networks import spec_side
-from fabricc.review.diff.run import Context, compare_sides
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -151,8 +149,7 @@ def prepare_upgrade(
             told = ", ".join(f"{'.'.join(map(str, path))}: {value}" for path, value in words.items())
             message = f"the release cannot be written into this spec: {join_words(wrong, 4)}"
             raise FindingsError("FAB9423", message, f"Write it by hand: {told}.")
-        sides = spec_side(BEFORE, compiled), spec_side(AFTER, after, compiled)
-        found = compare_sides(*sides, Context())
+        found = review_variant(compiled, after, (BEFORE, AFTER))
         files: tuple[Path, ...] = ()
         if wish.write is not None:
             progress("proving", 0, 1)
