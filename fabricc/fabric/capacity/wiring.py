@@ -64,6 +64,16 @@ class Wiring:
                 found[name] = known[key]
         return found
 
+    @cached_property
+    def open_uplinks(self) -> Mapping[str, Mapping[str, int]]:
+        """The same as `uplinks`, without links that the spec shuts."""
+        dead = self.count_dead_links(self.shut.ends)
+        found = dict(self.uplinks)
+        for lower in {lower for lower, _ in dead}:
+            left = {name: count - dead[lower, name] for name, count in self.uplinks[lower].items()}
+            found[lower] = {name: count for name, count in left.items() if count}
+        return found
+
     def _uplink_key(self, at: SwitchId) -> object:
         if at.tier is TierName.TOR:
             return at.pod, at.plane, self.fabric.units[at.unit].group

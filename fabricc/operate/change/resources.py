@@ -6,9 +6,8 @@ from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.capacity.wiring import rail_name
-from fabricc.fabric.links import served_slots, switch_links
-from fabricc.fabric.model import Direction
+from fabricc.fabric.capacity.wiring import Wiring, rail_name
+from fabricc.fabric.links import served_slots
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
 from fabricc.operate.change.effect import Effect
@@ -30,7 +29,7 @@ def build_capacity_model(
     effects: Mapping[str, Effect],
     absent: Collection[str] = (),
 ) -> CapacityModel:
-    """Return the resources for which waves are planned; the cost is linear in the ports of the switches that change.
+    """Return the resources for which waves are planned; the links are those of `Wiring`.
 
     Args:
         fabric: the fabric.
@@ -43,20 +42,17 @@ def build_capacity_model(
     tiers: dict[str, int] = {}
     totals = _count_totals(fabric)
     breaking: set[tuple[str, str]] = set()
+    wiring = Wiring(fabric)
+    uplinks = wiring.open_uplinks
     for name in (*effects, *absent):
         at, effect = places[name], effects.get(name, _ABSENT)
-        below: dict[str, int] = {}
-        for link in switch_links(fabric, at):
-            if link.shutdown or link.direction is Direction.HOST:
-                continue
-            down = link.direction is Direction.DOWN
-            if down:
-                below[link.peer] = below.get(link.peer, 0) + 1
-            if link.peer in effect.breaks:
-                breaking.add((link.peer, name) if down else (name, link.peer))
+        below = {lower: uplinks[lower].get(name, 0) for lower in wiring.below.get(name, ())}
+        below = {lower: count for lower, count in below.items() if count}
+        breaking |= {(lower, name) for lower in below if lower in effect.breaks}
+        breaking |= {(name, upper) for upper in uplinks.get(name, ()) if upper in effect.breaks}
         for lower in (*below, name):
-            if lower not in totals and (uplinks := _count_uplinks(fabric, places[lower])):
-                totals[lower] = uplinks
+            if lower not in totals and (count := sum(uplinks.get(lower, {}).values())):
+                totals[lower] = count
                 tiers[lower] = TIERS.index(places[lower].tier.value)
         tier, carries = TIERS.index(at.tier.value), dict(_list_resources(fabric, at))
         what = (effect.platform, effect.disruptive, _name_redundancy_set(fabric, at))
@@ -86,18 +82,6 @@ def _name_hosts(fabric: Fabric, unit: Unit, of_set: int) -> str:
     if fabric.attachments[unit.group].sets == 1:
         return f"the hosts of {unit.name}"
     return f"the hosts of {unit.name}, set {of_set + 1}"
-
-
-def _count_uplinks(fabric: Fabric, at: SwitchId) -> int:
-    if at.tier is TierName.CORE:
-        return 0
-    if fabric.changes:
-        return sum(
-            1 for link in switch_links(fabric, at) if link.direction is Direction.UP and not link.shutdown
-        )
-    if at.tier is TierName.TOR:
-        return fabric.uplinks(fabric.units[at.unit].group)
-    return fabric.shape.spine_uplinks
 
 
 def _name_redundancy_set(fabric: Fabric, at: SwitchId) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
+from fabricc.fabric.capacity.share import WHOLE, share_without
 from fabricc.fabric.links import switch_asn, switch_links
 from fabricc.fabric.model import Direction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
+    from fractions import Fraction
 
     from fabricc.fabric.fabric import Fabric
 
@@ -57,7 +58,7 @@ def plan_moves(old: Fabric, new: Fabric, keep: Fraction) -> tuple[Move, ...]:
         kept, pairs, _find_ready_ends(old, new, {lower for lower, _ in come}), keep, turn
     )
     found = [
-        Move(number, was, now, keeps.get(number, Fraction(1)), turn(was) if was else "")
+        Move(number, was, now, keeps.get(number, WHOLE), turn(was) if was else "")
         for pair in pairs
         for number, was, now in _split_move(pair, rounds, turn)
     ]
@@ -196,16 +197,19 @@ def _assign_rounds(
     keeps: dict[int, Fraction] = {}
     for one in order:
         more = below[one]
-        if not keeps or any(have[low] - out[low] - more[low] < keep * total[low] for low in more):
+        if not keeps or any(
+            share_without(total[low], total[low] - have[low] + out[low] + more[low]) < keep for low in more
+        ):
             have.subtract(out)
             have.update(later)
             out, later = Counter(), Counter()
-            shares = (Fraction(have[low], total[low]) for low in total)
-            keeps[len(keeps) + 1] = min(shares, default=Fraction(1))
+            shares = (share_without(total[low], total[low] - have[low]) for low in total)
+            keeps[len(keeps) + 1] = min(shares, default=WHOLE)
         out.update(more)
         later.update(back[one])
         rounds[one] = number = len(keeps)
-        keeps[number] = min([keeps[number], *(Fraction(have[low] - out[low], total[low]) for low in more)])
+        left = (share_without(total[low], total[low] - have[low] + out[low]) for low in more)
+        keeps[number] = min([keeps[number], *left])
     return rounds, keeps
 
 

@@ -15,6 +15,9 @@ from fabricc.fabric.capacity.outage import Outage
 from fabricc.fabric.capacity.remainder import Remainder
 from fabricc.fabric.capacity.wiring import Wiring
 from fabricc.fabric.fabric import Fabric
+from fabricc.fabric.links import switch_links
+from fabricc.fabric.model import Direction
+from fabricc.fabric.shape import SwitchId
 from fabricc.operate.change.effect import Effect
 from fabricc.operate.change.order import Wave, compute_waves
 from fabricc.operate.change.order_text import describe_wave
@@ -55,6 +58,34 @@ def test_a_spine_takes_from_each_tor_its_own_share(tmp_path: Path) -> None:
     found = build_capacity_model(fabric, {fabric.name(at): at for at in fabric.switch_ids()}, effects)
     assert found.members["spine01a"].below == {"a1-tor1a": 4, "a2-tor1a": 4, "b1-tor1a": 8, "b2-tor1a": 8}
     assert {tor: found.totals[tor] for tor in ("a1-tor1a", "b1-tor1a")} == {"a1-tor1a": 32, "b1-tor1a": 64}
+
+
+def test_links_that_the_spec_shuts_are_no_capacity(tmp_path: Path) -> None:
+    fabric = front_of(tmp_path / "before", MIXED_SPEEDS).fabric
+    assert fabric is not None
+    rows = ""
+    for at, direction in ((fabric.find("b1-tor1a"), Direction.UP), (fabric.find("spine01a"), Direction.DOWN)):
+        assert isinstance(at, SwitchId)
+        switch = fabric.switch(at)
+        names = [port.name for port in switch.ports if port.direction is direction][:2]
+        ports = ", ".join(f"{name}: {{shutdown: true}}" for name in names)
+        rows += f"  {switch.name}: {{ports: {{{ports}}}}}\n"
+    fabric = front_of(tmp_path / "after", f"{MIXED_SPEEDS}overrides:\n{rows}").fabric
+    assert fabric is not None
+    places = {fabric.name(at): at for at in fabric.switch_ids()}
+    effects = {name: Effect.unknown(device) for name, device in devices_by_name(fabric).items()}
+    found = build_capacity_model(fabric, places, effects)
+    counted: Counter[tuple[str, str]] = Counter()
+    for lower, at in places.items():
+        for link in switch_links(fabric, at):
+            if link.direction is Direction.UP and not link.shutdown:
+                counted[lower, link.peer] += 1
+    below = {(low, name): count for name, one in found.members.items() for low, count in one.below.items()}
+    assert below == counted
+    uplinks: Counter[str] = Counter()
+    for (lower, _), count in counted.items():
+        uplinks[lower] += count
+    assert {name: found.totals[name] for name in found.tiers} == uplinks
 
 
 def test_a_switch_of_each_tier_is_a_canary() -> None:
