@@ -1,4 +1,4 @@
-"""Find what several devices have and no two may have: addresses, router identifiers, and AS numbers where each ToR has its own."""
+"""Find addresses, router identifiers and AS numbers that several devices have, where each must have its own."""
 
 from __future__ import annotations
 
