@@ -25,6 +25,7 @@ from fabricc.fabric.model import (
     Host,
     HostPort,
     Management,
+    NtpKey,
     Peer,
     Port,
     Snmp,
@@ -318,6 +319,7 @@ def with_settings(switch: Switch, mode: Spreading = Spreading.FLOWLET) -> Switch
         ),
         gnmi_port=9339,
         lldp_interval_s=10,
+        ntp_key=NtpKey(1, "md5", "FABRICC-SECRET-ntp"),
     )
     return replace(
         switch,

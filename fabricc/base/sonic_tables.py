@@ -36,6 +36,7 @@ KEPT_FIELDS = {
         "rack_mgmt_map", "cluster", "location_type", "yang_config_validation", "create_only_config_db_buffers",
     }),
     "NTP": frozenset({"authentication", "dhcp", "server_role"}),
+    "NTP_SERVER": frozenset({"key"}),
 }  # fmt: skip
 """Fields that stay in rows that fabricc writes: the image or the operator owns them."""
 BUFFER_TABLES = ("BUFFER_PROFILE", "BUFFER_PG")

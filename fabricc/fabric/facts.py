@@ -154,6 +154,7 @@ def _quality_facts(qos: SwitchQos, profile: PortProfile | None, *, trusted: bool
 SETTINGS = {
     "management/access": "access networks of the management services",
     "management/tacacs/": "TACACS+",
+    "management/ntp_key": "NTP authentication",
     "management/snmp/": "SNMP",
     "management/gnmi_port": "gNMI telemetry",
     "load_balancing/mode": "load balancing other than by flow",
@@ -271,6 +272,10 @@ def _service_facts(facts: Facts, management: Management) -> None:
     if management.tacacs:
         facts["management/tacacs/servers"] = ",".join(management.tacacs.servers)
         facts["management/tacacs/secret"] = management.tacacs.key
+    if key := management.ntp_key:
+        facts[f"management/ntp_key[{key.number}]/type"] = key.kind
+        facts[f"management/ntp_key[{key.number}]/secret"] = key.key
+        facts["management/ntp_key/use"] = f"{key.number} for all servers"
     if management.snmp:
         if management.snmp.community:
             facts["management/snmp/secret"] = management.snmp.community

@@ -115,6 +115,20 @@ class Tacacs:
 
 
 @dataclass(frozen=True, slots=True)
+class NtpKey:
+    """A symmetric key that every time server must answer with (RFC 5905).
+
+    Attributes:
+        kind: `sha1` or `md5`.
+        key: reference to a secret.
+    """
+
+    number: int
+    kind: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class SnmpUser:
     """A user of SNMPv3 that reads with authentication (HMAC-SHA-96, RFC 3414) and privacy (AES-128, RFC 3826).
 
@@ -150,7 +164,8 @@ class Services:
     Attributes:
         access: IPv4 networks that may reach the device's management services; empty for everyone.
         tacacs, snmp, gnmi_port: None where the service is off.
-        lldp_interval_s: seconds between LLDP announcements; a neighbour forgets after four of them.
+        lldp_interval_s: seconds between LLDP announcements; a neighbor forgets after four of them.
+        ntp_key: None where time servers need no key.
     """
 
     ntp: tuple[str, ...]
@@ -162,6 +177,7 @@ class Services:
     snmp: Snmp | None = None
     gnmi_port: int | None = None
     lldp_interval_s: int = 30
+    ntp_key: NtpKey | None = None
 
     @property
     def snmp_users(self) -> tuple[SnmpUser, ...]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fabricc.facts.device import Device
 
 _SNMP_USER = re.compile(r"management/snmp/user\[([^\]]+)\]/level")
+_NTP_KEY = re.compile(r"(\d{1,5}) for all servers")
 _KEY = re.compile(r"user\[([^\]]+)\]/ssh_key")
 _USUAL_MTU, USUAL_SWITCH_MTU = 9000, 9100
 _USUAL_BFD = {"interval_ms": 300, "multiplier": 3}
@@ -140,6 +141,8 @@ def infer_management(sides: Sides, usual: Usual, networks: list[Words]) -> Words
     for kind in ("ntp", "dns", "syslog", "access"):
         if (value := sides.most(f"management/{kind}")) is not None:
             words[kind] = str(value).split(",")
+    if ntp := _ntp_words(sides):
+        words["ntp_authentication"] = ntp
     servers, key = sides.most("management/tacacs/servers"), sides.most("management/tacacs/secret")
     if servers is not None:
         words["tacacs"] = {
@@ -167,6 +170,17 @@ def _free_network(sides: Sides, usual: Usual) -> str:
 
 def _secret_words(value: Value | None, usual: str) -> str:
     return str(value).removeprefix(SECRET_PREFIX) if str(value).startswith(SECRET_PREFIX) else usual
+
+
+def _ntp_words(sides: Sides) -> Words:
+    """Return the key that all time servers must answer with; empty where not all do, or by another hash."""
+    match = _NTP_KEY.fullmatch(str(sides.most("management/ntp_key/use") or ""))
+    kind = sides.most(f"management/ntp_key[{match[1]}]/type") if match else None
+    if match is None or kind not in ("md5", "sha1"):
+        return {}
+    secret = sides.most(f"management/ntp_key[{match[1]}]/secret")
+    words: Words = {"key_id": int(match[1]), "key": {"secret": _secret_words(secret, "ntp")}}
+    return words | ({"type": kind} if kind != "sha1" else {})
 
 
 def _snmp_words(sides: Sides) -> Words:

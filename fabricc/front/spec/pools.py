@@ -9,7 +9,7 @@ from netaddr import AddrFormatError, IPAddress, IPNetwork, IPSet
 
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.management import Beyond, ManagementNetwork
-from fabricc.fabric.model import SECRET_PREFIX, Account, Services, Snmp, SnmpUser, Tacacs
+from fabricc.fabric.model import SECRET_PREFIX, Account, NtpKey, Services, Snmp, SnmpUser, Tacacs
 from fabricc.fabric.shape import TierName
 from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, unused_pools
 from fabricc.front.spec.document import format_path
@@ -102,6 +102,7 @@ def build_management(
         snmp=_read_snmp(raw["snmp"], {user.name for user in users}, findings) if "snmp" in raw else None,
         gnmi_port=raw["telemetry"]["gnmi_port"] if "telemetry" in raw else None,
         lldp_interval_s=raw["lldp"]["interval_s"],
+        ntp_key=_read_ntp_key(raw, findings) if "ntp_authentication" in raw else None,
     )
     switches = build_switches(raw["switches"]) if "switches" in raw else None
     return Management(network, gateway, services, networks, switches)
@@ -152,6 +153,17 @@ def _read_tacacs(raw: Mapping[str, Any], findings: Findings) -> Tacacs:
         for index, text in enumerate(raw["servers"])
     )
     return Tacacs(servers, _reference_to(raw["key"]))
+
+
+def _read_ntp_key(raw: Mapping[str, Any], findings: Findings) -> NtpKey:
+    """Return the key of the time servers; FAB1002 without a server."""
+    if not raw["ntp"]:
+        message = "management.ntp_authentication needs 'ntp'"
+        findings.error(
+            "FAB1002", message, "management", "ntp_authentication", help="Add `ntp: [172.16.0.2]`."
+        )
+    section = raw["ntp_authentication"]
+    return NtpKey(section["key_id"], section["type"], _reference_to(section["key"]))
 
 
 def _read_snmp(raw: Mapping[str, Any], accounts: Collection[str], findings: Findings) -> Snmp:

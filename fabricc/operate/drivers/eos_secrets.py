@@ -1,4 +1,4 @@
-"""Write the TACACS+ keys of a candidate as the switch stores them, so that an unchanged key is no difference.
+"""Write the keys of servers in a candidate as the switch stores them, so that an unchanged key is no difference.
 
 EOS stores a key of type 0 as type 7. Type 7 has a salt, so the same key in clear text may be stored otherwise at each
 load. It is reversible and published; AVD and netutils read and write it.
@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import re
 
-_CLEAR = re.compile(r"(?m)^(tacacs-server host \S+(?: vrf \S+)? key) 0 (\S+)[ \t]*$")
-_STORED = re.compile(r"(?m)^(tacacs-server host \S+(?: vrf \S+)? key) 7 (\S+)[ \t]*$")
+_SECRET = r"(?m)^(tacacs-server host \S+(?: vrf \S+)? key|ntp authentication-key \d+ \S+)"
+_CLEAR = re.compile(_SECRET + r" 0 (\S+)[ \t]*$")
+_STORED = re.compile(_SECRET + r" 7 (\S+)[ \t]*$")
 _PAD = b"dsfd;kfoA,.iyewrkldJKDHSUBsgvca69834ncxv9873254k;fg87"
 _SALT_DIGITS = 2
 
 
 def holds_clear_keys(text: str) -> bool:
-    """Return whether a configuration has a TACACS+ key in clear text."""
+    """Return whether a configuration has the key of a server in clear text."""
     return _CLEAR.search(text) is not None
 
 
 def write_stored_forms(plan: str, running: str) -> str:
-    """Return a plan with the stored form of each TACACS+ key that the running configuration already has.
+    """Return a plan with the stored form of each key that the running configuration already has.
 
     Args:
         plan: the configuration, with keys in clear text.

@@ -17,7 +17,7 @@ _LETTERS = "".join(_FAMILIES)
 _SALT_LENGTHS = {letter: 3 - at for at, family in enumerate(_FAMILIES) for letter in family}
 _WEIGHTS = ((1, 4, 32), (1, 16, 32), (1, 8, 32), (1, 64), (1, 32), (1, 4, 16, 128), (1, 32, 64))
 _STATEMENT = re.compile(r"\s*(\S.*?) (\"[^\"]*\"|[^\s\"]+);(?:\s*##.*)?\s*$")
-_CLEAR_SECRET = re.compile(r"\b(?:secret|authentication-key) (?!\"?\$\d\$)\S+;")
+_CLEAR_SECRET = re.compile(r"\b(?:secret|authentication-key|value) (?!\"?\$\d\$)\S+;")
 
 
 class _Statement(NamedTuple):

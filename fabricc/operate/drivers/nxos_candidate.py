@@ -24,10 +24,12 @@ _ONLY_HEADS = re.compile(r"line vty$|vlan 1$|interface Ethernet\d+/\d+$")
 """First lines of blocks that cannot be removed, and that are printed without content where nothing is configured."""
 _SUPPRESS = "no ipv6 nd suppress-ra"
 _CLEAR_SECRET = re.compile(
-    r"tacacs-server host \S+ key 0 .+$|snmp-server user \S+ \S+ auth (?!.* localized(?:V2)?key$).+$"
+    r"tacacs-server host \S+ key 0 .+$|ntp authentication-key \d+ md5 .+ 0$"
+    r"|snmp-server user \S+ \S+ auth (?!.* localized(?:V2)?key$).+$"
 )
 _PRINTED_SECRET = re.compile(
-    r"tacacs-server host \S+ key (?!0 )\d+ .+$|snmp-server user \S+ \S+ auth .+ localized(?:V2)?key$"
+    r"tacacs-server host \S+ key (?!0 )\d+ .+$|ntp authentication-key \d+ md5 .+ 7$"
+    r"|snmp-server user \S+ \S+ auth .+ localized(?:V2)?key$"
 )
 _ACCOUNT = re.compile(r"username (\S+) (\S+)(?: +\d+ +(\S+))?")
 _SNMP_USER = re.compile(r"snmp-server user (\S+) (?:\S+ auth (\S+) )?")

@@ -16,7 +16,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-_OWNER = re.compile(r"(tacacs-server host \S+) key |(snmp-server user \S+) \S+ auth ")
+_OWNER = re.compile(
+    r"(tacacs-server host \S+) key |(ntp authentication-key \d+) md5 |(snmp-server user \S+) \S+ auth "
+)
 FORMS_FILE = "fabricc_forms.json"
 _COST = {"n": 2**14, "r": 8, "p": 1}
 
@@ -65,7 +67,7 @@ def _is_key(line: object) -> bool:
 def secret_owner(line: str) -> str:
     """Return the beginning of a line with a secret that names its server or user; "" for another line."""
     found = _OWNER.match(line)
-    return found[1] or found[2] if found else ""
+    return found[1] or found[2] or found[3] if found else ""
 
 
 def _digest_line(salt: str, line: str) -> str:

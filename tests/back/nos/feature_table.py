@@ -88,6 +88,12 @@ FEATURES: dict[str, dict[str, Any]] = {
     "a way out whose packets are marked": {"external": {"core": WAY_OUT}},
     "access networks of management": {"management": {"access": ["172.16.9.0/24"]}},
     "TACACS+": {"management": {"tacacs": {"servers": ["172.16.0.5"], "key": {"secret": "tacacs"}}}},
+    "NTP authentication, MD5": {
+        "management": {
+            "ntp": ["172.16.0.2"],
+            "ntp_authentication": {"key_id": 1, "type": "md5", "key": {"secret": "ntp"}},
+        }
+    },
     "SNMPv2c": {"management": {"snmp": {"community": {"secret": "snmp"}}}},
     "SNMPv3": {
         "management": {

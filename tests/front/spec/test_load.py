@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from fabricc.base.diagnostics import Position, Severity
-from fabricc.fabric.model import Snmp, SnmpUser, Tacacs
+from fabricc.fabric.model import NtpKey, Snmp, SnmpUser, Tacacs
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from fabricc.front.spec.load import load_spec
 from fabricc.front.spec.model import HostGroup, NosChoice, Override, PortOverride, TrimmingWish
@@ -59,6 +59,7 @@ def test_every_section_reaches_the_value() -> None:
         "",
         (SnmpUser("monitor", "FABRICC-SECRET-snmp-auth", "FABRICC-SECRET-snmp-privacy"),),
     )
+    assert spec.management.services.ntp_key == NtpKey(7, "md5", "FABRICC-SECRET-ntp")
     assert (spec.management.services.gnmi_port, spec.management.services.lldp_interval_s) == (50051, 10)
     assert spec.load_balancing == LoadBalancing(Spreading.FLOWLET, True, 128)
     assert spec.routing.ttl_security

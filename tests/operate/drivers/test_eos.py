@@ -51,16 +51,20 @@ def test_a_replace_is_compared_committed_and_saved(switch: EosSwitch, driver: An
     assert switch.running == switch.startup == LINES
 
 
-def test_a_switch_that_runs_the_keys_of_its_plan_is_unchanged(switch: EosSwitch, driver: Any) -> None:
-    server = "tacacs-server host 172.16.0.5 vrf MGMT key"
-    switch.running = ["hostname old", f"{server} 7 {encrypt_type7('s3cret-key')}"]
-    driver.load_replace_candidate(config=f"hostname old\n{server} 0 s3cret-key\n")
+@pytest.mark.parametrize(
+    "owner", ["tacacs-server host 172.16.0.5 vrf MGMT key", "ntp authentication-key 1 sha1"]
+)
+def test_a_switch_that_runs_the_keys_of_its_plan_is_unchanged(
+    switch: EosSwitch, driver: Any, owner: str
+) -> None:
+    switch.running = ["hostname old", f"{owner} 7 {encrypt_type7('s3cret-key')}"]
+    driver.load_replace_candidate(config=f"hostname old\n{owner} 0 s3cret-key\n")
     assert driver.compare_config() == ""
     driver.discard_config()
-    driver.load_replace_candidate(config=f"hostname old\n{server} 0 rotated-key\n")
-    assert "+tacacs-server host" in driver.compare_config()
+    driver.load_replace_candidate(config=f"hostname old\n{owner} 0 rotated-key\n")
+    assert f"+{owner}" in driver.compare_config()
     driver.commit_config()
-    assert switch.running == ["hostname old", f"{server} 0 rotated-key"]
+    assert switch.running == ["hostname old", f"{owner} 0 rotated-key"]
 
 
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=25))

@@ -62,6 +62,7 @@ feature scp-server
 username carol password 5 !  role network-admin
 username carol sshkey ssh-ed25519 BBBB
 tacacs-server host 192.0.2.9 key 0 "s3cret-key"
+ntp authentication-key 1 md5 s3cret-ntp 0
 snmp-server user monitor network-operator auth sha s3cret-auth priv aes-128 s3cret-privacy
 snmp-server user monitor use-ipv4acl FABRICC-ACCESS
 interface Ethernet1/1
@@ -300,6 +301,7 @@ def test_a_switch_that_runs_its_plan_is_unchanged_and_asked_little(switch: NxosS
     driver.load_replace_candidate(config=PLAN)
     driver.commit_config()
     assert 'tacacs-server host 192.0.2.9 key 7 "' in switch.running
+    assert "ntp authentication-key 1 md5 NTP-TERC3S 7" in switch.running
     driver.load_replace_candidate(config=PLAN)
     assert driver.compare_config() == ""
     assert {*switch.files} == {"rollback_config.txt", "fabricc_forms.json"}
@@ -327,6 +329,7 @@ def test_a_key_that_was_changed_is_set_again(switch: NxosSwitch, driver: Any) ->
     driver.commit_config()
     driver.load_replace_candidate(config=PLAN.replace("s3cret-key", "another-key"))
     assert "tacacs-server host 192.0.2.9" in driver.compare_config()
+    assert "ntp authentication-key" not in driver.compare_config()
     driver.commit_config()
     assert switch.running.count("tacacs-server host") == 1
     driver.load_replace_candidate(config=PLAN.replace("s3cret-key", "another-key"))

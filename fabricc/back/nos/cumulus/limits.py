@@ -199,11 +199,16 @@ GNMI_SERVER = Limit("FAB5719", setting="management/gnmi_port",
     "configure",
     remedy="use release {since} or later, or enable it in NetQ's agent and leave it out here", since="5.13",
 )  # fmt: skip
+NTP_KEYS = Limit("FAB5841", setting="management/ntp_key",
+    reason="`system ntp key` begins with {since}, this is {release}",
+    remedy="use release {since} or later, or leave it out and set it with your configuration management", since="5.15",
+)  # fmt: skip
 TRIMMING = Limit("FAB5723", setting="trimming/",
     reason="`packet-trim` begins with {since}, this is {release}", remedy="use release {since} or later",
     since="5.14",
 )  # fmt: skip
 LIMITS = (
+    NTP_KEYS,
     limits.segments_limit("fabricc does not write it for Cumulus yet", on_tors=True),
     Limit("FAB5726", feature="{it} VRFs of tenants",
         asked=lambda switch: [len(switch.tenants.tenants)] if switch.tenants else [],

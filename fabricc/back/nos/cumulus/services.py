@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import qos
-from fabricc.back.nos.cumulus.limits import GNMI_SERVER, has, release_of
+from fabricc.back.nos.cumulus.limits import GNMI_SERVER, NTP_KEYS, has, release_of
 from fabricc.back.nos.cumulus.tenants import reserved_vlans
 from fabricc.back.nos.cumulus.words import (
     ADMINISTRATOR,
@@ -14,7 +14,7 @@ from fabricc.back.nos.cumulus.words import (
     OWN_ACCOUNT,
     ssh_key,
 )
-from fabricc.back.nos.departures import ROUNDED, Departure
+from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fabricc.back.nos.cumulus.limits import Release
     from fabricc.back.nos.cumulus.startup import Tree
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Account, Management, Snmp, Switch
+    from fabricc.fabric.model import Account, Management, NtpKey, Snmp, Switch
 
 KEY_NAME = "fabricc"
 UNUSABLE_PASSWORD = "*"
@@ -50,7 +50,10 @@ SSH, SNMP, HTTPS, API, GNMI = 22, 161, 443, 8765, 9339
 """Ports that `acl-default-whitelist` opens for SSH, SNMP, the web server, NVUE's API and gNMI."""
 
 
-DEPARTURES = (Departure("user[*]/ssh_key", ROUNDED, "a key has a type and no comment"),)
+DEPARTURES = (
+    Departure("user[*]/ssh_key", ROUNDED, "a key has a type and no comment"),
+    Departure("management/ntp_key*", LEFT_OUT, "keys of time servers begin with 5.15 (FAB5841)"),
+)
 
 
 # --- what NVUE makes of the Fabric's statements ----------------------------------------------------------
@@ -95,6 +98,8 @@ def service_trees(switch: Switch, release: Release) -> Tree:
             places[place][kind] = {MANAGEMENT_VRF: {"server": servers}}
         else:
             places[place][kind] = {"server": servers, **({"vrf": MANAGEMENT_VRF} if kind == "ntp" else {})}
+    if (key := ntp_key(management, release)) is not None:
+        places[release.ntp]["ntp"] = _keyed_servers(management.ntp, key, server_settings(release)["ntp"][1])
     timers: Tree = {"tx-interval": management.lldp_interval_s}
     places[release.lldp]["lldp"] = {**lldp_settings(release), **timers}
     if management.snmp:
@@ -107,6 +112,21 @@ def service_trees(switch: Switch, release: Release) -> Tree:
         }
     tree: Tree = {**places, "acl": access_lists(management, release)}
     return {key: part for key, part in tree.items() if part}
+
+
+def ntp_key(management: Management, release: Release) -> NtpKey | None:
+    """Return the key of time servers; None where there is none."""
+    return management.ntp_key if has(release.name, NTP_KEYS) else None
+
+
+def _keyed_servers(servers: tuple[str, ...], key: NtpKey, settings: Tree) -> Tree:
+    """Return the section of time servers that must answer with the key."""
+    return {
+        "authentication": "enabled",
+        "key": {str(key.number): {"trusted": "yes", "type": key.kind, "value": key.key}},
+        "server": {server: {**settings, "key": key.number} for server in servers},
+        "vrf": MANAGEMENT_VRF,
+    }
 
 
 def system_tree(switch: Switch, release: Release) -> Tree:
@@ -329,6 +349,9 @@ def state(facts: Facts, switch: Switch) -> None:
         facts.pop("management/gnmi_port", None)
     else:
         facts[f"gnmi/listening[{host_address(management)}]"] = "true"
+    if ntp_key(management, release) is None:
+        for path in [path for path in facts if path.startswith("management/ntp_key")]:
+            del facts[path]
     for kind in server_settings(release):
         for server in getattr(management, kind):
             facts[f"management/{kind}[{server}]"] = "asked"

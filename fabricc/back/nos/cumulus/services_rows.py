@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import tenants
-from fabricc.back.nos.cumulus.limits import GNMI_SERVER, has
+from fabricc.back.nos.cumulus.limits import GNMI_SERVER, NTP_KEYS, has
 from fabricc.back.nos.cumulus.services import (
     ACCESS,
     ITSELF,
@@ -28,6 +28,7 @@ from fabricc.back.nos.cumulus.startup import (
     table_part,
 )
 from fabricc.back.nos.cumulus.words import MANAGEMENT_VRF, OWN_ACCOUNT
+from fabricc.back.nos.ntp_keys import state_keys
 from fabricc.back.reading import Entry, Fact, Keep, Row, Scope, Silent
 from fabricc.fabric.facts import SNMP_LEVEL
 
@@ -42,9 +43,12 @@ def rows(release: Release) -> Sequence[Row]:
     placed: list[tuple[str, Row]] = []
     for kind, (place, settings) in server_settings(release).items():
         here = f"management/{kind}[{{0}}]"
+        keyed = (Keep("key <integer>", "key"),) if kind == "ntp" and has(release.name, NTP_KEYS) else ()
         below: tuple[Row, ...] = (
-            table_part("server", "<word>", *constant_rows(settings), here=here, value="asked"),
+            table_part("server", "<word>", *constant_rows(settings), *keyed, here=here, value="asked"),
         )
+        if keyed:
+            below = (*below, _NTP_KEY, Keep("authentication <word>", "authentication"))
         if place == "service":
             below = (node_part(MANAGEMENT_VRF, *below),)
         elif kind == "ntp":
@@ -93,6 +97,9 @@ def _listening_row(kind: str, *rows: Row) -> Row:
     return table_part("listening-address", "<word>", *rows, here=f"{kind}/listening[{{0}}]")
 
 
+_NTP_KEY = table_part("key", "<integer>",
+    *(Keep(f"{word} <word>", word) for word in ("trusted", "type", "value")),
+)  # fmt: skip
 _USER = table_part("user", "<word>",
     Fact("role <word>", "user[{0}]/role"),
     Fact("hashed-password <word>", "user[{0}]/password", lambda word: "stated" if word else "none"),
@@ -138,6 +145,7 @@ def finish(file: File) -> None:
     root, release = file.root, file.release
     tenants.finish_system(file)
     _finish_users(file, root)
+    _finish_ntp_keys(file, root)
     for kind, (place, _) in server_settings(release).items():
         above = (place, kind, *((MANAGEMENT_VRF,) if place == "service" else ()))
         servers = table_entries_at(root, *above, "server")
@@ -164,6 +172,32 @@ def _finish_users(file: File, root: Scope) -> None:
                 file.tell(prefix + "ssh_key_type", given, "type")
             else:
                 file.missing(given.line, "a key without its other half, or a second one")
+
+
+def _finish_ntp_keys(file: File, root: Scope) -> None:
+    ntp = scope_at(root, "system", "ntp")
+    if ntp is None:
+        return
+    keys = {
+        str(number): (
+            str(key.values.get("type", ("md5", 0))[0]),
+            str(key.values["value"][0]),
+            key.values["value"][1],
+        )
+        for number, key in table_entries_at(ntp, "key").items()
+        if "value" in key.values
+    }
+    trusted = {
+        str(number)
+        for number, key in table_entries_at(ntp, "key").items()
+        if key.values.get("trusted", ("no", 0))[0] == "yes"
+    }
+    servers = {
+        str(server): scope.values.get("key", (0, scope.line))
+        for server, scope in table_entries_at(ntp, "server").items()
+    }
+    state, line = ntp.values.get("authentication", ("disabled", 0))
+    state_keys(file.put, keys, servers, trusted, line if state == "enabled" else None)
 
 
 def _finish_tacacs(file: File, root: Scope, release: Release) -> None:

@@ -8,6 +8,7 @@ from fabricc.back.nos.cli_dialect.order import in_address_order
 from fabricc.back.nos.eos import words
 from fabricc.back.nos.eos.balancing import BalancingView, balancing_view, state_balancing
 from fabricc.back.nos.eos.words import control_plane
+from fabricc.back.nos.ntp_keys import state_keys
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, Silent, Topic
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Account, Snmp, Switch, Tacacs
+    from fabricc.fabric.model import Account, NtpKey, Snmp, Switch, Tacacs
 
 DEFAULT_ACCOUNT = "admin"  # without a password; `rollback clean-config` brings it back
 ACCESS_LIST = "FABRICC-ACCESS"
@@ -86,6 +87,7 @@ class ManagementView:
     gateway: str
     ipv6: bool
     ntp: list[str]
+    ntp_key: NtpKey | None
     dns: list[str]
     syslog: list[str]
     users: list[Account]
@@ -119,6 +121,7 @@ def management_view(switch: Switch, balancing: BalancingView) -> ManagementView:
         gateway=management.gateway,
         ipv6=":" in management.address,
         ntp=in_address_order(management.ntp),
+        ntp_key=management.ntp_key,
         dns=in_address_order(management.dns),
         syslog=in_address_order(management.syslog),
         users=sorted(management.users, key=lambda user: natural_key(user.name.lower())),
@@ -227,7 +230,10 @@ ROWS: Sequence[Row] = (
     Fact("lldp hold-time <integer>", "lldp/hold_s"),
     Entry(f"logging {_VRF} host <word>", "syslog"),
     Fact(f"logging {_VRF} source-interface <word>", "management/source[syslog]"),
-    Entry(f"ntp server {_VRF} <word> [prefer] [iburst]", "ntp"),
+    Entry(f"ntp server {_VRF} <word> [prefer] [iburst] [key <integer>]", "ntp", lambda _server, key: key or 0),
+    Entry("ntp authentication-key <integer> <word> [0|7|8a] <word>", "ntp keys", "{1} {2}"),
+    Entry("ntp trusted-key <word>", "ntp trusted"),
+    Keep("ntp authenticate [servers]", "ntp authenticate"),
     Fact(f"ntp local-interface [{_VRF}] <word>", "management/source[ntp]"),
     Entry(f"ip name-server {_VRF} <word>...", "dns"),
     Silent("spanning-tree mode mstp"),
@@ -296,10 +302,22 @@ def finish(document: Document) -> None:
     """State facts that need several lines, and defaults without a line."""
     for kind in ("ntp", "dns", "syslog"):
         document.put_set(f"management/{kind}", document.scope.table(kind))
+    _finish_ntp_keys(document)
     document.default("lldp/interval_s", DEFAULT_LLDP_S)
     document.default("lldp/hold_s", DEFAULT_LLDP_HOLD_S)
     _finish_access(document)
     _finish_tacacs(document)
+
+
+def _finish_ntp_keys(document: Document) -> None:
+    scope = document.scope
+    keys = {
+        str(number): (str(said).partition(" ")[0], str(said).partition(" ")[2], line)
+        for number, (said, line) in scope.table("ntp keys").items()
+    }
+    servers = {str(server): said for server, said in scope.table("ntp").items()}
+    trusted = ",".join(map(str, scope.table("ntp trusted"))).split(",")
+    state_keys(document.put, keys, servers, trusted, scope.values.get("ntp authenticate", ("", None))[1])
 
 
 def _finish_access(document: Document) -> None:

@@ -10,6 +10,7 @@ from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.junos import words
 from fabricc.back.nos.junos.instances import GATEWAYS
 from fabricc.back.nos.junos.settings import SETTING, verbatim_rows
+from fabricc.back.nos.ntp_keys import state_keys
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Topic, Types
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
@@ -254,7 +255,10 @@ ROWS: Sequence[Row] = (
     Fact("system management-instance", "platform/management_instance"),
     Fact("system syslog file <word> <word> <word>", "platform/log[{0}]/{1}"),
     Block("system syslog host <word>", "syslog", (Keep("any <word>", "any"), Keep(_HERE, "here"))),
-    Entry(f"system ntp server <word> {_HERE}", "ntp"),
+    Entry(f"system ntp server <word> [key <integer>] {_HERE}", "ntp", lambda _server, key: key or 0),
+    Entry("system ntp authentication-key <integer> type <word> value <word>", "ntp keys",
+          lambda _number, kind, key: f"{kind} {words.secret_reference(key)}"),
+    Entry("system ntp trusted-key <word>", "ntp trusted"),
     Entry(f"system name-server <word> {_HERE}", "dns"),
     # Who authenticates, and what watches.
     Block("system tacplus-server <word>", "tacacs", (
@@ -310,6 +314,7 @@ def finish(document: Document) -> None:
     scope = document.scope
     for kind in ("ntp", "dns"):
         document.put_set(f"management/{kind}", scope.table(kind))
+    _finish_ntp_keys(document)
     document.put_set("platform/accounting/events", scope.table("accounted"))
     if order := scope.table("authentication order"):
         methods = ",".join(map(str, order))
@@ -328,6 +333,18 @@ def finish(document: Document) -> None:
         document.put("lldp/interval_s", interval_s, line)
         times, line = lldp.values.get("multiplier", (DEFAULT_LLDP_MULTIPLIER, line))
         document.put("platform/lldp/hold_s", int(interval_s) * int(times), line)
+
+
+def _finish_ntp_keys(document: Document) -> None:
+    """State the keys; Junos requires authentication of a server that has a trusted key."""
+    scope = document.scope
+    keys = {
+        str(number): (str(said).partition(" ")[0], str(said).partition(" ")[2], line)
+        for number, (said, line) in scope.table("ntp keys").items()
+    }
+    trusted = {str(number): line for number, (_, line) in scope.table("ntp trusted").items()}
+    servers = {str(server): said for server, said in scope.table("ntp").items()}
+    state_keys(document.put, keys, servers, trusted, max(trusted.values(), default=None))
 
 
 def _finish_management(document: Document) -> None:

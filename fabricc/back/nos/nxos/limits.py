@@ -63,6 +63,11 @@ DYNAMIC_LOAD_BALANCING = Limit("FAB5418", setting="load_balancing/mode",
     "9364E-SG2 has the policy-driven mode only",
 )  # fmt: skip
 LIMITS = (
+    Limit("FAB5841", feature="NTP keys of type {it}",
+        asked=lambda switch: [switch.management.ntp_key.kind] if switch.management.ntp_key else [],
+        allowed={"it": frozenset({"md5"})}, reason="`ntp authentication-key` has MD5 only",
+        source="Cisco Nexus 9000 System Management Configuration Guide, Configuring NTP",
+        remedy="write `type: md5`, or leave it out"),
     limits.segments_limit("fabricc does not write it for NX-OS yet"),
     limits.unnumbered_evpn_limit("NX-OS"),
     Limit("FAB5401", feature="ports of {it} Gb/s", asked=limits.port_speeds, allowed={"it": words.SPEEDS_GBPS},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.order import in_address_order
+from fabricc.back.nos.ntp_keys import state_keys
 from fabricc.back.nos.nxos.balancing import state_balancing
 from fabricc.back.nos.nxos.tenants import used_features as tenant_features
 from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, MANAGEMENT_VRF, ONCE, state_defined
@@ -239,7 +240,10 @@ ROWS: Sequence[Row] = (
     Fact("ip source-route", "platform/source_route", "on"),
     Fact("no cdp enable", "platform/cdp", "off"),
     Entry(f"ip name-server <word>... {_USE_VRF}", "dns"),
-    Entry(f"ntp server <word> [prefer] {_USE_VRF}", "ntp"),
+    Entry(f"ntp server <word> [prefer] {_USE_VRF} [key <integer>]", "ntp", lambda _server, key: key or 0),
+    Entry("ntp authentication-key <integer> md5 <word> [0|7]", "ntp keys"),
+    Entry("ntp trusted-key <integer>", "ntp trusted"),
+    Keep("ntp authenticate", "ntp authenticate"),
     Fact("ntp source-interface <word>", "management/ntp_source"),
     Entry(f"logging server <word> <0-7> {_USE_VRF} [{_FACILITY}]", "syslog"),
     Fact(f"vrf context {MANAGEMENT_VRF}", "structure/management_vrf/defined", ONCE),
@@ -302,6 +306,13 @@ def finish(document: Document) -> None:
         document.put_set(f"management/{kind}", scope.table(kind))
         for server, (_, line) in scope.table(kind).items():
             document.put(f"structure/{kind}/{server}", ONCE, line)
+    keys = {
+        str(number): ("md5", str(key).strip('"'), line)
+        for number, (key, line) in scope.table("ntp keys").items()
+    }
+    servers = {str(server): said for server, said in scope.table("ntp").items()}
+    trusted = {str(number) for number in scope.table("ntp trusted")}
+    state_keys(document.put, keys, servers, trusted, scope.values.get("ntp authenticate", ("", None))[1])
     for severity, line in scope.table("syslog").values():
         document.put("management/syslog_severity", severity, line)
     _finish_access(document)

@@ -40,6 +40,7 @@ CONVENTIONS = {
 
 DEPARTURES = (
     Departure("user[*]/ssh_key", LEFT_OUT, "CONFIG_DB has no table for accounts or SSH keys (FAB5310)"),
+    Departure("management/ntp_key*", LEFT_OUT, "NTP_KEY holds keys in base64 (FAB5841)"),
     Departure("load_balancing/*", LEFT_OUT, "no release has more than the hash of flows (FAB5324)"),
 )
 
@@ -188,7 +189,7 @@ def state(facts: Facts, switch: Switch) -> None:
     for path in [path for path in facts if path.startswith("user[")]:
         del facts[path]
     for path, value in setting_facts(switch).items():
-        if path.startswith(("management/", "lldp/")):
+        if path.startswith(("management/", "lldp/")) and not path.startswith("management/ntp_key"):
             facts[path] = value
     facts["system/hwsku"] = platform.hwsku
     facts["system/platform"] = platform.platform

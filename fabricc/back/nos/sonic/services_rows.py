@@ -76,7 +76,7 @@ ROWS: tuple[PatternRow, ...] = (
     _stated_row("NTP_SERVER",
         *kept_fields("resolve_as"),
         Silent("admin_state enabled"),
-        *silent_fields("iburst", "version", "trusted"),
+        *silent_fields("iburst", "key", "version", "trusted"),
     ),
     table_block("DNS_NAMESERVER"),
     _stated_row("SYSLOG_SERVER", *silent_fields("severity", "source")),

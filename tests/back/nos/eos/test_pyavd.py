@@ -188,6 +188,7 @@ def avd(switch: Switch, family: str) -> dict[str, Any]:
     queue = "uc-tx-queue" if trident else "tx-queue"
     management = switch.management
     facts = EOS.planned(switch)
+    key = management.ntp_key
     unnumbered = any(port.unnumbered for port in switch.ports)
     counts = not trident and any(profile.ecn for profile in switch.qos.profiles)
     model: dict[str, Any] = {
@@ -229,7 +230,21 @@ def avd(switch: Switch, family: str) -> dict[str, Any]:
         "ntp": {
             "vrf": "MGMT",
             "local_interface": {"name": "Management1", "vrf": "MGMT"},
-            "servers": [{"name": name, "iburst": True} for name in management.ntp],
+            "servers": [
+                {"name": name, "iburst": True, **({"key": key.number} if key else {})}
+                for name in management.ntp
+            ],
+            **(
+                {
+                    "authenticate": True,
+                    "trusted_keys": str(key.number),
+                    "authentication_keys": [
+                        {"id": key.number, "hash_algorithm": key.kind, "key": key.key, "key_type": "0"}
+                    ],
+                }
+                if key
+                else {}
+            ),
         },
         "ethernet_interfaces": [*(avd_port(port) for port in switch.ports), SERVICE_PORT],
         "loopback_interfaces": [

@@ -15,6 +15,7 @@ def printed(text: str) -> str:
         del lines[0]
     lines = [line for line in lines if line.strip() != "no ipv6 nd suppress-ra"]
     lines = [re.sub(r"(tacacs-server host \S+ key) 0 (.*)", _encrypted, line) for line in lines]
+    lines = [re.sub(r"(ntp authentication-key \d+ md5) (\S+) 0$", _encrypted_ntp, line) for line in lines]
     lines = [re.sub(r"(snmp-server user (\S+) \S+ auth) (\S+) (?!0x)(\S+) priv aes-128 (\S+)$", _localized, line)
              for line in lines]  # fmt: skip
     return "".join(f"{line}\n" for line in lines)
@@ -25,6 +26,10 @@ def _localized(match: re.Match[str]) -> str:
         hashlib.sha1(word.encode(), usedforsecurity=False).hexdigest()[:32] for word in match.group(4, 5)
     )
     return f"{match[1]} {match[3]} 0x{auth} priv aes-128 0x{privacy} localizedV2key"
+
+
+def _encrypted_ntp(match: re.Match[str]) -> str:
+    return f"{match[1]} {match[2][::-1].swapcase()} 7"
 
 
 def _encrypted(match: re.Match[str]) -> str:
