@@ -320,6 +320,7 @@ def with_settings(switch: Switch, mode: Spreading = Spreading.FLOWLET) -> Switch
         gnmi_port=9339,
         lldp_interval_s=10,
         ntp_key=NtpKey(1, "md5", "FABRICC-SECRET-ntp"),
+        users=tuple(replace(user, password="FABRICC-SECRET-hash") for user in switch.management.users),
     )
     return replace(
         switch,

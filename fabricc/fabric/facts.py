@@ -96,6 +96,8 @@ def switch_facts(switch: Switch, express: Callable[[Facts, PortProfile | None], 
             facts[f"management/{kind}"] = ",".join(sorted(servers))
     for user in management.users:
         facts[f"user[{user.name}]/ssh_key"] = user.ssh_key
+        if user.password:
+            facts[f"user[{user.name}]/secret"] = user.password
     if switch.loopback4:
         facts["loopback/ipv4"] = f"{switch.loopback4}/32"
     if switch.loopback6:

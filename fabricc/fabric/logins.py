@@ -73,8 +73,8 @@ def login_refusal(facts: Facts, username: str, proofs: Collection[str]) -> str:
 def judge_login(facts: Facts, login: Login, keeping: Keeping) -> Verdict:
     """What becomes of a login once a configuration is loaded.
 
-    Its accounts have a key and no password, so a password is checked by TACACS+ servers, or against an account that
-    the system keeps, or by nobody.
+    A password is checked by TACACS+ servers, or against an account that has one or that the system keeps, or by
+    nobody.
 
     Args:
         facts: what the configuration states.
@@ -87,6 +87,8 @@ def judge_login(facts: Facts, login: Login, keeping: Keeping) -> Verdict:
         return Verdict()
     if PASSWORD in login.proofs and servers:
         return Verdict(servers=servers)
+    if PASSWORD in login.proofs and f"user[{login.username}]/secret" in facts:
+        return Verdict()
     if not keeping.stated:
         return Verdict(known=False)
     if not login.proofs:

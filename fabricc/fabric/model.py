@@ -96,10 +96,15 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A local account with a public SSH key."""
+    """A local account with a public SSH key.
+
+    Attributes:
+        password: reference to the hash of a password; "" for an account with a key alone.
+    """
 
     name: str
     ssh_key: str
+    password: str = ""
 
 
 SECRET_PREFIX = "FABRICC-SECRET-"

@@ -102,7 +102,8 @@ SHAPES: dict[str, dict[str, Any]] = {
     "named hosts": small(gpus={"model": "dgx-h100", "hosts": ["ada", "bob", "cy", "di", "eve"], "hosts_per_unit": 4}),
     "services": small(management={
         "access": ["172.16.9.0/24"], "ntp": ["172.16.0.2"],
-        "ntp_authentication": {"key_id": 4, "key": {"secret": "ntp"}}, "tacacs": {"servers": ["172.16.0.5"], "key": {"secret": "tacacs"}},
+        "ntp_authentication": {"key_id": 4, "key": {"secret": "ntp"}},
+        "tacacs": {"servers": ["172.16.0.5"], "key": {"secret": "tacacs"}},
         "snmp": {"community": {"secret": "snmp"}, "location": "hall-3", "users": [
             {"name": "monitor", "auth": {"secret": "auth"}, "privacy": {"secret": "privacy"}}]},
         "lldp": {"interval_s": 20}},

@@ -301,11 +301,12 @@ def login_limit(code: str, transport: str) -> Limit:
     def is_refused(switch: Switch) -> bool:
         users = switch.management.users
         facts = setting_facts(switch) | {f"user[{user.name}]/ssh_key": user.ssh_key for user in users}
+        facts |= {f"user[{user.name}]/secret": user.password for user in users if user.password}
         return bool(users) and all(login_refusal(facts, user.name, {PASSWORD}) for user in users)
 
     return Reservation(code, feature=f"a login of `fabricc push` over {transport}", asked=is_refused,
         reason=f"{transport} takes a password, and accounts have a key alone: a switch refuses the push that loaded it",
-        remedy="name TACACS+ servers under `management`, which check the password, or load the files over SSH",
+        remedy="give an account a `password`, name TACACS+ servers under `management`, or load the files over SSH",
         section="management",
     )  # fmt: skip
 

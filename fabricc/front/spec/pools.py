@@ -85,7 +85,10 @@ def build_management(
         )
         for service in ("ntp", "dns", "syslog")
     }
-    users = tuple(Account(user["name"], user["ssh_key"]) for user in raw["users"])
+    users = tuple(
+        Account(user["name"], user["ssh_key"], _reference_to(user["password"]) if "password" in user else "")
+        for user in raw["users"]
+    )
     first: dict[str, int] = {}
     for index, user in enumerate(users):
         if first.setdefault(user.name, index) != index:

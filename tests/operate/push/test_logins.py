@@ -27,6 +27,13 @@ def test_a_password_fits_no_account_of_a_key_alone() -> None:
     assert "a key alone" in login_refusal(ACCOUNT, "netops", {PASSWORD})
 
 
+def test_a_password_fits_an_account_with_a_hash() -> None:
+    hashed = ACCOUNT | {"user[netops]/secret": "FABRICC-SECRET-netops"}
+    assert login_refusal(hashed, "netops", {PASSWORD}) == ""
+    assert login_refusal(hashed, "netops", {KEY}) == ""
+    assert login_refusal(hashed, "other", {PASSWORD}) == "it has no account other"
+
+
 def test_an_account_that_is_not_there_is_refused_whatever_proves_it() -> None:
     for proofs in ({KEY}, {PASSWORD}, {KEY, PASSWORD}):
         assert login_refusal(ACCOUNT, "admin", proofs) == "it has no account admin"

@@ -52,6 +52,7 @@ SSH, SNMP, HTTPS, API, GNMI = 22, 161, 443, 8765, 9339
 
 DEPARTURES = (
     Departure("user[*]/ssh_key", ROUNDED, "a key has a type and no comment"),
+    Departure("user[*]/secret", LEFT_OUT, "NVUE prints `*` in place of any hash"),
     Departure("management/ntp_key*", LEFT_OUT, "keys of time servers begin with 5.15 (FAB5841)"),
 )
 
@@ -198,6 +199,8 @@ def _user_tree(accounts: tuple[Account, ...]) -> Tree:
     }
     for account in accounts:
         user = users.setdefault(account.name, {"hashed-password": UNUSABLE_PASSWORD, "role": ADMINISTRATOR})
+        if account.password:
+            user["hashed-password"] = account.password
         kind, key = ssh_key(account)
         user["ssh"] = {"authorized-key": {KEY_NAME: {"key": key, "type": kind}}}
     return {**users}

@@ -29,6 +29,7 @@ SERVER_GROUP = "FABRICC"
 SNMP_GROUP = "FABRICC"  # of SNMPv3 users, and the view that they read
 SNMP_PROTOCOLS = {"sha": "sha", "aes": "aes-128", "aes128": "aes-128"}
 ROLE = "network-admin"
+HASHED = "hashed"  # by SHA-512
 UNTYPEABLE = "untypeable"  # a password that no text fits, for accounts with a key alone
 GNMI_PROVIDER = "eos-native"  # the paths of EOS itself, in addition to those of OpenConfig
 ROUTING_AGENTS = "multi-agent"
@@ -145,7 +146,7 @@ def state(facts: Facts, switch: Switch) -> None:
     facts["lldp/hold_s"] = view.lldp_hold_s
     for user in view.users:
         facts[f"user[{user.name}]/role"] = ROLE
-        facts[f"user[{user.name}]/password"] = UNTYPEABLE
+        facts[f"user[{user.name}]/password"] = HASHED if user.password else UNTYPEABLE
     sources = {"syslog": view.syslog, "ntp": view.ntp}
     facts |= {
         f"management/source[{service}]": view.interface for service, servers in sources.items() if servers
@@ -216,6 +217,8 @@ ROWS: Sequence[Row] = (
         {"user[{0}]/role": ROLE, "user[{0}]/password": "none"}),
     Fact(f"username <word> privilege 15 role {ROLE} secret *",
         {"user[{0}]/role": ROLE, "user[{0}]/password": UNTYPEABLE}),
+    Fact(f"username <word> privilege 15 role {ROLE} secret sha512 <word>",
+        {"user[{0}]/role": ROLE, "user[{0}]/password": HASHED, "user[{0}]/secret": "{1}"}),
     Silent("no aaa root"),
     Silent("no enable password"),
     Fact("service routing protocols model <word>", "platform/routing_agents"),

@@ -35,7 +35,7 @@ _FPM, _KEEP = "fpm address ", "zebra nexthop-group keep "
 _PACKAGE = "a package of the Debian installation (FAB5207)"
 _HASH = "Linux hashes addresses, protocol and ports (FAB5208)"
 DEPARTURES = (
-    Departure("user[*]/ssh_key", LEFT_OUT, "accounts belong to the installation (FAB5204)"),
+    Departure("user[*]/*", LEFT_OUT, "accounts belong to the installation (FAB5204)"),
     Departure("management/tacacs/*", LEFT_OUT, _PACKAGE),
     Departure("management/ntp_key*", LEFT_OUT, _PACKAGE),
     Departure("management/snmp/*", LEFT_OUT, _PACKAGE),

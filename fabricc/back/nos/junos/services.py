@@ -50,6 +50,7 @@ class UserView(NamedTuple):
     name: str
     statement: str
     key: str
+    password: str
 
 
 class SnmpView(NamedTuple):
@@ -149,7 +150,9 @@ def _snmp_view(snmp: Snmp) -> SnmpView:
 def _user_view(user: Account) -> UserView:
     """`gaps` reports a kind of key that Junos does not take."""
     kind = user.ssh_key.partition(" ")[0]
-    return UserView(user.name, words.KEY_STATEMENTS.get(kind, kind), words.quote_text(user.ssh_key))
+    return UserView(
+        user.name, words.KEY_STATEMENTS.get(kind, kind), words.quote_text(user.ssh_key), user.password
+    )
 
 
 def _lldp_delay_s(interval_s: int) -> int | None:
@@ -246,6 +249,8 @@ ROWS: Sequence[Row] = (
     Fact("system host-name <word>", "system/hostname"),
     Fact("system root-authentication <word> <word>", "platform/root_ssh_key", _ssh_key),
     Fact("system login user <word> class <word>", "user[{0}]/role"),
+    Fact("system login user <word> authentication encrypted-password <word>", "user[{0}]/secret",
+         lambda _user, password: words.secret_reference(password)),
     Fact("system login user <word> authentication <word> <word>", "user[{0}]/ssh_key",
          lambda _user, kind, key: _ssh_key(kind, key)),
     Fact("system services ssh", "platform/ssh"),

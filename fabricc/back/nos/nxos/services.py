@@ -206,8 +206,10 @@ def _secret_value(kind: str, key: str) -> str:
 
 
 def _account_role(user: str, password: str, role: str) -> Mapping[str, Value]:
-    """The role of an account; one with a password and no key is the switch's own, see `finish`."""
-    return {f"user[{user}]/{'role' if password == NO_PASSWORD else 'device_role'}": role}
+    """Return the role of an account; one with a password and no key is the switch's own, see `finish`."""
+    if password == NO_PASSWORD:
+        return {f"user[{user}]/role": role}
+    return {f"user[{user}]/device_role": role, f"user[{user}]/device_secret": password}
 
 
 def _snmp_user_facts(user: str, role: str, password: str, key: str) -> Mapping[str, Value]:
@@ -300,8 +302,10 @@ def finish(document: Document) -> None:
     facts, lines, scope = document.reading.facts, document.reading.lines, document.scope
     for path in [path for path in facts if path.endswith("/device_role")]:
         account = path.removesuffix("/device_role")
+        secret, place = facts.pop(f"{account}/device_secret"), lines.pop(f"{account}/device_secret")
         if f"{account}/ssh_key" in facts:
             facts[f"{account}/role"], lines[f"{account}/role"] = facts.pop(path), lines.pop(path)
+            facts[f"{account}/secret"], lines[f"{account}/secret"] = secret, place
     for kind in ("ntp", "dns", "syslog"):
         document.put_set(f"management/{kind}", scope.table(kind))
         for server, (_, line) in scope.table(kind).items():

@@ -39,7 +39,7 @@ CONVENTIONS = {
 """Fields of `DEVICE_METADATA` that are the same on every switch: frr.conf and the buffer rows are fabricc's own."""
 
 DEPARTURES = (
-    Departure("user[*]/ssh_key", LEFT_OUT, "CONFIG_DB has no table for accounts or SSH keys (FAB5310)"),
+    Departure("user[*]/*", LEFT_OUT, "CONFIG_DB has no table for accounts or SSH keys (FAB5310)"),
     Departure("management/ntp_key*", LEFT_OUT, "NTP_KEY holds keys in base64 (FAB5841)"),
     Departure("load_balancing/*", LEFT_OUT, "no release has more than the hash of flows (FAB5324)"),
 )

@@ -199,7 +199,7 @@ def avd(switch: Switch, family: str) -> dict[str, Any]:
                 "name": u.name,
                 "privilege": 15,
                 "role": "network-admin",
-                "no_password": True,
+                **({"sha512_password": u.password} if u.password else {"no_password": True}),
                 "ssh_key": u.ssh_key,
             }
             for u in management.users

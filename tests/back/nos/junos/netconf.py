@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 # Lists with the key `name`, by the last elements of their path.
 LISTS = {
     "login/user", "system/name-server", "ntp/server", "ntp/authentication-key", "syslog/host", "syslog/file",
-    "chassis/fpc", "fpc/pic", "pic/port", "root-authentication/ssh-ed25519",
-    "authentication/ssh-ed25519", "authentication/ssh-rsa", "root-authentication/ssh-rsa", "interface/unit", "inet/address", "inet6/address",
+    "chassis/fpc", "fpc/pic", "pic/port", "root-authentication/ssh-ed25519", "authentication/ssh-ed25519",
+    "authentication/ssh-rsa", "root-authentication/ssh-rsa", "interface/unit", "inet/address", "inet6/address",
     "policy-options/route-filter-list", "from/route-filter-list", "policy-options/policy-statement",
     "policy-statement/term", "policy-options/community", "policy-options/as-list", "classifiers/dscp",
     "dscp/forwarding-class", "forwarding-class/loss-priority", "class-of-service/drop-profiles",
