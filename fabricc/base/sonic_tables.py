@@ -24,7 +24,9 @@ KEPT_TABLES = frozenset({
     "MEMORY_STATISTICS", "MGMT_RATE", "NTP_KEY", "RADIUS", "RADIUS_SERVER", "RESTAPI", "SERIAL_CONSOLE", "SFLOW",
     "SNMP_USER", "SSH_SERVER", "TELEMETRY", "XCVRD_LOG",
 })  # fmt: skip
-"""Tables that a replacement leaves as the switch has them."""
+"""Tables that a replacement leaves as the switch has them, unless the plan has rows of them."""
+IMAGE_VERSION = "VERSIONS"
+"""The table that a running switch has always right: db_migrator.py of its image wrote it."""
 MERGED_TABLES = {
     "FLEX_COUNTER_TABLE": frozenset({"WRED_ECN_QUEUE"}),
     "SYSTEM_DEFAULTS": frozenset({"software_bfd"}),
@@ -83,8 +85,10 @@ def merge(running: Tables, wanted: Tables) -> Tables:
         if name in MERGED_TABLES:
             kept = {key: row for key, row in old.items() if key not in MERGED_TABLES[name]}
             rows = {**kept, **{key: {**old.get(key, {}), **row} for key, row in new.items()}}
-        elif name in KEPT_TABLES:
+        elif name == IMAGE_VERSION:
             rows = old or new
+        elif name in KEPT_TABLES:
+            rows = new or old
         else:
             fields = KEPT_FIELDS.get(name, frozenset())
             rows = {

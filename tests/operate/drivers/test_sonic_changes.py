@@ -118,6 +118,14 @@ def test_tables_that_are_not_compared_are_the_ones_that_stay() -> None:
     assert sonic_tables.KEPT_TABLES - {"VERSIONS"} == IGNORED - stock
 
 
+def test_users_of_the_plan_replace_those_of_the_switch_and_stay_without_a_plan_of_them() -> None:
+    mine, other = {"SNMP_USER": {"monitor": {"a": "1"}}}, {"SNMP_USER": {"monitor": {"a": "2"}, "old": {}}}
+    assert sonic_tables.merge(other, mine) == mine, "a rotated password is applied, another user is removed"
+    assert sonic_tables.merge(other, {}) == other
+    versions = {"VERSIONS": {"DATABASE": {"VERSION": "version_202505_02"}}}
+    assert sonic_tables.merge(versions, {"VERSIONS": {"DATABASE": {"VERSION": "version_202505_01"}}}) == versions
+
+
 @pytest.mark.slow
 def test_a_port_retires_and_comes_again_and_the_rows_of_the_image_stay(
     switch: LinuxSwitch, driver: Any
