@@ -8,7 +8,7 @@ from fabricc.back.nos.base import Gap
 from fabricc.back.nos.frr import FrrLinux
 from fabricc.compiler.render.gaps import find_unexpressed
 from fabricc.fabric.facts import SETTINGS, Facts, setting_facts
-from fabricc.fabric.model import Snmp, Switch, Tacacs
+from fabricc.fabric.model import NtpKey, Snmp, Switch, Tacacs
 from fabricc.fabric.qos import Trimming
 from fabricc.fabric.routing import OPTIONS, LoadBalancing, Reassignment, Spreading, StaticRoute
 from fabricc.fabric.tenants import Tenant, TenantVrfs
@@ -22,6 +22,7 @@ MANAGEMENT = replace(
     tacacs=Tacacs(("172.16.0.6", "172.16.0.5"), "FABRICC-SECRET-tacacs"),
     snmp=Snmp("FABRICC-SECRET-snmp", "hall-3", ""),
     gnmi_port=9339,
+    ntp_key=NtpKey(4, "sha1", "FABRICC-SECRET-ntp"),
 )
 ASKED = replace(
     TOR,
@@ -56,6 +57,9 @@ def test_settings_are_facts_only_when_asked_for() -> None:
         "management/access": "172.16.8.0/24,172.16.9.0/24",
         "management/tacacs/servers": "172.16.0.6,172.16.0.5",
         "management/tacacs/secret": "FABRICC-SECRET-tacacs",
+        "management/ntp_key[4]/type": "sha1",
+        "management/ntp_key[4]/secret": "FABRICC-SECRET-ntp",
+        "management/ntp_key/use": "4 for all servers",
         "management/snmp/secret": "FABRICC-SECRET-snmp",
         "management/snmp/location": "hall-3",
         "management/gnmi_port": 9339,
