@@ -274,7 +274,7 @@ def _service_facts(facts: Facts, management: Management) -> None:
     if management.tacacs:
         facts["management/tacacs/servers"] = ",".join(management.tacacs.servers)
         facts["management/tacacs/secret"] = management.tacacs.key
-    if key := management.ntp_key:
+    if (key := management.ntp_key) and management.ntp:
         facts[f"management/ntp_key[{key.number}]/type"] = key.kind
         facts[f"management/ntp_key[{key.number}]/secret"] = key.key
         facts["management/ntp_key/use"] = f"{key.number} for all servers"

@@ -301,7 +301,7 @@ def test_a_switch_that_runs_its_plan_is_unchanged_and_asked_little(switch: NxosS
     driver.load_replace_candidate(config=PLAN)
     driver.commit_config()
     assert 'tacacs-server host 192.0.2.9 key 7 "' in switch.running
-    assert "ntp authentication-key 1 md5 NTP-TERC3S 7" in switch.running
+    assert "ntp authentication-key 1 md5 PTN-TERC3S 7" in switch.running
     driver.load_replace_candidate(config=PLAN)
     assert driver.compare_config() == ""
     assert {*switch.files} == {"rollback_config.txt", "fabricc_forms.json"}

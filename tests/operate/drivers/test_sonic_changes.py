@@ -123,7 +123,9 @@ def test_users_of_the_plan_replace_those_of_the_switch_and_stay_without_a_plan_o
     assert sonic_tables.merge(other, mine) == mine, "a rotated password is applied, another user is removed"
     assert sonic_tables.merge(other, {}) == other
     versions = {"VERSIONS": {"DATABASE": {"VERSION": "version_202505_02"}}}
-    assert sonic_tables.merge(versions, {"VERSIONS": {"DATABASE": {"VERSION": "version_202505_01"}}}) == versions
+    assert (
+        sonic_tables.merge(versions, {"VERSIONS": {"DATABASE": {"VERSION": "version_202505_01"}}}) == versions
+    )
 
 
 @pytest.mark.slow

@@ -117,7 +117,7 @@ def service_trees(switch: Switch, release: Release) -> Tree:
 
 def ntp_key(management: Management, release: Release) -> NtpKey | None:
     """Return the key of time servers; None where there is none."""
-    return management.ntp_key if has(release.name, NTP_KEYS) else None
+    return management.ntp_key if management.ntp and has(release.name, NTP_KEYS) else None
 
 
 def _keyed_servers(servers: tuple[str, ...], key: NtpKey, settings: Tree) -> Tree:

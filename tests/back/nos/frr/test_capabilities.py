@@ -84,6 +84,7 @@ def test_services_of_the_installation_are_named_and_load_balancing_is_refused() 
         ("TACACS+", False),
         ("SNMP", False),
         ("gNMI telemetry", False),
+        ("NTP authentication", False),
         ("load balancing other than by flow", True),
         ("hashing of RoCE queue pairs", True),
     ]
