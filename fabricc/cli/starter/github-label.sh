@@ -10,7 +10,8 @@ review="$WORK/out/review.json"
 issue="repos/$GITHUB_REPOSITORY/issues/$PULL"
 marker="$(bash "$here/marker.sh" "$SPEC")"
 own=null
-[ "$(gh api "repos/$GITHUB_REPOSITORY/pulls/$PULL" --jq .head.sha)" = "$HEAD" ] || exit 0
+present="$(gh api "repos/$GITHUB_REPOSITORY/pulls/$PULL" --jq .head.sha)"
+[ "$present" = "$HEAD" ] || exit 0
 if [ -s "$review" ] && [ ! -L "$review" ]; then
   own="$(jq -c '[.labels[] | strings]' "$review" 2>/dev/null)" || own=null
 fi

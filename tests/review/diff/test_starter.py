@@ -164,6 +164,13 @@ def test_a_label_whose_setter_cannot_be_looked_up_does_not_count(forge: Forge) -
     assert "--label" not in forge.log.read_text("utf-8")
 
 
+def test_labels_fail_where_the_head_cannot_be_read(forge: Forge) -> None:
+    write_review(forge, "a.yaml", ["risk:high"])
+    (forge.folder / "bin" / "gh").write_text("#!/bin/sh\nexit 1\n", "utf-8")
+    posted = forge.job("post", "1" * 40, spec="a.yaml")
+    assert all(step.returncode == 1 for step in posted.values()), posted
+
+
 def test_the_review_of_a_commit_that_is_no_longer_the_head_changes_nothing(forge: Forge) -> None:
     old, new = "1" * 40, "2" * 40
     review_of(forge, "a.yaml", new, ["risk:high"])
