@@ -27,12 +27,14 @@ class Drift:
         counts: aspect -> how many facts were compared.
         unknown_lines: number of running lines that no reader knows.
         untold: files of the tree that the device does not return.
+        facts: of the running configuration.
     """
 
     found: list[Found]
     counts: dict[Aspect, int]
     unknown_lines: int
     untold: tuple[str, ...]
+    facts: Mapping[str, object]
 
 
 def compare_drift(
@@ -58,7 +60,8 @@ def compare_drift(
         else:
             code, message = "FAB9251", f"{path} runs {runs}, the tree has {ours_is}"
         findings.append(make_finding(aspect, device, code, message, position=position))
-    return Drift(findings, counts, len(live.unknown), tuple(sorted(ours.keys() - theirs.keys())))
+    untold = tuple(sorted(ours.keys() - theirs.keys()))
+    return Drift(findings, counts, len(live.unknown), untold, live.facts)
 
 
 @lru_cache(1 << 14)

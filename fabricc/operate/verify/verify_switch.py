@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.connection import open_connection
 from fabricc.operate.devices.failure import DeviceError
-from fabricc.operate.devices.identity import LOOK, Answering, identify_device
+from fabricc.operate.devices.identity import LOOK, LOOK_OR_STATE, Answering, identify_device, identity_of
 from fabricc.operate.push.reach import read_files
 from fabricc.operate.verify import drift, lossless, ports, routes, sessions
 from fabricc.operate.verify.model import Aspect, Found, make_finding
@@ -74,6 +74,13 @@ class Answer:
         self.found += result[0]
         self.compared[aspect] = self.compared.get(aspect, 0) + result[1]
 
+    def reject(self, name: str, wrong: str, remedy: str) -> None:
+        """Report another device at the address of a switch; whatever was compared on it does not count."""
+        message = f"another switch answers at this address: {wrong}"
+        self.found = [make_finding(Aspect.IDENTITY, name, "FAB9205", message, remedy=remedy)]
+        self.compared, self.unanswered = {Aspect.IDENTITY: 1}, []
+        self.ears, self.counters = None, None
+
 
 def verify_switch(question: Question, name: str) -> Answer:
     """Compare one switch with the plan. A failure is part of the answer; the other aspects are still compared."""
@@ -111,9 +118,7 @@ def _is_expected_switch(question: Question, name: str, live: Connection, answer:
         wrong = wrong or ("" if device.proved else source.roster.foreign(device.identity))
     answer.device = device
     if wrong:
-        message = f"another switch answers at this address: {wrong}"
-        answer.found.append(make_finding(Aspect.IDENTITY, name, "FAB9205", message, remedy=LOOK))
-        answer.compared[Aspect.IDENTITY] = 1
+        answer.reject(name, wrong, LOOK)
     return not wrong
 
 
@@ -164,6 +169,9 @@ def _compare_configuration(question: Question, name: str, live: Connection, answ
     source, nos = question.source, question.source.devices[name].nos
     ours = source.files(name)
     seen = drift.compare_drift(name, nos, source.tree, ours, read_files(live, ours), question.aspects)
+    if wrong := source.roster.namesake(name, identity_of({}, seen.facts)):
+        answer.reject(name, wrong, LOOK_OR_STATE)
+        return
     answer.found += seen.found
     for aspect, count in seen.counts.items():
         answer.take(aspect, ([], count))

@@ -102,13 +102,17 @@ def of_another_cluster(folder: Path, nos: str) -> BuiltTree:
 
 def test_a_switch_of_another_cluster_with_the_same_name_is_refused(tmp_path: Path) -> None:
     other = of_another_cluster(tmp_path / "other", "eos")
-    with swapped(tmp_path, "eos", other.files(NAME)) as (_, server, words):
+    with swapped(tmp_path, "eos", other.files(NAME)) as (source, server, words):
         for more in (["--dry-run"], []):
             ran = run_here([*words, "--only", NAME, *more])
             assert ran.returncode in (1, 3)
             assert "FAB9106" in ran.stderr
             assert "as a switch of another cluster" in ran.stderr
         assert server.files == {}
+        access = read_access(tmp_path / "spec" / "fabricc-access.yaml")
+        report = verify(source, access, only=[NAME], aspects=[Aspect.BGP, Aspect.CONFIG])
+        assert [one.diagnostic.code for one in report.found] == ["FAB9205"]
+        assert (report.exit_status, report.unasked) == (1, {})
 
 
 @pytest.mark.slow
