@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fabricc.base.diagnostics import FindingsError
-from fabricc.base.diagnostics.wording import plural, ranges
+from fabricc.base.diagnostics.wording import ranges
 from fabricc.base.foreign import programs
 from fabricc.base.foreign.formats import csv_text, json_document
 from fabricc.base.foreign.screen import Table
@@ -22,6 +22,7 @@ from fabricc.cli.shares import Share
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.plan.host_facts import host_facts
 from fabricc.compiler.result import counted_hosts, exit_status
+from fabricc.fabric.naming import describe_planes
 from fabricc.front.planning.quality import list_worksheets
 from fabricc.front.planning.topology.room import list_rooms, report_full
 from fabricc.front.qos.plot import draw_svg, panel_of
@@ -322,7 +323,7 @@ def _plan_tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     """Yield every table: title, column names, rows."""
     samples = [fabric.switch(switch_id) for switch_id in fabric.kinds()]
     counts, shape = fabric.counts(), fabric.shape
-    hosts, planes = counted_hosts(counts), plural(shape.planes, "plane")
+    hosts, planes = counted_hosts(counts), describe_planes(len(fabric.planes), shape.planes)
     gpus = f"{counts['gpus']:,} GPUs in {hosts}, {planes}"
     tiers = []
     for tier, plan in fabric.tiers.items():

@@ -64,6 +64,7 @@ class Design:
         given: names, ASNs and addresses from outside, in the place of computed ones.
         out_of_band: management switches, and management addresses from outside of what is no switch of the fabric.
         boxes: switches of another model than their tier's.
+        planes_present: planes of the NIC ports that exist, from the first; 0 for all.
         moves: earlier names of devices, and devices that are another box; no part of the value.
         far_ends, ranks, tors_below, servings: values about switches that neighbors have requested so far, see `links`;
             no part of the value.
@@ -111,6 +112,7 @@ class Design:
     given: Identities = field(default_factory=Identities)
     out_of_band: OutOfBand = field(default_factory=OutOfBand)
     boxes: Mapping[SwitchId, Box] = field(default_factory=dict)
+    planes_present: int = 0
     moves: Moves = field(default_factory=Moves, compare=False)
     far_ends: dict[tuple[int, ...], FarEnd] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -135,16 +137,32 @@ class Design:
         """Whether the routing table that switches share has the links to hosts."""
         return self.evpn is None and self.tenancy is None
 
+    @property
+    def port_planes(self) -> int:
+        """Planes of the NIC ports that exist."""
+        return self.planes_present or self.shape.port_planes
+
+    @property
+    def planes(self) -> tuple[int, ...]:
+        """The planes that exist; see `Shape.planes`."""
+        shape = self.shape
+        return tuple(each for each in range(shape.planes) if each % shape.port_planes < self.port_planes)
+
+    @property
+    def fabrics(self) -> int:
+        """Of the fabrics that no switch joins, those that exist; see `Shape.fabrics`."""
+        return self.port_planes if self.shape.cores else len(self.planes)
+
     def switch_ids(self) -> Iterator[SwitchId]:
         """Every switch: ToRs by unit, then spines, then cores."""
         shape = self.shape
         for unit in self.units:
             yield from self.tor_ids(unit)
         for pod in range(shape.pods):
-            for plane in range(shape.planes):
+            for plane in self.planes:
                 for index in range(shape.spines):
                     yield SwitchId(TierName.SPINE, plane, pod, -1, index, -1)
-        for plane in range(shape.port_planes):
+        for plane in range(self.port_planes):
             for index in range(shape.cores):
                 yield SwitchId(TierName.CORE, plane, 0, -1, index, -1)
 
@@ -157,7 +175,7 @@ class Design:
         pod, tors = unit // shape.units_per_pod, attached.tors
         for of_set in self.sets(found):
             for group in range(of_set * tors, (of_set + 1) * tors):
-                for nic_port in range(attached.nic_ports):
+                for nic_port in attached.present:
                     yield SwitchId(TierName.TOR, shape.plane(group, nic_port), pod, unit, group, nic_port)
 
     def sets(self, unit: Unit) -> list[int]:
@@ -223,7 +241,7 @@ class Design:
         found: Counter[int] = Counter()
         for unit in self.places():
             attached = self.attachments[unit.group]
-            found[unit.group] += len(self.sets(unit)) * attached.tors * attached.nic_ports
+            found[unit.group] += len(self.sets(unit)) * attached.tors * len(attached.present)
         return found
 
     @property
@@ -247,6 +265,8 @@ class Design:
         found: dict[str, object] = {name: getattr(self.shape, name) for name in self.shape.__slots__}
         if self.shape.rail_planes == 1:
             del found["rail_planes"]
+        if self.planes_present:
+            found["planes_present"] = self.planes_present
         links = [
             each for each, attached in zip(self.tor_links, self.attachments, strict=True) if attached.slots
         ]
@@ -256,8 +276,8 @@ class Design:
         """Totals: devices, GPUs, cables of each kind; hosts without GPUs, also in `hosts`, where there are any."""
         shape, tors = self.shape, self.tor_counts()
         sizes = [(len(unit.hosts), unit.group) for unit in self.units.values()]
-        spines = shape.pods * shape.planes * shape.spines
-        ports = [attached.rails * attached.nic_ports for attached in self.attachments]
+        spines = shape.pods * len(self.planes) * shape.spines
+        ports = [attached.rails * len(attached.present) for attached in self.attachments]
         without = sum(count for count, group in sizes if not self.host_models[group].gpus)
         return {
             "gpus": sum(count * self.host_models[group].gpus for count, group in sizes),
@@ -265,7 +285,7 @@ class Design:
             "units": sum(unit.border is None for unit in self.places()),
             "tors": tors.total(),
             "spines": spines,
-            "cores": shape.port_planes * shape.cores,
+            "cores": self.port_planes * shape.cores,
             "host_cables": sum(count * ports[group] for count, group in sizes),
             "spine_cables": sum(count * self.uplinks(group) for group, count in tors.items()),
             "core_cables": spines * shape.spine_uplinks,

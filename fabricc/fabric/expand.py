@@ -443,7 +443,7 @@ class _Nic(NamedTuple):
 def _expand_nics(attached: Attachment, model: HostModel, network: str, number: int) -> list[_Nic]:
     """The ports of hosts of a model, attached so, in the network of a number."""
     found = []
-    for rail, nic_port in product(range(attached.rails), range(attached.nic_ports)):
+    for rail, nic_port in product(range(attached.rails), attached.present):
         name = host_port_name(attached.nic_ports, rail, nic_port, network)
         at, (nic, on_nic) = rail * attached.nic_ports + nic_port, attached.nic(rail, nic_port)
         rdma, pci = (
@@ -496,7 +496,7 @@ def expand_host(fabric: Design, coordinate: int, slot: int) -> Host:
         outside4=outward(4) if addresses.hosts4 else (),
         outside6=outward(6) if addresses.hosts6 else (),
         recommended_qps=queue_pairs(fabric.paths(unit.group), fabric.load_balancing),
-        planes=shape.fabrics,
+        planes=fabric.fabrics,
         spreads_packets=fabric.load_balancing.mode is Spreading.PACKET,
         os=fabric.host_systems[unit.group],
         rdma_class=fabric.host_classes[unit.group],

@@ -296,8 +296,9 @@ def _tors_of_plane(fabric: Design, unit: int, plane: int) -> Iterator[SwitchId]:
     by_rail, by_port = divmod(plane, shape.port_planes)
     for group in range(by_rail * shape.groups_per_plane, (by_rail + 1) * shape.groups_per_plane):
         if group // attached.tors in sets:
-            for nic_port in range(by_port, attached.nic_ports, shape.port_planes):
-                yield tor_id(fabric, unit, group, nic_port)
+            for nic_port in attached.present:
+                if nic_port % shape.port_planes == by_port:
+                    yield tor_id(fabric, unit, group, nic_port)
 
 
 def _spine_up(fabric: Design, spine: SwitchId) -> Iterator[_End]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics.wording import plural
 from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ def _in_network(fabric: Design, at: SwitchId) -> str:
         return f"core{at.index + 1:02d}{letter}"
     pod = f"pod{at.pod + 1}-" if fabric.shape.cores else ""
     return f"{pod}spine{at.index + 1:02d}{letter}"
+
+
+def describe_planes(present: int, planned: int) -> str:
+    """Return how many planes there are: `2 planes`, or `4 of 8 planes` where more are planned."""
+    return plural(present, "plane") if present == planned else f"{present} of {planned} planes"
 
 
 def host_port_name(nic_ports: int, rail: int, nic_port: int, network: str = "") -> str:

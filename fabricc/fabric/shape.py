@@ -96,6 +96,7 @@ class Attachment:
         sets: sets of ToRs in a unit, set s from the s * `tors`th ToR on.
         first_port: number of the first of their ports among the down-links of a ToR.
         beside: index of the host group whose ToRs they share, or None.
+        absent: ports of a NIC, counted on one rail, whose planes do not exist yet.
     """
 
     rails: int
@@ -108,6 +109,12 @@ class Attachment:
     sets: int = 1
     first_port: int = 0
     beside: int | None = None
+    absent: frozenset[int] = frozenset()
+
+    @property
+    def present(self) -> tuple[int, ...]:
+        """The cabled ports of a rail, by NIC port: those of planes that exist."""
+        return tuple(port for port in range(self.nic_ports) if port not in self.absent)
 
     @property
     def tors(self) -> int:

@@ -116,7 +116,7 @@ def profile_document(fabric: Fabric, topology: str, first_octet: int | None = No
         first_octet: as for `list_kit_links`.
     """
     tiers = _count_tiers(fabric)
-    planes = fabric.shape.port_planes
+    planes = fabric.port_planes
     return {
         "profile": {
             "fabric": "ethernet", "deployment": "sriov", "multirail": True,
@@ -222,7 +222,7 @@ def _compute_addresses(
         place: first octet, pod, unit in the pod, and index of the host in the unit.
     """
     octet, pod, unit, index = place
-    tiers, planes = _count_tiers(fabric), fabric.shape.port_planes
+    tiers, planes = _count_tiers(fabric), fabric.port_planes
     plane = _plane_of(fabric, port)
     limits = (
         ("rail", port.rail, _MOST_RAILS),

@@ -305,7 +305,7 @@ def _host_sides(fabric: Fabric, protocol: str, devices: dict[str, Item]) -> dict
         [
             (host_port_name(each.nic_ports, rail, nic_port, fabric.network), *each.nic(rail, nic_port))
             for rail in range(each.rails)
-            for nic_port in range(each.nic_ports)
+            for nic_port in each.present
         ]
         for each in fabric.attachments
     ]

@@ -107,8 +107,8 @@ def acceptance_plan(fabric: Fabric, hosts: Roster[Host]) -> dict[str, Any]:
         "cluster": hosts.cluster,
         "shape": {
             "rails": shape.rails,
-            "nic_ports": shape.nic_ports,
-            "planes": shape.planes,
+            "nic_ports": max(len(each.present) for each in fabric.attachments),
+            "planes": len(fabric.planes),
             "rails_per_tor": shape.rails_per_tor,
         },
         "traffic": {

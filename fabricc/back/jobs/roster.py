@@ -173,6 +173,7 @@ def port_addresses(fabric: Fabric, hosts: Roster[Kind], rail: int, nic_port: int
 def port_names(fabric: Fabric) -> Iterator[tuple[str, int, int]]:
     """Every port of a host: name, rail, port of the NIC."""
     shape = fabric.shape
+    present = sorted({port for attached in fabric.attachments for port in attached.present})
     for rail in range(shape.rails):
-        for nic_port in range(shape.nic_ports):
+        for nic_port in present:
             yield host_port_name(shape.nic_ports, rail, nic_port), rail, nic_port

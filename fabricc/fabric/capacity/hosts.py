@@ -81,10 +81,10 @@ def compute_port_loss(fabric: Fabric, group: int, ports: Iterable[tuple[int, int
     for slot, rail, _ in set(ports):
         per_host[slot] += 1
         per_gpu[slot, rail // nics] += 1
-    total = nics * attached.nic_ports
+    total = nics * len(attached.present)
     cut = sum(1 for lost in per_gpu.values() if lost >= total)
     reduced = [lost for lost in per_gpu.values() if lost < total]
-    hosts = sum(1 for lost in per_host.values() if lost == attached.rails * attached.nic_ports)
+    hosts = sum(1 for lost in per_host.values() if lost == attached.rails * len(attached.present))
     kept = 1 - Fraction(max(reduced, default=0), total)
     return PortLoss(hosts, ceil(cut * weight), ceil(len(reduced) * weight), kept)
 
@@ -101,7 +101,7 @@ def compute_tor_weight(fabric: Fabric, group: int) -> Fraction:
     """Return the share of a GPU's ports that one ToR of its unit serves, if it serves any."""
     nics, _ = count_gpu_nics(fabric, group)
     attached = fabric.attachments[group]
-    return Fraction(min(attached.rails_per_tor, nics), nics * attached.nic_ports)
+    return Fraction(min(attached.rails_per_tor, nics), nics * len(attached.present))
 
 
 def compute_host_loss(wiring: Wiring, ports: Iterable[NicPort]) -> PortLoss:

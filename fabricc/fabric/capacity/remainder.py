@@ -203,7 +203,7 @@ class Remainder:
         for unit in fabric.units.values():
             attached = fabric.attachments[unit.group]
             for rail in range(attached.rails):
-                total[rail_name(fabric, unit.group, rail)] += len(unit.hosts) * attached.nic_ports
+                total[rail_name(fabric, unit.group, rail)] += len(unit.hosts) * len(attached.present)
         for ports in self.lost_ports.values():
             for port in ports:
                 lost[rail_name(fabric, fabric.units[port.unit].group, port.rail)] += 1

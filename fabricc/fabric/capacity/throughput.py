@@ -135,7 +135,7 @@ def measure_throughput(left: Remainder) -> Throughput:
         unit = fabric.units[left.wiring.hosts[host].unit]
         attached = fabric.attachments[unit.group]
         place = unit.home // fabric.shape.units_per_pod if pods > 1 else unit.home
-        off[place] += attached.rails * attached.nic_ports * attached.gbps
+        off[place] += attached.rails * len(attached.present) * attached.gbps
     present = {place: 1 - Fraction(off[place], of) if of else WHOLE for place, of in usual.items()}
     return Throughput(sum(down.values()), carried, present)
 

@@ -197,7 +197,7 @@ class Wiring:
         unit = self.fabric.units[at.unit]
         attached = self.fabric.attachments[unit.group]
         found: dict[NicPort, str] = {}
-        for rail, nic_port in product(range(attached.rails), range(attached.nic_ports)):
+        for rail, nic_port in product(range(attached.rails), attached.present):
             port = NicPort(at.unit, at.slot, rail, nic_port)
             tor = links.tor_id(self.fabric, unit.home, self._tor_index(unit, port), nic_port)
             found[port] = self.fabric.name(tor)

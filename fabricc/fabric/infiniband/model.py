@@ -120,7 +120,7 @@ class InfinibandFabric:
     @property
     def planes(self) -> int:
         """Subnets: each plane has a subnet manager and a subnet prefix of its own."""
-        return self.wiring.shape.planes
+        return len(self.wiring.planes)
 
     def counts(self) -> dict[str, int]:
         """Totals as those of every fabric, and how many subnets there are."""

@@ -30,7 +30,7 @@ def _rails_by_name(wiring: Fabric, attached: Attachment) -> dict[str, tuple[int,
     return {
         host_port_name(attached.nic_ports, rail, port, wiring.network): (rail, port)
         for rail in range(attached.rails)
-        for port in range(attached.nic_ports)
+        for port in attached.present
     }
 
 
@@ -137,7 +137,7 @@ def _host_ports(ib: InfinibandFabric, unit: int, slot: int, host: str) -> Iterat
     attached = wiring.attachments[wiring.units[unit].group]
     first = attached.seat(slot)[0] * attached.tors
     for rail in range(attached.rails):
-        for nic_port in range(attached.nic_ports):
+        for nic_port in attached.present:
             tor = links.tor_id(wiring, unit, first + rail // attached.rails_per_tor, nic_port)
             (link,) = links.host_links(wiring, tor, wiring.units[unit], (slot,), (rail,))
             if link.shutdown:

@@ -33,6 +33,7 @@ from fabricc.front.planning.topology.border import border_findings, with_border,
 from fabricc.front.planning.topology.counts import count_findings
 from fabricc.front.planning.topology.media import media_findings
 from fabricc.front.planning.topology.models import UnfitError, models_at_releases, models_of, tiers_of
+from fabricc.front.planning.topology.planes import with_present_planes
 from fabricc.front.planning.topology.pods import check_pods, count_units, pod_findings
 from fabricc.front.planning.topology.resilience import ratio_findings, resilience_findings, spine_findings
 from fabricc.front.planning.topology.shape import Sizing, check_joined, size_fabric
@@ -364,7 +365,7 @@ def _assemble_fabric(
         racks=racks_of(spec),
         domain_groups=domain_groups(spec, models.hosts, findings),
     )
-    fabric = with_leaves(spec, models, hosts_alone)
+    fabric = with_present_planes(spec, with_leaves(spec, models, hosts_alone))
     refuse_unmanaged(spec, fabric)
     findings.extend(_name_clashes(spec, fabric))
     fabric, names = with_moves(spec, given_devices(spec, fabric, findings), names, findings)

@@ -298,6 +298,8 @@ def _assemble_spec(
         semantics.check_spines(_read_tier(fit["spines"]), findings)
     if not unfit:
         semantics.check_tiers(document.value, findings)
+    if "planes" in fit and "planes_present" in fit:
+        semantics.check_planes(fit["planes"], fit["planes_present"], findings)
     if "mtu" in fit:
         semantics.check_mtu(fit["mtu"]["host"], fit["mtu"]["switch"], findings)
     routing = _read_routing(fit["routing"]) if "routing" in fit else None
@@ -339,6 +341,7 @@ def _assemble_spec(
         spines=_read_tier(fit["spines"]) if "spines" in fit else None,
         cores=_read_tier(fit["cores"]) if "cores" in fit else None,
         planes=fit["planes"],
+        planes_present=fit.get("planes_present", 0),
         priorities=priorities,
         addressing=addressing,
         routing=routing,

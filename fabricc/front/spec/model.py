@@ -524,6 +524,7 @@ class ClusterSpec:
         network: None for what the top level describes.
         networks: name -> spec of each further network of the same hosts, whose hosts `hosts_of` names.
         headroom_oversubscription: headroom demand over the shared headroom pool; None for the platform's own.
+        planes_present: planes that exist now, from the first; 0 for all.
         infiniband: the subnet with `fabric: infiniband`, when all that is of Ethernet has no meaning; else None.
         evpn: segments of the hosts, or None for routed links to them.
         tenants: in spec order; empty where hosts share the fabric's routing table.
@@ -559,6 +560,7 @@ class ClusterSpec:
     headroom_oversubscription: Fraction | None = None
     vendor_qos: bool = False
     infiniband: Infiniband | None = None
+    planes_present: int = 0
     overlays: tuple[OverlayFile, ...] = ()
     unused_silent: bool = False
     descriptions: Descriptions = Descriptions()

@@ -60,6 +60,14 @@ def check_tiers(raw: Mapping[str, Any], findings: Findings) -> None:
                 findings.error("FAB3051", message, *path, help="Remove it, or write `wiring: rail`.")
 
 
+def check_planes(planned: int, present: int, findings: Findings) -> None:
+    """Check that there are more planes in the plan than exist now."""
+    if present >= planned:
+        message = f"planes_present is {present}, and `planes` plans {planned}"
+        help_ = f"Write `planes_present` below {planned}, or remove it." if planned > 1 else "Remove it."
+        findings.error("FAB2044", message, "planes_present", help=help_)
+
+
 def check_load_balancing(balancing: LoadBalancing, findings: Findings) -> None:
     """Check that each setting belongs to the mode: a pause between flowlets needs flowlets."""
     if balancing.flowlet_idle_us is not None and balancing.mode is not Spreading.FLOWLET:

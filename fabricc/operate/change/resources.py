@@ -136,12 +136,13 @@ def _count_totals(fabric: Fabric) -> dict[str, int]:
         tors.update(tor.plane for tor in fabric.tor_ids(unit.coordinate))
         for rail in range(attached.rails):
             name = rail_name(fabric, unit.group, rail)
-            totals[name] = totals.get(name, 0) + len(unit.hosts) * attached.nic_ports
+            totals[name] = totals.get(name, 0) + len(unit.hosts) * len(attached.present)
         for of_set in {attached.seat(slot)[0] for slot in unit.hosts}:
-            totals[_name_hosts(fabric, unit, of_set)] = attached.rails * attached.nic_ports
-    for number, plane in enumerate(PLANE_LETTERS[: shape.planes]):
+            totals[_name_hosts(fabric, unit, of_set)] = attached.rails * len(attached.present)
+    for number in fabric.planes:
+        plane = PLANE_LETTERS[number]
         totals[f"plane {plane} ToRs"] = tors[number]
-        totals[f"plane {plane} cores"] = shape.cores if number < shape.port_planes else 0
+        totals[f"plane {plane} cores"] = shape.cores if number < fabric.port_planes else 0
         totals |= {_name_spines(fabric, pod, plane): shape.spines for pod in range(shape.pods)}
         for pod in range(shape.pods) if _has_core_groups(fabric) else ():
             for group in range(shape.spines // shape.spines_per_core_group):

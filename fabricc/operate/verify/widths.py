@@ -52,7 +52,7 @@ class Widths:
         """Return the number of next hops of each prefix on a switch."""
         if self.solved is not None:
             return self.solved[self.fabric.name(at)]
-        limit, fabrics = self.fabric.routing.maximum_paths, self.fabric.shape.fabrics
+        limit, fabrics = self.fabric.routing.maximum_paths, self.fabric.fabrics
         found = {}
         for prefix, owner in self.owners.items():
             joined = owner.plane % fabrics == at.plane % fabrics

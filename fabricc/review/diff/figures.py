@@ -24,6 +24,12 @@ _COUNTS = {
 }  # fmt: skip
 
 
+def count_cabled_ports(shape: Mapping[str, int]) -> int:
+    """Return the cabled ports of a NIC on one rail, without those of planes that do not exist yet."""
+    planned = shape["planes"] // shape.get("rail_planes", 1)
+    return shape["nic_ports"] * shape.get("planes_present", planned) // planned
+
+
 def count_figures(counts: Mapping[str, int], shape: Mapping[str, int], transports: int) -> dict[str, str]:
     """Figures that follow from counts alone.
 
@@ -42,7 +48,7 @@ def count_figures(counts: Mapping[str, int], shape: Mapping[str, int], transport
         found["rail bandwidth left when one spine fails"] = format_share(share_without(spines))
     with_gpus = counts["hosts"] - counts.get("hosts_without_gpus", 0)
     per_rail = Fraction(counts["gpus"], max(1, with_gpus * rails))
-    kept = format_share(share_without(shape["nic_ports"]))
+    kept = format_share(share_without(count_cabled_ports(shape)))
     hosts = min(shape["hosts_per_unit"], with_gpus)
     behind_tor = -(-hosts * shape["rails_per_tor"] * per_rail // 1)
     found["worst single switch"] = f"ToR, {plural(behind_tor, 'GPU')} keep {kept} of their bandwidth"
@@ -58,6 +64,8 @@ def fabric_figures(fabric: Fabric) -> dict[str, str]:
     addresses, shape = fabric.addresses, fabric.shape
     families = (addresses.hosts4 is not None) + (addresses.hosts6 is not None)
     fields = {name: getattr(shape, name) for name in shape.__slots__}
+    if fabric.planes_present:
+        fields["planes_present"] = fabric.planes_present
     found = count_figures(fabric.counts(), fields, families if addresses.numbered else 1)
     samples = [fabric.switch(switch) for switch in fabric.kinds()]
     for tier in fabric.tiers:

@@ -118,7 +118,13 @@ class SpecSide(Side):
             name = fabric.units[host.unit].hosts[host.slot]
             places[name], kinds[name] = host, "host"
         shape, gpus = fabric.shape, fabric.counts()["gpus"]
-        cluster = Cluster(fabric.cluster, gpus, shape.nic_ports, shape.spines, fabric.moves)
+        cluster = Cluster(
+            fabric.cluster,
+            gpus,
+            max(len(each.present) for each in fabric.attachments),
+            shape.spines,
+            fabric.moves,
+        )
         return SpecSide(label, cluster, kinds, compiled, fabric, places)
 
     @property

@@ -21,7 +21,7 @@ from fabricc.fabric.facts import neighbor_key
 from fabricc.fabric.moves import Former, Moves
 from fabricc.fabric.routing import Transport
 from fabricc.proof.tree import DeviceFiles, TreeError, read_consistently, read_manifest, verify_manifest
-from fabricc.review.diff.figures import count_figures
+from fabricc.review.diff.figures import count_cabled_ports, count_figures
 from fabricc.review.diff.networks import merge_networks
 from fabricc.review.diff.sides import Cluster, Side
 from fabricc.review.diff.unread import unread_lines
@@ -196,7 +196,7 @@ def _network_side(
     with_gpus = _with_gpus(folder) if plan["counts"].get("hosts_without_gpus") else None
     shape, gpus = plan["shape"], plan["counts"]["gpus"]
     cluster = Cluster(
-        own.cluster, gpus, shape["nic_ports"], shape["spines"], _parse_moves(plan.get("moved", {}))
+        own.cluster, gpus, count_cabled_ports(shape), shape["spines"], _parse_moves(plan.get("moved", {}))
     )
     read = DeviceFiles.of(tree, own)
     side = TreeSide(str(tree), cluster, kinds, plan, cables, read, _file_digests(own), with_gpus)

@@ -205,12 +205,12 @@ def of_asn(fabric: Fabric, number: int) -> Iterator[Place]:
         yield _own_place(_core_of(fabric, number - block.cores), unique)
     elif number >= block.shared_spines:
         pod, plane = divmod(number - block.shared_spines, fabric.strides.plane)
-        if unique or pod >= fabric.shape.pods or plane >= fabric.shape.planes:
+        if unique or pod >= fabric.shape.pods or plane >= len(fabric.planes):
             yield _shared_place(TierName.SPINE, plane, pod, unique)
             return
         for index in range(fabric.shape.spines):
             yield Place(TierName.SPINE, plane, pod, -1, index, -1)
-    elif unique or number >= fabric.shape.port_planes or not fabric.shape.cores:
+    elif unique or number >= fabric.port_planes or not fabric.shape.cores:
         yield _shared_place(TierName.CORE, number, 0, unique)
     else:
         for index in range(fabric.shape.cores):
@@ -254,7 +254,7 @@ def _spine_of(fabric: Fabric, number: int) -> Place:
     shape = fabric.shape
     rest, plane = divmod(number, fabric.strides.plane)
     pod, spine = divmod(rest, fabric.strides.spine)
-    missing = _first_missing(("plane", plane, shape.planes, ""), ("pod", pod, shape.pods, ""),
+    missing = _first_missing(("plane", plane, len(fabric.planes), ""), ("pod", pod, shape.pods, ""),
                       ("spine", spine, shape.spines, " in a pod and plane"))  # fmt: skip
     return Place(TierName.SPINE, plane, pod, -1, spine, -1, missing=missing)
 
@@ -263,7 +263,7 @@ def _core_of(fabric: Fabric, number: int) -> Place:
     shape = fabric.shape
     core, plane = divmod(number, fabric.strides.plane)
     missing = _first_missing(
-        ("plane", plane, shape.port_planes, ""), ("core", core, shape.cores, " in a plane")
+        ("plane", plane, fabric.port_planes, ""), ("core", core, shape.cores, " in a plane")
     )
     return Place(TierName.CORE, plane, 0, -1, core, -1, missing=missing)
 

@@ -99,7 +99,7 @@ def _list_cable_failures(measure: _Measure, at: ExampleUnit, hosts: int, tors: i
     attached, first = fabric.attachments[at.group], at.slots[0]
     host = fabric.units[at.unit].hosts[first]
     link = "Host link: cable, or transceiver at either end"
-    part = Part(link, f"{host} to {at.tor}", hosts * attached.rails * attached.nic_ports)
+    part = Part(link, f"{host} to {at.tor}", hosts * attached.rails * len(attached.present))
     yield measure(part, measure.nics(at.unit, [(first, 0, 0)]))
     shared = list_shared_nic_ports(fabric, at)
     if len(shared) > 1:
@@ -109,8 +109,8 @@ def _list_cable_failures(measure: _Measure, at: ExampleUnit, hosts: int, tors: i
         number = tors * len({layout.slots[layout.down[index]].cage for index in used})
         part = Part("Split cage of a ToR, host side: its transceiver", at.tor, number)
         yield measure(part, measure.nics(at.unit, shared))
-    if attached.nic_ports > 1:
-        ports = [(first, 0, port) for port in range(attached.nic_ports)]
+    if len(attached.present) > 1:
+        ports = [(first, 0, port) for port in attached.present]
         part = Part("NIC with all its ports", host, hosts * attached.rails)
         yield measure(part, measure.nics(at.unit, ports))
 
@@ -141,18 +141,18 @@ def _list_failures_above(measure: _Measure, examples: Sequence[ExampleUnit]) -> 
     yield measure(Part("Spine", name, counts["spines"]), Outage(gone=frozenset({name})), BEYOND, width)
     if shape.cores:
         yield from _list_core_failures(measure, at.pod)
-    apart = shape.fabrics
+    apart = fabric.fabrics
     if apart > 1:
         part = Part("A whole plane: all its ToRs, spines and cores", "plane a", apart)
         width = f"{_describe_uplinks(fabric, groups, 0)} in that plane, {AS_BEFORE} in the others"
-        outage = outage_of_planes(fabric, range(0, shape.planes, apart))
+        outage = outage_of_planes(fabric, range(0, len(fabric.planes), apart))
         yield replace(measure(part, outage), width=width, device=False)
 
 
 def _describe_reach(fabric: Fabric) -> str:
     """Return which ToRs a spine serves, after `every ToR`."""
     shape = fabric.shape
-    names = [name for name, present in (("pod", shape.cores), ("plane", shape.planes > 1)) if present]
+    names = [name for name, present in (("pod", shape.cores), ("plane", len(fabric.planes) > 1)) if present]
     return f" of its {' and '.join(names)}" if names else ""
 
 

@@ -101,9 +101,9 @@ def _draw_fabric(fabric: Fabric, seen: Scene) -> Iterator[str]:
     y = float(_MARGIN)
     cores: list[Strip] = []
     if shape.cores:
-        cores = _plane_frames(_GUTTER, y, WIDTH - _MARGIN - _GUTTER, shape.port_planes, shape.cores)
+        cores = _plane_frames(_GUTTER, y, WIDTH - _MARGIN - _GUTTER, fabric.port_planes, shape.cores)
         yield from _draw_frames(cores)
-        yield from _draw_switches(cores, "core", shape.port_planes)
+        yield from _draw_switches(cores, "core", fabric.port_planes)
         y += _TIER + _LINKS
     for at, pod, width in _place_pods(seen.pods, _GUTTER, WIDTH - _MARGIN - _GUTTER):
         if pod is None:
@@ -112,13 +112,13 @@ def _draw_fabric(fabric: Fabric, seen: Scene) -> Iterator[str]:
         frame, inner = (_GAP if shape.cores else 0), width - (2 * _GAP if shape.cores else 0)
         if shape.cores:
             yield svg.draw_rect(at, y - 10, width, _TIER + _LINKS + HEIGHT + 44, "pod", 6)
-        spines = _plane_frames(at + frame, y, inner, shape.planes, shape.spines) if shape.spines else []
+        spines = _plane_frames(at + frame, y, inner, len(fabric.planes), shape.spines) if shape.spines else []
         for strip in spines:
-            above = [core for core in cores if core.plane == strip.plane % shape.port_planes]
+            above = [core for core in cores if core.plane == strip.plane % fabric.port_planes]
             yield from _between_strips(strip, above)
         yield from _draw_frames(spines)
         yield from _draw_pod(fabric, pod, at + frame, inner, spines, y + (_TIER + _LINKS if spines else 0))
-        yield from _draw_switches(spines, "spine", shape.planes)
+        yield from _draw_switches(spines, "spine", len(fabric.planes))
         if shape.cores:
             units = sum(1 for each in pod.units if each) + pod.left_out
             words = f"pod {pod.number + 1}: {plural(units, 'unit')}"
@@ -205,7 +205,7 @@ def _draw_pod(
         centres = _square_centers(at, each, unit.tors)
         yield svg.draw_rect(at, y, each, HEIGHT - 4, "unit", 4)
         if few and len(centres) == unit.tors and all(strip.whole for strip in spines):
-            yield from _single_links(fabric.shape.planes, unit.links, centres, spines, y)
+            yield from _single_links(len(fabric.planes), unit.links, centres, spines, y)
         else:
             for strip in spines:
                 left, part = at + each * strip.plane / len(spines), each / len(spines)
@@ -256,7 +256,7 @@ def unit_picture(
     """A unit with the squares of its ToRs at `centres`; its frame lies below the links and is drawn before."""
     boxes = _host_boxes(unit, x, width)
     styles = [
-        f"switch plane{plane_of(at, centres, fabric.shape.planes) % COLOURS}" for at in range(len(centres))
+        f"switch plane{plane_of(at, centres, len(fabric.planes)) % COLOURS}" for at in range(len(centres))
     ]
     most = max(4, int((width - 8) / LETTER))
     parts = [

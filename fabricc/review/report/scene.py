@@ -69,7 +69,7 @@ def make_scene(fabric: Fabric, cables: Mapping[Cable, int]) -> Scene:
     by_pod = group_pairs((at // fabric.shape.units_per_pod, at) for at in places)
     shown, left_out = _select_shown(sorted(by_pod), _PODS)
     most = _UNITS[sum(1 for pod in shown if pod is not None)]
-    if fabric.shape.planes > 1:
+    if len(fabric.planes) > 1:
         most = min(most, _CROSSING)
     pods = tuple(None if pod is None else _make_pod(fabric, pod, by_pod[pod], most) for pod in shown)
     counts = fabric.counts()
@@ -121,7 +121,7 @@ def _link_lines(fabric: Fabric, kind: str, cables: Mapping[Cable, int]) -> Itera
     shape = fabric.shape
     if kind == "host" and found:
         serving = (attached for attached in fabric.attachments if attached.slots)
-        each = sorted({attached.rails * attached.nic_ports for attached in serving}, reverse=True)
+        each = sorted({attached.rails * len(attached.present) for attached in serving}, reverse=True)
         yield f"{' or '.join(map(str, each))} per host"
     if kind == "spine" and found:
         most, *fewer = (f"{shape.spines * links} per ToR, {links} per spine" for links in _tor_links(fabric))
@@ -155,15 +155,15 @@ def _describe_scene(fabric: Fabric, cables: Mapping[Cable, int]) -> Iterator[str
         + (f", port by port ({shape.nic_ports} ports per NIC)." if shape.nic_ports > 1 else ".")
     )
     yield from _without_gpus(fabric)
-    if shape.port_planes > 1:
-        letters = ", ".join(PLANE_LETTERS[: shape.port_planes]) if shape.rail_planes == 1 else "of each rail"
-        yield f"The NIC ports spread over {shape.port_planes} planes ({letters}) that share no switch."
+    if fabric.port_planes > 1:
+        letters = ", ".join(PLANE_LETTERS[: fabric.port_planes]) if shape.rail_planes == 1 else "of each rail"
+        yield f"The NIC ports spread over {fabric.port_planes} planes ({letters}) that share no switch."
     if shape.rail_planes > 1:
         those = "A rail" if shape.rails == shape.rail_planes else f"{shape.rails // shape.rail_planes} rails"
         verb = "has" if shape.rails == shape.rail_planes else "have"
         spines = "ToRs and spines" if shape.spines else "ToRs"
         meet = "rails of different planes meet in the hosts alone" if shape.rails_apart else "cores join them"
-        yield f"{those} {verb} {spines} of their own, {shape.planes} planes in all; {meet}."
+        yield f"{those} {verb} {spines} of their own, {len(fabric.planes)} planes in all; {meet}."
     leaves = [unit for unit in fabric.places() if unit.border is not None]
     border = sum(1 for unit in leaves for _ in fabric.tor_ids(unit.coordinate))
     yield _uplinks_in_words(fabric, counts["tors"] - border)
@@ -188,8 +188,8 @@ def _uplinks_in_words(fabric: Fabric, tors: int) -> str:
     shape = fabric.shape
     if not shape.spines:
         return f"{plural(tors, 'ToR')} without uplinks."
-    of = "its plane" if shape.planes > 1 else "the fabric"
-    where = f"its pod{' and plane' if shape.planes > 1 else ''}" if shape.cores else of
+    of = "its plane" if len(fabric.planes) > 1 else "the fabric"
+    where = f"its pod{' and plane' if len(fabric.planes) > 1 else ''}" if shape.cores else of
     each = ", or by its hosts ".join(
         f"{plural(shape.spines * links, 'uplink')} of {shape.uplink_gbps}G, {links} to each"
         for links in _tor_links(fabric)
@@ -210,5 +210,5 @@ def _without_gpus(fabric: Fabric) -> Iterator[str]:
         attached, model = fabric.attachments[group], fabric.host_models[group]
         if not model.gpus:
             where = "in units of their own" if attached.beside is None else "on ToRs of other hosts"
-            ports = format_count(attached.rails * attached.nic_ports, f"{attached.gbps}G")
+            ports = format_count(attached.rails * len(attached.present), f"{attached.gbps}G")
             yield f"{plural(hosts, 'host')} without GPUs ({model.title}), {ports} each, {where}."

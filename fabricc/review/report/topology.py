@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.order import group_pairs
 from fabricc.fabric.model import Direction
+from fabricc.fabric.naming import describe_planes
 from fabricc.fabric.shape import TierName
 from fabricc.review.report.failure import kept_text
 from fabricc.review.report.kinds import count_cables as cables_of
@@ -62,7 +63,7 @@ def topology_section(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...])
     if fabric.shape.cores:
         tables = (*tables, _pod_table(fabric))
     shape = fabric.shape
-    lead = f"{plural(len(fabric.tiers), 'tier')} of switches, {plural(shape.planes, 'plane')}"
+    lead = f"{plural(len(fabric.tiers), 'tier')} of switches, {describe_planes(len(fabric.planes), shape.planes)}"
     lead += f", {plural(shape.pods, 'pod')}." if shape.cores else "."
     return Section("topology", "Topology", lead, (drawn, *tables))
 
@@ -144,7 +145,7 @@ def _pod_table(fabric: Fabric) -> Table:
         units[pod] += unit.beside is None and unit.border is None
         gpus[pod] += len(unit.hosts) * fabric.host_models[unit.group].gpus
     alike = group_pairs(((units[pod], gpus[pod]), pod + 1) for pod in sorted(units))
-    room, spines = shape.units_per_pod, shape.planes * shape.spines
+    room, spines = shape.units_per_pod, len(fabric.planes) * shape.spines
     rows = [
         (format_span([f"pod{pod}" for pod in pods]), len(pods), number, room, held, spines)
         for (number, held), pods in alike.items()

@@ -42,7 +42,7 @@ def choose_engine(
 
 def _choose_engine(spec: ClusterSpec, wiring: Fabric) -> tuple[str, str]:
     shape, counts = wiring.shape, wiring.counts()
-    tors = counts["tors"] // shape.planes
+    tors = counts["tors"] // len(wiring.planes)
     if tors == 1:
         return "minhop", "one leaf: every path is inside it, so that there is nothing to spread and no loop"
     above = [
@@ -52,7 +52,7 @@ def _choose_engine(spec: ClusterSpec, wiring: Fabric) -> tuple[str, str]:
     ]
     if above:
         return "updn", f"{' and '.join(above)} keep ports for other devices; ftree takes hosts on leaves only"
-    if counts["host_cables"] // shape.planes > LARGE:
+    if counts["host_cables"] // len(wiring.planes) > LARGE:
         return "updn", f"more than {LARGE:,} adapter ports: ftree computes too long after a failure"
     tiers = "three-tier" if shape.cores else "two-tier"
     return "ftree", f"a {tiers} fat tree with hosts on leaves only: ftree balances shift patterns on it"

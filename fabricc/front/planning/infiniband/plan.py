@@ -38,6 +38,7 @@ from fabricc.front.planning.networks.overrides import apply_overrides
 from fabricc.front.planning.topology import strides as stride_plan
 from fabricc.front.planning.topology.attachments import attach_groups
 from fabricc.front.planning.topology.models import UnfitError, models_of
+from fabricc.front.planning.topology.planes import with_present_planes
 from fabricc.front.planning.topology.pods import check_pods, count_units
 from fabricc.front.planning.topology.room import Room, port_rooms
 from fabricc.front.planning.topology.shape import Sizing, check_joined, size_fabric
@@ -173,7 +174,9 @@ def plan_infiniband(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Pat
         uplinks = spread_links(spec, sizing, lock)
         findings.extend(spread_findings(spec, sizing, uplinks))
         findings.extend(rack_findings(spec, found.units))
-        wiring = _build_wiring(spec, found, models, sizing, uplinks, units, findings)
+        wiring = with_present_planes(
+            spec, _build_wiring(spec, found, models, sizing, uplinks, units, findings)
+        )
         wiring = apply_overrides(spec, wiring, models, PanelNames(), findings)
         lids = _plan_lids(spec, sizing, present, units, lock.strides)
         findings += check_lids(spec, models, sizing.shape, lids, units, NOS)
@@ -295,7 +298,7 @@ def _guid_names(wiring: Fabric) -> set[str]:
         [
             host_port_name(attached.nic_ports, rail, port, wiring.network)
             for rail in range(attached.rails)
-            for port in range(attached.nic_ports)
+            for port in attached.present
         ]
         for attached in wiring.attachments
     ]

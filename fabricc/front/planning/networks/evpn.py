@@ -25,7 +25,7 @@ def with_segments(spec: ClusterSpec, fabric: Fabric, findings: list[Diagnostic])
     wish = spec.evpn
     if wish is None:
         return fabric
-    if (apart := fabric.shape.fabrics) > 1:
+    if (apart := fabric.fabrics) > 1:
         message = f"no switch joins the {apart} planes, and a segment would be one of each"
         help_ = "Leave the network routed, or give it one plane: `planes: 1`, and no `wiring: rail-only`."
         findings.append(spec.error("FAB3310", message, SECTION, help=help_))

@@ -265,7 +265,7 @@ def _reach_findings(spec: ClusterSpec, link: ExternalLink, slot: Slot, path: Key
 
 def _ways_out(spec: ClusterSpec, fabric: Fabric, switches: Mapping[str, SwitchId]) -> Iterator[Diagnostic]:
     """Report external connectivity lost with one switch, and planes from which a party is not reachable."""
-    planes = fabric.shape.fabrics
+    planes = fabric.fabrics
     for outsider in spec.external:
         at = {link.at for link in outsider.links if link.at in switches}
         if not at:

@@ -5,12 +5,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.front.planning.topology import clos
 from fabricc.front.planning.topology.models import UnfitError
 
 if TYPE_CHECKING:
+    from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
+
+
+def with_present_planes(spec: ClusterSpec, fabric: Fabric) -> Fabric:
+    """Return the fabric without the planes that the spec has for later: no switches, and no cables of NIC ports.
+
+    Raises:
+        UnfitError: FAB3078 where rails have planes of their own.
+    """
+    if not spec.planes_present:
+        return fabric
+    shape = fabric.shape
+    if shape.rail_planes > 1:
+        message = "planes by stages are for the ports of a NIC, and here rails have planes of their own too"
+        help_ = "Remove `planes_present`, or join the rails: `wiring: rail` without `spines.rails`."
+        raise UnfitError(spec.error("FAB3078", message, "planes_present", help=help_))
+    later = range(spec.planes_present, shape.port_planes)
+    attachments = tuple(
+        replace(
+            each,
+            absent=frozenset(port for port in range(each.nic_ports) if port % shape.port_planes in later),
+        )
+        for each in fabric.attachments
+    )
+    return replace(fabric, attachments=attachments, planes_present=spec.planes_present)
 
 
 @dataclass(frozen=True, slots=True)
