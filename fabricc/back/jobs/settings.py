@@ -79,6 +79,8 @@ def ucx_settings(host: Host) -> str:
     """Return the settings of UCX, one per line, as its `ucx.conf` and as environment variables.
 
     `UCX_IB_…` applies to all of its RDMA transports; more paths than one give a connection several UDP source ports.
+    UCX 1.19 and later connect to what a route of the device covers, in whichever table (`ucs_netlink_route_exists` in
+    `src/ucs/sys/netlink.c`), so the tables of the rails do; policy rules are not looked at.
     With RDMA over TCP these are excluded, as they connect without the RDMA connection manager (assumed, as of NCCL).
     """
     if over_tcp(host):
