@@ -63,15 +63,24 @@ Fields as Arista's ANTA reads them (`VerifyInterfacesPFCCounters`, `VerifyInterf
 """
 
 
+_PARTS = ("tempSensors", "cardSlots", "fanTraySlots", "powerSupplySlots")
+
+
+def _measures(answer: Mapping[str, Any]) -> bool:
+    """Return whether a status says something: a virtual switch has no sensor, and an unknown status."""
+    unknown = str(answer.get("systemStatus", "")).startswith("unknown")
+    return not unknown or any(answer.get(part) for part in _PARTS)
+
+
 def read_temperature(answer: Mapping[str, Any]) -> Iterator[str]:
     """`show system environment temperature`."""
-    if (status := answer.get("systemStatus", "temperatureOk")) != "temperatureOk":
+    if (status := answer.get("systemStatus", "temperatureOk")) != "temperatureOk" and _measures(answer):
         yield f"temperature: {status}"
 
 
 def read_cooling(answer: Mapping[str, Any]) -> Iterator[str]:
     """`show system environment cooling`."""
-    if (status := answer.get("systemStatus", "coolingOk")) != "coolingOk":
+    if (status := answer.get("systemStatus", "coolingOk")) != "coolingOk" and _measures(answer):
         yield f"cooling: {status}"
 
 

@@ -12,6 +12,7 @@ from napalm.base.exceptions import ConnectAuthError, ConnectionClosedException
 
 from fabricc.operate.devices.kinds import GETTERS
 from fabricc.operate.drivers import DRIVERS, linux_views
+from fabricc.operate.drivers.eos_views import read_cooling, read_temperature
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS, Tally
 from tests.operate.drivers.servers.eos import eos_switch
 from tests.operate.drivers.servers.junos import junos_switch
@@ -186,3 +187,13 @@ def test_a_machine_without_pfc_states_none() -> None:
     linux_views.read_lossless(told, tally)
     with pytest.raises(NotImplementedError):
         tally.counters()
+
+
+@pytest.mark.parametrize(("read", "word"), [(read_temperature, "Temperature"), (read_cooling, "Cooling")])
+def test_a_virtual_switch_without_sensors_has_no_alarm(read: Any, word: str) -> None:
+    """vEOS answers so (napalm issue 90); a real switch whose sensors are not read has one."""
+    answer = {"systemStatus": f"unknown{word}AlarmLevel", "tempSensors": [], "powerSupplySlots": []}
+    assert list(read(answer)) == []
+    broken = {**answer, "powerSupplySlots": [{"label": "1"}]}
+    assert list(read(broken)) == [f"{word.lower()}: unknown{word}AlarmLevel"]
+    assert list(read({**answer, "systemStatus": "overheating"})) != []
