@@ -359,7 +359,7 @@ def review_labels(review: Review) -> list[str]:
 def comment_marker(subject: str) -> str:
     """Return the marker of the comment on a spec (or a cluster's tree), so that it is edited, not repeated."""
     plain = re.compile("[A-Za-z0-9_./-]+").fullmatch(subject) and "--" not in subject
-    digest = hashlib.sha256(subject.encode("utf-8", "surrogateescape")).hexdigest()
+    digest = hashlib.sha256(subject.encode("utf-8", "surrogatepass")).hexdigest()
     return f"fabricc:diff:{subject if plain else f'sha256:{digest}'}"
 
 
