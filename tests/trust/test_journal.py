@@ -13,6 +13,7 @@ import pytest
 
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.journal import Journal, State
+from fabricc.operate.push.push_lock import get_default_path
 from tests.operate.push import matrix
 from tests.operate.push.network import DISRUPTIVE, FABRICC, HERE, HITLESS, SIMULATED, Network
 
@@ -29,6 +30,18 @@ def network(tmp_path: Path) -> Iterator[Network]:
     found.direct = True
     yield found
     found.stop()
+
+
+def test_the_journal_is_where_the_pages_and_the_help_name_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert get_default_path("zone-a") == tmp_path / "fabricc/push/zone-a.sqlite"
+    root = HERE.parents[2]
+    for file in ("docs/security.md", "docs/push-failures.md", "fabricc/cli/push.py"):
+        assert "fabricc/push/<cluster>.sqlite`" in (root / file).read_text("utf-8").replace(
+            "sqlite]", "sqlite`"
+        ), file
 
 
 @pytest.mark.parametrize("space", ["again", "never"])

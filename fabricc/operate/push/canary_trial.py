@@ -149,7 +149,7 @@ def try_canaries(setting: Setting) -> Trials:
     def one(name: str) -> tuple[tuple[Refused, ...], DeviceError | None]:
         try:
             if setting.stop.is_set():
-                raise DeviceError("FAB9118", f"{name}: interrupted before trying")
+                raise DeviceError("FAB9118", f"{name}: interrupted before the trial")
             return _try_candidate(setting, name), None
         except DeviceError as error:
             return (), error

@@ -206,7 +206,9 @@ class Journal(JournalFile):
             if number is None or run.id == number:
                 return run
         which = "no run" if number is None else f"no run {number}"
-        remedy = "`fabricc push TREE --status` lists them."
+        remedy = (
+            "`fabricc push TREE --status` lists the runs." if number else "Push first: `fabricc push TREE`."
+        )
         raise RefusedError("FAB9125", f"the journal {self.path} has {which}", remedy)
 
     def sessions(self) -> dict[int, str]:

@@ -146,8 +146,6 @@ def _make_finding(case: _Case, names: Sequence[str], consents: Iterable[str]) ->
         text = f"TACACS+ servers {case.verdict.servers} decide about the login of {case.username} and what it may do"
         return Diagnostic("FAB9161", Severity.NOTE, f"{switches}: {text}")
     if not case.verdict.known:
-        text = (
-            f"no configuration states the account {case.username}: it is taken to stay as it is on the switch"
-        )
+        text = f"no configuration contains the account {case.username}, so it is assumed to stay"
         return Diagnostic("FAB9162", Severity.WARNING, f"{switches}: {text}")
     return None

@@ -18,13 +18,13 @@ _LONGEST_PATH = 4096
 
 
 def _get_state_folder() -> Path:
-    """Where journals are kept, by the XDG base directory specification."""
+    """Return the folder of journals, by the XDG base directory specification."""
     state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(state) / "fabricc" / "operate" / "push"
+    return Path(state) / "fabricc" / "push"
 
 
 def get_default_path(cluster: str) -> Path:
-    """Where the journal of a cluster is kept."""
+    """Return the default path of the journal of a cluster."""
     return _get_state_folder() / f"{cluster}.sqlite"
 
 

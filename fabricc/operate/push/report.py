@@ -61,7 +61,7 @@ def format_preview(found: Preview, options: Options) -> list[str]:
     lines += _format_ways(found)
     lines += [*found.unwatched, *found.drained]
     if found.assumed:
-        told = "switches were never pushed to: their change is counted as disruptive; --dry-run asks them"
+        told = "switches have no earlier push, so their change counts as disruptive; `--dry-run` reads their difference"
         lines.append(f"{found.assumed} {told}")
     return lines
 
