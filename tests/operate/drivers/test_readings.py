@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from lxml import etree
 from napalm import get_network_driver
 from napalm.base.exceptions import ConnectAuthError, ConnectionClosedException
 
 from fabricc.operate.devices.kinds import GETTERS
 from fabricc.operate.drivers import DRIVERS, linux_views
 from fabricc.operate.drivers.eos_views import read_cooling, read_temperature
+from fabricc.operate.drivers.junos_views import read_alarms
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS, Tally
 from tests.operate.drivers.servers.eos import eos_switch
 from tests.operate.drivers.servers.junos import junos_switch
@@ -197,3 +199,22 @@ def test_a_virtual_switch_without_sensors_has_no_alarm(read: Any, word: str) -> 
     broken = {**answer, "powerSupplySlots": [{"label": "1"}]}
     assert list(read(broken)) == [f"{word.lower()}: unknown{word}AlarmLevel"]
     assert list(read({**answer, "systemStatus": "overheating"})) != []
+
+
+def test_reminders_of_a_new_junos_switch_are_no_alarms() -> None:
+    """They would stop every first push, or take it back: BGP without a license adds one after the commit."""
+    detail = (
+        "<alarm-detail><alarm-class>Minor</alarm-class><alarm-description>{}</alarm-description>"
+        "<alarm-type>{}</alarm-type></alarm-detail>"
+    )
+    answer = "".join(
+        detail.format(*one)
+        for one in (
+            ("Rescue configuration is not set", "Configuration"),
+            ("Autorecovery information needs to be saved", "Autorecovery"),
+            ("BGP Routing Protocol usage requires a license", "License"),
+            ("PEM 0 No Power", "Chassis"),
+        )
+    )
+    found = read_alarms(etree.fromstring(f"<alarm-information>{answer}</alarm-information>"))
+    assert list(found) == ["Minor: PEM 0 No Power"]
