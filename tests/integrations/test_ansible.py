@@ -228,6 +228,48 @@ def test_check_mode_refuses_what_a_build_refuses_and_looks_through_no_link(folde
     assert (tree / "switches/su001-tor1a/running-config.cfg").stat().st_nlink == 1
 
 
+def test_check_mode_copies_plain_files_of_a_bounded_size(tmp_path: Path) -> None:
+    sys.path.insert(0, str(ROOT))
+    try:
+        from ansible_collections.fabricc.fabric.plugins.modules import build as module
+    finally:
+        sys.path.remove(str(ROOT))
+    tree = tmp_path / "tree"
+    (tree / "switches").mkdir(parents=True)
+    (tree / "switches/a").write_text("a\n")
+    os.mkfifo(tree / "switches/fifo")
+    (tree / "link").symlink_to("/etc")
+    with (tree / "sparse").open("wb") as file:
+        file.truncate(8 << 30)
+    deep = tree
+    for _ in range(1200):
+        deep /= "d"
+        deep.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "link", lambda *_, **__: (_ for _ in ()).throw(OSError("another file system")))
+        module.copy_tree(tree, tmp_path / "copy")
+    copy = tmp_path / "copy"
+    assert (copy / "switches/a").read_text() == "a\n"
+    assert (copy / "link").is_symlink()
+    assert not (copy / "switches/fifo").exists()
+    assert (copy / "sparse").stat().st_blocks == 0
+    (copy / "switches/a").write_text("b\n")
+    (copy / "sparse").unlink()
+    (copy / "sparse").symlink_to("link")
+    found, shown = module.compare_trees(copy, tree)
+    assert found == ["sparse", "switches/a"]
+    assert len(shown[0]["before"]) == module.SHOWN
+    for top in (tree, copy):
+        for path in [path for path, entry in module.entries_below(top) if entry.name == "d"][::-1]:
+            (top / path).rmdir()
+
+
+@pytest.mark.parametrize("dest", ["cluster.yaml", "x" * 5000])
+def test_check_mode_needs_a_folder_to_build_in(folder: Path, dest: str) -> None:
+    failed = run_alone(folder, "build", spec="cluster.yaml", dest=dest, _ansible_check_mode=True)
+    assert (failed["failed"], "is no folder" in failed["msg"]) == (True, True)
+
+
 @pytest.mark.slow
 def test_a_task_that_cannot_begin_has_findings(folder: Path) -> None:
     for module in ("check", "push"):

@@ -104,6 +104,7 @@ findings:
 import dataclasses
 import os
 import shutil
+import stat
 import tempfile
 from pathlib import Path
 
@@ -118,42 +119,98 @@ from ansible_collections.fabricc.fabric.plugins.module_utils.interface import (
 )
 
 MOST = 200
+"""Changed files that are returned."""
+SHOWN = 1 << 20
+"""Bytes of a file that diff mode shows."""
+CHUNK = 1 << 18
 
 
-def link_files(source, target):
-    """A file of a tree under another name; no build writes into a file that stands."""
+def entries_below(top):
+    """Yield path and entry of everything below a folder, a folder before its content; an unreadable one is empty."""
+    waiting = [Path()]
+    while waiting:
+        above = waiting.pop()
+        try:
+            entries = list(os.scandir(top / above))
+        except OSError:
+            continue
+        for entry in entries:
+            yield above / entry.name, entry
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(above / entry.name)
+
+
+def link_file(source, target):
+    """Give a file of a tree a second name; a build replaces files and never writes into one that exists."""
     try:
         os.link(source, target, follow_symlinks=False)
     except OSError:
-        shutil.copy2(source, target, follow_symlinks=False)
+        size = os.lstat(source)
+        if (
+            size.st_blocks * 512 < size.st_size
+        ):  # no build writes a sparse file: another one of this size will do
+            target.touch()
+            os.truncate(target, size.st_size)
+        else:
+            shutil.copy2(source, target, follow_symlinks=False)
+
+
+def copy_tree(source, target):
+    """Copy the files, links and folders of a tree; no build writes FIFOs, sockets and devices."""
+    target.mkdir()
+    for path, entry in entries_below(source):
+        if entry.is_dir(follow_symlinks=False):
+            (target / path).mkdir()
+        elif entry.is_symlink():
+            (target / path).symlink_to((source / path).readlink())
+        elif entry.is_file(follow_symlinks=False):
+            link_file(entry.path, target / path)
 
 
 def files(tree):
-    """The regular files of a tree but its manifest, by their paths below it; no link is followed."""
-    found = (Path(top, name) for top, _, names in os.walk(tree) for name in names)
-    paths = {path.relative_to(tree): path for path in found if path.is_file() and not path.is_symlink()}
-    return {path: file for path, file in paths.items() if path != Path("manifest.json")}
+    """Return the regular files of a tree except its manifest, by their paths below it; no link is followed."""
+    return {
+        path: tree / path
+        for path, entry in entries_below(tree)
+        if entry.is_file(follow_symlinks=False) and path != Path("manifest.json")
+    }
 
 
-def content(file):
-    """The bytes of a file, none where there is none."""
-    return file.read_bytes() if file else b""
+def is_same(one, other):
+    """Return whether two files have the same content."""
+    if one.samefile(other):
+        return True
+    if one.stat().st_size != other.stat().st_size:
+        return False
+    with one.open("rb") as first, other.open("rb") as second:
+        while chunk := first.read(CHUNK):
+            if chunk != second.read(CHUNK):
+                return False
+    return True
+
+
+def shown_text(file):
+    """Return the beginning of a file as text, "" where there is no file."""
+    if file is None:
+        return ""
+    with file.open("rb") as opened:
+        return opened.read(SHOWN).decode("utf-8", "replace")
 
 
 def compare_trees(new, old):
-    """The files that differ between two trees, and their texts for diff mode."""
+    """Return the files that differ between two trees, and their texts for diff mode."""
     after, before = files(new), files(old)
     paths = sorted(
         path
         for path in {*after, *before}
-        if path not in after or path not in before or content(after[path]) != content(before[path])
+        if path not in after or path not in before or not is_same(after[path], before[path])
     )
     shown = [
         {
             "before_header": str(old / path),
             "after_header": str(old / path),
-            "before": content(before.get(path)).decode("utf-8", "replace"),
-            "after": content(after.get(path)).decode("utf-8", "replace"),
+            "before": shown_text(before.get(path)),
+            "after": shown_text(after.get(path)),
         }
         for path in paths[:MOST]
     ]
@@ -168,9 +225,9 @@ def build_aside(fabricc, spec, dest, folder, repin, options):
     if compiled.sound:
         old, copy = dest / compiled.spec.cluster, trees / compiled.spec.cluster
         if old.is_symlink() or old.is_file():
-            shutil.copy2(old, copy, follow_symlinks=False)
+            link_file(old, copy)
         elif old.is_dir():
-            shutil.copytree(old, copy, symlinks=True, copy_function=link_files)
+            copy_tree(old, copy)
     lock = Path(folder, compiled.lock_path.name)
     if compiled.lock_path.is_file():
         shutil.copy2(compiled.lock_path, lock)
@@ -195,6 +252,14 @@ def main():
     options = {"jobs": wanted["jobs"], "frozen": wanted["frozen"], "check": wanted["prove"]}
     told = {}
     if module.check_mode or module._diff:
+        try:
+            usable = stat.S_ISDIR(dest.stat().st_mode)
+        except FileNotFoundError:
+            usable = True  # a build makes it
+        except OSError:
+            usable = False
+        if not usable:
+            module.fail_json(msg=f"dest: {wanted['dest']!a} is no folder", findings=[])
         folder = make_preview_folder() if module.check_mode else Path(tempfile.mkdtemp(dir=module.tmpdir))
         result, trees, lock = build_aside(fabricc, spec, dest, folder, wanted["repin"], options)
         if result.tree is not None:
