@@ -225,3 +225,15 @@ def test_a_manifest_hides_no_spec(tmp_path: Path, name: str) -> None:
     assert [each.name for each in affected_specs([spec], tmp_path)] == ["cluster.yaml"]
     found = affected_specs([spec.parent / "more.yaml"], tmp_path)
     assert [each.name for each in found] == ([] if name.startswith("plan/") else ["cluster.yaml"])
+
+
+def test_specs_beside_a_thousand_nested_folders_are_found(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text("cluster: a\ncatalog: [more.yaml]\n")
+    deep = tmp_path
+    for _ in range(1500):
+        deep /= "d"
+        deep.mkdir()
+    assert affected_specs([tmp_path / "more.yaml"], tmp_path)
+    while deep != tmp_path:  # pytest cannot remove so many
+        deep.rmdir()
+        deep = deep.parent

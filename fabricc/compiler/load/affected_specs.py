@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,16 +72,29 @@ def _is_spec(path: Path, text: bytes) -> bool:
 
 def _find_specs(top: Path) -> Iterator[tuple[Path, bytes]]:
     """Yield the specs of a repository and their texts; hidden folders and those of built trees contain none."""
-    for folder, folders, names in os.walk(top):
-        left_out = FOLDERS if _is_tree(Path(folder), names) else ()
-        folders[:] = [name for name in folders if not name.startswith(".") and name not in left_out]
+    waiting = [top]  # `os.walk` fails in a thousand nested folders
+    while waiting:
+        folder = waiting.pop()
+        folders, names = _list_folder(folder)
+        left_out = FOLDERS if _is_tree(folder, names) else ()
+        waiting += [folder / name for name in folders if name[0] != "." and name not in left_out]
         for name in names:
-            path = Path(folder, name)
+            path = folder / name
             if not name.endswith(_YAML):
                 continue
             text = _read_file(path, top)
             if _is_spec(path, text):
                 yield path, text
+
+
+def _list_folder(folder: Path) -> tuple[list[str], list[str]]:
+    """Return the names of the folders and of the other entries in a folder; none where it cannot be read."""
+    folders: list[str] = []
+    names: list[str] = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            (folders if entry.is_dir(follow_symlinks=False) else names).append(entry.name)
+    return folders, names
 
 
 def _is_tree(folder: Path, names: list[str]) -> bool:
