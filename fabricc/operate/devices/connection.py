@@ -313,7 +313,8 @@ _KINDS: Mapping[type[BaseException], str] = {
 
 def reason_of(error: BaseException, clean: Callable[[str], str]) -> str:
     """Return an exception as one line without secrets: its text, or the meaning of its type where it has none."""
-    text = clean(str(error))
+    unnumbered = error.strerror if isinstance(error, OSError) and error.errno is None else None
+    text = clean(str(unnumbered or error))  # without the "[Errno None]" of paramiko
     if isinstance(error, KeyError | IndexError | TypeError | AttributeError):
         return f"an answer was not understood: {text}" if text else "an answer was not understood"
     if text:

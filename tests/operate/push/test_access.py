@@ -115,6 +115,7 @@ def test_a_secret_comes_from_the_environment_and_shows_itself_to_nobody(
     ("error", "words"),
     [
         (ConnectionRefusedError(111, "Connection refused"), "[Errno 111] Connection refused"),
+        (OSError(None, "Unable to connect to port 22"), "Unable to connect to port 22"),
         (TimeoutError(), "no answer in time"),
         (EOFError(), "the connection broke"),
         (KeyError("uptime"), "an answer was not understood: 'uptime'"),
