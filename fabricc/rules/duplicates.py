@@ -12,6 +12,9 @@ from fabricc.base.values import dataclass
 from fabricc.facts.device import Kind, Tier
 from fabricc.facts.frame import PORT
 from fabricc.rules.findings import finding_at
+from fabricc.rules.inputs import Input
+from fabricc.rules.rule import FabricRule, Report
+from fabricc.rules.topics import ADDRESSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,16 +22,18 @@ if TYPE_CHECKING:
     from fabricc.facts.device import Device
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
+    from fabricc.rules.rule import Switches
 
 TWICE = "FAB9604"
 _LOCAL = ("fe80:", "169.254.")
 _HOST = ("127.", "::1/")
 """Addresses of the host itself, which every device has."""
 _ALONE = ("32", "128")
-_IDENTITIES = {
-    "bgp/router_id": "router identifier", "loopback/ipv4": "loopback", "loopback/ipv6": "loopback",
-    "management/address": "management address",
+_ROUTER_ID = "bgp/router_id"
+_WORDS = {
+    "loopback/ipv4": "loopback", "loopback/ipv6": "loopback", "management/address": "management address",
 }  # fmt: skip
+_IDENTITIES = (_ROUTER_ID, *_WORDS)
 
 
 @dataclass(slots=True)
@@ -109,7 +114,7 @@ def report_repeated(
                         f"{_place_words(its)}"
                     )
                     yield finding_at(TWICE, devices[one], at, message, "address twice", severity, _REMEDY)
-    for path, words in _IDENTITIES.items():
+    for path, words in _WORDS.items():
         yield from _report_identities(owned, devices, groups, path, words)
     yield from _report_numbers(owned, devices)
 
@@ -144,12 +149,8 @@ def _report_identities(
 
 
 def _severity_of(one: Owned, other: Owned, path: str) -> Severity:
-    """Return the severity: identifiers must differ within an AS (RFC 6286), a loopback may be one of several."""
-    if path == "bgp/router_id":
-        return (
-            Severity.ERROR if one.asn == other.asn or one.identities == other.identities else Severity.WARNING
-        )
-    same = one.identities.get("bgp/router_id") == other.identities.get("bgp/router_id")
+    """Return the severity: a loopback may be one of several."""
+    same = one.identities.get(_ROUTER_ID) == other.identities.get(_ROUTER_ID)
     return Severity.ERROR if path.startswith("loopback/") and same else Severity.WARNING
 
 
@@ -174,3 +175,39 @@ def _report_numbers(owned: Mapping[str, Owned], devices: Mapping[str, Device]) -
                 "AS twice",
                 remedy="Assign a separate AS number to each ToR.",
             )
+
+
+def _repeated_router_ids(fabric: Switches) -> Iterator[Report]:
+    """Report a router identifier of several switches; it must differ within an AS (RFC 6286).
+
+    Without links that join the two switches it is a note: they may be of different fabrics.
+    """
+    holders: dict[str, list[str]] = {}
+    for name, summary in sorted(fabric.summaries.items()):
+        if summary.router_id:
+            holders.setdefault(summary.router_id, []).append(name)
+    for value, names in holders.items():
+        for name in names if len(names) > 1 else ():
+            joined = set(names) if fabric.planned else _reachable_devices(fabric, {name})
+            near = [each for each in names if each != name and each in joined]
+            others = near or [each for each in names if each != name]
+            more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+            message = f"{name} has the router identifier {value}, which is also that of {others[0]}{more}"
+            same = any(fabric.summaries[name].asn == fabric.summaries[each].asn for each in near)
+            severity = Severity.ERROR if same else Severity.WARNING if near else Severity.NOTE
+            yield Report(
+                TWICE, name, (_ROUTER_ID, "bgp/asn"), message, "router identifier twice", severity, _REMEDY
+            )
+
+
+def _reachable_devices(fabric: Switches, found: set[str]) -> set[str]:
+    """Return some devices and those that links join to them."""
+    waiting = list(found)
+    while waiting:
+        new = set(fabric.linked(waiting.pop())) - found
+        found |= new
+        waiting += new
+    return found
+
+
+RULES = (FabricRule(TWICE, ADDRESSES, (Input.BGP,), _repeated_router_ids),)

@@ -74,10 +74,12 @@ def _far(port: Port, tier: Tier) -> Far:
 
 
 def is_common(summary: Summary) -> bool:
-    """Whether switches that differ in coordinates alone have the same summary, but for AS number and prefixes."""
+    """Whether switches that differ in coordinates alone have the same summary, but for what `common_summary` sets."""
     return not (summary.routes or summary.outer or summary.loops)
 
 
 def common_summary(summary: Summary, switch: Switch) -> Summary:
     """Return the summary of a switch that differs from another one in coordinates alone."""
-    return summary._replace(asn=switch.bgp.asn, prefixes=switch.bgp.aggregates)
+    return summary._replace(
+        asn=switch.bgp.asn, router_id=switch.bgp.router_id, prefixes=switch.bgp.aggregates
+    )

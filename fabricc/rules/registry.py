@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fabricc.rules import (
     access,
     announcements,
+    duplicates,
     filters,
     hash_seeds,
     idle_sessions,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 RULES: tuple[Rule, ...] = (
     *undefined_names.RULES, *unread.RULES, *lanes.RULES, *lossless.RULES, *protection.RULES, *filters.RULES,
     *routing.RULES, *loops.RULES, *access.RULES, *static_routes.RULES, *unknown_peers.RULES, *hash_seeds.RULES,
-    *services.RULES, *idle_sessions.RULES, *announcements.RULES, *rates.RULES,
+    *services.RULES, *idle_sessions.RULES, *announcements.RULES, *rates.RULES, *duplicates.RULES,
 )  # fmt: skip
 
 

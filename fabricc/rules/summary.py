@@ -57,6 +57,7 @@ class Summary(NamedTuple):
 
     tier: Tier
     asn: int | None
+    router_id: str
     routes: tuple[tuple[str, str, str], ...]
     prefixes: tuple[str, ...]
     services: tuple[str, ...]
@@ -105,7 +106,8 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
     remote = tuple(neighbor for (_, neighbor), leads in inner.items() if not leads)
     silent = _host_prefix(statement) if upward and not _puts_into_bgp(statement) else None
     return Summary(
-        statement.place.tier, as_int(statement.rest.get("bgp/asn")), tuple(routes), tuple(prefixes), tuple(services),
+        statement.place.tier, as_int(statement.rest.get("bgp/asn")),
+        str(statement.rest.get("bgp/router_id", "")).partition("/")[0], tuple(routes), tuple(prefixes), tuple(services),
         tuple(beside), _unbound_list(statement), seed, loops, tuple(outer),
         silent, min(limits, default=None), any(inner.values()), remote,
     )  # fmt: skip

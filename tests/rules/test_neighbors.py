@@ -80,3 +80,20 @@ def test_a_harmless_overlay_is_not_reported(folder: Path) -> None:
     built = build(spec_with(folder, "banner", HARMLESS), folder / "banner", jobs=1)
     assert not [each for each in built.diagnostics if each.code.startswith("FAB96")]
     assert built.tree is not None
+
+
+def test_check_and_audit_find_a_repeated_router_identifier(folder: Path) -> None:
+    """Two ToRs, which have no link or session with each other."""
+    tree = folder / "identifier/rules"
+    shutil.copytree(folder / "out/rules", tree)
+    files = [tree / "switches" / name / "running-config.cfg" for name in ("rack001-tor1a", "rack002-tor1a")]
+    first, second = [file.read_text() for file in files]
+    line = next(line for line in first.splitlines() if "router-id" in line)
+    own = next(line for line in second.splitlines() if "router-id" in line)
+    files[1].write_text(second.replace(own, line))
+    for found in (check(tree, folder / "cluster.yaml", jobs=1), audit_folder(tree / "switches", jobs=1)):
+        assert [
+            each.message.partition(" has")[0] for each in found.diagnostics if each.code == "FAB9604"
+        ] == [
+            "rack001-tor1a", "rack002-tor1a",
+        ]  # fmt: skip
