@@ -11,7 +11,7 @@ BY_OUR_OWN_WORDS = frozenset({
     "audit/adopt/models.py panel_names", "audit/adopt/models.py _of_system", "audit/links.py _evidence_kinds",
     "back/hosts/qos.py _planned_procedure", "back/hosts/words.py read_template",
     "back/jobs/shipped.py read_scripts", "back/nos/__init__.py load", "back/nos/__init__.py load_vocabulary",
-    "back/nos/cumulus/__init__.py reader", "back/nos/eos/peering.py process_rows",
+    "back/nos/cumulus/__init__.py reader", "back/nos/eos/foreign/peering.py process_rows",
     "back/nos/frr/__init__.py _router_reader",
     "back/nos/ports.py load_spelling", "back/nos/ports.py cached_parser", "back/nos/line_origin.py _template_patterns",
     "back/nos/templating.py _make_environment", "base/documents/fitting.py compile_pattern",

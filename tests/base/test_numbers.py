@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import fabricc
-from fabricc.back.nos.frr.igp import TYPES
+from fabricc.back.nos.frr.foreign.igp import TYPES
 from fabricc.base.numbers import is_number, whole_number
 from fabricc.base.order import natural_key
 from fabricc.catalog.support import release_numbers

@@ -10,7 +10,7 @@ from fabricc.audit.device import collected_systems
 from fabricc.back import hosts
 from fabricc.back.nos import lldpd, packet_filters
 from fabricc.back.nos.junos import exec_commands as junos
-from fabricc.back.nos.junos import instances
+from fabricc.back.nos.junos.foreign import instances
 from fabricc.back.reading.tree import braces
 from fabricc.compiler.render.device_text import holds_secret
 

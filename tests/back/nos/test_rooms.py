@@ -30,20 +30,20 @@ ROOMS = {
     "bgp_rows": "cumulus, junos, nxos",
     "services_rows": "cumulus, sonic",
     "policy": "cumulus, eos, frr, junos, nxos",
-    "igp": "eos, frr, junos, nxos",
-    "switching": "eos, junos, nxos",
-    "instances": "junos, nxos",
-    "routing": "eos, frr",
+    "foreign/igp": "eos, frr, junos, nxos",
+    "foreign/switching": "eos, junos, nxos",
+    "foreign/instances": "junos, nxos",
+    "foreign/routing": "eos, frr",
     "settings": "cumulus, eos, frr, junos",
     "exec_commands": "junos",
     "non_forwarding": "eos, frr, junos, nxos",
-    "beyond": "cumulus, sonic",
+    "foreign/beyond": "cumulus, sonic",
     "consumers": "cumulus, sonic",
     "control_plane": "sonic",
     "updater": "sonic",
-    "classes": "eos",
-    "others": "eos",
-    "peering": "cumulus, eos",
+    "foreign/classes": "eos",
+    "foreign/interfaces": "eos",
+    "foreign/peering": "cumulus, eos",
     "texts": "eos",
     "daemons": "frr",
     "sessions": "frr, nxos",
@@ -54,7 +54,7 @@ ROOMS = {
     "roce": "cumulus",
     "config_db": "sonic",
     "frr_tables": "sonic",
-    "second_reading": "cumulus",
+    "foreign/second_reading": "cumulus",
     "active_policies": "nxos",
     "buffers": "sonic",
     "reclaim": "sonic",
@@ -71,8 +71,10 @@ def declared() -> dict[str, frozenset[str]]:
 
 
 def there(nos: str) -> set[str]:
-    """The modules of a back end."""
-    return {path.stem for path in (ROOT / "fabricc" / "back" / "nos" / nos).glob("*.py")} - {"__init__"}
+    """Return the modules of a back end; those that read what fabricc never writes are in `foreign`."""
+    top = ROOT / "fabricc" / "back" / "nos" / nos
+    modules = (path for path in top.rglob("*.py") if path.stem != "__init__")
+    return {path.relative_to(top).with_suffix("").as_posix() for path in modules}
 
 
 @pytest.mark.parametrize("nos", BUILT_IN)

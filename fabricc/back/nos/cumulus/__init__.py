@@ -17,13 +17,13 @@ from fabricc.back.nos.cumulus import (
     qos_rows,
     recognition,
     roce,
-    second_reading,
     services,
     services_rows,
     startup,
     tenants,
     words,
 )
+from fabricc.back.nos.cumulus.foreign import second_reading
 from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
 from fabricc.back.nos.exec_commands import exec_lines, exec_pattern
 from fabricc.back.nos.frr import ASIDES

@@ -8,17 +8,15 @@ from fabricc.back.nos.eos import (
     balancing,
     bgp,
     evpn,
-    igp,
     interfaces,
     non_forwarding,
     policy,
     qos,
     qos_rows,
     recognition,
-    routing,
     services,
-    switching,
 )
+from fabricc.back.nos.eos.foreign import igp, routing, switching
 from fabricc.back.nos.eos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.eos.texts import blank_texts
 from fabricc.back.nos.eos.words import port_name

@@ -11,8 +11,9 @@ from fabricc.back.nos.cli_dialect.order import in_address_order, numbered_sessio
 from fabricc.back.nos.cli_dialect.policy_view import clause_views, community_lists, prefix_lists
 from fabricc.back.nos.cli_dialect.static import state_static, static_lines, static_rows
 from fabricc.back.nos.departures import LEFT_OUT, Departure
-from fabricc.back.nos.eos import evpn, peering
-from fabricc.back.nos.eos.igp import SECRET
+from fabricc.back.nos.eos import evpn
+from fabricc.back.nos.eos.foreign import peering
+from fabricc.back.nos.eos.foreign.igp import SECRET
 from fabricc.back.nos.eos.settings import setting_rows
 from fabricc.back.nos.eos.words import COMMUNITY_NAMES, COMMUNITY_OF, secret_reference
 from fabricc.back.reading import Block, Each, Fact, Keep, Silent, Topic

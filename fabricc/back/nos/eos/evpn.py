@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.departures import ROUNDED, Departure
-from fabricc.back.nos.eos import peering, switching
+from fabricc.back.nos.eos.foreign import peering, switching
 from fabricc.back.nos.eos.settings import default_rows, kept_rows, setting_rows
 from fabricc.back.nos.eos.tenants import TUNNEL_ROWS, UDP_PORT, put_isolated, put_prefixes, state_tenants
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Topic

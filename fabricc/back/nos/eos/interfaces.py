@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.eos import classes, evpn, others, qos, qos_rows, routing
+from fabricc.back.nos.eos import evpn, qos, qos_rows
+from fabricc.back.nos.eos.foreign import classes, routing
+from fabricc.back.nos.eos.foreign import interfaces as others
 from fabricc.back.nos.eos.words import (
     MANAGEMENT_VRF,
     SPEEDS,

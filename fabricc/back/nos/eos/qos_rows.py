@@ -7,7 +7,7 @@ from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.eos import classes
+from fabricc.back.nos.eos.foreign import classes
 from fabricc.back.nos.eos.qos import ALL_GROUPS, UNITS_US, can_wait
 from fabricc.back.nos.eos.words import (
     ALPHA_OF,

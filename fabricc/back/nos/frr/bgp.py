@@ -6,7 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect.policy_view import clause_view
-from fabricc.back.nos.frr import evpn, igp, policy, routing, sessions
+from fabricc.back.nos.frr import evpn, policy, sessions
+from fabricc.back.nos.frr.foreign import igp, routing
 from fabricc.back.nos.frr.sessions import FAMILIES, join_families
 from fabricc.back.nos.frr.settings import put_settings, setting_rows, settings_in
 from fabricc.back.nos.frr.tenants import take_prefixes

@@ -7,8 +7,8 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.departures import LEFT_OUT, Departure
-from fabricc.back.nos.frr import igp
 from fabricc.back.nos.frr.evpn import DEVICE_ROWS, finish_devices, is_device, segments_view, state_devices
+from fabricc.back.nos.frr.foreign import igp
 from fabricc.back.nos.frr.settings import repeated_rows, setting_rows
 from fabricc.back.nos.frr.tenants import read_command
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE, RA_INTERVAL_S

@@ -9,7 +9,6 @@ from fabricc.back.nos.junos import (
     bgp,
     bgp_rows,
     filters,
-    instances,
     interfaces,
     non_forwarding,
     policy,
@@ -20,6 +19,7 @@ from fabricc.back.nos.junos import (
     tenants,
 )
 from fabricc.back.nos.junos.exec_commands import exec_lines
+from fabricc.back.nos.junos.foreign import instances
 from fabricc.back.nos.junos.inheritance import APPLY, RANGE, apply_groups
 from fabricc.back.nos.junos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.junos.words import port_name

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.junos import words
-from fabricc.back.nos.junos.instances import GATEWAYS
+from fabricc.back.nos.junos.foreign.instances import GATEWAYS
 from fabricc.back.nos.junos.settings import SETTING, verbatim_rows
 from fabricc.back.nos.ntp_keys import state_keys
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Topic, Types

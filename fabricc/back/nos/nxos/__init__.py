@@ -8,8 +8,6 @@ from fabricc.back.nos.nxos import (
     balancing,
     bgp,
     bgp_rows,
-    igp,
-    instances,
     interfaces,
     non_forwarding,
     policy,
@@ -17,10 +15,10 @@ from fabricc.back.nos.nxos import (
     qos_rows,
     recognition,
     services,
-    switching,
     tenants,
     words,
 )
+from fabricc.back.nos.nxos.foreign import igp, instances, switching
 from fabricc.back.nos.nxos.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.nxos.words import port_name
 from fabricc.back.nos.single_file import SingleFileNos

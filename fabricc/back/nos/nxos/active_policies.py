@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.nxos import words
+from fabricc.back.nos.nxos.foreign.switching import OWN
 from fabricc.back.nos.nxos.qos import UNTRUSTED
-from fabricc.back.nos.nxos.switching import OWN
 from fabricc.back.reading import Scope
 from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.paths import shared_facts

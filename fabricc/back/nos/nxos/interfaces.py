@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.nxos import active_policies, qos, words
-from fabricc.back.nos.nxos.instances import leaking_lines
-from fabricc.back.nos.nxos.switching import OWN, enabled_by_default
+from fabricc.back.nos.nxos.foreign.instances import leaking_lines
+from fabricc.back.nos.nxos.foreign.switching import OWN, enabled_by_default
 from fabricc.back.nos.nxos.tenants import NVE, tenant_vrfs
 from fabricc.back.reading import Document, Entry, Keep, Row, Said, Scope, Silent, Topic
 from fabricc.base.numbers import is_number

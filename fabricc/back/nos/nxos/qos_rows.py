@@ -13,13 +13,13 @@ from fabricc.back.nos.nxos.active_policies import (
     match_kinds,
     paused_groups,
 )
+from fabricc.back.nos.nxos.foreign.switching import OWN
 from fabricc.back.nos.nxos.qos import (
     DEFAULT_RESTORE,
     DEFAULT_SHUTDOWN,
     DEFAULT_WATCHDOG_INTERVAL_MS,
     idle_queues,
 )
-from fabricc.back.nos.nxos.switching import OWN
 from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic, types
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.commands import matching_lines
 from fabricc.back.nos.frr import ASIDES, COMMANDS, exec_lines
 from fabricc.back.nos.sonic import (
-    beyond,
     bgp,
     config_db,
     control_plane,
@@ -24,6 +23,7 @@ from fabricc.back.nos.sonic import (
     tenants,
 )
 from fabricc.back.nos.sonic.consumers import FRR_FILE, unread_lines, unread_tables
+from fabricc.back.nos.sonic.foreign import beyond
 from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
 from fabricc.back.nos.sonic.updater import application, typical_applications
 from fabricc.back.nos.sonic.words import parse_number, port_name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fabricc.back.nos.sonic import beyond, control_plane
+from fabricc.back.nos.sonic import control_plane
 from fabricc.back.nos.sonic.config_db import (
     demand_row,
     kept_fields,
@@ -18,6 +18,7 @@ from fabricc.back.nos.sonic.config_db import (
     table_scope,
     value_of,
 )
+from fabricc.back.nos.sonic.foreign import beyond
 from fabricc.back.nos.sonic.limits import RELEASES
 from fabricc.back.nos.sonic.services import CONVENTIONS, HASH_FIELDS, IPV4
 from fabricc.back.nos.sonic.words import CERTIFICATES, DEFAULT_LLDP_S, parse_number

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.back.nos.cumulus import CUMULUS, second_reading
+from fabricc.back.nos.cumulus import CUMULUS
+from fabricc.back.nos.cumulus.foreign import second_reading
 from fabricc.back.nos.cumulus.words import FILE
 from fabricc.back.nos.frr import recognition as frr
 from fabricc.fabric.facts import Unplanned

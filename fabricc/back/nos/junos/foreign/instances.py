@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.junos import bgp_rows, igp, switching
+from fabricc.back.nos.junos import bgp_rows
+from fabricc.back.nos.junos.foreign import igp, switching
 from fabricc.back.nos.junos.settings import put_settings, verbatim_rows
 from fabricc.back.nos.junos.tenants import put_isolated
 from fabricc.back.nos.junos.words import MANAGEMENT_INSTANCE

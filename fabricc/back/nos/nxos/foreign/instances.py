@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos.bgp import DISCARD
-from fabricc.back.nos.nxos.switching import OWN, setting_rows
+from fabricc.back.nos.nxos.foreign.switching import OWN, setting_rows
 from fabricc.back.nos.nxos.tenants import (
     put_isolated,
     put_next_hops,

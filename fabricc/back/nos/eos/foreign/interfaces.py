@@ -6,7 +6,7 @@ import re
 from ipaddress import IPv4Interface
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.eos import classes, igp, switching
+from fabricc.back.nos.eos.foreign import classes, igp, switching
 from fabricc.back.nos.eos.settings import default_rows, kept_rows
 from fabricc.back.nos.eos.words import SPEED_OF
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Silent, Types

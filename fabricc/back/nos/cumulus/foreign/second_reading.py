@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus import beyond, startup
+from fabricc.back.nos.cumulus import startup
+from fabricc.back.nos.cumulus.foreign import beyond
 from fabricc.back.reading import Node, Reader, Topic, Tree
 from fabricc.fabric.facts import Reading, Unplanned
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.eos.igp import ALL
+from fabricc.back.nos.eos.foreign.igp import ALL
 from fabricc.back.nos.eos.settings import default_rows, kept_rows, setting_rows
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Row, Silent
 

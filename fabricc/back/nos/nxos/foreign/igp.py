@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.nxos.switching import OWN, own_line, setting_rows
+from fabricc.back.nos.nxos.foreign.switching import OWN, own_line, setting_rows
 from fabricc.back.nos.nxos.words import interface_blocks, split_beginnings
 from fabricc.back.reading import Block, Fact, Keep, Row, Silent, Topic
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus import peering, policy, startup
+from fabricc.back.nos.cumulus import policy, startup
+from fabricc.back.nos.cumulus.foreign import peering
 from fabricc.back.nos.cumulus.settings import ENABLE, place_of, put_settings, setting_rows
-from fabricc.back.nos.frr import igp
+from fabricc.back.nos.frr.foreign import igp
 from fabricc.back.reading import Each, Entry, Fact, Keep, Scope, Silent
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import static_text

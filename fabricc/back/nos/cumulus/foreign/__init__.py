@@ -1,0 +1,1 @@
+"""Readers of Cumulus statements that fabricc never writes: designs of others."""

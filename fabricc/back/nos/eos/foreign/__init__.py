@@ -1,0 +1,1 @@
+"""Readers of EOS statements that fabricc never writes: designs of others."""

@@ -1,0 +1,1 @@
+"""Readers of FRR statements that fabricc never writes: designs of others."""

@@ -1,0 +1,1 @@
+"""Readers of Junos statements that fabricc never writes: designs of others."""

@@ -1,0 +1,1 @@
+"""Readers of NX-OS statements that fabricc never writes: designs of others."""

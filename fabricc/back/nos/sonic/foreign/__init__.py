@@ -1,0 +1,1 @@
+"""Readers of SONiC statements that fabricc never writes: designs of others."""
