@@ -181,7 +181,7 @@ def _report_pools(
 ) -> Iterator[Finding]:
     """Report shares of the buffer that leave a priority with PFC without headroom or in the lossy pool."""
     share = "pool/ingress_lossless_headroom_percent"
-    if statement.rest.get(share) == 0:
+    if lossless and statement.rest.get(share) == 0:
         message = f"{statement.name} gives headroom 0 % of the buffer, and {len(lossless):,} ports have PFC: RDMA drops"
         yield finding_at(BUFFER, statement.device, share, message, "no headroom", remedy=remedy)
     mine = set(parse_priorities(statement.rest.get("pool/lossy_priorities")))

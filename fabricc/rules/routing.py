@@ -59,6 +59,32 @@ def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
             )
 
 
+def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report sessions with known switches whose policy permits no route."""
+    for direction, effect in (("import", "accepts no route from"), ("export", "announces no route to")):
+        closed = []
+        for key, says in external_sessions(statement):
+            far = statement.fars.get(sessions.near.get(key, ""))
+            known = far is not None and far.known and far.tier in _HEIGHT
+            if known and direction in says and _permits_nothing(statement, str(says[direction])):
+                closed.append(key)
+        if closed:
+            who = join_words([neighbor for _, neighbor in closed], 2)
+            name = statement.sessions[closed[0]][direction]
+            message = f"{statement.name} {effect} {who}: the {direction} policy {name} permits none"
+            remedy = "Permit the prefixes of the fabric in the policy, or shut the session."
+            path = session_path(closed[0], direction)
+            yield finding_at(
+                POLICY, statement.device, path, message, f"{direction} permits none", Severity.WARNING, remedy
+            )
+
+
+def _permits_nothing(statement: Statement, name: str) -> bool:
+    """Return whether a policy has clauses and each of them denies."""
+    clauses = [str(value) for path, value in statement.rest.items() if path.startswith(f"{_MAP}{name}]/")]
+    return bool(clauses) and all(clause.startswith("deny") for clause in clauses)
+
+
 def _unfiltered_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
     """Report sessions with known switches that have no policy, on a system that then exchanges every route.
 
@@ -158,6 +184,7 @@ def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
 RULES = (
     SwitchRule(POLICY, TOPIC, (Input.BGP,), _without_policy),
     SwitchRule(POLICY, TOPIC, (Input.BGP, Input.LINKS), _unfiltered_sessions),
+    SwitchRule(POLICY, TOPIC, (Input.BGP, Input.LINKS), _closed_sessions),
     SwitchRule(UNUSED, BGP, (Input.BGP,), _unused_detection),
     SwitchRule(INVARIANTS[9].code, BGP, (Input.BGP, Input.TIER), _one_path),
 )

@@ -303,7 +303,7 @@ def _differences(
     mine, its = meeting.said(peer), meeting.said(other)
     if "enabled" in unlike:
         text = f"the session is shut, not so at {peer.device}"
-        yield finding(other, ("enabled",), text, "shut", Severity.NOTE)
+        yield finding(other, ("enabled",), text, "shut", Severity.WARNING)
     if "families" in unlike:
         lacking = _hops_beyond(mine.families, its.families)
         one, who = (other, peer.device) if lacking else (peer, other.device)

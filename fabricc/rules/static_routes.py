@@ -30,6 +30,8 @@ def _static_routes(fabric: Switches) -> Iterator[Report]:
         for prefix, via, path in summary.routes:
             mine = parse_block(prefix)
             whole = _covering(mine, by_length) if mine else None
+            if whole is None and mine and mine.length == mine.bits and via in _DROPS:
+                yield from _dropped_address(fabric, name, prefix, path)
             if whole is None or name in origins[whole]:
                 continue
             owner = min(origins[whole])
@@ -45,6 +47,15 @@ def _static_routes(fabric: Switches) -> Iterator[Report]:
                 continue
             remedy = "Remove the static route, so that BGP's routes are used."
             yield Report(STATIC, name, (path,), message, "static route", severity, remedy)
+
+
+def _dropped_address(fabric: Switches, name: str, prefix: str, path: str) -> Iterator[Report]:
+    """Report a route that drops traffic for an address of other switches, such as a loopback."""
+    owners = sorted(fabric.owners(prefix.partition("/")[0]))
+    if owners and name not in owners:
+        message = f"{name} drops traffic for {prefix}, which is an address of {owners[0]}"
+        remedy = "Remove the static route, so that BGP's routes are used."
+        yield Report(STATIC, name, (path,), message, "static route", Severity.ERROR, remedy)
 
 
 RULES = (FabricRule(STATIC, POLICY, (), _static_routes),)

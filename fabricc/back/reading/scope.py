@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv6Address
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ Said = tuple[Value, int]
 """A value and the line that states it."""
 
 _NOTHING = (None, 0)
+_NEIGHBOR = "bgp/neighbor["
 
 
 class OnceValues(dict[str, "Said"]):
@@ -118,6 +120,17 @@ def agreed_facts(path: str, said: Mapping[Value, int]) -> Iterator[tuple[str, Va
             yield f"{path}[{value}]", value, line
 
 
+def usual_neighbor(path: str) -> str:
+    """Return a path whose IPv6 neighbor is written as RFC 5952 does: `::0` is `::`."""
+    before, opening, rest = path.partition(_NEIGHBOR)
+    name, closing, after = rest.partition("]")
+    try:
+        usual = str(IPv6Address(name))
+    except ValueError:
+        return path
+    return f"{before}{opening}{usual}{closing}{after}"
+
+
 class Document:
     """A file during reading.
 
@@ -150,7 +163,9 @@ class Document:
         self._listed: set[tuple[int, str]] = set()
 
     def put(self, path: str, value: Value, line: int) -> None:
-        """State a fact; line 0 means a default without a line."""
+        """State a fact; line 0 means a default without a line. An IPv6 neighbor has the usual form of its address."""
+        if ":" in path and _NEIGHBOR in path:
+            path = usual_neighbor(path)
         self.reading.facts[path] = value
         if line:
             self.reading.lines[path] = (self.file, line)
@@ -183,6 +198,8 @@ class Document:
         if facts:
             stated, lines, place = self.reading.facts, self.reading.lines, (self.file, line)
             for path, value in facts:
+                if ":" in path and _NEIGHBOR in path:
+                    path = usual_neighbor(path)
                 if inherits and path in stated:
                     continue
                 if once and stated.get(path, value) != value and lines[path][0] == self.file:
@@ -199,6 +216,8 @@ class Document:
 
     def default(self, path: str, value: Value) -> None:
         """State a default, which applies if no line states another value."""
+        if ":" in path and _NEIGHBOR in path:
+            path = usual_neighbor(path)
         self.reading.facts.setdefault(path, value)
 
     def put_all(self, facts: Iterable[tuple[str, Value, int]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.isolation import state_isolation
@@ -197,6 +198,9 @@ TYPES: Mapping[str, Mapping[str, str]] = {
 }
 
 
+_MASKS = {str(IPv4Network(f"0.0.0.0/{length}").netmask): length for length in range(1, 33)}
+"""Subnet mask, as NX-OS takes and never prints it -> its prefix length."""
+
 ROWS: Sequence[Row] = (
     Entry("interface breakout module 1 port <numbers> map <breakout>", "breakouts"),
     *words.interface_blocks((
@@ -211,6 +215,7 @@ ROWS: Sequence[Row] = (
         Keep("vrf member <word>", "vrf"),
         Silent("no (vrf member|ip address|ipv6 address|ip forward) [<rest>]"),
         Keep("ip address <prefix4>", "ipv4"),
+        *(Keep(f"ip address <address4> {mask}", "ipv4", f"{{1}}/{length}") for mask, length in _MASKS.items()),
         Keep("ipv6 address <prefix6>", "ipv6"),
         Keep("ip forward", "forward"),
         Keep("ip access-group <word> in", "access_list"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.nxos.bgp import FAMILY_SUFFIXES
 from fabricc.back.nos.nxos.words import split_beginnings, state_part
 from fabricc.back.reading import Scope
+from fabricc.back.reading.scope import usual_neighbor
 from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def state_session(
         stated = f"{path}evpn/neighbor[{name}]/{leaf[1:]}" if leaf[0] == "/" else prefix + leaf
         if path and leaf == "secret":
             stated, value = prefix + "password", "set"
+        stated = usual_neighbor(stated) if ":" in name else stated
         facts[stated] = value
         lines[stated] = (file, line)
 

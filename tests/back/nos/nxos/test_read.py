@@ -498,3 +498,13 @@ def test_all_priorities_of_a_paused_class_are_stated() -> None:
     facts = read(text)
     assert facts["interface[Ethernet1/1/1]/pfc"] == "3,4"
     assert facts["qos/pfc_priority[4]/queue"] == 3
+
+
+@pytest.mark.parametrize(("mask", "address"), [
+    ("255.255.255.254", "10.9.0.1/31"), ("255.255.255.0", "10.9.0.1/24"), ("0.0.0.255", None), ("255.0.255.0", None),
+])  # fmt: skip
+def test_a_subnet_mask_is_a_prefix_length(mask: str, address: str | None) -> None:
+    files = {"running-config.cfg": f"interface Ethernet1/1\n  no switchport\n  ip address 10.9.0.1 {mask}\n"}
+    reading = NXOS.read(files)
+    assert reading.facts.get("interface[Ethernet1/1]/ipv4") == address
+    assert bool(reading.unknown) == (address is None)

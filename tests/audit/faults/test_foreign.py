@@ -1,0 +1,36 @@
+"""Faults planted into fabrics that others configured are reported at the changed switch."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.audit import corpora
+from tests.audit.faults.foreign import FABRICS, KINDS, tried
+
+QUICK = ("eos/rbmacd-frey/frey-configs", "frr/ddutt-cndcn/dual-attach-bgp-numbered")
+MISSED = {
+    ("nxos/batfish-lab-validation/nxos_redistribution", "another address on a link"),
+    ("nxos/batfish-lab-validation/nxos_redistribution", "another mask on a link"),
+    ("nxos/batfish-lab-validation/nxos_redistribution", "filter on BGP"),
+    ("frr/ddutt-cndcn/dual-attach-bgp-numbered", "another address on a link"),
+    ("frr/ddutt-cndcn/dual-attach-bgp-numbered", "another mask on a link"),
+    ("sonic/batfish-lab-validation/sonic_bgp_lab", "one equal path"),
+    ("eos/aristanetworks-avd/evpn_underlay_rfc5549_overlay_ebgp", "import rejects all"),
+}
+"""Faults without a trace: links that only their subnets show, a filter on a port without a session, one path
+where AS paths differ, and a policy of a session between loopbacks."""
+
+
+@pytest.mark.skipif(not corpora.ROOT.is_dir(), reason="the shared corpora are not here")
+@pytest.mark.parametrize(
+    "scope",
+    ["one", pytest.param("tier", marks=pytest.mark.slow), pytest.param("all", marks=pytest.mark.slow)],
+)
+@pytest.mark.parametrize(
+    "folder", [pytest.param(each, marks=() if each in QUICK else pytest.mark.slow) for each in FABRICS]
+)
+def test_faults_in_fabrics_of_others_are_reported(folder: str, scope: str) -> None:
+    kinds = tuple(KINDS)[::4] if folder in QUICK and scope == "one" else tuple(KINDS)
+    results = list(tried(folder, kinds, (scope,)))
+    missed = {kind for kind, _, found, _ in results if not found and (folder, kind) not in MISSED}
+    assert missed == set()
