@@ -167,6 +167,15 @@ def test_without_a_lossless_class_there_is_neither_pfc_nor_a_traffic_class_for_n
     assert "ROCE_TOS=\n" in files[qos.SCRIPT]
 
 
+def test_the_page_states_what_a_lost_control_message_of_nccl_costs() -> None:
+    """`NCCL_IB_FIFO_TC` puts them into the class of CNPs, which has no PFC."""
+    facts = read(render(samples.host())).facts
+    assert str(facts["qos/dscp[48]/priority"]) not in str(facts["interface[rail0]/pfc"]).split(",")
+    page = (Path(__file__).parents[3] / "docs" / "hosts.md").read_text("utf-8")
+    (row,) = [line for line in page.splitlines() if "NCCL_IB_FIFO_TC" in line]
+    assert "retransmission" in row
+
+
 def test_code_points_beside_the_lossless_one_stay_lossy() -> None:
     # dscp >> 3, the NIC's own map, would put 24 and 25 into priority 3
     facts = read(render(samples.host())).facts
