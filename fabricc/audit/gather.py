@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.boxes import Boxes
 from fabricc.audit.device import devices_of
-from fabricc.audit.file_grouping import device_of
 from fabricc.audit.substitution import Alike
 from fabricc.audit.texts import Texts, collected_systems, parts_in, texts_of
+from fabricc.back.hosts import recognition as host_files
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.files import Folder
@@ -36,6 +37,103 @@ if TYPE_CHECKING:
     from fabricc.audit.coverage import Understood
     from fabricc.audit.device import Read
     from fabricc.audit.ends import Said
+    from fabricc.catalog.model import SwitchModel
+
+
+_PARTS = re.compile(r"[^a-z0-9]+")
+_SETTINGS = ("model", "hwsku", "platform")
+"""Settings of a system in the catalog that name the box as the system does."""
+
+
+class Boxes:
+    """The models of a catalog by every name that they have there."""
+
+    def __init__(self, models: Mapping[str, SwitchModel]) -> None:
+        self._models = models
+        self._names = {_name_words(name): name for name in models}
+        self._all: Mapping[tuple[str, ...], str] | None = None
+
+    def model(self, products: Iterable[str]) -> str | None:
+        """Return the model with one of these names, or whose longest name is contained in one, word for word."""
+        wanted = [_name_words(product) for product in products]
+        for names in (lambda: self._names, self._all_names):
+            for product in wanted:
+                if found := _longest_match(product, names()):
+                    return found
+        return None
+
+    def _all_names(self) -> Mapping[tuple[str, ...], str]:
+        """Return all names of models: titles without the maker, and product names of systems."""
+        if self._all is None:
+            found: dict[tuple[str, ...], str] = {}
+            for name, model in self._models.items():
+                title = model.title.partition(" (")[0]
+                said = [setting.get(key, "") for setting in model.nos.values() for key in _SETTINGS]
+                for text in (title, title.partition(" ")[2], *map(str, said)):
+                    if parts := _name_words(text):
+                        found.setdefault(parts, name)
+            self._all = found
+        return self._all
+
+
+def _longest_match(product: tuple[str, ...], names: Mapping[tuple[str, ...], str]) -> str | None:
+    spans = sorted(
+        (
+            (end - start, start, end)
+            for start in range(len(product))
+            for end in range(start + 1, len(product) + 1)
+        ),
+        key=lambda span: (-span[0], span[1]),
+    )
+    return next((names[part] for _, start, end in spans if (part := product[start:end]) in names), None)
+
+
+@lru_cache(maxsize=1 << 12)
+def _name_words(text: str) -> tuple[str, ...]:
+    return tuple(part for part in _PARTS.split(text.lower()) if part)
+
+
+_WORDS = frozenset({
+    "brief", "cfg", "cli", "conf", "config", "configs", "configuration", "current", "detail", "details", "display",
+    "dump", "facts", "interface", "interfaces", "json", "lldp", "lldpcli", "lldpctl", "neighbor", "neighbors",
+    "neighbour", "neighbours", "nv", "out", "output", "run", "running", "set", "sh", "show", "startup", "summary",
+    "switches", "system", "table", "txt", "ver", "version", "yaml",
+})  # fmt: skip
+"""Words of a file name that describe its content instead of its device."""
+_SPLIT = re.compile(r"([\s_.+,|]+|-(?=[A-Za-z]))")
+
+
+def device_of(path: str) -> str:
+    """Return the device name in a path: from the file without words of content, else from the folder above."""
+    if (top := host_files.find_root(path)) is not None:
+        return top.rpartition("/")[2]
+    above, _, name = path.rpartition("/")
+    stem = name.rpartition(".")[0] or name
+    return _strip_words(stem) or (device_of(above) if above else "")
+
+
+def _strip_words(stem: str) -> str:
+    """Return a file name without words of content at its beginning and end; "" if nothing remains."""
+    stem = host_files.NAMED.sub("", stem)
+    if not stem or stem in _file_names():
+        return ""
+    for name in _file_names():
+        for apart in "_-.":
+            stem = stem.removesuffix(f"{apart}{name}")
+    tokens = _SPLIT.split(stem)
+    while tokens and (tokens[-1].lower() in _WORDS or not tokens[-1].strip(" _.+,|-")):
+        tokens.pop()
+    while tokens and (tokens[0].lower() in _WORDS or not tokens[0].strip(" _.+,|-")):
+        tokens.pop(0)
+    return "".join(tokens)
+
+
+@cache
+def _file_names() -> frozenset[str]:
+    return frozenset(
+        (*host_files.NAMES, *(name for one in collected_systems().values() for name in one.NAMES))
+    )
+
 
 _TREE_DEVICES = ("switches", "hosts")
 """Folders of a built tree that hold devices' files."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.audit.gather import device_of, gather_devices
-from fabricc.audit.sections import split_sections, text_of
+from fabricc.audit.texts import split_sections, text_of
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec

@@ -1,23 +1,200 @@
-"""Files that `ibnetdiscover` wrote, compared with the subnets of a tree: which is which, and what differs."""
+"""Compare files of `ibnetdiscover` with the subnets of a tree: missing, unplanned and swapped links by name."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.infiniband.discovery import compare_topologies, names_of
 from fabricc.back.infiniband.sm_files import TOPOLOGY
 from fabricc.back.infiniband.topology import read_topology
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder, read
+from fabricc.base.values import dataclass
+from fabricc.fabric.infiniband.identity import guid_text, is_placeholder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fabricc.back.infiniband.discovery import Difference
-    from fabricc.back.infiniband.topology import ReadTopology
+    from fabricc.back.infiniband.topology import Node, ReadTopology
+
+
+_MANAGED = re.compile(r"MF0;([^:]+):")
+"""How a managed switch calls itself: `MF0;<host name>:<model>/U1`."""
+_AGGREGATION = "Aggregation Node"
+"""Adapters inside switches, for in-network reduction (SHARP): nobody cables them."""
+
+
+class End(NamedTuple):
+    """One end of a cable: the device's planned name, or what it calls itself, and the port."""
+
+    device: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.device} port {self.port}"
+
+
+class Difference(NamedTuple):
+    """One thing that is not as planned.
+
+    Attributes:
+        code: `FAB633…`.
+        found: whether `line` is one of what was found; else of the expected topology.
+        line: where it stands; 0 for nowhere.
+    """
+
+    code: str
+    message: str
+    found: bool
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Cables:
+    """One side of the comparison.
+
+    Attributes:
+        peers: end -> the other end; each cable is in it from both.
+        words: lanes and rate by end.
+        lines: of each device.
+    """
+
+    peers: Mapping[End, End]
+    words: Mapping[End, str]
+    lines: Mapping[str, int]
+
+
+def names_of(planned: ReadTopology, found: ReadTopology) -> Mapping[str, str]:
+    """Planned name by id of what was found: known by the GUID of node or port, else by what the node calls itself."""
+    by_guid = {node.guid: node.name for node in planned.nodes.values()}
+    known = set(by_guid.values())
+    names: dict[str, str] = {}
+    for node in found.nodes.values():
+        guids = (node.guid, *node.port_guids.values())
+        name = next((by_guid[guid] for guid in guids if guid in by_guid), None)
+        if name is not None:
+            names[node.id] = name
+    taken = set(names.values())
+    for node in found.nodes.values():
+        name = _node_name(node)
+        if node.id not in names and name in known and name not in taken:
+            names[node.id] = name
+            taken.add(name)
+    return names
+
+
+def compare_topologies(planned: ReadTopology, found: ReadTopology) -> Iterator[Difference]:
+    """Yield every difference in the order of the expected topology; nothing if the cabling is as planned."""
+    names = names_of(planned, found)
+    wanted = _map_cables(planned, {node.id: node.name for node in planned.nodes.values()})
+    there = _map_cables(
+        found,
+        {
+            **{node.id: f"{_node_name(node)} ({guid_text(node.guid)})" for node in found.nodes.values()},
+            **names,
+        },
+    )
+    yield from _compare_devices(wanted, there)
+    yield from _other_guids(planned, found, names)
+    yield from _compare_links(wanted, there)
+
+
+def _node_name(node: Node) -> str:
+    match = _MANAGED.match(node.name)
+    return match[1] if match else node.name
+
+
+def _map_cables(topology: ReadTopology, names: Mapping[str, str]) -> _Cables:
+    inner = {node.id for node in topology.adapters() if _AGGREGATION in node.name}
+    peers: dict[End, End] = {}
+    words: dict[End, str] = {}
+    for node in topology.nodes.values():
+        for port, (peer, peer_port, word) in node.ends.items():
+            if node.id not in inner and peer not in inner:
+                end = End(names[node.id], port)
+                peers[end], words[end] = End(names.get(peer, peer), peer_port), word
+    lines = {names[node.id]: node.line for node in topology.nodes.values() if node.id not in inner}
+    return _Cables(peers, words, lines)
+
+
+def _compare_devices(wanted: _Cables, there: _Cables) -> Iterator[Difference]:
+    for name, line in wanted.lines.items():
+        if name not in there.lines:
+            yield Difference("FAB6330", f"{name} was not found", False, line)
+    for name, line in there.lines.items():
+        if name not in wanted.lines:
+            at = next((str(peer) for end, peer in there.peers.items() if end.device == name), "nothing")
+            yield Difference("FAB6331", f"{name} is not planned; it is cabled to {at}", True, line)
+
+
+def _other_guids(
+    planned: ReadTopology, found: ReadTopology, names: Mapping[str, str]
+) -> Iterator[Difference]:
+    """Devices known by their names alone although the plan has GUIDs: they get no planned LID."""
+    guids = {node.name: node.guid for node in planned.nodes.values()}
+    for node_id, name in names.items():
+        node, guid = found.nodes[node_id], guids[name]
+        if guid not in (node.guid, *node.port_guids.values()) and not is_placeholder(guid):
+            own = guid_text(next(iter(node.port_guids.values()), node.guid))
+            message = f"{name} has GUID {own}; the plan has {guid_text(guid)}"
+            yield Difference("FAB6334", message, True, node.line)
+
+
+def _compare_links(wanted: _Cables, there: _Cables) -> Iterator[Difference]:
+    told: set[End] = set()
+    misplaced: set[frozenset[End]] = set()
+    for end, peer in wanted.peers.items():
+        if end in told or not {end.device, peer.device} <= there.lines.keys():
+            continue
+        told |= {end, peer}
+        if there.peers.get(end) == peer:
+            if there.words[end] != wanted.words[end]:
+                message = f"{end} to {peer} runs at {there.words[end]}; planned is {wanted.words[end]}"
+                yield Difference("FAB6333", message, True, there.lines[end.device])
+            continue
+        swap = _find_swap(wanted, there, end) or _find_swap(wanted, there, peer)
+        if swap is None:
+            yield from _report_moved(wanted, there, end, peer, misplaced)
+            continue
+        one, other, first, second = swap
+        told |= set(swap)
+        message = (
+            f"swapped: {one} is cabled to {second} and {other} to {first}; "
+            f"planned is {one} to {first} and {other} to {second}"
+        )
+        yield Difference("FAB6332", message, True, there.lines[one.device])
+    for end, peer in there.peers.items():
+        between_planned = {end.device, peer.device} <= wanted.lines.keys()
+        if between_planned and end < peer and not {end, peer} & wanted.peers.keys():
+            message = f"{end} to {peer} is not planned"
+            yield Difference("FAB6331", message, True, there.lines[end.device])
+
+
+def _find_swap(wanted: _Cables, there: _Cables, one: End) -> tuple[End, End, End, End] | None:
+    """Return `one`, the other end whose cable was exchanged with its own, and the planned peer of each."""
+    first, second = wanted.peers[one], there.peers.get(one)
+    other = wanted.peers.get(second) if second is not None else None
+    if second is None or other is None or there.peers.get(other) != first:
+        return None
+    return one, other, first, second
+
+
+def _report_moved(
+    wanted: _Cables, there: _Cables, end: End, peer: End, told: set[frozenset[End]]
+) -> Iterator[Difference]:
+    """Report a planned cable that is not in place: moved (each moved cable once) or missing."""
+    elsewhere = [(at, far) for at in (end, peer) if (far := there.peers.get(at)) is not None]
+    fresh = [(at, far) for at, far in elsewhere if frozenset((at, far)) not in told]
+    if not fresh and len(elsewhere) < len((end, peer)):
+        yield Difference("FAB6330", f"no link from {end} to {peer}", False, wanted.lines[end.device])
+    for at, far in fresh:
+        told.add(frozenset((at, far)))
+        message = f"{at} is cabled to {far}; planned is {peer if at == end else end}"
+        yield Difference("FAB6332", message, True, there.lines[at.device])
+
 
 MAX_BYTES = 256 * 1024 * 1024
 _TOLD = 200

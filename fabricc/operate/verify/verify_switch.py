@@ -11,7 +11,7 @@ from fabricc.operate.devices.connection import open_connection
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.identity import LOOK, LOOK_OR_STATE, Answering, identify_device, identity_of
 from fabricc.operate.push.reach import read_files
-from fabricc.operate.verify import drift, lossless, ports, routes, sessions
+from fabricc.operate.verify import drift, lossless, operational_state
 from fabricc.operate.verify.model import Aspect, Found, make_finding
 from fabricc.operate.verify.neighbours import LldpView, read_lldp_view
 
@@ -145,14 +145,16 @@ def _build_comparisons(
 
     def reach(told: Any) -> tuple[list[Found], int]:
         assert question.widths is not None
-        return routes.compare_routes(name, at, question.widths, told)
+        return operational_state.compare_routes(name, at, question.widths, told)
 
     def interfaces(told: Any) -> tuple[list[Found], int]:
-        return ports.compare_ports(planned, told, live.getter("get_interfaces_counters"), question.errors)
+        return operational_state.compare_ports(
+            planned, told, live.getter("get_interfaces_counters"), question.errors
+        )
 
     getters: tuple[tuple[Aspect, str, Callable[[Any], tuple[list[Found], int]]], ...] = (
         (Aspect.CABLING, "get_lldp_neighbors_detail", listen),
-        (Aspect.BGP, "get_bgp_neighbors", partial(sessions.compare_sessions, planned)),
+        (Aspect.BGP, "get_bgp_neighbors", partial(operational_state.compare_sessions, planned)),
         (Aspect.ROUTES, "get_ecmp_widths", reach),
         (Aspect.INTERFACES, "get_interfaces", interfaces),
     )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
-from fabricc.proof.invariants.closure import closure_breaches
 from fabricc.proof.invariants.contract import (
     contract_breaches,
     host_breaches,
@@ -19,7 +18,7 @@ from fabricc.proof.invariants.digest import HostDigest, Landing, Load, SwitchDig
 from fabricc.proof.invariants.lossless import lossless_breaches
 from fabricc.proof.invariants.outside import outward_breaches
 from fabricc.proof.invariants.policy import Policy, policy_of
-from fabricc.proof.invariants.ports import port_breaches
+from fabricc.proof.invariants.ports import closure_breaches, port_breaches
 from fabricc.proof.invariants.prefixes import address_breaches, own_blocks
 from fabricc.proof.invariants.rules import findings_of
 from fabricc.proof.invariants.segments import packed_segments, segment_breaches

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.audit import audit_fabric
-from fabricc.audit.file_grouping import device_of
+from fabricc.audit.gather import device_of
 from fabricc.back import hosts
 from fabricc.back.hosts import recognition
 from tests.back.nos.test_vocabulary import fits

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.back.infiniband import sm_files
-from fabricc.back.infiniband.cabling import compare_files
-from fabricc.back.infiniband.discovery import compare_topologies
+from fabricc.back.infiniband.cabling import compare_files, compare_topologies
 from fabricc.back.infiniband.topology import ReadTopology, read_topology
 from fabricc.proof.infiniband.sim.inputs import Needs, adapter_id, write_inputs
 from fabricc.proof.infiniband.sim.processes import SimulatedSubnet, missing_programs

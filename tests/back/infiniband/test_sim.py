@@ -16,8 +16,8 @@ from fabricc.back.infiniband import sm_files
 from fabricc.back.infiniband.sm_files import TOPOLOGY
 from fabricc.back.infiniband.topology import read_topology
 from fabricc.proof.infiniband.sim.inputs import adapter_id, write_inputs
+from fabricc.proof.infiniband.sim.judge import read_tables, walk_routes
 from fabricc.proof.infiniband.sim.processes import missing_programs
-from fabricc.proof.infiniband.sim.routes import read_tables, walk_routes
 from fabricc.proof.infiniband.sim.run import simulate_subnet
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned, rendered
 
