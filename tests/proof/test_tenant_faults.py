@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.proof.test_tenants import OTHER, found, text
+from tests.proof.fabrics import change_files
+from tests.proof.test_tenants import OTHER, found
 from tests.tenanted import EXPRESSED, SPINE, TOR
 
 
@@ -216,7 +217,7 @@ FAULTS: dict[str, tuple[str, dict[str, Plant]]] = {
 def test_a_fault_is_found_on_each_system(name: str, nos: str) -> None:
     message, plants = FAULTS[name]
     pattern, into, device = plants[nos]
-    told = found(nos, text(device, (pattern, into)))
+    told = found(nos, change_files(device, (pattern, into)))
     assert any(message in each for each in told), told
 
 
