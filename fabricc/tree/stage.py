@@ -249,15 +249,15 @@ class Stage:
 
     def _make_folders(self, path: str) -> None:
         """Make the folders that a path needs; another worker may make the same ones."""
-        above = path.rpartition("/")[0]
-        if not above or above in self._made:
-            return
-        self._make_folders(above)
-        try:  # noqa: SIM105 - a hot path, as is mkdir
-            os.mkdir(f"{self.folder}/{above}")  # noqa: PTH102
-        except FileExistsError:
-            pass
-        self._made.add(above)
+        missing = []
+        while (path := path.rpartition("/")[0]) and path not in self._made:
+            missing.append(path)
+        for folder in reversed(missing):
+            try:  # noqa: SIM105 - a hot path, as is mkdir
+                os.mkdir(f"{self.folder}/{folder}")  # noqa: PTH102
+            except FileExistsError:
+                pass
+            self._made.add(folder)
 
 
 def _make_file(path: str, content: bytes, mode: int, folder: int | None = None) -> None:

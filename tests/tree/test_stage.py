@@ -85,6 +85,22 @@ def test_edited_file_is_repaired_and_reported(tmp_path: Path) -> None:
     verify(tmp_path / "zone")
 
 
+def test_a_foreign_file_below_a_thousand_folders_is_kept(tmp_path: Path) -> None:
+    emit(tmp_path, files(1))
+    deep = tmp_path / "zone"
+    for _ in range(1500):
+        deep /= "d"
+        deep.mkdir()
+    (deep / "mine").write_text("x")
+    emit(tmp_path, files(2))
+    assert (deep / "mine").read_text() == "x"
+    (deep / "mine").unlink()
+    while deep.name == "d":  # pytest cannot remove so many
+        deep.rmdir()
+        deep = deep.parent
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".") and path.is_dir()]
+
+
 def test_files_that_no_build_wrote_are_kept_and_named(tmp_path: Path) -> None:
     emit(tmp_path, files(1))
     (tmp_path / "zone/NOTES.md").write_text("mine")
