@@ -63,7 +63,7 @@ def list_pages() -> Mapping[str, Path]:
 
 
 def _list_topics(pages: Mapping[str, Path]) -> dict[str, str]:
-    """Map each topic to its title, pages and generated reference alike, sorted."""
+    """Map each topic to its title: pages and generated reference, sorted."""
     titles = reference.TITLES | {topic: _page_title(path) for topic, path in pages.items()}
     return dict(sorted(titles.items()))
 

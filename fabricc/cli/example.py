@@ -30,7 +30,7 @@ _AS_WRITTEN = ("-c", "core.autocrlf=false", "-c", "core.safecrlf=false")
 
 
 def build_example(folder: Path) -> BuildResult:
-    """Build the tree of the example beside its spec."""
+    """Build the tree of the example next to its spec."""
     with chdir(folder):
         result, _ = build_tree(SPEC, Path("build"))
     return result

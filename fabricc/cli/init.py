@@ -79,7 +79,7 @@ _SCHEMA = "cluster.schema.json"
 def command(folder: Path, example: bool, **given: Any) -> int:
     """Write a commented spec, CI for GitHub and GitLab, and pre-commit hooks into DIR (default: here).
 
-    On a terminal, the verb asks for hosts, switches and networks; with any of the options there are no questions.
+    On a terminal, the verb prompts for hosts, switches and networks, unless one of the options is given.
     Existing files are not overwritten. There is no lock before the first build: until then nothing is pinned.
     """
     taken = [name for name in (*FILES.values(), LOCK_NAME, _SCHEMA) if os.path.lexists(folder / name)]

@@ -1,7 +1,7 @@
-"""Output of verbs: the one place that prints, where every foreign text is escaped.
+"""Print the output of verbs; only this module prints, and it escapes every foreign text.
 
-`out` and `err` print lines, `show` prints styled lines and tables, `tell` prints findings, `document` prints text that
-is already in a machine format. A line feed inside a line is shown and breaks nothing.
+`out` and `err` print lines, `print_parts` styled lines and tables, `print_findings` findings, and `print_document` text
+in a machine format. A line feed inside a line is shown and breaks nothing.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def _attended_setting(setting: Setting) -> Iterator[Setting]:
         def stop(*_: object) -> None:
             if not setting.stop.is_set():
                 setting.stop.set()
-                teller.say("Stopping: switches in the midst of their change are brought back first.")
+                teller.say("Stopping: switches that are being changed are rolled back first.")
 
         before = {sign: signal.signal(sign, stop) for sign in signs}
         try:

@@ -153,7 +153,7 @@ def _connect(product: Product, url: str, token: str | None, ca: Path | None) -> 
 
 
 def _is_this_machine(host: str) -> bool:
-    """Return whether a host is this machine, whatever a name server says of other names."""
+    """Return whether a host is this machine, without trusting a name server."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

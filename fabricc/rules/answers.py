@@ -24,9 +24,9 @@ NEEDS_PLAN = {
     3: "how many devices there are to be is said by a plan",
     4: "the ratio that is meant is said by a plan",
     5: "planes and rails are told from the links themselves",
-    21: "what may come in and go out is said by a plan",
+    21: "only a plan states what may come in and go out",
 }
-"""Invariant -> why it is not asked of a fabric without a plan."""
+"""Invariant -> why it is not evaluated for a fabric without a plan."""
 
 
 class Answers(NamedTuple):

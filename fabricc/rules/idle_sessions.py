@@ -101,7 +101,7 @@ def _silent_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]
 
 
 def _graceful_shutdown(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report a switch that asks its neighbors to avoid it (RFC 8326)."""
+    """Report a switch in graceful shutdown (RFC 8326)."""
     for path, value in statement.rest.items():
         if path.startswith(_LEFT) and value not in ("off", "false", "receiver"):
             message = f"{statement.name} is in graceful shutdown: its neighbors avoid it as long as they can"

@@ -155,7 +155,7 @@ def _adoption_findings(found: Found, adopted: Adopted) -> Iterator[Finding]:
             "FAB9702", message, "", 0, one.code, help=one.help or "Change it in the spec, and build it."
         )
     for name in adopted.left if compiled.sound else ():
-        yield _left_out_finding(found, name)  # without a spec, the errors above say why
+        yield _left_out_finding(found, name)  # without a spec, the errors above give the reason
     for moved in adopted.moved:
         message = f"{moved.switch}: the link to {moved.peer} is on {moved.port}, and a build has it on {moved.planned}"
         help_ = "Ports of hosts come first, uplinks follow on one run of cages; recable, or keep it out of `push`."

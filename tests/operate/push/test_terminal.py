@@ -102,7 +102,7 @@ def test_after_an_interrupt_the_screen_says_what_was_done(network: Network) -> N
     network.fault("spine01a", "commit_config", 1, "after", "interrupt")
     status, shown = on_terminal(network, "--adopt", "--only", "spine01a")
     assert status == 130, shown
-    assert "Stopping: switches in the midst of their change are brought back first." in shown
+    assert "Stopping: switches that are being changed are rolled back first." in shown
     assert "bringing back spine01a" in shown
     assert re.search(r"(?m)^run 1: 1 rolled-back", shown)
     assert "━" not in shown, "no bar is left"

@@ -37,7 +37,7 @@ GTSM_HOPS = 1
 
 DEPARTURES = (
     Departure(
-        "bgp/neighbor[*]/description", LEFT_OUT, "`neighbor interface` takes none: of unnumbered neighbours"
+        "bgp/neighbor[*]/description", LEFT_OUT, "`neighbor interface` takes none: for unnumbered neighbors"
     ),
 )
 

@@ -47,13 +47,13 @@ PRECISION_BELOW_S = 20
 
 _OF_GROUPS = ("bgp/multipath_relax", "bgp/redistribute_connected", "bfd/interval_ms", "bfd/multiplier")
 DEPARTURES = (
-    Departure("bgp/neighbor[*]/description", LEFT_OUT, "dynamic neighbours have none: of unnumbered ones"),
+    Departure("bgp/neighbor[*]/description", LEFT_OUT, "dynamic neighbors have none: for unnumbered ones"),
     Departure("bgp/keepalive_s", ROUNDED, "a third of the hold time (FAB5517)"),
     Departure("bgp/maximum_paths", ROUNDED, "`maximum-ecmp` has steps"),
     Departure("bfd/interval_ms", ROUNDED, "not below the platform's least (FAB5680)"),
     Departure("prefix_list[*]/*", ROUNDED, "a lower bound of lengths always has an upper one"),
     *(
-        Departure(path, LEFT_OUT, "said of groups of neighbours: not where there are none")
+        Departure(path, LEFT_OUT, "a setting of groups of neighbors: absent without them")
         for path in _OF_GROUPS
     ),
 )
