@@ -12,7 +12,6 @@ from fabricc.audit.model import Found
 from fabricc.audit.places import places_of
 from fabricc.audit.rules import examine_fabric
 from fabricc.base.diagnostics import Diagnostic, Position
-from fabricc.base.garbage import no_collection
 from fabricc.compiler.prove.finding_groups import Grouped
 from fabricc.compiler.result import exit_status
 from fabricc.compiler.write.pieces import usable_cpus
@@ -113,9 +112,8 @@ def audit_fabric(
 
 def _audit_folder(folder: Path, jobs: int | None, progress: Callable[[str, int, int], None] | None) -> Audit:
     gathered = gather_devices(folder, jobs=jobs, progress=progress, packed=True)
-    with no_collection():
-        links = links_of(gathered.devices, gathered.said)
-        places = places_of(gathered.devices, links, gathered.said)
+    links = links_of(gathered.devices, gathered.said)
+    places = places_of(gathered.devices, links, gathered.said)
     found = Found(gathered.devices, links, places)
     return Audit(
         folder, gathered, found, examine_fabric(found, jobs=jobs or usable_cpus(), progress=progress)

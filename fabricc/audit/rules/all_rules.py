@@ -15,7 +15,6 @@ from fabricc.audit.rules.invariant_rules import Asked, Proof
 from fabricc.audit.rules.invariant_rules import prove_switch as prove
 from fabricc.audit.rules.outliers import UNLIKE, find_outliers
 from fabricc.audit.rules.waist import CNP_DSCP, Models
-from fabricc.base.garbage import no_collection
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.write.workers import spread_work
@@ -101,11 +100,10 @@ def examine_fabric(
             digests.add(device, found.places.get(device.name, NOWHERE), fars[device.name], digest)
             if progress:
                 progress(f"{_MANY[kind]} looked at", number, len(devices))
-    with no_collection():
-        told += digests.proof.findings()
-        told += _of_links(found, digests)
-        told += _of_sessions(found, digests, fars)
-        told += duplicates.report_repeated(digests.owned, found.devices, groups_of(found))
+    told += digests.proof.findings()
+    told += _of_links(found, digests)
+    told += _of_sessions(found, digests, fars)
+    told += duplicates.report_repeated(digests.owned, found.devices, groups_of(found))
     for each in _of_rdma(found, digests, fars, jobs):
         told += each
     told += digests.designs.notes(found.devices)

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.garbage import no_collection
 from fabricc.base.values import dataclass
 from fabricc.tree.state import state_of
 
@@ -80,8 +79,7 @@ def store_ledgers(out: Path, cluster: str, ledgers: Ledgers | None) -> str:
     path = _ledger_path(out, cluster, make=True)
     try:
         if path is not None and ledgers is not None:
-            with no_collection():
-                content = pickle.dumps(ledgers, pickle.HIGHEST_PROTOCOL)
+            content = pickle.dumps(ledgers, pickle.HIGHEST_PROTOCOL)
             draft = path.with_name(path.name + ".new")
             draft.unlink(missing_ok=True)
             draft.write_bytes(content)
@@ -100,8 +98,7 @@ def load_ledgers(out: Path, cluster: str, digest: str) -> Ledgers | None:
     with suppress(OSError):
         content = path.read_bytes() if path is not None else b""
         if hashlib.sha256(content).hexdigest() == digest:
-            with no_collection():
-                found: Ledgers = _Unpickler(io.BytesIO(content)).load()
+            found: Ledgers = _Unpickler(io.BytesIO(content)).load()
             return found
     return None
 
