@@ -47,6 +47,23 @@ def _shut_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding
         yield finding_at(IDLE, statement.device, path, message, "shut session", Severity.WARNING, remedy)
 
 
+def _shut_overlay(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a switch whose sessions between loopbacks with EVPN are all shut."""
+    overlay = [
+        key
+        for key, said in sessions.said.items()
+        if not sessions.near.get(key, "") and "evpn" in str(said.families).split(",")
+    ]
+    if overlay and not any(sessions.said[key].enabled for key in overlay):
+        who = join_words([neighbor for _, neighbor in overlay], 2)
+        message = (
+            f"{statement.name}: the sessions with {who} are shut, all that carry EVPN: no VTEP is learned"
+        )
+        remedy = "Enable the sessions between loopbacks, or remove them."
+        path = session_path(overlay[0], "enabled")
+        yield finding_at(IDLE, statement.device, path, message, "shut overlay", Severity.WARNING, remedy)
+
+
 def _leads_to_switch(statement: Statement, port: str) -> bool:
     far = statement.fars.get(port)
     return far is not None and far.known and far.tier in _SWITCHES
@@ -113,6 +130,7 @@ def _graceful_shutdown(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 RULES = (
     SwitchRule(IDLE, BGP, (Input.LINKS,), _shut_sessions),
+    SwitchRule(IDLE, BGP, (), _shut_overlay),
     SwitchRule(IDLE, BGP, (Input.LINKS,), _shut_links),
     SwitchRule(IDLE, BGP, (Input.LINKS,), _silent_links),
     SwitchRule(IDLE, BGP, (), _graceful_shutdown),

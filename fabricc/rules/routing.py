@@ -60,13 +60,14 @@ def _without_policy(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 def _closed_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report sessions with known switches whose policy permits no route."""
+    """Report sessions with known switches, or with EVPN, whose policy permits no route."""
     for direction, effect in (("import", "accepts no route from"), ("export", "announces no route to")):
         closed = []
         for key, says in external_sessions(statement):
             far = statement.fars.get(sessions.near.get(key, ""))
             known = far is not None and far.known and far.tier in _HEIGHT
-            if known and direction in says and _permits_nothing(statement, str(says[direction])):
+            overlay = "evpn" in str(says.get("families", "")).split(",")
+            if (known or overlay) and direction in says and _permits_nothing(statement, str(says[direction])):
                 closed.append(key)
         if closed:
             who = join_words([neighbor for _, neighbor in closed], 2)

@@ -83,3 +83,30 @@ def test_an_ipv6_neighbor_has_one_name_however_it_is_written(system: str) -> Non
     names = {path.partition("]")[0] for path in reading.facts if path.startswith("bgp/neighbor[")}
     assert names == {"bgp/neighbor[2001:db8::"}
     assert reading.facts["bgp/neighbor[2001:db8::]/remote_asn"] == 65002
+
+
+LEAF = """hostname lf{n}
+interface Loopback0
+   ip address 10.66.1.{n}/32
+interface Ethernet1
+   no switchport
+   ip address 10.66.11.{n}/31
+router bgp 6510{n}
+   neighbor 10.66.0.1 remote-as 65000
+   neighbor 10.66.0.1 update-source Loopback0
+   neighbor 10.66.0.1 ebgp-multihop 3
+{shut}   neighbor 10.66.11.0 remote-as 65000
+   address-family evpn
+      neighbor 10.66.0.1 activate
+"""
+
+
+@pytest.mark.parametrize("shut", [True, False])
+def test_a_switch_whose_evpn_sessions_are_all_shut_is_reported(shut: bool, tmp_path: Path) -> None:
+    line = "   neighbor 10.66.0.1 shutdown\n" if shut else ""
+    for n in (1, 3):
+        (tmp_path / f"lf{n}.cfg").write_text(LEAF.format(n=n, shut=line))
+    found = [
+        each for each in audit_folder(tmp_path, jobs=1).findings if "all that carry EVPN" in each.message
+    ]
+    assert {each.severity for each in found} == ({Severity.WARNING} if shut else set())

@@ -244,7 +244,9 @@ KINDS: dict[str, Fault] = {
 
 WIDE = frozenset({"every session waits"})
 """No faults on one switch alone."""
-ONE_SIDED = frozenset({"another mask on a link", "a password on one side", "hops on one side"})
+ONE_SIDED = frozenset({
+    "another MTU on a link", "another mask on a link", "a password on one side", "hops on one side",
+})  # fmt: skip
 """No faults where both ends of every link have them."""
 IN_SESSIONS = frozenset({
     "another AS of its own", "the loopback of another switch", "discard of a loopback", "one equal path",
