@@ -51,7 +51,8 @@ VALUES = {
     "advertisement-interval", "transmit-delay", "inactivity-interval", "ttl", "ttl-except", "hop-limit-except",
     "next-header", "destination-port", "source-port", "max-advertisement-interval", "min-advertisement-interval",
     "authentication-key", "forwarding-class", "group", "read-view", "authentication-password", "privacy-password",
-    "instance-type", "key", "value", "trusted-key",
+    "instance-type", "key", "value", "trusted-key", "encrypted-password",
+    "prob-threshold", "quality-delta",
 }  # fmt: skip
 # Containers whose value stands without a word of its own.
 WORDLESS = {
