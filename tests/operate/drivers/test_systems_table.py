@@ -11,7 +11,8 @@ from fabricc.operate.drivers import DRIVERS
 
 DOCS = Path(__file__).parents[3] / "docs"
 COLUMNS = [
-    "system", "frame", "printed forms", "accounts", "order of save and rollback", "state that survives a replace",
+    "system", "frame", "printed forms", "accounts", "confirm timer", "order of save and rollback",
+    "state that survives a replace", "limits of a dry run",
 ]  # fmt: skip
 NAMES = {
     "cumulus": "Cumulus",
