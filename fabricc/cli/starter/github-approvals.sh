@@ -3,7 +3,7 @@
 # the one whose setting started this run ($LABELS, set by $SETTER). A label counts while it is present. It counts if a
 # person with write access who is not the author of the pull request set it, or an app of $APPROVING_APPS.
 # A later attempt of a run counts recorded labels only: the label may have been removed and set by another person since.
-set -euo pipefail
+set -feuo pipefail  # names of apps have brackets, which are no patterns
 here="$(cd "$(dirname "$0")" && pwd)"
 issue="repos/$GITHUB_REPOSITORY/issues/$PULL"
 

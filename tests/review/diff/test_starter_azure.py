@@ -129,7 +129,7 @@ def test_the_steps_prove_and_review_an_honest_change(forge: Forge) -> None:
     (forge.work / "trusted").mkdir(parents=True, exist_ok=True)
     (forge.work / "trusted" / "ci").symlink_to(forge.trusted / "ci")
     for name in ("prove", "review"):
-        own = {"WORK": str(forge.work), "SPEC": "cluster.yaml", "SOURCE": head, "TARGET": "main"}
+        own = {"WORK": str(forge.work), "SPEC": "cluster.yaml", "SOURCE": head, "TARGET": "refs/heads/main"}
         ran = subprocess.run(
             ["bash", "-e", "-c", steps[name]["bash"]], cwd=forge.trusted, env=forge.environment(**own),
             capture_output=True, text=True, check=False, timeout=300,
