@@ -19,6 +19,7 @@ from fabricc.compiler.load.revision import SpecHistory, revision_finding
 from fabricc.compiler.load.spec_location import POLICY_NAME
 from fabricc.compiler.load.spec_search import (
     Found,
+    cluster_of,
     find_base_spec,
     gone_spec,
     places_of_cluster,
@@ -171,7 +172,14 @@ def _newer_side(
             f"{head} has no {spec.name} in this folder"
         )
     place, name = chosen.head_history, spec.name
-    if place.file(chosen.head, name) is None:  # a merge moves files into a folder that the base has renamed
+    merged = place.file(chosen.head, name)
+    if merged is not None and cluster_of(merged) != cluster_of(before_merge):
+        # The base has another cluster at this path: the merge has this one elsewhere, or under another name.
+        others = places_of_cluster(place, chosen.head, name, before_merge)
+        if len(others) > 1:
+            raise GitError(f"a merge of {head} has several specs of the cluster in {name}")
+        place, name = (others[0].history, others[0].name) if others else (place, name)
+    elif merged is None:  # a merge moves files into a folder that the base has renamed
         found = find_base_spec(place, chosen.head, name, before_merge, lambda _: before_merge)
         if found is None:
             raise GitError(f"a merge of {head} has no {spec.name}")

@@ -510,6 +510,22 @@ def test_a_cluster_that_is_renamed_and_moved_is_found_where_another_took_its_pat
     assert "the spec new.yaml is at cluster.yaml in the base" in out, err
 
 
+def test_a_cluster_whose_path_the_base_gave_to_another_is_not_compared_with_that_one(
+    two_clusters: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    two_clusters.git("checkout", "-qb", "topic")
+    two_clusters.edit("cluster.yaml", "default: {}", "default: {}\n  # remark")
+    two_clusters.commit("remark")
+    two_clusters.git("checkout", "-q", "main")
+    two_clusters.write(cluster_yaml=spec_of("other", 34), other_yaml=spec_of("zone", 28))
+    two_clusters.commit("changed places")
+    two_clusters.git("checkout", "-q", "topic")
+    for path in ("cluster.yaml", "other.yaml"):
+        status, out, err = fabricc("diff", path, "--base", "main", "--head", "topic")
+        assert (status, out) == (1, "")
+        assert "FAB9035" in err
+
+
 def test_a_new_cluster_beside_a_renamed_one_is_new(
     two_clusters: Repository, fabricc: Callable[..., Ran]
 ) -> None:
