@@ -43,7 +43,16 @@ cc_settings() {
     done
 }
 
+# The driver refuses all settings of dcb while the firmware runs DCBX (bnxt_dcb.c, bnxt_dcbnl_ieee_setets).
+runs_dcbx() {
+    case " $(dcb dcbx show dev "$netdev" 2>/dev/null) " in
+    *' lld-managed '*) return 0 ;;
+    esac
+    return 1
+}
+
 verify_nic() {
+    ! runs_dcbx || same 'DCBX' 'in the firmware' 'in the host (turn it off with niccli and restart)'
     verify_dcb
     same 'priority of RDMA' "$(shown app dgram-port-prio)" "$(rdma_entry)"
     [ -d "${cc%/ports*}" ] || {
@@ -60,7 +69,15 @@ $(cc_settings)
 SETTINGS
 }
 
+configure_pause() {
+    turn_pause_off autoneg off
+}
+
 configure_nic() {
+    if runs_dcbx; then
+        echo "fabricc-roce: $netdev: its firmware runs DCBX and the driver refuses other settings: turn it off with niccli and restart" >&2
+        exit 5
+    fi
     configure_dcb
     dcb app flush dev "$netdev" dgram-port-prio
     [ -z "$ROCE_TOS" ] || dcb app add dev "$netdev" dgram-port-prio "$(rdma_entry)"

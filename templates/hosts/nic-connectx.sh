@@ -127,6 +127,10 @@ configure_mlnx_qos() {
     esac
 }
 
+configure_pause() {
+    turn_pause_off autoneg off
+}
+
 configure_nic() {
     refuse_dpu
     if has_mlnx_qos; then

@@ -128,6 +128,16 @@ dcqcn_state() {
         here && profile == 1 && ($1 in option) { print option[$1] "=" $2 }'
 }
 
+# A port has one kind of pause: `ethtool -a` shows PFC as pause, and `ethtool -A` would end PFC (ionic_ethtool.c,
+# ionic_set_pauseparam). nicctl sets and shows the kind.
+verify_pause() {
+    :
+}
+
+configure_pause() {
+    :
+}
+
 verify_pause_type() {
     pause=$(nicctl show port --card "${card%% *}" | awk -v wanted="$uuid" '
         $1 == "Port" { here = ($3 == wanted) }

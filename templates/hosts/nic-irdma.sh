@@ -39,8 +39,15 @@ verify_nic() {
     fi
 }
 
+# The driver refuses this once PFC is on, and another `autoneg` than that of the link (ice_ethtool.c,
+# ice_set_pauseparam): hence before PFC, and without it.
+configure_pause() {
+    turn_pause_off
+}
+
 configure_nic() {
     ethtool --set-priv-flags "$netdev" fw-lldp-agent off
+    configure_pause
     for pair in $(protocols); do
         devlink dev param set "pci/$(pci_address)" name "${pair%=*}" value "${pair#*=}" cmode runtime
     done

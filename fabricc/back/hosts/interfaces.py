@@ -6,7 +6,7 @@ from functools import lru_cache
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.hosts import keyfile, netplan, words
+from fabricc.back.hosts import keyfile, netplan, nics, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,7 +37,7 @@ def render(host: Host) -> dict[str, str]:
     functions = tuple(_functions(host))
     for function in functions:
         files[f"{_LINKS}{function.name}.link"] = _link_file(
-            function.name, function.pci, function.mtu, nic.ring_rx, nic.ring_tx
+            function.name, function.pci, function.mtu, _pause_settings(host), nic.ring_rx, nic.ring_tx
         )
     if functions:
         files[words.network_path(RDMA_NAMES, host)] = _rdma_names(
@@ -87,14 +87,21 @@ def _kernel_settings(host: Host) -> list[tuple[str, int]]:
     ]
 
 
+def _pause_settings(host: Host) -> tuple[str, ...]:
+    """Return the settings of 802.3x pause that the driver takes from a .link file."""
+    family = nics.family_of(host)
+    return family.link_pause if family else nics.PAUSE_SETTINGS
+
+
 @lru_cache(maxsize=1024)
-def _link_file(name: str, pci: str, mtu: int, ring_rx: int, ring_tx: int) -> str:
+def _link_file(name: str, pci: str, mtu: int, pause: tuple[str, ...], ring_rx: int, ring_tx: int) -> str:
     """Return the systemd .link file that names a port by PCI address, disables 802.3x pause and enlarges its rings."""
     return words.fill_template(
         words.read_template("rail.link.j2"),
         name=words.check_word(name),
         pci=words.check_word(pci),
         mtu=mtu,
+        pause="".join([f"{key}=no\n" for key in pause]),
         ring_rx=ring_rx,
         ring_tx=ring_tx,
     )
@@ -150,8 +157,8 @@ def _state_function(facts: Facts, host: Host, function: _Function) -> None:
     prefix = f"interface[{function.name}]/"
     facts[prefix + "pci"] = function.pci
     facts[prefix + "link_mtu"] = function.mtu
-    for leaf in ("pause_rx", "pause_tx", "pause_autoneg"):
-        facts[prefix + leaf] = "no"
+    for key in _pause_settings(host):
+        facts[prefix + _LEAVES[f"Link.{key}"]] = "no"
     facts[prefix + "ring_rx"] = host.nic.ring_rx
     facts[prefix + "ring_tx"] = host.nic.ring_tx
     facts[f"rdma[{function.rdma}]/pci"] = function.pci

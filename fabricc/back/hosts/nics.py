@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 IWARP = "iwarp"
 PRIORITIES = range(8)
+PAUSE_SETTINGS = ("RxFlowControl", "TxFlowControl", "AutoNegotiationFlowControl")  # systemd.link(5)
 ECT_0 = 2  # RFC 3168, section 5: the sender's transport is ECN-capable
 
 
@@ -29,6 +30,7 @@ class Family:
         cannot: settings that its tools lack or do not show.
         kept: options in the NIC's own memory that RDMA needs and the script does not write.
         unsaid_cnp: True if nothing sets the code point of congestion notifications.
+        link_pause: settings of 802.3x pause that its driver takes from a .link file.
     """
 
     procedure: tuple[str, ...]
@@ -36,16 +38,18 @@ class Family:
     cannot: str = ""
     kept: str = ""
     unsaid_cnp: bool = False
+    link_pause: tuple[str, ...] = PAUSE_SETTINGS
 
 
 FAMILIES = {
-    "mlx5_core": Family(("nic-dcb.sh", "nic-connectx.sh", "nic-mlxconfig.sh"), ecn_bits=ECT_0),
+    "mlx5_core": Family(("nic-pause.sh", "nic-dcb.sh", "nic-connectx.sh", "nic-mlxconfig.sh"), ecn_bits=ECT_0),
     # AMD, ROCm cluster networking, and node-scraper (NicPlugin) look at these three with `niccli nvm -getoption`.
-    "bnxt_en": Family(("nic-dcb.sh", "nic-plain.sh", "nic-bnxt.sh"),
+    "bnxt_en": Family(("nic-pause.sh", "nic-dcb.sh", "nic-plain.sh", "nic-bnxt.sh"),
         kept="support_rdma, performance_profile, pcie_relaxed_ordering"),
-    "ice": Family(("nic-dcb.sh", "nic-plain.sh", "nic-irdma.sh"), unsaid_cnp=True),
+    "ice": Family(("nic-pause.sh", "nic-dcb.sh", "nic-plain.sh", "nic-irdma.sh"), unsaid_cnp=True,
+        link_pause=("RxFlowControl", "TxFlowControl")),  # ice_set_pauseparam refuses another autonegotiation
     "ionic": Family(("nic-ionic.sh",),
-        cannot="nicctl sets no cable length"),
+        cannot="nicctl sets no cable length", link_pause=()),  # ionic_set_pauseparam ends PFC
 }  # fmt: skip
 """Driver -> family."""
 

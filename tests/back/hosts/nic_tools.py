@@ -82,6 +82,8 @@ def dcb(state, arguments):
          "prio-tc": {str(i): "0" for i in EIGHT}, "prio-pfc": {str(i): "off" for i in EIGHT}, "dscp-prio": {},
          "dgram-port-prio": {}, "delay": "0"},
     )  # fmt: skip
+    if kind == "dcbx":
+        return os.environ.get("DCBX", "host ieee") + "\n" if verb == "show" else ""
     if verb == "show":
         if rest[0] == "delay":
             return f"delay {port['delay']} \n"
@@ -114,7 +116,12 @@ def devlink(state, arguments):
 
 def ethtool(state, arguments):
     flag, name, *rest = arguments
+    driver = os.environ.get("DRIVER", "")
     port = state.setdefault(f"ethtool {name}", {"pause": "on", "fw-lldp-agent": "on"})
+    lossless = driver == "ice" and "on" in state.get(name, {}).get("prio-pfc", {}).values()
+    if driver == "ionic":  # a port has one kind of pause (ionic_get_pauseparam, ionic_set_pauseparam)
+        kind = next((key for key in state if key.startswith("pause ")), "pause 04908170-1")
+        port["pause"] = "on" if state.get(kind) == "pfc" else "off"
     if flag == "--show-priv-flags":
         return f"Private flags for {name}:\nlink-down-on-close : off\nfw-lldp-agent      : {port['fw-lldp-agent']}\n"
     if flag == "--set-priv-flags":
@@ -123,10 +130,13 @@ def ethtool(state, arguments):
         rings = "".join(f"{name}:\t\t8192\n" for name in ("RX", "RX Mini", "RX Jumbo", "TX"))
         return f"Ring parameters for {name}:\nPre-set maximums:\n{rings}Current hardware settings:\n{rings}"
     if flag == "-a":
-        return f"Pause parameters for {name}:\nAutonegotiate:\toff\nRX:\t\t{port['pause']}\nTX:\t\t{port['pause']}\n"
+        on, autoneg = "off" if lossless else port["pause"], "on" if driver == "ice" else "off"
+        return f"Pause parameters for {name}:\nAutonegotiate:\t{autoneg}\nRX:\t\t{on}\nTX:\t\t{on}\n"
     if flag == "-A":
-        if port["pause"] == "off":
-            sys.exit(78)
+        if driver == "ice" and (lossless or "autoneg" in rest):  # ice_set_pauseparam
+            sys.exit("netlink error: Operation not supported")
+        if driver == "ionic":
+            state[kind] = "link"
         port["pause"] = "off"
     return ""
 

@@ -187,6 +187,17 @@ def test_cross_nic_follows_the_wiring(name: str, value: int) -> None:
     assert f"NCCL_CROSS_NIC={value}\n" in render(VARIANTS[name])[nccl.FILE]
 
 
+@pytest.mark.parametrize(
+    ("name", "keys"), [("plain", ["Rx", "Tx", "AutoNegotiation"]), ("e810", ["Rx", "Tx"]), ("pollara", [])]
+)
+def test_link_files_have_the_pause_settings_that_the_driver_takes(name: str, keys: list[str]) -> None:
+    """One that ice refuses takes the others along (systemd sets them together); with ionic any ends PFC."""
+    text = render(VARIANTS[name])["etc/systemd/network/10-fabricc-rail0.link"]
+    assert [line for line in text.splitlines() if "FlowControl" in line] == [
+        f"{key}FlowControl=no" for key in keys
+    ]
+
+
 def test_second_port_of_a_nic_is_its_second_function() -> None:
     files = render(VARIANTS["dual-port"])
     assert "Path=pci-0000:18:00.1\n" in files["etc/systemd/network/10-fabricc-rail0b.link"]

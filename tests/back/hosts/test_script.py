@@ -70,6 +70,7 @@ def run(root: Path, variant: str, *arguments: str, **environment: str) -> subpro
         "RECORD": str(root / "record"),
         "STATE": str(root / "state"),
         "RUN_FOLDER": str(root),
+        "DRIVER": VARIANTS[variant].nic.driver,
         **environment,
     }
     return subprocess.run(
@@ -247,6 +248,16 @@ def test_broadcom_firmware_with_profiles_takes_classes_from_dcb(tmp_path: Path) 
     assert run(tmp_path, "thor2", "--check", "rail0").stdout == ""
 
 
+def test_broadcom_firmware_that_runs_dcbx_is_named_before_it_refuses(tmp_path: Path) -> None:
+    """The driver then refuses every setting of dcb with nothing but `Invalid argument` (bnxt_dcb.c)."""
+    machine(tmp_path, "rail0", "bnxt_re_r0")
+    done = run(tmp_path, "thor2", "rail0", DCBX="lld-managed ieee")
+    assert (done.returncode, (tmp_path / "record").exists()) == (5, False)
+    assert "its firmware runs DCBX" in done.stderr
+    checked = run(tmp_path, "thor2", "--check", "rail0", DCBX="lld-managed ieee")
+    assert "rail0: DCBX is in the firmware, planned in the host" in checked.stdout
+
+
 def test_congestion_control_of_intel_is_turned_on_in_a_folder_of_the_device(tmp_path: Path) -> None:
     """The driver starts with it off and shows its switch only in a folder that somebody makes (README of irdma)."""
     machine(tmp_path, "rail0", "irdma_r0")
@@ -267,7 +278,8 @@ def test_intel_is_told_its_protocol(tmp_path: Path, variant: str, on: str) -> No
     assert run(tmp_path, variant, "rail0").returncode == 0
     calls = recorded(tmp_path)
     assert calls[0] == "ethtool --set-priv-flags rail0 fw-lldp-agent off"
-    assert calls[2] == f"devlink dev param set pci/0000:18:00.0 name {on} value true cmode runtime"
+    assert calls[1] == "ethtool -A rail0 rx off tx off"  # its driver refuses this when PFC is on
+    assert calls[3] == f"devlink dev param set pci/0000:18:00.0 name {on} value true cmode runtime"
     tos = content(tmp_path, "kernel/config/rdma_cm/irdma_r0/ports/1/default_roce_tos")
     assert tos == ("104" if variant == "e810" else "")  # TCP is ordinary traffic
     entries = next(call for call in calls if call.startswith("dcb app add")).split()[6:]
@@ -289,6 +301,7 @@ def test_an_event_of_a_pollara_port_configures_this_port_alone(tmp_path: Path) -
     assert f"{qos} pfc {port} --priority 3 --no-drop enable" in calls
     assert f"{qos} pfc {port} --priority 6 --no-drop disable" in calls
     assert f"{qos} scheduling {port} --priority 0,3,6 --dwrr 10,90,0 --rate-limit 0,0,10" in calls
+    assert not any(call.startswith("ethtool -A") for call in calls)  # which would end PFC
     assert not any("--all" in call or "04908170-2" in call for call in calls)
     dcqcn = next(call for call in calls if call.startswith("nicctl update dcqcn"))
     assert dcqcn.startswith("nicctl update dcqcn -r ionic_r0 -i 1 --ai-rate 160 ")
