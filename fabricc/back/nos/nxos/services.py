@@ -13,6 +13,7 @@ from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, 
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import SNMP_LEVEL, setting_facts
+from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -305,7 +306,8 @@ def finish(document: Document) -> None:
         secret, place = facts.pop(f"{account}/device_secret"), lines.pop(f"{account}/device_secret")
         if f"{account}/ssh_key" in facts:
             facts[f"{account}/role"], lines[f"{account}/role"] = facts.pop(path), lines.pop(path)
-            facts[f"{account}/secret"], lines[f"{account}/secret"] = secret, place
+            shown = secret if str(secret).startswith(SECRET_PREFIX) else "set"
+            facts[f"{account}/secret"], lines[f"{account}/secret"] = shown, place
     for kind in ("ntp", "dns", "syslog"):
         document.put_set(f"management/{kind}", scope.table(kind))
         for server, (_, line) in scope.table(kind).items():

@@ -65,7 +65,6 @@ def test_only_lines_about_the_system_itself_are_left() -> None:
         "idle-timeout",
         "ip",
         "ntp",
-        "username",
     }
 
 
