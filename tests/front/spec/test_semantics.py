@@ -47,6 +47,7 @@ FIRES = {
     "FAB2031 access": (FULL.replace("172.20.9.0/24", "172.20.9.1/24"), {"FAB2031"}),
     "FAB2030 TACACS+": (FULL.replace("172.20.0.6", "172.20.0.600"), {"FAB2030"}),
     "FAB2043": (FULL.replace("mode: flowlet", "mode: packet"), {"FAB2043"}),
+    "FAB2044": (SHORT + "\nplanes: 2\nplanes_present: 2\n", {"FAB2044"}),
     "FAB2005 too full with rail wiring": (
         SHORT.replace("hosts: 128", "racks: {a1: 5}\n  hosts_per_rack: 4"), {"FAB2005"}
     ),
