@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -134,6 +136,29 @@ def test_networkmanager_loads_the_connections_and_needs_an_adapter(tmp_path: Pat
     assert shown["ipv4.addresses:"] == "10.0.0.1/13"
     assert "Parent interface ib0 must be an InfiniBand interface" in seen["apply"]
     assert seen["apply"].endswith("status 3\n")
+
+
+def test_an_adapter_whose_interface_has_another_name_is_reported(tmp_path: Path) -> None:
+    """udev gives no name that another interface has, so after a boot two may have each other's (systemd.link(5))."""
+    ib = planned(document())
+    host = next(iter(expand_hosts(ib)))
+    port = host.ports[0]
+    adapter(tmp_path, port.rdma, "ib0", port.lid)
+    interfaces = tmp_path / f"sys/class/infiniband/{port.rdma}/device/net"
+    for name, kind in (("ib1", "32"), ("ib1.8010", "32"), ("eth0", "1")):
+        (interfaces / name).mkdir(parents=True)
+        (interfaces / name / "type").write_text(f"{kind}\n")
+    script = tmp_path / "fabricc-ib"
+    script.write_text(dict(HostFiles(ib).render(host))["usr/local/sbin/fabricc-ib"])
+    found = []
+    for name in ("ib1", "ib0"):
+        (interfaces / "ib1").rename(interfaces / name)
+        done = subprocess.run(
+            ["sh", str(script), "--check", port.rdma], capture_output=True, text=True, timeout=60, check=False,
+            env={"PATH": os.environ["PATH"], "SYSFS": str(tmp_path / "sys")},
+        )  # fmt: skip
+        found.append([line for line in done.stdout.splitlines() if "interface" in line])
+    assert found == [[f"{port.rdma}: its interface is ib1, planned ib0"], []]
 
 
 @needs_networkd
