@@ -148,7 +148,7 @@ def test_without_a_value_no_switch_is_spoken_to(network: Network, monkeypatch: p
     monkeypatch.delenv("LAB_SNMP")
     assert "LAB_SNMP is not set" in network.push("--adopt", status=1).stderr
     monkeypatch.setenv("LAB_SNMP", "spine")
-    assert "plain word" in network.push("--adopt", status=1).stderr
+    assert "word in the configuration" in network.push("--adopt", status=1).stderr
     monkeypatch.setenv("LAB_SNMP", "a b")
     assert "cannot hold" in network.push("--adopt", status=1).stderr
     assert network.ask("peak")["connections"] == 1, "nobody but this question"
