@@ -13,9 +13,14 @@ query() {
             print ($(NF - 1) == $NF) ? $NF : $(NF - 1) " until reset" }'
 }
 
+# NVIDIA's tool, or the same one of mstflint, which the distributions have (sriov-network-operator uses that one).
+firmware_tool() {
+    command -v mlxconfig || command -v mstconfig
+}
+
 # Everything that the NIC keeps; a NIC that mlxconfig cannot open has nothing to compare.
 read_kept() {
-    kept_now=$(mlxconfig -d "$address" -e query 2>/dev/null) || kept_now=
+    kept_now=$("$(firmware_tool)" -d "$address" -e query 2>/dev/null) || kept_now=
     [ -n "$kept_now" ]
 }
 
@@ -35,7 +40,7 @@ refuse_dpu() {
     *) return 0 ;;
     esac
     address=$(pci_address)
-    if [ -z "$address" ] || ! command -v mlxconfig >/dev/null; then
+    if [ -z "$address" ] || ! firmware_tool >/dev/null; then
         return 0
     fi
     read_kept || return 0
@@ -51,8 +56,8 @@ refuse_dpu() {
 verify_firmware() {
     address=$(pci_address)
     [ -n "$FIRMWARE" ] || return 0
-    if [ -z "$address" ] || ! command -v mlxconfig >/dev/null; then
-        not_seen 'the settings that the NIC keeps, for want of mlxconfig'
+    if [ -z "$address" ] || ! firmware_tool >/dev/null; then
+        not_seen 'the settings that the NIC keeps, for want of mlxconfig or mstconfig'
         return 0
     fi
     if ! read_kept; then
@@ -81,8 +86,12 @@ configure_firmware() {
         fi
     done
     [ $# -gt 0 ] || return 0
-    mlxconfig -y -d "$address" set "$@"
-    echo "$netdev: takes effect with mlxfwreset -y -d $address reset, or the next cold boot"
+    firmware_tool >/dev/null || {
+        echo "fabricc-roce: $netdev: neither mlxconfig nor mstconfig (package mstflint) is installed" >&2
+        exit 1
+    }
+    "$(firmware_tool)" -y -d "$address" set "$@"
+    echo "$netdev: takes effect with mlxfwreset (mstfwreset) -y -d $address reset, or the next cold boot"
     case $FIRMWARE in
     *INTERNAL_CPU_*) echo "$netdev: another mode of a BlueField takes effect when the host was without power" ;;
     esac

@@ -298,9 +298,8 @@ try:
         state = marshal.load(stored)
 except FileNotFoundError:
     state = {}
-text = {f.__name__: f for f in (mlnx_qos, dcb, devlink, ethtool, setpci, mlxconfig, mlxreg, nicctl)}[TOOL](
-    state, ARGUMENTS
-)
+tools = {f.__name__: f for f in (mlnx_qos, dcb, devlink, ethtool, setpci, mlxconfig, mlxreg, nicctl)}
+text = {**tools, "mstconfig": mlxconfig}[TOOL](state, ARGUMENTS)
 with open(STATE, "wb") as stored:  # noqa: PTH123
     marshal.dump(state, stored)
 asked = any(word in QUESTIONS for word in ARGUMENTS) or (TOOL == "mlnx_qos" and len(ARGUMENTS) == 2)

@@ -460,13 +460,26 @@ def test_access_control_stays_where_the_operator_leaves_it_out(tmp_path: Path) -
     assert "access control" in run(tmp_path, "connectx-7", "--check", "rail0").stdout
 
 
+def test_the_tool_of_mstflint_does_for_mlxconfig(tmp_path: Path) -> None:
+    machine(tmp_path, "rail0", "mlx5_r0")
+    (tmp_path / "bin/mlxconfig").rename(tmp_path / "bin/mstconfig")
+    assert run(tmp_path, "connectx-7", "rail0").returncode == 0
+    assert "LINK_TYPE_P1 is 1, planned 2" in run(tmp_path, "connectx-7", "--check", "rail0").stdout
+    assert run(tmp_path, "connectx-7", "--firmware", "rail0").returncode == 0
+    assert recorded(tmp_path)[-1].startswith("mstconfig -y -d 0000:18:00.0 set ")
+    assert run(tmp_path, "connectx-7", "--check", "rail0").returncode == 0
+
+
 def test_a_check_without_mlxconfig_says_what_it_did_not_read(tmp_path: Path) -> None:
     machine(tmp_path, "rail0", "mlx5_r0")
     (tmp_path / "bin/mlxconfig").unlink()
     assert run(tmp_path, "connectx-7", "rail0").returncode == 0
     checked = run(tmp_path, "connectx-7", "--check", "rail0")
     assert checked.returncode == 4
-    assert "not looked at: rail0: the settings that the NIC keeps, for want of mlxconfig\n" in checked.stdout
+    assert (
+        "not looked at: rail0: the settings that the NIC keeps, for want of mlxconfig or mstconfig\n"
+        in checked.stdout
+    )
 
 
 @pytest.mark.skipif(not shutil.which("dcb"), reason="dcb (iproute2) is not installed")
