@@ -20,7 +20,7 @@ from fabricc.operate.devices.fanout import for_each
 from fabricc.operate.devices.identity import LOOK, identify_device
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.ownership import new_session
-from fabricc.operate.push.reach import read_files
+from fabricc.operate.push.reach import read_files, reject_namesake
 from fabricc.operate.push.secrecy import require_secrets
 from fabricc.operate.push.snapshot import SWITCHES
 from fabricc.operate.push.start import check_prerequisites, hold_journal
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.operate.push.built_tree import BuiltTree
+    from fabricc.operate.push.journal import Journal
     from fabricc.operate.push.setting import Setting
 
 _LONGEST = 400
@@ -150,11 +151,11 @@ def try_canaries(setting: Setting) -> Trials:
         try:
             if setting.stop.is_set():
                 raise DeviceError("FAB9118", f"{name}: interrupted before the trial")
-            return _try_candidate(setting, name), None
+            return _try_candidate(setting, journal, name), None
         except DeviceError as error:
             return (), error
 
-    with hold_journal(setting):
+    with hold_journal(setting) as journal:
         progress = partial(setting.teller.progress, "trying")
         answers = for_each(chosen.values(), one, setting.options.parallel, progress)
     trials = []
@@ -173,7 +174,7 @@ def try_canaries(setting: Setting) -> Trials:
     return Trials(tuple(trials), tuple(findings), sources)
 
 
-def _try_candidate(setting: Setting, name: str) -> tuple[Refused, ...]:
+def _try_candidate(setting: Setting, journal: Journal, name: str) -> tuple[Refused, ...]:
     device, access = setting.source.devices[name], setting.access
     files = setting.source.files(name)
     text = access.fill_in(running.pack_files(files))
@@ -183,6 +184,7 @@ def _try_candidate(setting: Setting, name: str) -> tuple[Refused, ...]:
             raise DeviceError(
                 "FAB9106", f"{name}: another switch answers at its address: {found.wrong}", LOOK
             )
+        reject_namesake(setting.source, journal, name, found.identity, files)
         if switch.pending():
             raise DeviceError("FAB9111", f"{name}: a commit of another session waits for its confirmation")
         told: Sequence[Any] = switch.call("FAB9166", "checking the candidate", "check_candidate", text)

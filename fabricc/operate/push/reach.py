@@ -163,24 +163,8 @@ class Reach:
                 "FAB9106", f"{switch.name}: another switch answers at its address: {found.wrong}", LOOK
             )
         if files:
-            self._reject_namesake(switch.name, found.identity)
+            reject_namesake(self.source, self.journal, switch.name, found.identity, self.target(switch.name))
             self.answers[switch.name] = found
-
-    def _reject_namesake(self, name: str, identity: Identity) -> None:
-        """Refuse a switch of another cluster that has the same name, unless a push of this journal left it so.
-
-        Raises:
-            DeviceError: FAB9106.
-        """
-        if not (reason := self.roster.namesake(name, identity)):
-            return
-        if known := self.journal.known(self.source.devices[name]):
-            left = running.read_facts(self.roster.nos(name), running.unpack_files(known, self.target(name)))
-            if identity_of({}, left.facts).addresses & identity.addresses:
-                return
-        raise DeviceError(
-            "FAB9106", f"{name}: another switch answers at its address: {reason}", LOOK_OR_STATE
-        )
 
     def require_endpoints(self, names: Iterable[str]) -> None:
         """Refuse two switches that the plan and the access file give one address.
@@ -272,3 +256,27 @@ def read_files(switch: Connection, planned: Mapping[str, str]) -> Files:
     shown = running.unpack_files(found["running"], planned)
     beside = {name: text for name, text in saved.items() if name in planned} if len(planned) > 1 else {}
     return {**beside, **shown}
+
+
+def reject_namesake(
+    source: BuiltTree, journal: Journal, name: str, identity: Identity, target: Mapping[str, str]
+) -> None:
+    """Refuse a switch of another cluster that has the same name, unless a push of this journal left it so.
+
+    Args:
+        source: the tree of the push.
+        journal: where earlier runs left what they pushed.
+        name: the switch.
+        identity: what it reports, its configuration included.
+        target: its files in the tree.
+
+    Raises:
+        DeviceError: FAB9106.
+    """
+    if not (reason := source.roster.namesake(name, identity)):
+        return
+    if known := journal.known(source.devices[name]):
+        left = running.read_facts(source.roster.nos(name), running.unpack_files(known, target))
+        if identity_of({}, left.facts).addresses & identity.addresses:
+            return
+    raise DeviceError("FAB9106", f"{name}: another switch answers at its address: {reason}", LOOK_OR_STATE)

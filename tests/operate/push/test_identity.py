@@ -103,7 +103,7 @@ def of_another_cluster(folder: Path, nos: str) -> BuiltTree:
 def test_a_switch_of_another_cluster_with_the_same_name_is_refused(tmp_path: Path) -> None:
     other = of_another_cluster(tmp_path / "other", "eos")
     with swapped(tmp_path, "eos", other.files(NAME)) as (source, server, words):
-        for more in (["--dry-run"], []):
+        for more in (["--dry-run"], [], ["--try"]):
             ran = run_here([*words, "--only", NAME, *more])
             assert ran.returncode in (1, 3)
             assert "FAB9106" in ran.stderr
