@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from fabricc.base.diagnostics import FindingsError
 
@@ -27,3 +30,18 @@ class EmitError(FindingsError):
         reason = error.strerror or str(error)
         remedy = REMEDIES.get(error.errno or 0, "The last good tree is untouched.")
         return cls("FAB7001", f"cannot {what}{place}: {reason}", remedy)
+
+
+@contextmanager
+def name_failures(path: str | Path) -> Iterator[None]:
+    """Add a file to errors that name none: the kernel reports a full disk while writing by a number alone.
+
+    Raises:
+        OSError: as it was, with the name of a file.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise

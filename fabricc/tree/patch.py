@@ -22,7 +22,7 @@ from pathlib import Path
 from fabricc.base.foreign.files import Folder, ForeignFileError
 from fabricc.base.values import dataclass
 from fabricc.tree import swap
-from fabricc.tree.failure import EmitError
+from fabricc.tree.failure import EmitError, name_failures
 from fabricc.tree.names import checked_path
 from fabricc.tree.stage import CREATE, Written, read_existing
 from fabricc.tree.state import has_pending, patch_of
@@ -77,7 +77,8 @@ class Patch:
             EmitError, OSError: as `put`.
         """
         digest = hashlib.sha256()
-        with os.fdopen(os.open(self.folder / _staged_name(path), CREATE, mode), "wb") as file:
+        place = self.folder / _staged_name(path)
+        with name_failures(place), os.fdopen(os.open(place, CREATE, mode), "wb") as file:
             for part in content:
                 digest.update(part)
                 file.write(part)
@@ -110,7 +111,8 @@ class Patch:
         if record is None:
             raise OSError(errno.EACCES, "there is no state folder of the user's own")
         draft = record.with_name(record.name + ".new")
-        draft.write_text(json.dumps(dict(digests)), encoding="utf-8")
+        with name_failures(draft):
+            draft.write_text(json.dumps(dict(digests)), encoding="utf-8")
         draft.replace(record)
 
     def abandon(self) -> None:

@@ -22,7 +22,7 @@ from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.tree import folders, swap
 from fabricc.tree import manifest as manifests
-from fabricc.tree.failure import EmitError
+from fabricc.tree.failure import EmitError, name_failures
 from fabricc.tree.names import checked_cluster, checked_path
 
 if TYPE_CHECKING:
@@ -146,7 +146,8 @@ class Stage:
             stated = self.before.files.get(path) if self.before else None
             edited = stated is not None and found is not None and found[0] != stated
         self._make_folders(checked_path(path))
-        with os.fdopen(os.open(f"{self.folder}/{path}", CREATE, 0o644), "wb") as file:
+        place = f"{self.folder}/{path}"
+        with name_failures(place), os.fdopen(os.open(place, CREATE, 0o644), "wb") as file:
             return Written(path, _digest_parts(parts(), file), True, edited)
 
     def put_folder(self, folder: str, contents: Sequence[Content]) -> list[Written]:
@@ -173,6 +174,9 @@ class Stage:
                     pass
             for name, content, _, mode in contents:
                 _make_file(name, content, mode, top)
+        except OSError as error:
+            error.filename = f"{self.folder}/{folder}/{error.filename}"
+            raise
         finally:
             os.close(top)
         return [Written(f"{folder}/{name}", sha256, True, False) for name, _, sha256, _ in contents]
@@ -266,6 +270,9 @@ def _make_file(path: str, content: bytes, mode: int, folder: int | None = None) 
         done = os.write(handle, content)
         while done < len(content):
             done += os.write(handle, content[done:])
+    except OSError as error:
+        error.filename = path
+        raise
     finally:
         os.close(handle)
 

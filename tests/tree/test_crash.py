@@ -9,6 +9,8 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -142,3 +144,38 @@ def test_a_second_process_is_refused_while_the_first_lives(tmp_path: Path) -> No
     verify(tmp_path / "zone")
     emit(tmp_path, files(1000))
     assert generation(tmp_path / "zone") == 1000
+
+
+@pytest.mark.parametrize("folder", [True, False])
+def test_a_full_disk_is_reported_with_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: bool
+) -> None:
+    def write(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    stage = stages.Stage.open(tmp_path, "zone")
+    stage.folder.mkdir(exist_ok=True)
+    monkeypatch.setattr(stages.os, "write", write)
+    content = [stages.Content("etc/x", b"x", "", 0o644)]
+    act = (
+        partial(stage.put_folder, "hosts/h1", content)
+        if folder
+        else partial(stage.put, "hosts/h1/etc/x", b"x")
+    )
+    with pytest.raises(OSError, match="No space left") as failed:
+        act()
+    assert failed.value.filename == f"{stage.folder}/hosts/h1/etc/x"
+    assert f"{stage.folder}/hosts/h1/etc/x: No space left" in str(EmitError.from_os(failed.value))
+
+
+def test_a_full_disk_is_reported_with_the_file_of_a_table(tmp_path: Path) -> None:
+    stage = stages.Stage.open(tmp_path, "zone")
+    stage.folder.mkdir(exist_ok=True)
+
+    def rows() -> Iterator[bytes]:
+        yield b"x"
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(OSError, match="No space left") as failed:
+        stage.put_parts("cables.csv", rows)
+    assert failed.value.filename == f"{stage.folder}/cables.csv"

@@ -8,6 +8,8 @@ from __future__ import annotations
 import tempfile
 from typing import TYPE_CHECKING
 
+from fabricc.tree.failure import name_failures
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -20,6 +22,7 @@ class Spool:
 
     def __init__(self, folder: Path | None) -> None:
         place = None if folder is None else str(folder)
+        self._folder = place or tempfile.gettempdir()
         self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=place)  # noqa: SIM115 - closed with the spool
         self._places: dict[int, tuple[int, int]] = {}
         self._end = 0
@@ -31,7 +34,8 @@ class Spool:
             OSError: there is no room for it.
         """
         content = text.encode()
-        self._file.write(content)
+        with name_failures(self._folder):
+            self._file.write(content)
         self._places[number] = self._end, len(content)
         self._end += len(content)
 
