@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -37,7 +38,6 @@ def command(folder: Path, target: Path, name: str | None, every: bool, jobs: int
     output.out(f"{target}: {', '.join(written)}")
     if not adoption.adopted.usable:
         return 1
-    output.out(
-        f"Next: `fabricc build {target / 'cluster.yaml'}`, then `fabricc diff` before anything changes."
-    )
+    spec = shlex.quote(str(target / "cluster.yaml"))
+    output.out(f"Next: `fabricc build {spec}`, then `fabricc diff` before anything changes.")
     return 1 if adoption.adopted.left else 0

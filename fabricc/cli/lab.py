@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -68,10 +69,10 @@ def up(
 ) -> int:
     """Boot the fabric of SPEC: every switch runs FRR, every host is a namespace, every cable a veth pair."""
     lab, _ = _boot_lab(spec, units, sample, network, state, swap, ssh=ssh)
-    where = f"--state {state}" if state else f"-l {lab.record.cluster}"
+    where = f"--state {shlex.quote(str(state))}" if state else f"-l {lab.record.cluster}"
     output.out(f"Next: `fabricc lab test {where}` compares it with its plan.")
     if ssh:
-        access = lab.folder / logins.FOLDER / logins.ACCESS
+        access = shlex.quote(str(lab.folder / logins.FOLDER / logins.ACCESS))
         output.out(
             f"Or: `fabricc lab exec {where} management fabricc push build/{lab.record.cluster} --access {access}`, "
             "as to a fabric."

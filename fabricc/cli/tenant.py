@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -48,7 +49,7 @@ def assign(hosts: tuple[str, ...], tenant: str, spec: Path, format_: str) -> int
         same = (
             "is as it was"
             if changed == text
-            else f"has {len(hosts)} in {tenant}: review it with `fabricc diff {spec}`"
+            else f"has {len(hosts)} in {tenant}: review it with `fabricc diff {shlex.quote(str(spec))}`"
         )
         output.out(f"{spec} {same}")
     return 0

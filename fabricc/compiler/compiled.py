@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import field
 from itertools import chain, islice
 from pathlib import Path
@@ -272,6 +273,6 @@ def no_device(compiled: Compiled, name: str) -> Diagnostic:
     for fabric in (compiled.fabric, *compiled.fabric.networks):
         names = chain(map(fabric.name, fabric.switch_ids()), fabric.own_hosts())
         known += islice(names, _COMPARED)
-    shown = f"`fabricc plan {compiled.path}` shows how devices are named."
+    shown = f"`fabricc plan {shlex.quote(str(compiled.path))}` shows how devices are named."
     remedy = suggestion_remedy(clip(name), known, shown)
     return Diagnostic("FAB3195", Severity.ERROR, f"the fabric has no device {clip(name)!r}", None, remedy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,7 +87,7 @@ def _check_tree(
     spec_path = spec_path or find_spec(tree, manifest)
     if spec_path is None:
         message = f"the spec {manifest.spec} of {tree} is not where it was, nor above the tree"
-        remedy = f"Name it: `fabricc check {tree} --spec PATH`."
+        remedy = f"Name it: `fabricc check {shlex.quote(str(tree))} --spec PATH`."
         return BuildResult(diagnostics=(Diagnostic("FAB6015", Severity.ERROR, message, None, remedy),)), {}
     compiled = compile_spec(spec_path, gaps=False, lock_path=lock)
     sources = compiled.sources

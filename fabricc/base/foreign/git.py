@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 import select
+import shlex
 import signal
 import subprocess
 import time
@@ -387,7 +388,7 @@ def _not_here(what: str) -> GitError:
 
 def _no_repository(folder: Path, stderr: str) -> GitError:
     if "dubious ownership" in stderr:
-        remedy = f"If you trust it: `git config --global --add safe.directory {folder}`."
+        remedy = f"If you trust it: `git config --global --add safe.directory {shlex.quote(str(folder))}`."
         return GitError(f"the Git repository of {folder} belongs to another user", remedy)
     if "bare repository" in stderr:
         return GitError(f"{folder} is inside a bare Git repository, which is not read", _CLONE)

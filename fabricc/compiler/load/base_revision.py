@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
@@ -103,7 +104,9 @@ def _no_common_history(history: SpecHistory, base: str, head: str) -> BaseError:
         )
         return BaseError("FAB9030", message, remedy)
     message = f"{base} and {head} have no common commit, so there is no base to compare with"
-    remedy = f"Run `git worktree add ../base {base}`, then `fabricc diff OLD NEW` with both specs."
+    remedy = (
+        f"Run `git worktree add ../base {shlex.quote(base)}`, then `fabricc diff OLD NEW` with both specs."
+    )
     return BaseError("FAB9030", message, remedy)
 
 
@@ -114,9 +117,8 @@ def _nothing_to_merge(base: str, head: str, shown: str, *, same: bool) -> BaseEr
             "FAB9031", f"{base} and {head} are the same commit: there is nothing to compare", remedy
         )
     message = f"{base} already contains {head}: a merge of it changes nothing"
-    return BaseError(
-        "FAB9031", message, f"{remedy} `fabricc diff {shown} --base {head} --head {base}` is the reverse."
-    )
+    reverse = shlex.join(("fabricc", "diff", shown, "--base", head, "--head", base))
+    return BaseError("FAB9031", message, f"{remedy} `{reverse}` is the reverse.")
 
 
 def _several_bases(base: str, head: str, how: str) -> Diagnostic:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import shlex
 from contextlib import suppress
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
@@ -287,7 +288,7 @@ def _unclear_base(problem: str, paths: Iterable[str], path: str) -> BaseError:
     rest = f" and {len(more)} more" if more else ""
     remedy = (
         f"Compare on purpose: `git worktree add ../base REVISION`, then `fabricc diff "
-        f"../base/OLD {visible_path(path)}`."
+        f"../base/OLD {shlex.quote(visible_path(path))}`."
     )
     return BaseError("FAB9035", f"{problem}: {visible_path(first)}{rest}", remedy)
 

@@ -55,7 +55,12 @@ def check_repository(spec: Path) -> Iterator[Check]:
         ):
             tracked = repository.tracks(name)
             message = "tracked by Git" if tracked else f"not tracked by Git: {why}"
-            yield Check(name, State.OK if tracked else State.WARNING, message, f"`git add {name}` adds it.")
+            yield Check(
+                name,
+                State.OK if tracked else State.WARNING,
+                message,
+                f"`git add {shlex.quote(name)}` adds it.",
+            )
         committed = repository.tracks(NAME)
         message = (
             "committed: everyone with the repository can read how to log in" if committed else "not committed"

@@ -120,7 +120,7 @@ def list_steps(found: Upgrade, spec: str) -> list[str]:
     only = "".join(f" --only {quote(name)}" for name in found.wish.only)
     images = f" --images {quote(str(found.wish.images))}" if found.wish.images else ""
     words = ", ".join(f"{format_path(path)}: {value}" for path, value in found.words.items())
-    tree = f"build/{found.cluster}"
+    tree = quote(f"build/{found.cluster}")
     push = f"fabricc push {tree} --hook HOOK{images} --keep {format_share_option(found.wish.keep)}{only}"
     if found.wish.most:
         push += f" --wave-size {found.wish.most}"

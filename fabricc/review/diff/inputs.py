@@ -202,9 +202,8 @@ def _lost_lock(before: Compiled, after: Compiled, found: Found, commit: str) -> 
         return
     lock = f"{found.history.prefix}{before.lock_path.name}"
     message = f"there is no {after.lock_path.name} next to the spec; the base has its numbers in {lock}"
-    remedy = (
-        f"Restore it next to the spec: `git show {commit[:12]}:{shlex.quote(lock)} > {after.lock_path.name}`."
-    )
+    target = shlex.quote(after.lock_path.name)
+    remedy = f"Restore it next to the spec: `git show {commit[:12]}:{shlex.quote(lock)} > {target}`."
     yield Diagnostic("FAB9037", Severity.ERROR, message, None, remedy)
 
 
