@@ -24,6 +24,7 @@ from tempfile import TemporaryFile
 from typing import IO, Self
 
 from fabricc.base.foreign import files, programs
+from fabricc.base.foreign.git_boundary import find_outside_part
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 
@@ -153,6 +154,8 @@ class Repository:
         top = ([folder, *folder.parents])[prefix.count("/")]
         if not os.path.lexists(top / ".git"):  # `core.worktree` of a repository elsewhere
             raise GitError(f"{folder} is in the work tree of a Git repository that is not at its top", _CLONE)
+        if files.reading_boundary() is not None:
+            _check_boundary(folder, top, own)
         return Repository(folder, prefix)
 
     @property
@@ -384,6 +387,17 @@ def _not_here(what: str) -> GitError:
         "In a partial or shallow clone, get them with git itself: `git fetch --refetch --no-filter origin`."
     )
     return GitError(f"Git cannot read {what} from the objects that are here", remedy)
+
+
+def _check_boundary(folder: Path, top: Path, own: str) -> None:
+    """Raise an error where a repository has a part outside of the folder that may be read."""
+    answer = run_git(folder, "rev-parse", "--path-format=absolute", "--git-common-dir")
+    if answer.status:
+        raise _no_repository(folder, answer.stderr)
+    common = Path(os.fsdecode(answer.out).removesuffix("\n"))
+    if outside := find_outside_part(top, Path(own), common):
+        message = f"the Git repository of {folder} is in {outside}, outside of the folder that may be read"
+        raise GitError(message, "Start with the whole repository as root, or use `git worktree add`.")
 
 
 def _no_repository(folder: Path, stderr: str) -> GitError:
