@@ -425,6 +425,20 @@ def test_an_index_that_cannot_be_read_gives_no_verdict(
     assert "FAB0084" in found["lock that is lost"].codes
 
 
+def test_no_setting_of_a_repository_brings_replaced_objects_back(top: Path) -> None:
+    _replaced(top)
+    git(top, "config", "core.useReplaceRefs", "true")
+    committed = (INVENTORIES / "lab-smallest" / "cluster.yaml").read_bytes()
+    assert git(top, "show", "HEAD:site/cluster.yaml") != committed.decode().strip(), (
+        "Git shows the other spec"
+    )
+    repository = Repository.of(top / "site")
+    entry = repository.entry(repository.commit("HEAD"), "site/cluster.yaml")
+    assert entry is not None
+    assert repository.blob(entry) == committed
+    assert dict(repository.blobs([entry])) == {entry: committed}
+
+
 @pytest.mark.parametrize("name", ["HEAD", "config", "index"])
 def test_a_file_that_nobody_tracks_for_certain_is_not_called_tracked(top: Path, name: str) -> None:
     _fifo(f".git/{name}")(top)

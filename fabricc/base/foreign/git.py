@@ -66,9 +66,10 @@ _SETTINGS = (
     "safe.bareRepository=explicit", "protocol.allow=never", "core.alternateRefsCommand=", "core.askPass=true",
     "core.attributesFile=/dev/null", "core.bigFileThreshold=1m", "core.commitGraph=false", "core.editor=true",
     "core.excludesFile=/dev/null", "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat",
-    "core.sshCommand=false", "credential.helper=", "fetch.bundleURI=", "gc.auto=0", "gpg.program=false",
-    "log.showSignature=false", "maintenance.auto=false", "submodule.recurse=false",
+    "core.sshCommand=false", "core.useReplaceRefs=false", "credential.helper=", "fetch.bundleURI=", "gc.auto=0",
+    "gpg.program=false", "log.showSignature=false", "maintenance.auto=false", "submodule.recurse=false",
 )  # fmt: skip
+"""`core.useReplaceRefs` of a repository takes precedence over GIT_NO_REPLACE_OBJECTS in Git 2.39."""
 
 
 class GitError(Exception):
