@@ -68,8 +68,8 @@ boot nxos bootflash:/nxos64-cs.10.4.3.F.bin
 """
 CUMULUS_FACTORY = "- set: {system: {hostname: cumulus}, interface: {eth0: {type: eth}}}\n"
 MOST = {
-    "eos": {"change": 10, "unchanged": 4, "rollback": 6},
-    "junos": {"change": 14, "unchanged": 6, "rollback": 9},
+    "eos": {"change": 11, "unchanged": 4, "rollback": 6},
+    "junos": {"change": 16, "unchanged": 7, "rollback": 12},
     "nxos": {"change": 40, "unchanged": 2, "rollback": 40},
     "cumulus": {"change": 60, "unchanged": 20, "rollback": 60},
 }
