@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MANAGEMENT_PORT = "eth0"
 _RULE = re.compile(r"interface\[([^\]]+)\]/rule\[([^\]]+)\]")
 _ROUTE = re.compile(r"interface\[([^\]]+)\]/route\[([^\]]+)\]")
-_KERNEL = re.compile(r"(?:kernel|sysctl)\[([^\]]+)\]")
+_KERNEL = re.compile(r"(?:kernel|sysctl)\[([^\]*]+)\]")
 _SWITCH_QUIET = {name: value for name, value in HOST_QUIET.items() if "forward" not in name}
 
 
@@ -183,4 +183,5 @@ def _values_matching(facts: Facts, pattern: str) -> Iterator[str]:
 
 
 def _kernel_settings(facts: Facts) -> dict[str, int]:
+    """Return the kernel settings of a node; patterns are left out, since its new interfaces take `default`."""
     return {found[1]: int(value) for path, value in facts.items() if (found := _KERNEL.fullmatch(path))}

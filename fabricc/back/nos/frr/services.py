@@ -74,7 +74,9 @@ def router_sysctls(switch: Switch) -> dict[str, int]:
     The neighbour tables hold two entries per port and family at rest; the hard limit is sixteen times as many and
     at least 8192, because past it the kernel drops sessions' packets silently (Linux ip-sysctl, `gc_thresh3`).
     Sources are not filtered by the route back to them (`rp_filter`): while routes converge, a switch may carry a
-    packet before it has learned the way to the packet's sender.
+    packet before it has learned the way to the packet's sender. Linux applies the greater of `all` and the interface's
+    own value (ip-sysctl), and systemd's `50-default.conf`, which Debian 13 installs, writes 2 for each interface. The
+    same pattern in a later file replaces that one (sysctl.d(5)).
     """
     settings = {
         "net.ipv4.ip_forward": 1,
@@ -83,6 +85,7 @@ def router_sysctls(switch: Switch) -> dict[str, int]:
         "net.ipv6.fib_multipath_hash_policy": 1,
         "net.ipv4.conf.all.rp_filter": 0,
         "net.ipv4.conf.default.rp_filter": 0,
+        "net.ipv4.conf.*.rp_filter": 0,
         "net.ipv4.conf.all.ignore_routes_with_linkdown": 1,
         "net.ipv4.conf.default.ignore_routes_with_linkdown": 1,
         "net.ipv6.conf.all.ignore_routes_with_linkdown": 1,
