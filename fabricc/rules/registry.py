@@ -17,6 +17,7 @@ from fabricc.rules import (
     lanes,
     loops,
     lossless,
+    neighbor_subnets,
     protection,
     rates,
     routing,
@@ -42,6 +43,7 @@ RULES: tuple[Rule, ...] = (
     *undefined_names.RULES, *unread.RULES, *lanes.RULES, *lossless.RULES, *protection.RULES, *filters.RULES,
     *routing.RULES, *loops.RULES, *access.RULES, *static_routes.RULES, *unknown_peers.RULES, *hash_seeds.RULES,
     *services.RULES, *idle_sessions.RULES, *announcements.RULES, *rates.RULES, *duplicates.RULES,
+    *neighbor_subnets.RULES,
 )  # fmt: skip
 
 

@@ -15,8 +15,9 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass
 from fabricc.facts.statement import scope_of, session_path
+from fabricc.proof.invariants.view import as_int
 from fabricc.rules.findings import finding_at
-from fabricc.rules.sessions import is_address, opposite_address
+from fabricc.rules.sessions import ONE_HOP, is_address, opposite_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -186,11 +187,12 @@ def session_findings(meeting: Meeting, devices: Mapping[str, Device]) -> Iterato
     }  # its own number is wrong, not the statement of each neighbor
     for device, vrf in sorted(guilty):
         near = [
-            peer.device
+            peer
             for peer, other, right, _ in pairs
             if not right and (other.device, other.key[0]) == (device, vrf)
         ]
-        yield _own_number(devices[device], vrf, list(dict.fromkeys(near)))
+        named = {meeting.said(peer).remote for peer in near}
+        yield _own_number(devices[device], vrf, list(dict.fromkeys(peer.device for peer in near)), named)
     told_of: set[frozenset[Peer]] = set()
     for peer, other, right, unlike in pairs:
         if not right and (other.device, other.key[0]) not in guilty:
@@ -224,10 +226,12 @@ def _wrong_number(meeting: Meeting, peer: Peer, other: Peer, devices: Mapping[st
     )
 
 
-def _own_number(device: Device, vrf: str, near: list[str]) -> Finding:
+def _own_number(device: Device, vrf: str, near: list[str], named: set[Value | None]) -> Finding:
     asn = device.reading.facts.get(f"{scope_of(vrf)}bgp/asn", device.reading.facts.get("bgp/asn"))
     who = join_words(near, 2)
-    message = f"{device.name} has AS {asn}, and its neighbors {who} all name another: no session comes up"
+    remote = as_int(next(iter(named))) if len(named) == 1 else None
+    other = "another" if remote is None else f"AS {remote}"
+    message = f"{device.name} has AS {asn}, and its neighbors {who} all name {other}: no session comes up"
     paths = (f"{scope_of(vrf)}bgp/asn", "bgp/asn")
     return finding_at(
         SESSION, device, paths, message, "session AS", remedy="Give it the AS number that they name."
@@ -309,14 +313,14 @@ def _differences(
         one, who = (other, peer.device) if lacking else (peer, other.device)
         text = f"carries no {lacking or _hops_beyond(its.families, mine.families)}, which {who} offers: not negotiated"
         yield finding(one, ("families", "remote_asn"), text, "families", Severity.WARNING)
-    for has, name, leaf, group in (
-        (mine.password, "password", "secret", "password"),
-        (mine.ttl, "ttl", "ttl_security_hops", "TTL security"),
+    for has, name, stated, group in (
+        (mine.password, "password", ("secret", "password"), "password"),
+        (mine.ttl, "ttl", ONE_HOP, "TTL security"),
     ):
         if name in unlike:
             one, who = (peer, other.device) if has else (other, peer.device)
             text = f"has {group}, {who} at the other end has none: no session comes up"
-            yield finding(one, (leaf, "password", "remote_asn"), text, group, Severity.ERROR)
+            yield finding(one, (*stated, "remote_asn"), text, group, Severity.ERROR)
     if "passive" in unlike:
         text = f"both ends wait for the other one to connect, {other.device} too: no session comes up"
         leaves = ("setting[passive]", "setting[passive-mode]", "setting[transport connection-mode]")

@@ -25,7 +25,7 @@ _OPEN = 512
 Key = tuple[str, str]
 _LISTEN = "bgp/listen["
 _EVPN = "evpn/neighbor["
-_ONE_HOP = ("ttl_security_hops", "maximum_hops")
+ONE_HOP = ("ttl_security_hops", "maximum_hops")
 """Statements of a session that limit the number of hops of its packets."""
 _WAITS = ("setting[passive]", "setting[passive-mode]", "setting[transport connection-mode]")
 _OFF = (None, "off", "false")
@@ -102,7 +102,7 @@ def sessions_of(statement: Statement) -> Sessions:
                 says.get("hold_s", _process_value(facts, scope, "hold_s")),
             ),
             password="secret" in says or "password" in says,
-            ttl=any(leaf in says for leaf in _ONE_HOP)
+            ttl=any(leaf in says for leaf in ONE_HOP)
             or _process_value(facts, scope, "ttl_security") == "true",
             enabled=says.get("enabled") != "false",
             passive=any("passive" in f"{leaf} {says[leaf]}" for leaf in _WAITS if says.get(leaf) not in _OFF),

@@ -2,14 +2,15 @@
 """Plant faults into fabrics that others configured: `python -m tests.audit.faults.foreign [FOLDER] [KIND] [SCOPES]`.
 
 Each fault changes or adds lines at the place of a fact, so it fits any text that a reader understands. It counts as found
-if the audit reports a warning or an error at a changed switch, or about it, that it does not report of the untouched
-folder.
+if the audit reports a warning or an error at a changed line that it does not report of the untouched folder, or one at
+the other end of a link or session that names the switch and the changed value.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from difflib import SequenceMatcher
 from functools import cache
 from ipaddress import ip_address, ip_interface
 from pathlib import Path
@@ -290,24 +291,53 @@ def new_findings(folder: str, texts: dict[str, Texts]) -> list[Finding]:
         return [each for each in findings if _key(each) not in whole.findings]
 
 
-def is_named(texts: dict[str, Texts], findings: list[Finding]) -> bool:
-    """Return whether a warning or an error is at a changed switch or about one."""
-    return any(
-        each.file.partition("/")[0] in texts or any(name in each.message for name in texts)
-        for each in findings
-        if each.severity is not Severity.NOTE
-    )
+def changed_lines(folder: str, texts: dict[str, Texts]) -> dict[str, dict[int, str]]:
+    """Return the changed lines of each file, by number in the new text."""
+    devices, found = untouched(folder).found.devices, dict[str, dict[int, str]]()
+    for name, files in texts.items():
+        for file, text in files.items():
+            old, new = devices[name].files[file].split("\n"), text.split("\n")
+            blocks = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+            lines = {
+                at: new[at - 1] for tag, _, _, a, b in blocks if tag != "equal" for at in range(a + 1, b + 1)
+            }
+            found[f"{name}/{file}"] = lines
+    return found
+
+
+def is_at_line(folder: str, texts: dict[str, Texts], findings: list[Finding]) -> bool:
+    """Return whether a warning or an error is at a changed line, or names a changed switch and a changed value."""
+    changed = changed_lines(folder, texts)
+    old = {
+        name: set(_words("\n".join(untouched(folder).found.devices[name].files.values()))) for name in texts
+    }
+    for each in findings:
+        if each.severity is Severity.NOTE:
+            continue
+        if each.line in changed.get(each.file, {}):
+            return True
+        for path, lines in changed.items():
+            name, words = path.partition("/")[0], set(_words(each.message))
+            new = set(_words("\n".join(lines.values()))) - old[name]
+            if name != each.file.partition("/")[0] and name in words and words & new:
+                return True
+    return False
+
+
+def _words(text: str) -> list[str]:
+    words = (word.strip(".:") for word in re.findall(r"[\w.:/-]+", text))
+    return [part for word in words for part in (word, *word.split("/"))]
 
 
 def tried(
     folder: str, kinds: tuple[str, ...], scopes: tuple[str, ...]
 ) -> Iterator[tuple[str, str, bool, list[Finding]]]:
-    """Plant each fault that the folder can have; yield kind, scope, whether it is found, and the new findings."""
+    """Plant each fault that the folder can have; yield kind, scope, whether it is found at its line, and the findings."""
     for kind in kinds:
         for scope in scopes:
             if texts := planted(folder, kind, scope):
                 findings = new_findings(folder, texts)
-                yield kind, scope, is_named(texts, findings), findings
+                yield kind, scope, is_at_line(folder, texts, findings), findings
 
 
 def main(folders: str = "", kinds: str = "", scopes: str = "one") -> None:

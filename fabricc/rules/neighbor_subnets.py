@@ -1,0 +1,129 @@
+"""Find sessions of one hop with a neighbor that is in no subnet of the switch: they never come up."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address, ip_interface
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.ports import PortKind
+from fabricc.base.diagnostics.wording import join_words
+from fabricc.facts.frame import PORT
+from fabricc.facts.statement import session_path
+from fabricc.rules.external_sessions import external_sessions
+from fabricc.rules.findings import finding_at
+from fabricc.rules.inputs import Input
+from fabricc.rules.rule import SwitchRule
+from fabricc.rules.sessions import is_address
+from fabricc.rules.topics import ADDRESSES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface
+
+    from fabricc.fabric.facts import Value
+    from fabricc.facts.statement import Statement
+    from fabricc.proof.compare import Finding
+    from fabricc.rules.sessions import Key, Sessions
+
+OFF_LINK = "FAB9679"
+_FARTHER = ("multihop", "update_source", "ttl_security_hops", "maximum_hops", "interface")
+"""Statements of a session whose neighbor may be more than one hop away, or is found in another way."""
+_UNCHECKED = ("connected-check", "connected_check", "connected-route-check", "connected_route_check",
+              "connected_rt_check", "confederation")  # fmt: skip
+"""Parts of paths of settings by which a neighbor need not be in a subnet of the switch."""
+_OTHER_ADDRESSES = ("unnumbered", "dhcp", "address")
+"""Parts of facts and unread lines of ports with addresses that are not known."""
+_SMALL = 2
+"""Addresses of the subnet of a link between two switches."""
+
+
+def _off_link_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report sessions of one hop with neighbors outside of the subnets of all ports."""
+    near = [(key, ip) for key, says in external_sessions(statement) if (ip := _one_hop_neighbor(key, says))]
+    if not near:
+        return
+    own = {port: _parse_addresses(texts) for port, texts in statement.addresses.items()}
+    nets = [each.network for addresses in own.values() for each in addresses]
+    lost = [(key, ip) for key, ip in near if not any(ip in net for net in nets)]
+    if not lost or not _states_all_addresses(statement, own):
+        return
+    for version in (4, 6):
+        keys = [key for key, ip in lost if ip.version == version]
+        ports = [
+            port
+            for port, addresses in own.items()
+            if _is_link(statement, port) and any(each.version == version for each in addresses)
+        ]
+        if not keys or not ports:
+            continue
+        idle = [port for port in ports if _is_idle(own[port], version, [*statement.sessions])]
+        idle = idle if len(idle) <= len(keys) else []  # with more of them, the wrong one is not known
+        who = join_words([neighbor for _, neighbor in keys], 2)
+        where = f" ({idle[0]} has {_first_of(own[idle[0]], version)})" if idle else ""
+        message = (
+            f"{statement.name}: no port has an address in the subnet of {who}{where}: no session comes up"
+        )
+        port_paths = tuple(f"{PORT}{port}]/ipv{version}" for port in idle)
+        paths = (*port_paths, session_path(keys[0], "remote_asn"), session_path(keys[0], "remote_kind"))
+        remedy = "Correct the address of the port or of the neighbor, or allow several hops on the session."
+        yield finding_at(OFF_LINK, statement.device, paths, message, "neighbor off link", remedy=remedy)
+
+
+RULES = (SwitchRule(OFF_LINK, ADDRESSES, (Input.BGP,), _off_link_neighbors),)
+
+
+def _one_hop_neighbor(key: Key, says: Mapping[str, Value]) -> IPv4Address | IPv6Address | None:
+    """Return the address of a neighbor that has to be in a subnet of the switch; None for other neighbors."""
+    if any(leaf in says for leaf in _FARTHER) or any(part in leaf for leaf in says for part in _UNCHECKED):
+        return None
+    try:
+        found = ip_address(key[1])
+    except ValueError:
+        return None
+    return None if found.is_link_local and found.version == 6 else found
+
+
+def _parse_addresses(texts: list[str]) -> list[IPv4Interface | IPv6Interface]:
+    found = []
+    for text in texts:
+        try:
+            found.append(ip_interface(text))
+        except ValueError:
+            continue
+    return found
+
+
+def _states_all_addresses(
+    statement: Statement, own: Mapping[str, list[IPv4Interface | IPv6Interface]]
+) -> bool:
+    """Return whether no port may have an address that is not known, and no setting lifts the check of subnets."""
+    if any(part in path for path in statement.rest for part in _UNCHECKED):
+        return False
+    for port, says in statement.ports.items():
+        if any(part in leaf for leaf in says for part in _OTHER_ADDRESSES):
+            return False
+        borrowed = [each for each in own.get(port, ()) if each.network.prefixlen == each.max_prefixlen]
+        if borrowed and statement.parsed(port).kind in (PortKind.PORT, PortKind.BUNDLE):
+            return False
+    return not any(
+        part in text for _, _, text in statement.device.reading.unknown for part in _OTHER_ADDRESSES
+    )
+
+
+def _is_link(statement: Statement, port: str) -> bool:
+    """Return whether a port may lead to another switch of the default routing instance."""
+    kind = statement.parsed(port).kind
+    return kind in (PortKind.PORT, PortKind.BUNDLE) and statement.of(port, "vrf") is None
+
+
+def _is_idle(addresses: list[IPv4Interface | IPv6Interface], version: int, keys: list[Key]) -> bool:
+    """Return whether a port has the subnet of a link, and no neighbor is in it."""
+    nets = [each.network for each in addresses if each.version == version]
+    small = [net for net in nets if net.max_prefixlen - net.prefixlen <= _SMALL]
+    return bool(small) and not any(
+        is_address(neighbor) and ip_address(neighbor) in net for _, neighbor in keys for net in nets
+    )
+
+
+def _first_of(addresses: list[IPv4Interface | IPv6Interface], version: int) -> str:
+    return next(str(each) for each in addresses if each.version == version)
