@@ -27,6 +27,8 @@ NEEDS_PLAN = {
     21: "only a plan states what may come in and go out",
 }
 """Invariant -> why it is not evaluated for a fabric without a plan."""
+_UNFOLLOWED = frozenset(("allow_as_in", "as_override"))
+"""Statements of a session by which loop detection lets a route visit an AS number again."""
 
 
 class Answers(NamedTuple):
@@ -62,8 +64,10 @@ def _why_sessions_are_unknown(seen: SwitchView) -> str:
     over = {link.port.name for key, link in seen.by_neighbour.items() if key in seen.neighbours}
     if any(link.port.name not in over for link in between):
         return "not every link between switches has a session"
+    if "bgp/allow_as_in" in facts:
+        return "loop detection is off"
     for key, says in seen.neighbours.items():
-        if key in seen.by_neighbour and (says.get("remote_asn") == asn or "allow_as_in" in says):
+        if key in seen.by_neighbour and (says.get("remote_asn") == asn or not _UNFOLLOWED.isdisjoint(says)):
             return "its sessions are of one AS, or loop detection is off"
     return ""
 

@@ -205,3 +205,87 @@ def test_evpn_between_loopbacks_is_no_missing_path_of_a_link(overlay: bool, tmp_
         (tmp_path / f"{name}.cfg").write_text("\n".join([*lines, "end", ""]))
     found = audit_folder(tmp_path, jobs=1).findings
     assert any("do not get EVPN routes" in each.message for each in found) is not overlay
+
+
+AS_OVERRIDE = {
+    "frr": ("  network 10.9.{n}.0/24\n", "  neighbor {far} as-override\n"),
+    "eos": ("   network 10.9.{n}.0/24\n", "   neighbor {far} as-path remote-as replace out\n"),
+}
+FRAMES = {
+    "frr": (
+        "frr version 10.1\nfrr defaults datacenter\nhostname {name}\n",
+        "interface swp{at}\n ip address {own}/31\nexit\n",
+        "router bgp {asn}\n no bgp ebgp-requires-policy\n", " neighbor {far} remote-as {remote}\n",
+        " address-family ipv4 unicast\n", " exit-address-family\nexit\n",
+    ),
+    "eos": (
+        "hostname {name}\n!\nip routing\n!\n",
+        "interface Ethernet{at}\n   no switchport\n   ip address {own}/31\n!\n",
+        "router bgp {asn}\n   maximum-paths 4 ecmp 4\n", "   neighbor {far} remote-as {remote}\n", "", "!\nend\n",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("override", [True, False], ids=["as-override", "plain"])
+@pytest.mark.parametrize("system", FRAMES)
+def test_a_spine_that_replaces_the_as_of_its_leaves_loses_no_route(
+    system: str, override: bool, tmp_path: Path
+) -> None:
+    head, port, process, session, family, end = FRAMES[system]
+    network, replaced = AS_OVERRIDE[system]
+    for name, asn, remote in (
+        ("lf1", 65001, 65100),
+        ("lf2", 65001, 65100),
+        ("sp1", 65100, 65001),
+        ("sp2", 65100, 65001),
+    ):
+        n, leaf = int(name[-1]), name[:2] == "lf"
+        links = [(f"10.0.{n if leaf else k}.{k * 2 if leaf else n * 2}", k) for k in (1, 2)]
+        ends = [(own, own[: own.rindex(".") + 1] + str(int(own.rsplit(".", 1)[1]) + 1)) for own, _ in links]
+        ends = ends if leaf else [(far, own) for own, far in ends]
+        text = head.format(name=name)
+        text += "".join(port.format(at=at, own=own) for at, (own, _) in enumerate(ends, 1))
+        text += (
+            process.format(asn=asn)
+            + "".join(session.format(far=far, remote=remote) for _, far in ends)
+            + family
+        )
+        text += network.format(n=n) if leaf else ""
+        text += "".join(replaced.format(far=far) for _, far in ends) if override and not leaf else ""
+        (tmp_path / f"{name}.cfg").write_text(text + end)
+    found = audit_folder(tmp_path, jobs=1)
+    assert len(found.found.links) == 4
+    lost = [each.message for each in found.findings if "do not get 10.9." in each.message]
+    assert bool(lost) is not override
+
+
+IRBS = {
+    "a": {10: ("10.7.10.0/31", "b irb.10"), 20: ("10.7.20.0/31", "c irb.20")},
+    "b": {10: ("10.7.10.1/31", "a irb.10")},
+    "c": {20: ("10.7.20.1/31", "a irb.20")},
+}
+
+
+def test_units_of_irb_are_ports_of_their_own(tmp_path: Path) -> None:
+    for name, units in IRBS.items():
+        text = "".join(
+            f'unit {unit} {{ description "{far}"; family inet {{ address {at}; }} }}\n'
+            for unit, (at, far) in units.items()
+        )
+        (tmp_path / f"{name}.conf").write_text(
+            f"system {{ host-name {name}; }}\ninterfaces {{\nirb {{ mtu 9000;\n{text}}}\n}}\n"
+        )
+    assert [each.message for each in audit_folder(tmp_path, jobs=1).findings if each.code == "FAB9609"] == []
+
+
+def test_sessions_join_a_link_that_descriptions_alone_show(tmp_path: Path) -> None:
+    for name, other, asn, own, far in (("lf1", "sp1", 65001, 0, 1), ("sp1", "lf1", 65100, 1, 0)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "frr.conf").write_text(
+            f"frr version 10.1\nhostname {name}\ninterface swp1\n description {other} swp1\nexit\n"
+            f"router bgp {asn}\n bgp router-id 10.9.1.{own}\n"
+            f" neighbor 10.9.0.{far} remote-as {130101 - asn}\n exit\n"
+        )
+    found = audit_folder(tmp_path, jobs=1)
+    assert len(found.found.links) == 1
+    assert [each.message for each in found.findings if each.code == "FAB9601"] == []

@@ -69,9 +69,10 @@ class Spelling:
         word = self._kind_word(letters) if number is not None else None
         if word is None:
             base, _, unit = lower.partition(".")
-            return PortName(
-                PortKind.PORT, base if is_number(unit) else lower, unit if is_number(unit) else ""
-            )
+            if not is_number(unit):
+                return PortName(PortKind.PORT, lower)
+            kind = self.whole.get(base, self.words.get(base, PortKind.PORT))
+            return PortName(kind, base, unit)
         unit = "" if unit is None or unit == self.same else unit
         return PortName(self.words[word], f"{word}{number}", unit)
 

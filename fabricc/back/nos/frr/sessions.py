@@ -32,7 +32,7 @@ _FURTHER_JOINT = (
     "allow_as_in", "remove_private", "default_originate", "prefix_list_in", "prefix_list_out", "filter_in",
     "filter_out", "send_community",
 )  # fmt: skip
-_FLAGS = ("reflector_client", "next_hop_self", "next_hop_unchanged")
+_FLAGS = ("reflector_client", "next_hop_self", "next_hop_unchanged", "as_override")
 """Statements whose value is the families that they are made of."""
 _MEMBER = frozenset({"group", "remote_asn", "description"})
 """Statements that members of a peer group usually have themselves."""
@@ -123,11 +123,12 @@ def of_family(family: str) -> tuple[Row, ...]:
             Keep("default-originate [route-map <word>]", f"{family} default_originate", lambda name: name or "all"),
             Keep("route-reflector-client", f"{family} reflector_client"),
             Keep("next-hop-self [force|all]", f"{family} next_hop_self"),
+            Keep("as-override", f"{family} as_override"),
             Keep("attribute-unchanged next-hop", f"{family} next_hop_unchanged"),
             Keep("send-community [both|all|standard|extended|large]", f"{family} send_community", "true"),
             *setting_rows(
                 "accept-own", "addpath-rx-paths-limit", "addpath-tx-all-paths", "addpath-tx-best-selected",
-                "addpath-tx-bestpath-per-AS", "advertise-map", "as-override", "attribute-unchanged as-path",
+                "addpath-tx-bestpath-per-AS", "advertise-map", "attribute-unchanged as-path",
                 "attribute-unchanged med", "capability orf prefix-list", "dampening", "disable-addpath-rx",
                 "maximum-prefix-out", "nexthop-local unchanged", "route-server-client",
                 "soft-reconfiguration inbound", "soo", "unsuppress-map", "weight", under=f"{family} setting",

@@ -95,8 +95,9 @@ _SESSION: Sequence[Row] = (
                   "session-mode strict-bfd transmit-interval version echo echo-lite inline-disable "
                   "minimum-transmit-interval pdu-size", lead="bfd-liveness-detection"),
     )),
+    Keep("as-override", "as_override", "true"),
     *verbatim_rows("accept-remote-nexthop add-path-display-ipv4-address advertise-bgp-static advertise-external "
-              "advertise-inactive advertise-peer-as as-override authentication-algorithm authentication-key-chain "
+              "advertise-inactive advertise-peer-as authentication-algorithm authentication-key-chain "
               "bgp-error-tolerance bgp-static damping disable-4byte-as egress-te egress-te-backup-paths "
               "egress-te-node-segment egress-te-set-segment enforce-first-as forwarding-context graceful-restart "
               "graceful-shutdown idle-after-switch-over include-mp-next-hop ipsec-sa keep local-interface "
@@ -383,6 +384,8 @@ def _put_families(document: Document, prefix: str, said: Scope, *, ipv6: bool, u
     document.put_all(agreed_facts(prefix + "maximum_prefixes", limits))
     if loops:
         document.put(prefix + "allow_as_in", max(map(int, loops)), max(loops.values()))
+    if "as_override" in said.values:
+        document.put(prefix + "as_override", ",".join(families) or default, said.values["as_override"][1])
     if "cluster" in said.values:
         cluster, at = said.values["cluster"]
         document.put(prefix + "reflector_client", ",".join(families) or default, at)

@@ -109,7 +109,11 @@ _PER_FAMILY = split_beginnings("""
 
 _MAPS = ("import", "export")
 """Of these, what EVPN has for itself."""
-_LISTED = {"route-reflector-client": "reflector_client", "next-hop-self": "next_hop_self"}
+_LISTED = {
+    "route-reflector-client": "reflector_client",
+    "next-hop-self": "next_hop_self",
+    "as-override": "as_override",
+}
 """What a peer has in some families -> the fact that lists them."""
 
 

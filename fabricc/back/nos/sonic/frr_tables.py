@@ -44,11 +44,14 @@ _FAMILY_JOINT = {
 """Fields of a neighbour's address family whose value is the fact's."""
 _FAMILY_FLAGS = {
     "rrclient": "reflector_client", "nhself": "next_hop_self", "unchanged_nexthop": "next_hop_unchanged",
+    "as_override": "as_override",
     "remove_private_as_enabled": "remove_private", "send_default_route": "default_originate",
 }  # fmt: skip
 """Boolean fields with the value `true`."""
+_LISTED = ("reflector_client", "next_hop_self", "next_hop_unchanged", "as_override")
+"""Facts whose value is the families that have the field."""
 _FAMILY_SETTINGS = (
-    "addpath_tx_all_paths", "addpath_tx_bestpath_per_as", "allow_as_origin", "as_override", "cap_orf",
+    "addpath_tx_all_paths", "addpath_tx_bestpath_per_as", "allow_as_origin", "cap_orf",
     "max_prefix_restart_interval", "max_prefix_warning_only", "max_prefix_warning_threshold", "nexthop_self_force",
     "remove_private_as_all", "replace_private_as", "route_server_client", "rrserver", "send_community",
     "soft_reconfiguration_in", "unchanged_as_path", "unchanged_med", "unsuppress_map_name", "weight",
@@ -306,16 +309,14 @@ def _of_families(by_family: Mapping[str, Mapping[str, Said]]) -> Iterator[tuple[
                 leaves[leaf].append((family, str(said[field][0]), said[field][1]))
         for field, leaf in _FAMILY_FLAGS.items():
             if str(said.get(field, ("",))[0]).lower() in ("true", "1"):
-                value = (
-                    family if leaf in ("reflector_client", "next_hop_self", "next_hop_unchanged") else "true"
-                )
+                value = family if leaf in _LISTED else "true"
                 leaves[leaf].append((family, value, said[field][1]))
         for field in _FAMILY_SETTINGS:
             if field in said:
                 yield f"setting[{family} {field}]", str(said[field][0]), said[field][1]
     for leaf, found in leaves.items():
         values = [value for _, value, _ in found]
-        if leaf in ("reflector_client", "next_hop_self", "next_hop_unchanged"):
+        if leaf in _LISTED:
             yield leaf, ",".join(values), found[0][2]
         elif len(set(values)) == 1 and len(found) == len(active):
             yield leaf, parse_number(values[0]), found[0][2]

@@ -52,6 +52,7 @@ _SESSION: tuple[Row, ...] = (
         Keep("aspath allow-my-asn occurrences <integer>", "allow_as_in"),
         Keep("aspath private-as remove", "remove_private", "true"),
         Keep("aspath private-as replace", "remove_private", "replace"),
+        Keep("aspath replace-peer-as <on|enabled>", "as_override", "true"),
         Keep("route-reflector-client <on|enabled>", "reflector_client", "true"),
         Keep("attribute-mod nexthop <on|enabled>", "next_hop_unchanged", "true"),
         Keep("nexthop-setting self [<rest>]", "next_hop_self", lambda _: "true"),

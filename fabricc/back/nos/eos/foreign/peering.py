@@ -16,7 +16,7 @@ UNSET = "-"
 """Settings that a neighbor turns off, whatever its group has."""
 STATED = (
     "local_asn", "update_source", "multihop", "reflector_client", "next_hop_self", "next_hop_unchanged",
-    "allow_as_in", "remove_private", "default_originate", "keepalive_s", "hold_s", "prefix_list_in",
+    "as_override", "allow_as_in", "remove_private", "default_originate", "keepalive_s", "hold_s", "prefix_list_in",
     "prefix_list_out", "enabled",
 )  # fmt: skip
 """Values of a neighbour that are facts as they are."""
@@ -43,6 +43,7 @@ _NEIGHBOR_OFF = {
     "next-hop-unchanged": "next_hop_unchanged", "route-reflector-client": "reflector_client",
     "send-community": "send_community", "update-source": "update_source", "ebgp-multihop": "multihop",
     "maximum-routes": "maximum_prefixes", "remove-private-as": "remove_private", "local-as": "local_asn",
+    "as-path remote-as replace out": "as_override",
     "allowas-in": "allow_as_in", "password": "secret", "default-originate": "default_originate", "bfd": "bfd",
     "peer group": "group", "peer-group": "group", "remote-as": "remote_asn",
     "next-hop address-family ipv6 originate": "next_hop", "ttl maximum-hops": "maximum_hops",
@@ -84,6 +85,7 @@ def neighbor_rows(outer: int) -> tuple[Row, ...]:
         Keep("route-reflector-client", "reflector_client", ALL),
         Keep("local-as <asn>", "local_asn"),
         Keep("local-as <asn> no-prepend [replace-as] [fallback]", "local_asn"),
+        Keep("as-path remote-as replace out", "as_override", ALL),
         Keep("allowas-in", "allow_as_in", 3),
         Keep("allowas-in <integer>", "allow_as_in"),
         Keep("remove-private-as", "remove_private", "true"),
