@@ -289,3 +289,41 @@ def test_sessions_join_a_link_that_descriptions_alone_show(tmp_path: Path) -> No
     found = audit_folder(tmp_path, jobs=1)
     assert len(found.found.links) == 1
     assert [each.message for each in found.findings if each.code == "FAB9601"] == []
+
+
+COMMUNITY_LISTS = {
+    "frr": (
+        "frr version 10.1\nhostname a\n",
+        "bgp {kind}-list standard C seq {seq} permit {entry}\n",
+    ),
+    "eos": (
+        "! device: a (DCS-7060DX5-64S, EOS-4.32.2F)\nhostname a\n!\n",
+        "ip {kind}-list C permit {entry}\n",
+    ),
+    "nxos": (
+        "!Command: show running-config\nversion 10.4(3) Bios:version\nhostname a\nfeature bgp\n",
+        "ip {kind}-list standard C seq {seq} permit {entry}\n",
+    ),
+}
+ENTRIES = (
+    ("community", "65000:1"), ("community", "65000:2"), ("extcommunity", "rt 65000:1"),
+    ("large-community", "65000:1:1"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("system", COMMUNITY_LISTS)
+def test_community_lists_are_one_fact_on_every_system(system: str, tmp_path: Path) -> None:
+    head, entry = COMMUNITY_LISTS[system]
+    text = "".join(
+        entry.format(kind=kind, seq=at * 5, entry=said) for at, (kind, said) in enumerate(ENTRIES, 1)
+    )
+    (tmp_path / "a.cfg").write_text(head + text + "router bgp 65001\n")
+    device = audit_folder(tmp_path, jobs=1).found.devices["a"]
+    lists = {
+        path: value for path, value in device.reading.facts.items() if path.startswith("community_list[")
+    }
+    assert lists == {
+        "community_list[C]": "65000:1, 65000:2",
+        "community_list[extended C]": "rt 65000:1",
+        "community_list[large C]": "65000:1:1",
+    }

@@ -35,6 +35,8 @@ _COMMUNITIES = (
     Entry("seq <integer> permit <rest>", "numbered", lambda _number, said: f"permit {said}"),
     Entry("seq <integer> deny <rest>", "numbered", lambda _number, said: f"deny {said}"),
 )
+_COMMUNITY_LISTS = {"community-list": "", "extcommunity-list": "extended ", "large-community-list": "large "}
+"""Kind of list -> what stands before its name in facts: lists of two kinds may have one name."""
 
 ROWS: Sequence[Row] = (
     *(
@@ -44,12 +46,12 @@ ROWS: Sequence[Row] = (
     ),
     policy.route_maps(others=True),
     *(
-        Each(f"ip {kind} <word>", "community-list", _COMMUNITIES)
-        for kind in ("community-list", "extcommunity-list", "large-community-list")
+        Each(f"ip {kind} <word>", kind, _COMMUNITIES)
+        for kind in _COMMUNITY_LISTS
     ),
     *(
-        Each(f"ip {kind} {form} <word>", "community-list", _COMMUNITIES)
-        for kind in ("community-list", "extcommunity-list", "large-community-list")
+        Each(f"ip {kind} {form} <word>", kind, _COMMUNITIES)
+        for kind in _COMMUNITY_LISTS
         for form in ("standard", "regexp", "expanded")
     ),
     Each("ip as-path access-list <word>", "as-path", (
@@ -72,8 +74,9 @@ def finish(document: Document) -> None:
                 document.put(
                     f"prefix_list[{name}]/{place}", str(rule) if action == "permit" else f"deny {rule}", line
                 )
-    for name, communities in scope.each("community-list").items():
-        _put_communities(document, str(name), communities)
+    for kind, before in _COMMUNITY_LISTS.items():
+        for name, communities in scope.each(kind).items():
+            _put_communities(document, f"{before}{name}", communities)
     for name, paths in scope.each("as-path").items():
         for place, (path, (action, line)) in enumerate(paths.table("entries").items()):
             document.put(f"as_path_list[{name}]/{place}", f"{action} {path}", line)
@@ -84,15 +87,12 @@ def finish(document: Document) -> None:
 
 
 def _put_communities(document: Document, name: str, listed: Scope) -> None:
-    """A list of one entry is what it permits; of several each is stated by its place."""
+    """State the entries of a list in their order; those that deny begin with `deny`."""
     entries = [(f"{action} {said}", line) for said, (action, line) in listed.table("entries").items()]
     entries += [(str(said), line) for said, line in listed.ordered_entries("numbered")]
-    if len(entries) == 1 and entries[0][0].startswith("permit "):
-        said, line = entries[0]
-        document.put(f"community_list[{name}]", _community_numbers(said.removeprefix("permit ")), line)
-        return
-    for place, (said, line) in enumerate(entries):
-        document.put(f"community_list[{name}]/{place}", _community_numbers(said), line)
+    if entries:
+        texts = [_community_numbers(said.removeprefix("permit ")) for said, _ in entries]
+        document.put(f"community_list[{name}]", ", ".join(texts), entries[0][1])
 
 
 def _community_numbers(communities: str) -> str:

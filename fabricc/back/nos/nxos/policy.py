@@ -135,10 +135,9 @@ def finish(document: Document) -> None:
         document.put_places(f"access_list[object-group {name}]", [*listed.ordered_entries("rules"), *others])
 
 
-_LISTS = {
-    "expanded": "community_list[{}]/{}", "extcommunity": "community_list[extcommunity {}]/{}",
-    "large-community": "community_list[large-community {}]/{}", "as-path": "as_path_list[{}]/{}",
-}  # fmt: skip
+_COMMUNITY_LISTS = {"community list": "", "extcommunity": "extended ", "large-community": "large "}
+"""Kind of list -> what stands before its name in facts: lists of two kinds may have one name."""
+_LISTS = {"expanded": "community_list[{}]/{}", "as-path": "as_path_list[{}]/{}"}
 
 
 def _ordered_entries(listed: Scope) -> list[Said]:
@@ -157,15 +156,13 @@ def _state_clause(document: Document, path: str, clause: Scope) -> None:
 
 
 def state_communities(document: Document, names: Mapping[str, str]) -> None:
-    """State community lists: the community of one that permits it alone, else each entry."""
-    for name, listed in document.scope.each("community list").items():
-        entries = _ordered_entries(listed)
-        for place, (entry, line) in enumerate(entries):
-            action, *words = str(entry).split()
-            if len(entries) == len(words) == 1 and action == "permit":
-                document.put(f"community_list[{name}]", names.get(words[0], words[0]), line)
-            else:
-                document.put(f"community_list[{name}]/{place}", entry, line)
+    """State the entries of each community list in their order; those that deny begin with `deny`."""
+    for kind, before in _COMMUNITY_LISTS.items():
+        for name, listed in document.scope.each(kind).items():
+            entries = [(str(entry).removeprefix("permit "), line) for entry, line in _ordered_entries(listed)]
+            if entries:
+                texts = [" ".join(names.get(word, word) for word in entry.split()) for entry, _ in entries]
+                document.put(f"community_list[{before}{name}]", ", ".join(texts), entries[0][1])
 
 
 TOPIC = Topic(ROWS, finish)
