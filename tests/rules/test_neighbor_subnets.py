@@ -161,6 +161,7 @@ def test_a_neighbor_beside_idle_ports_is_reported_at_its_session(tmp_path: Path)
     assert "neighbor 10.66.11.0 remote-as" in path.read_text().split("\n")[found.line - 1]
 
 
+@pytest.mark.slow
 def test_every_verb_reports_it(tmp_path: Path) -> None:
     spec, overlay = tmp_path / "cluster.yaml", tmp_path / "overlay.cfg"
     spec.write_text(SPEC)
