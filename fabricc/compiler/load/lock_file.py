@@ -112,7 +112,8 @@ def second_lock(plan: PlannedSpec) -> Diagnostic | None:
     message = (
         known if owner else f"{shared.name} names no cluster, so its numbers may be those of '{cluster}'"
     )
-    remedy = f"Rename it: `{shlex.join(('git', 'mv', shared.name, plan.lock_path.name))}`; no number changes."
+    names = f"{shlex.quote(shared.name)} {shlex.quote(plan.lock_path.name)}"
+    remedy = f"Rename it: `git mv {names}`; no number changes."
     return Diagnostic("FAB2075", Severity.ERROR, message, Position(str(shared), 1), remedy)
 
 
