@@ -285,6 +285,11 @@ def test_a_task_that_cannot_begin_has_findings(folder: Path) -> None:
         )
 
 
+def test_half_of_a_surrogate_pair_is_rejected(folder: Path) -> None:
+    failed = run_alone(folder, "push", tree="nothing", only=["a\ud800b"])
+    assert failed["msg"] == r"only: 'a\ud800b' has a character that no name can contain"
+
+
 @pytest.fixture
 def network(tmp_path: Path) -> Iterator[Network]:
     found = Network.start(tmp_path)

@@ -61,6 +61,15 @@ def explain_check_mode(module, tree, message):
     )
 
 
+def is_encodable(text):
+    """Return whether a file or device can have a name; half of a surrogate pair is no character."""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def require_package(module):
     """Return the package fabricc; fail the task where it is missing, or a parameter is empty or names nothing."""
     if fabricc is None:
@@ -69,6 +78,10 @@ def require_package(module):
         for text in value if isinstance(value, list) else [value]:
             if isinstance(text, str) and "\0" in text:
                 module.fail_json(msg=f"{name}: {text!a} holds a NUL, so nothing is called that", findings=[])
+            if isinstance(text, str) and not is_encodable(text):
+                module.fail_json(
+                    msg=f"{name}: {text!a} has a character that no name can contain", findings=[]
+                )
             if text == "":
                 module.fail_json(msg=f"{name} is empty: set it, or leave it out", findings=[])
     return fabricc
