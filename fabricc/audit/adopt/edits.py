@@ -54,7 +54,7 @@ class Sides:
     Attributes:
         built_lines, found_lines: those of facts that this side states alone; `aside`: found ones not to be kept.
         reach: how far edits go beyond these lines; `keyed`: lines are `key: value`, of which none has a pattern.
-        barred: found lines by which a switch runs a command, which are never kept.
+        barred: found lines by which a switch runs a command or that state a secret, which are never kept.
     """
 
     built: str

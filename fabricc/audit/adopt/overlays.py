@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.adopt.edits import Reach, Sides, compute_edits, generalize_edits, overlay_text
 from fabricc.audit.adopt.json_edits import json_edits, laid_out, printed_json
-from fabricc.audit.adopt.trial import built_files, find_mismatches
+from fabricc.audit.adopt.trial import built_files, compare_with_device, find_mismatches, secret_places
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.commands import command_lines
 from fabricc.back.nos.overlay import OverlayError, merge_overlay
@@ -16,7 +16,6 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.values import replace
 from fabricc.fabric.model import Overlay
 from fabricc.facts.packed import Contents
-from fabricc.proof.compare import compare
 from fabricc.proof.invariants.rules import CODES
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def _closest_edits(device: Device, built_files: Texts) -> Files:
     """Return file -> the fewest edits after which a device's built files state the found facts."""
     device, built_files = _laid_out(device, built_files)
     read = back_ends.load(device.system).read
-    best: tuple[int, Files] = (len(compare(read(built_files).facts, device.reading)), {})
+    best: tuple[int, Files] = (len(compare_with_device(read(built_files).facts, device)), {})
     for reach in Reach:
         found = _file_edits(device, built_files, reach)
         left = _remaining_facts(device, built_files, found)
@@ -126,7 +125,7 @@ def _laid_out(device: Device, built_files: Texts) -> tuple[Device, Texts]:
 def _file_edits(device: Device, built_files: Texts, reach: Reach) -> Files:
     """Return the edits of each text file that has any."""
     reading = back_ends.load(device.system).read(built_files)
-    wrong = compare(reading.facts, device.reading)
+    wrong = compare_with_device(reading.facts, device)
     built_lines: dict[str, set[int]] = defaultdict(set)
     found_lines: dict[str, set[int]] = defaultdict(set)
     for each in wrong:
@@ -137,7 +136,7 @@ def _file_edits(device: Device, built_files: Texts, reach: Reach) -> Files:
         if (file, line) not in device.aside:
             found_lines[file].add(line)
     found = {}
-    barred = command_lines(back_ends.load(device.system), device.files)
+    barred = {*command_lines(back_ends.load(device.system), device.files), *secret_places(device)}
     for file in built_files.keys() & device.files.keys():
         aside = {line for at, line in device.aside if at == file}
         sides = Sides(
@@ -159,7 +158,7 @@ def _remaining_facts(device: Device, built_files: Texts, found: Files) -> int | 
                 files = merge_overlay(files, Overlay("", file, text, removes))
     except OverlayError:
         return None
-    return len(compare(back_ends.load(device.system).read(files).facts, device.reading))
+    return len(compare_with_device(back_ends.load(device.system).read(files).facts, device))
 
 
 def overlay_entries(

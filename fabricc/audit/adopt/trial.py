@@ -16,7 +16,7 @@ from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
-from fabricc.fabric.model import Switch
+from fabricc.fabric.model import SECRET_PREFIX, Switch
 from fabricc.fabric.shape import HostId
 from fabricc.facts.device import Kind, Tier
 from fabricc.front.spec.lock import VERSION
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from fabricc.audit.model import Found
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.facts import Facts
+    from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Host
     from fabricc.fabric.shape import SwitchId
     from fabricc.facts.device import Device
@@ -232,6 +232,34 @@ def built_files(compiled: Compiled, found: Found) -> dict[str, dict[str, str]]:
     }
 
 
+def compare_with_device(planned: Facts, device: Device) -> list[Mismatch]:
+    """Return the facts that differ; of a secret counts only whether there is one, and none is shown."""
+    wrong = compare(planned, device.reading)
+    if device.kind is not Kind.SWITCH:
+        return wrong
+    row = back_ends.load_vocabulary(device.system).row
+    shown = (
+        each._replace(found="set") if _holds_key(row(each.path).tags, each.found) else each for each in wrong
+    )
+    return [each for each in shown if each.found != "set" or not is_reference(each.planned)]
+
+
+def secret_places(device: Device) -> set[tuple[str, int]]:
+    """Return files and lines that state a secret itself instead of a reference to one."""
+    row = back_ends.load_vocabulary(device.system).row
+    facts = device.reading.facts
+    return {at for path, at in device.reading.lines.items() if _holds_key(row(path).tags, facts.get(path))}
+
+
+def _holds_key(tags: Collection[str], value: Value | None) -> bool:
+    return "secret" in tags and value is not None and not is_reference(value)
+
+
+def is_reference(value: Value | None) -> bool:
+    """Return whether the value of a fact is a reference to a secret."""
+    return str(value).startswith(SECRET_PREFIX)
+
+
 def find_mismatches(files: Mapping[str, Mapping[str, str]], found: Found) -> dict[str, list[Mismatch]]:
     """Return device -> differences between its built files and its facts, in files that the folder has."""
     told = {}
@@ -241,7 +269,7 @@ def find_mismatches(files: Mapping[str, Mapping[str, str]], found: Found) -> dic
         reading, held = read(texts), ("", *device.files)
         told[name] = [
             each
-            for each in compare(reading.facts, device.reading)
+            for each in compare_with_device(reading.facts, device)
             if each.found is not None or reading.lines.get(each.path, ("", 0))[0] in held
         ]
     return told
@@ -292,7 +320,7 @@ def first_hosts(compiled: Compiled, order: Order) -> Iterator[tuple[HostId, Foun
 
 def _difference_weight(planned: Switch | Host, device: Device) -> float:
     total = 0.0
-    for mismatch in compare(planned_facts(planned), device.reading):
+    for mismatch in compare_with_device(planned_facts(planned), device):
         one, two = mismatch.planned, mismatch.found
         if isinstance(one, int) and isinstance(two, int):
             total += 0.5 + 0.5 * abs(one - two) / max(abs(one), abs(two))

@@ -18,16 +18,16 @@ from fabricc.facts.device import Tier
 from fabricc.front.spec.networks import ADDRESSES, free_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from fabricc.audit.adopt.order import Order
     from fabricc.audit.adopt.sides import Sides, Words
     from fabricc.audit.model import Found
     from fabricc.fabric.facts import Value
-    from fabricc.facts.device import Device
 
 _SNMP_USER = re.compile(r"management/snmp/user\[([^\]]+)\]/level")
 _NTP_KEY = re.compile(r"(\d{1,5}) for all servers")
+_SECRET_NAME = re.compile(r"[a-z][a-z0-9-]{0,14}[a-z0-9]")
 _KEY = re.compile(r"user\[([^\]]+)\]/ssh_key")
 _USUAL_MTU, USUAL_SWITCH_MTU = 9000, 9100
 _USUAL_BFD = {"interval_ms": 300, "multiplier": 3}
@@ -156,7 +156,7 @@ def infer_management(sides: Sides, usual: Usual, networks: list[Words]) -> Words
     interval = sides.most("lldp/interval_s")
     if interval is not None and interval != 30:
         words["lldp"] = {"interval_s": interval}
-    if users := _user_words(sides.switches):
+    if users := _user_words(sides):
         words["users"] = users
     return {key: value for key, value in words.items() if value != usual.services.get(key)}
 
@@ -213,13 +213,19 @@ def _snmp_words(sides: Sides) -> Words:
     return words | texts if words else {}
 
 
-def _user_words(devices: Iterable[Device]) -> list[Words]:
+def _user_words(sides: Sides) -> list[Words]:
     keys: dict[str, str] = {}
-    for device in devices:
+    for device in sides.switches:
         for path, value in device.reading.facts.items():
             if match := _KEY.fullmatch(path):
                 keys.setdefault(match[1], str(value))
-    return [{"name": name, "ssh_key": key} for name, key in sorted(keys.items())]
+    users: list[Words] = [{"name": name, "ssh_key": key} for name, key in sorted(keys.items())]
+    for number, user in enumerate(users, 1):
+        if (secret := sides.most(f"user[{user['name']}]/secret")) is not None:
+            own = f"{user['name']}-hash"
+            usual = own if _SECRET_NAME.fullmatch(own) else f"user-{number}-hash"
+            user["password"] = {"secret": _secret_words(secret, usual)}
+    return users
 
 
 def _mtu_words(sides: Sides) -> Words:

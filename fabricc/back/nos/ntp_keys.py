@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fabricc.fabric.model import SECRET_PREFIX
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
@@ -22,6 +24,8 @@ def state_keys(
 ) -> None:
     """State the keys, and which of them all servers must answer with, or what is missing for that.
 
+    A fact holds the reference to a key, and of a key itself only that there is one.
+
     Args:
         put: states a fact: path, value and line.
         keys: number -> hash, secret and line.
@@ -31,7 +35,8 @@ def state_keys(
     """
     for number, (kind, secret, line) in keys.items():
         put(f"management/ntp_key[{number}]/type", kind, line)
-        put(f"management/ntp_key[{number}]/secret", secret, line)
+        shown = secret if secret.startswith(SECRET_PREFIX) else "set"
+        put(f"management/ntp_key[{number}]/secret", shown, line)
     asked = Counter(str(key) for key, _ in servers.values() if key)
     if not keys and not asked and enforced is None:
         return

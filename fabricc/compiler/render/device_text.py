@@ -30,7 +30,7 @@ _SECRET = re.compile(
     rf"\b[\"']?[\s:=]+{_VALUE}"
     rf"|\b(?:auth|priv)\s+(?:md5|3?des|sha|aes)(?:[-_]?[0-9]{{1,3}}){{0,2}}\s+{_VALUE}"
     rf"|\bauthentication-key\s+(?![0-9]{{1,9}}\s*(?:[{{;]|$))(?!(?:\S{{1,64}}\s{{1,8}}){{0,4}}{_REFERENCE})\S"
-    r"|\bvalue\s+[\"']?\$[89]\$"
+    r"|\bvalue\b[\"']?[\s:]+[\"']?\$(?:[89]|nvsec)\$"
 )
 _SERVER, _KEY = re.compile(r"(?i)\b(?:tacacs|radius)"), re.compile(rf"(?i)\bkey\b[\"']?[\s:=]+{_VALUE}")
 """A key of a server: two patterns, since one would cost the cube of a line's length."""

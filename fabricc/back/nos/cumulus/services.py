@@ -52,7 +52,6 @@ SSH, SNMP, HTTPS, API, GNMI = 22, 161, 443, 8765, 9339
 
 DEPARTURES = (
     Departure("user[*]/ssh_key", ROUNDED, "a key has a type and no comment"),
-    Departure("user[*]/secret", LEFT_OUT, "NVUE prints `*` in place of any hash"),
     Departure("management/ntp_key*", LEFT_OUT, "keys of time servers begin with 5.15 (FAB5841)"),
 )
 
@@ -339,10 +338,13 @@ def state(facts: Facts, switch: Switch) -> None:
     for path in [path for path in facts if path.startswith("user[")]:
         del facts[path]
     keys = {account.name: " ".join(ssh_key(account)) for account in management.users}
+    hashes = {account.name: account.password for account in management.users}
     for name in {OWN_ACCOUNT, *keys}:
         facts[f"user[{name}]/configured"] = "true"
         facts[f"user[{name}]/role"] = ADMINISTRATOR
         facts[f"user[{name}]/password"] = "stated"
+        if hashes.get(name):
+            facts[f"user[{name}]/secret"] = hashes[name]
         if name in keys:
             facts[f"user[{name}]/ssh_key"] = keys[name]
             facts[f"user[{name}]/ssh_key_type"] = keys[name].partition(" ")[0]

@@ -31,6 +31,7 @@ from fabricc.back.nos.cumulus.words import MANAGEMENT_VRF, OWN_ACCOUNT
 from fabricc.back.nos.ntp_keys import state_keys
 from fabricc.back.reading import Entry, Fact, Keep, Row, Scope, Silent
 from fabricc.fabric.facts import SNMP_LEVEL
+from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +103,7 @@ _NTP_KEY = table_part("key", "<integer>",
 )  # fmt: skip
 _USER = table_part("user", "<word>",
     Fact("role <word>", "user[{0}]/role"),
-    Fact("hashed-password <word>", "user[{0}]/password", lambda word: "stated" if word else "none"),
+    Keep("hashed-password <word>", "hash"),
     Silent("full-name <word>"),
     node_part("ssh", table_part("authorized-key", "<word>", Keep("key <word>", "key"), Keep("type <word>", "type"))),
     here="user[{0}]/configured",
@@ -172,6 +173,17 @@ def _finish_users(file: File, root: Scope) -> None:
                 file.tell(prefix + "ssh_key_type", given, "type")
             else:
                 file.missing(given.line, "a key without its other half, or a second one")
+        _put_hash(file, user, prefix)
+
+
+def _put_hash(file: File, user: Scope, prefix: str) -> None:
+    """State whether an account has a password; NVUE prints `*` in place of any hash, so that none is known."""
+    if "hash" not in user.values:
+        return
+    text, line = str(user.values["hash"][0]), user.values["hash"][1]
+    file.put(prefix + "password", "stated" if text else "none", line)
+    if prefix + "ssh_key" in file.facts and text.startswith((SECRET_PREFIX, "$")):
+        file.put(prefix + "secret", text if text.startswith(SECRET_PREFIX) else "set", line)
 
 
 def _finish_ntp_keys(file: File, root: Scope) -> None:
