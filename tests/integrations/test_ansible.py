@@ -208,7 +208,7 @@ def test_check_mode_refuses_what_a_build_refuses_and_looks_through_no_link(folde
         for check in (True, False)
     )
     assert (would["failed"], would["findings"]) == (True, does["findings"])
-    assert "build/zone/manifest.json was not written by fabricc" in would["msg"]
+    assert "FAB9037" in would["msg"]  # a tree without a lock
     (tree / "manifest.json").unlink()
     (tree / "secret").symlink_to(folder / "secret")
     assert "FAB7002" in run_alone(folder, "build", spec="cluster.yaml", _ansible_check_mode=True)["msg"]
@@ -303,6 +303,7 @@ def test_a_push_changes_once_and_check_mode_asks_for_diffs(network: Network) -> 
     push = {
         "tree": str(network.source.tree), "spec": str(network.spec), "journal": str(network.journal),
         "settle": 2, "drain_wait": 0, "confirm_within": 10, "keep": "50%", "adopt": True,
+        "access": str(network.access),
     }  # fmt: skip
     task = {"fabricc.fabric.push": push}
     tasks = [build(spec=str(network.spec)), {"fabricc.fabric.push": push | {"tree": "{{ r0.tree }}"}}]
