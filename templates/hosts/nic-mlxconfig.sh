@@ -13,7 +13,7 @@ query() {
             print ($(NF - 1) == $NF) ? $NF : $(NF - 1) " until reset" }'
 }
 
-# NVIDIA's tool, or the same one of mstflint, which the distributions have (sriov-network-operator uses that one).
+# The maker's tool, or the same one of mstflint, which the distributions have (sriov-network-operator uses that one).
 firmware_tool() {
     command -v mlxconfig || command -v mstconfig
 }
