@@ -124,7 +124,7 @@ def assert_the_same(adoption, devices):
     assert adoption.same == devices
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize(
     "words", [*QUICK.values(), *(pytest.param(each, marks=pytest.mark.slow) for each in SLOW.values())],
     ids=[*QUICK, *SLOW],

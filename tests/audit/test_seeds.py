@@ -22,7 +22,7 @@ REACHED = 96
 
 @pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("system", ours.MODELS)
-@pytest.mark.spread(3)
+@pytest.mark.spread(6)
 def test_faults_are_named_at_their_line(system: str, times: int) -> None:
     found: Counter[bool] = Counter()
     kinds = set()

@@ -103,6 +103,7 @@ def test_every_shape_that_is_listed_is_written_as_a_spec_that_builds(
     assert len(told["alternatives"]) > 5
 
 
+@pytest.mark.slow
 def test_a_spec_that_cannot_be_has_alternatives(repo: Path, fabricc: Fabricc) -> None:
     (repo / "cluster.yaml").write_text(POD.replace("hosts: 128", "hosts: 512"))
     ran = fabricc("plan", "cluster.yaml", "--alternatives", "--write", "1", "other.yaml")

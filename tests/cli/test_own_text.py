@@ -42,7 +42,7 @@ def overlaid(repo: Path, text: str, entry: str = OVERLAYS) -> None:
 
 
 @pytest.mark.parametrize("jobs", ["1", "3"])
-@pytest.mark.spread(2)
+@pytest.mark.spread(4)
 def test_a_template_of_the_users_own_is_used_by_every_worker(
     repo: Path, own: Path, fabricc: Fabricc, jobs: str
 ) -> None:

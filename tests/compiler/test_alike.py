@@ -360,7 +360,7 @@ def test_a_back_end_that_does_not_take_letters_is_read(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     "nos", ["eos", "nxos", *(pytest.param(each, marks=pytest.mark.slow) for each in SLOW)]
 )
-@pytest.mark.spread(2)
+@pytest.mark.spread(4)
 def test_findings_about_a_tree_are_those_of_reading_every_device(
     nos: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

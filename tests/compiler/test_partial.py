@@ -210,7 +210,7 @@ def test_without_the_proof_too(tmp_path: Path, out: Path) -> None:
     ],
     ids=["foreign file", "edited", "removed", "ledger"],
 )  # fmt: skip
-@pytest.mark.spread(2)
+@pytest.mark.spread(4)
 def test_what_is_not_as_the_last_build_left_it_is_built_whole(
     spec: Path, out: Path, tmp_path: Path, spoil: Callable[[Path], object], code: str | None
 ) -> None:
@@ -272,6 +272,7 @@ def test_what_another_fabricc_kept_is_not_believed(
 @pytest.mark.parametrize(
     "more", [{"mtu": {"host": 4200}}, {"priorities": {"rdma": {"dscp": 24, "lossless": True}, "default": {}}}]
 )
+@pytest.mark.spread(2)
 def test_what_concerns_every_device_is_built_whole(
     spec: Path, out: Path, tmp_path: Path, more: dict[str, Any]
 ) -> None:
@@ -290,7 +291,7 @@ def test_an_error_is_told_and_leaves_the_tree(spec: Path, out: Path) -> None:
     assert not patch.folder_of(out / "zone").exists()
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("renames", range(4))
 def test_a_kill_among_the_renames_leaves_the_old_tree_or_is_completed(
     spec: Path, out: Path, tmp_path: Path, renames: int

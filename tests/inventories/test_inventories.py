@@ -104,7 +104,7 @@ of_kinds_or_every = pytest.mark.parametrize(
 
 
 @of_kinds_or_every
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 def test_sonic_models_accept_every_config_db(tree: Path, every: bool) -> None:
     """Of the newest release those of each kind; in the long run every file, of every release."""
     files = sorted((tree / "switches").glob("*/config_db.json"))

@@ -82,6 +82,7 @@ def test_a_journal_that_nobody_can_write_stops_the_push_and_leaves_nothing_drain
 
 
 @pytest.mark.parametrize("before", ["drain", "change"])
+@pytest.mark.spread(2)
 def test_a_disk_that_fills_up_leaves_a_true_journal_in_its_reserve(network: Network, before: str) -> None:
     if os.geteuid() or not shutil.which("unshare"):
         pytest.skip("a file system of its own needs root and unshare")

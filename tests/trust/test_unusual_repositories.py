@@ -410,7 +410,7 @@ INDEXES = {
 }
 
 
-@pytest.mark.spread(9)
+@pytest.mark.spread(18)
 @pytest.mark.parametrize("name", INDEXES)
 def test_an_index_that_cannot_be_read_gives_no_verdict(
     top: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str

@@ -87,7 +87,7 @@ def planned(name: str) -> tuple[dict[str, Any], list[Candidate], Callable[[Clust
     return text, pool, lambda spec: fabrics[id(spec)] if id(spec) in fabrics else planner(spec)
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_listed_is_what_brute_force_finds(name: str) -> None:
     _, pool, fabric_of = planned(name)
@@ -121,7 +121,7 @@ def test_what_a_refused_shape_hid_is_listed(refuses: int) -> None:
     assert_best(listed.best, [each for each in pool if picky(each.spec) is not None])
 
 
-@pytest.mark.spread(8)
+@pytest.mark.spread(16)
 @pytest.mark.parametrize("name", NAMES)
 def test_closed_forms_are_what_is_planned(name: str) -> None:
     _, pool, fabric_of = planned(name)

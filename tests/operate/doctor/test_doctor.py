@@ -105,6 +105,7 @@ def test_a_spec_that_does_not_compile_is_an_error(tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.parametrize("nos", DEVICES)
+@pytest.mark.spread(2)
 def test_a_switch_is_logged_in_to_and_its_release_compared(
     nos: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

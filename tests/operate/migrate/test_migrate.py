@@ -85,6 +85,7 @@ def said(found: Migration) -> list[tuple[str, str, int]]:
     ]
 
 
+@pytest.mark.slow
 def test_another_code_point_is_lossless_everywhere_before_anybody_sends_it(tmp_path: Path) -> None:
     found = migrated(tmp_path, ("dscp: 26", "dscp: 34, priority: 3"))
     assert said(found) == [
@@ -106,6 +107,7 @@ def test_another_code_point_is_lossless_everywhere_before_anybody_sends_it(tmp_p
     assert found.stages[2].spec.read_text() == (tmp_path / "new" / "cluster.yaml").read_text()
 
 
+@pytest.mark.slow
 def test_a_code_point_that_another_class_has_is_no_way_round(tmp_path: Path) -> None:
     taken = ("  default: {}", "  bulk: {dscp: 34}\n  default: {}")
     base = SPEC.replace(*taken)
@@ -442,6 +444,7 @@ def test_another_name_of_a_switch_moves_no_cable(tmp_path: Path) -> None:
     "change",
     [("count: 4", "count: 4, reserved_ports: 1"), ("cluster: zone", "mtu: {host: 4200}\ncluster: zone")],
 )
+@pytest.mark.spread(2)
 def test_what_one_step_does_takes_one_step(tmp_path: Path, change: tuple[str, str]) -> None:
     assert [name for name, _, _ in said(migrated(tmp_path, change))] == ["wanted"]
 

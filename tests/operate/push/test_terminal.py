@@ -108,7 +108,7 @@ def test_after_an_interrupt_the_screen_says_what_was_done(network: Network) -> N
     assert "━" not in shown, "no bar is left"
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("where", ["full device", "closed pipe", "closed"])
 def test_a_run_ends_once_whatever_becomes_of_its_output(
@@ -156,7 +156,7 @@ def test_a_run_ends_once_whatever_becomes_of_its_output(
     assert [run["outcome"] for run in runs] == ["done"]
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("sign", ["interrupt", "hangup"])
 @pytest.mark.parametrize("words", [(), ("--dry-run",)])
 def test_a_push_that_is_stopped_while_it_asks_has_not_begun(

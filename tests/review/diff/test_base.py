@@ -320,7 +320,7 @@ MOVES = {
 }
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize("committed", [True, False])
 @pytest.mark.parametrize(("former", "now"), MOVES.values(), ids=MOVES)
 def test_a_moved_spec_is_compared_with_the_one_that_it_was(

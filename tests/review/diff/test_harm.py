@@ -45,6 +45,7 @@ def test_a_harmful_change_of_all_switches_is_never_low(nos: str, share: int) -> 
 
 
 @pytest.mark.parametrize("nos", SYSTEMS)
+@pytest.mark.spread(2)
 def test_a_harmless_change_is_never_red(nos: str) -> None:
     risks = {kind: review.risk for kind, review in tried(nos, HARMLESS.items()) if review}
     assert len(risks) >= 6

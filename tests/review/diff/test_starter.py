@@ -291,6 +291,7 @@ def test_the_labels_of_a_pull_request_are_those_of_all_its_specs(forge: Forge) -
     assert len(forge.state["comments"]) == 3
 
 
+@pytest.mark.slow
 def test_the_default_branch_is_proved_as_well(forge: Forge) -> None:
     head = git(forge.trusted, "rev-parse", "HEAD")
     assert forge.job("prove", head, "prove")["prove"].returncode == 0
@@ -325,7 +326,7 @@ def without_lock(author: Path) -> None:
     git(author, "rm", "-q", "fabricc.lock")
 
 
-@pytest.mark.spread(4)
+@pytest.mark.spread(8)
 @pytest.mark.parametrize(
     "attack",
     [

@@ -118,6 +118,7 @@ def test_the_review_of_a_commit_that_is_no_longer_the_head_is_not_posted(
     assert (post(azure, tmp_path, "a.yaml"), azure.threads) == (1, [])
 
 
+@pytest.mark.slow
 def test_the_steps_prove_and_review_an_honest_change(forge: Forge) -> None:
     pipeline = parsed(STARTER / "azure-pipelines.yml")
     (job,) = pipeline["jobs"]

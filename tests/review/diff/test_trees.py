@@ -81,6 +81,7 @@ def test_trees_with_ways_out_compare_like_specs(tmp_path: Path) -> None:
     assert of_trees.differs
 
 
+@pytest.mark.slow
 def test_only_hosts_with_gpus_count_in_trees_and_in_specs(bench: Bench) -> None:
     edit = ("dscp: 34", "dscp: 36")
     base, head = bench.spec("storage-zone", "base"), bench.spec("storage-zone", "head", edit)

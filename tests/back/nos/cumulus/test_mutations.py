@@ -43,7 +43,7 @@ DEVICE_DEFAULTS = {
 
 
 @pytest.mark.parametrize(("name", "release", "step"), CASES)
-@pytest.mark.spread(2)
+@pytest.mark.spread(4)
 def test_no_changed_word_goes_unnoticed(name: str, release: str, step: int) -> None:
     found = changed(name, release, step)
     survivors = [mutant for mutant, lines in found if not lines]
