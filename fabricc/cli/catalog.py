@@ -11,7 +11,7 @@ import click
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
-from fabricc.base.foreign.git import GitError
+from fabricc.base.foreign.git_process import GitError
 from fabricc.base.foreign.screen import Table
 from fabricc.base.numbers import is_number
 from fabricc.catalog.figures import branch_commits, cite_commit, list_figures

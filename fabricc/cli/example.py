@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.base.foreign import files
-from fabricc.base.foreign.git import GitError, git_program, run_git
+from fabricc.base.foreign.git_process import GitError, git_program, run_git
 from fabricc.base.values import replace
 from fabricc.cli.first_spec import DEFAULTS
 from fabricc.compiler.driver import build_tree

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from fabricc.base.documents.schema import schema_path
-from fabricc.base.foreign.git import GitError
+from fabricc.base.foreign.git_process import GitError
 from fabricc.catalog.load import load_catalog
 from fabricc.cli import catalog_words, options, output
 from fabricc.cli import example as example_repository

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.documents.reader import MAX_BYTES
 from fabricc.base.foreign import files
-from fabricc.base.foreign.git import GitError
+from fabricc.base.foreign.git_process import GitError
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.load.revision import SpecHistory, revision_finding

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
-from fabricc.base.foreign.git import GitError, describe_entry, visible_path
+from fabricc.base.foreign.git import describe_entry, visible_path
+from fabricc.base.foreign.git_process import GitError
 from fabricc.base.foreign.signers import Kind
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.driver import build_tree

@@ -18,7 +18,8 @@ import pytest
 
 from fabricc import build
 from fabricc.base.foreign import files
-from fabricc.base.foreign.git import GitError, Repository
+from fabricc.base.foreign.git import Repository
+from fabricc.base.foreign.git_process import GitError
 from fabricc.integrations import confined
 from fabricc.integrations.confined import Confined, ConfinedError, shorten_value
 from tests.operate.push.network import PASSWORD, SIMULATED, Network

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fabricc
-from fabricc.base.foreign import git as door
 from fabricc.base.foreign import git_history
-from fabricc.base.foreign.git import GitError, Repository
+from fabricc.base.foreign import git_process as door
+from fabricc.base.foreign.git import Repository
+from fabricc.base.foreign.git_process import GitError
 from fabricc.cli.entry import run
 from fabricc.compiler.load.revision import SpecHistory
 from tests.review.diff.conftest import INVENTORIES
@@ -442,7 +443,7 @@ def test_git_is_started_from_one_place() -> None:
         return starts and "git" in named
 
     assert [path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if starts_git(path)] == [
-        "base/foreign/git.py"
+        "base/foreign/git_process.py"
     ]
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from fabricc.base.foreign import files
-from fabricc.base.foreign.git import GitError, Repository
+from fabricc.base.foreign.git import Repository
+from fabricc.base.foreign.git_process import GitError
 from tests.trust.test_git import git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

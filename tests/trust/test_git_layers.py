@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.base.foreign import git as door
-from fabricc.base.foreign.git import GitError, Repository
+from fabricc.base.foreign import git_process as door
+from fabricc.base.foreign.git import Repository
+from fabricc.base.foreign.git_process import GitError
 from fabricc.cli.entry import run
 from tests.review.diff.conftest import INVENTORIES
 from tests.trust.test_git import ABSENT, config, git, used
@@ -129,7 +130,7 @@ def test_the_only_allowed_protocol_is_known_to_nobody_and_no_alias() -> None:
     assert len(allowed) >= 32
     other = subprocess.run(
         [sys.executable, "-c",
-         "from fabricc.base.foreign import git; print(git.git_environment()['GIT_ALLOW_PROTOCOL'])"],
+         "from fabricc.base.foreign import git_process; print(git_process.git_environment()['GIT_ALLOW_PROTOCOL'])"],
         check=True, capture_output=True, text=True,
     ).stdout.strip()  # fmt: skip
     assert other != allowed

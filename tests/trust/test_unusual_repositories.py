@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.base.foreign import git as door
-from fabricc.base.foreign.git import GitError, Repository
+from fabricc.base.foreign import git_process as door
+from fabricc.base.foreign.git import Repository
+from fabricc.base.foreign.git_process import GitError
 from fabricc.cli.entry import run
 from tests.review.diff.conftest import INVENTORIES
 from tests.trust.test_git import git

@@ -1,84 +1,25 @@
-"""Read Git objects of foreign repositories without running anything that such a repository names.
-
-A clone, an unpacked archive or a folder inside a clone brings its own configuration, hooks, attributes, references and
-object stores. Three layers prevent that it runs a command or fetches: fabricc does not use embedded bare repositories,
-it only uses commands that read objects, and it overrides settings on the command line and in the environment, which
-take precedence over the repository's configuration. The user's own configuration applies: it lists the safe folders.
-"""
+"""Read the commits, the index and the files of a repository, see `git_process` for how Git is run."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
-import select
 import shlex
-import signal
-import subprocess
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Self
 
-from fabricc.base.foreign import files, programs
+from fabricc.base.foreign import files
 from fabricc.base.foreign.git_boundary import find_outside_part
+from fabricc.base.foreign.git_process import GitError, GitProcess, run_git
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 
 LARGEST = 64 << 20
 """Bytes of a file that is read whole, and of a listing."""
-_SHORT = 1 << 16
-_SECONDS = 120.0
-"""For one call of git, however much it prints."""
-_SILENT_S = 20.0
-"""For git to print something: all calls of a process together. A FIFO in a repository would block each of them."""
-_CHUNK = 1 << 18
-LEAST = (2, 38)
-"""The oldest supported release: the first one with `safe.bareRepository` (Git's release notes 2.38.0)."""
-_VERSION = re.compile(r"git version (\d{1,4})\.(\d{1,4})(?![0-9])")
 _CLONE = "Name a spec in a work tree; `git worktree add FOLDER REVISION` makes one."
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_KEPT = frozenset((
-    "CONFIG_GLOBAL", "CONFIG_SYSTEM", "CONFIG_NOSYSTEM", "CEILING_DIRECTORIES", "DISCOVERY_ACROSS_FILESYSTEM",
-))  # fmt: skip
-"""`GIT_…` that locate the user's own configuration and limit the search; all others are dropped."""
-_ENVIRONMENT = {
-    # Only this protocol is allowed, whatever `protocol.….allow` sets. Git runs a transport helper as `git remote-NAME`,
-    # which an alias of the repository can define, also for an empty NAME (`::x`): so no repository may know the name.
-    "GIT_ALLOW_PROTOCOL": f"{os.urandom(16).hex()}/none",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_GRAFT_FILE": os.devnull,
-    "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_LITERAL_PATHSPECS": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_ASKPASS": "true",
-    "GIT_EDITOR": "true",
-    "GIT_PAGER": "cat",
-    "GIT_SSH_COMMAND": "false",
-    "LC_ALL": "C",
-}
-_SETTINGS = (
-    "safe.bareRepository=explicit", "protocol.allow=never", "core.alternateRefsCommand=", "core.askPass=true",
-    "core.attributesFile=/dev/null", "core.bigFileThreshold=1m", "core.commitGraph=false", "core.editor=true",
-    "core.excludesFile=/dev/null", "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.pager=cat",
-    "core.sshCommand=false", "core.useReplaceRefs=false", "credential.helper=", "fetch.bundleURI=", "gc.auto=0",
-    "gpg.program=false", "log.showSignature=false", "maintenance.auto=false", "submodule.recurse=false",
-)  # fmt: skip
-"""`core.useReplaceRefs` of a repository takes precedence over GIT_NO_REPLACE_OBJECTS in Git 2.39."""
-
-
-class GitError(Exception):
-    """Git cannot read an object; the text has the reason, `help` the action, `code` the finding's code."""
-
-    def __init__(self, message: str, help: str = "", code: str = "FAB9020") -> None:
-        super().__init__(message)
-        self.help = help
-        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +264,7 @@ class Repository:
         with TemporaryFile() as names:
             names.write("".join(f"{each.object}\n" for each in entries).encode())
             names.seek(0)
-            with _Child(self.folder, ("cat-file", "--batch"), names) as child:
+            with GitProcess(self.folder, ("cat-file", "--batch"), names) as child:
                 for each in entries:
                     if child.line() != f"{each.object} blob {each.size}".encode():
                         raise _not_here(visible_path(each.path))
@@ -408,189 +349,3 @@ def _no_repository(folder: Path, stderr: str) -> GitError:
     if "bare repository" in stderr:
         return GitError(f"{folder} is inside a bare Git repository, which is not read", _CLONE)
     return GitError(f"{folder} is in no Git repository", "Give two specs instead of a revision.")
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The exit status of a command, its output and the beginning of its standard error."""
-
-    status: int
-    out: bytes
-    stderr: str
-
-
-def run_git(folder: Path, *arguments: str, limit: int = _SHORT) -> Answer:
-    """Run a command that reads objects, and return its answer.
-
-    Raises:
-        GitError: it answers more than `limit` bytes, or not within two minutes.
-    """
-    with _Child(folder, arguments) as child:
-        out = b"".join(child.all(limit))
-        return Answer(child.end(), out, child.stderr())
-
-
-class _Patience:
-    """The seconds that git may still be silent in this process; the time between its calls restores them."""
-
-    __slots__ = ("_left", "_since")
-
-    def __init__(self) -> None:
-        self._left = _SILENT_S
-        self._since = time.monotonic()
-
-    def left(self) -> float:
-        """Return the seconds that are left."""
-        self._left = min(_SILENT_S, self._left + time.monotonic() - self._since)
-        self._since = time.monotonic()
-        return self._left
-
-    def take(self, seconds: float) -> None:
-        """Count seconds in which git printed nothing."""
-        self._left = max(0.0, self._left - seconds)
-        self._since = time.monotonic()
-
-
-_PATIENCE = _Patience()
-
-
-class _Child:
-    """A git process whose output is read up to a limit and until a deadline; it ends with the block or with fabricc."""
-
-    __slots__ = ("_deadline", "_kept", "_process", "_what")
-
-    def __init__(self, folder: Path, arguments: Sequence[str], stdin: IO[bytes] | None = None) -> None:
-        settings = [word for setting in _SETTINGS for word in ("-c", setting)]
-        self._what = f"git {arguments[0]}"
-        self._kept = b""
-        self._deadline = time.monotonic() + _SECONDS
-        self._process = subprocess.Popen(
-            [git_program(), "--no-pager", *settings, "-C", str(folder.absolute()), *arguments],
-            cwd="/", env=git_environment(),
-            stdin=stdin or subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            start_new_session=True, bufsize=0, preexec_fn=programs.end_with_parent(),
-        )  # fmt: skip
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._process.poll() is None:
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        for stream in (self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()
-
-    def all(self, limit: int) -> Iterator[bytes]:
-        """All that it prints."""
-        while chunk := self._read(self._process.stdout):
-            limit -= len(chunk)
-            if limit < 0:
-                raise GitError(f"`{self._what}` answers more than fabricc reads")
-            yield chunk
-
-    def line(self) -> bytes:
-        """The next line, without its end; of what is no line, the beginning."""
-        while b"\n" not in self._kept and len(self._kept) < _SHORT:
-            if not (chunk := self._read(self._process.stdout)):
-                break
-            self._kept += chunk
-        line, _, self._kept = self._kept.partition(b"\n")
-        return line
-
-    def exactly(self, size: int) -> Iterator[bytes]:
-        """The next `size` bytes.
-
-        Raises:
-            GitError: there are fewer.
-        """
-        while size:
-            chunk = self._kept or self._read(self._process.stdout)
-            if not chunk:
-                raise GitError(f"`{self._what}` ended early")
-            self._kept = chunk[size:]
-            size -= len(chunk) - len(self._kept)
-            yield chunk[: len(chunk) - len(self._kept)]
-
-    def end(self) -> int:
-        """Its exit status."""
-        begin, left = time.monotonic(), self._seconds()
-        try:
-            return self._process.wait(left)
-        except subprocess.TimeoutExpired:
-            _PATIENCE.take(time.monotonic() - begin)
-            raise self._late() from None
-
-    def stderr(self) -> str:
-        """Return the beginning of its standard error."""
-        return self._read(self._process.stderr).decode("utf-8", "replace")
-
-    def _read(self, stream: IO[bytes] | None) -> bytes:
-        assert stream is not None
-        poll = select.poll()
-        poll.register(stream, select.POLLIN)
-        begin, left = time.monotonic(), self._seconds()
-        if not poll.poll(left * 1000):
-            _PATIENCE.take(time.monotonic() - begin)
-            raise self._late()
-        return os.read(stream.fileno(), _CHUNK)
-
-    def _seconds(self) -> float:
-        """Return the seconds for which the process may be silent from now on."""
-        return max(0.0, min(self._deadline - time.monotonic(), _PATIENCE.left()))
-
-    def _late(self) -> GitError:
-        seconds = _SECONDS if time.monotonic() >= self._deadline else _SILENT_S
-        remedy = "Look for FIFOs, devices and slow disks in the repository."
-        return GitError(f"`{self._what}` did not answer within {seconds:.0f} seconds", remedy)
-
-
-def git_environment() -> dict[str, str]:
-    """The environment of every git process: the user's own, without what steers Git, and with what shuts it."""
-    own = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("GIT_") or name.removeprefix("GIT_") in _KEPT
-    }
-    return own | _ENVIRONMENT
-
-
-def git_program() -> str:
-    """Return the path of a supported git, never one of the folder that fabricc was started in.
-
-    Raises:
-        GitError: there is none, or it is older than `LEAST`.
-    """
-    found = programs.find_program("git")
-    if found is None:
-        raise GitError("there is no `git` on this machine", "Install Git.")
-    release = _git_release(found)
-    if _parse_release(release) < LEAST:
-        least = ".".join(map(str, LEAST))
-        message = (
-            f"Git on this machine is {visible_path(release)[:60]!r}; fabricc cannot lock down a "
-            f"Git older than {least}"
-        )
-        raise GitError(message, f"Install Git {least} or newer.", "FAB0082")
-    return found
-
-
-def _parse_release(release: str) -> tuple[int, ...]:
-    """Return the first two numbers of the line that `git version` prints; none of another line."""
-    found = _VERSION.match(release)
-    return (int(found[1]), int(found[2])) if found and release.isascii() else ()
-
-
-@lru_cache(maxsize=16)
-def _git_release(path: str) -> str:
-    """Return the line that `git version` prints, "" where it prints none."""
-    try:
-        done = subprocess.run(
-            [path, "version"], cwd="/", env=git_environment(), stdin=subprocess.DEVNULL, capture_output=True,
-            timeout=_SILENT_S, check=False, preexec_fn=programs.end_with_parent(),
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.decode("utf-8", "replace").partition("\n")[0]

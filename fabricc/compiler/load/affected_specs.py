@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.documents.reader import MAX_BYTES
 from fabricc.base.foreign import files, git
-from fabricc.base.foreign.git import GitError
+from fabricc.base.foreign.git_process import GitError
 from fabricc.compiler.load.spec_location import LOCK_NAME, own_lock
 from fabricc.tree.manifest import FOLDERS, NAME, is_ours
 

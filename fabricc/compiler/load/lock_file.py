@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
-from fabricc.base.foreign.git import GitError, Repository
+from fabricc.base.foreign.git import Repository
+from fabricc.base.foreign.git_process import GitError
 from fabricc.compiler.load.spec_location import LOCK_NAME
 from fabricc.front.spec.lock import parse_lock
 from fabricc.tree import manifest as manifests

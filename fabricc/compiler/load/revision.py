@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.foreign import git
-from fabricc.base.foreign.git import GitError
+from fabricc.base.foreign.git_process import GitError
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.load.spec_location import LOCK_NAME, own_lock
 from fabricc.front.spec.load import read_spec

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
 from fabricc.base.foreign import files
-from fabricc.base.foreign.git import GitError, visible_path
+from fabricc.base.foreign.git import visible_path
+from fabricc.base.foreign.git_process import GitError
 from fabricc.base.values import dataclass
 from fabricc.compiler.load.base_revision import BaseError
 from fabricc.tree import manifest as manifests

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution, version
 
 from fabricc.base.foreign import programs
-from fabricc.base.foreign.git import GitError, git_program
+from fabricc.base.foreign.git_process import GitError, git_program
 from fabricc.catalog.support import release_numbers
 from fabricc.operate.doctor.model import Check, State
 from fabricc.version import __version__

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.foreign.git import GitError, Repository
+from fabricc.base.foreign.git import Repository
 from fabricc.base.foreign.git_history import is_shallow
+from fabricc.base.foreign.git_process import GitError
 from fabricc.operate.devices.access import NAME
 from fabricc.operate.doctor.model import Check, State
 

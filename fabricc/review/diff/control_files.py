@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.foreign import files
-from fabricc.base.foreign.git import Change, GitError, visible_path
+from fabricc.base.foreign.git import Change, visible_path
+from fabricc.base.foreign.git_process import GitError
 from fabricc.base.order import group_pairs
 from fabricc.compiler.committed_tree import check_committed
 from fabricc.review.diff.model import ControlFile, TreeVerdict

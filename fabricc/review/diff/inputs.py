@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.foreign import files
-from fabricc.base.foreign.git import GitError
+from fabricc.base.foreign.git_process import GitError
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.load.base_revision import choose_comparison
