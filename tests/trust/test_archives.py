@@ -122,3 +122,34 @@ def test_a_damaged_index_ends_nothing(archive: Path, home: Path) -> None:
     place.unlink()
     os.mkfifo(place)
     assert files.repository_of(archive / "cluster.yaml") == archive
+
+
+def test_an_archive_is_not_compared_with_the_repository_above(
+    home: Path, archive: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(home, "commit", "-qm", "dotfiles")
+    spec = archive / "cluster.yaml"
+    assert run(["diff", str(spec)]) == 1
+    told = "".join(capsys.readouterr())
+    assert "FAB9020" in told
+    assert "Compare two specs." in told
+    git(home, "add", str(spec))
+    assert run(["diff", str(spec)]) == 0
+    assert "FAB9049" not in "".join(capsys.readouterr())
+
+
+def test_a_new_spec_in_an_untracked_folder_is_reported(
+    tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    top = tmp_path / "work"
+    (top / "dl" / "archive").mkdir(parents=True)
+    (top / "README").write_text("x\n")
+    git(top, "init", "-q")
+    git(top, "add", "README")
+    git(top, "commit", "-qm", "x")
+    (top / "dl" / "archive" / "cluster.yaml").write_text(SPEC)
+    assert run(["diff", str(top / "dl" / "archive" / "cluster.yaml")]) == 0
+    assert "FAB9049" in "".join(capsys.readouterr())
+    git(top, "add", "dl")
+    assert run(["diff", str(top / "dl" / "archive" / "cluster.yaml")]) == 0
+    assert "FAB9049" not in "".join(capsys.readouterr())

@@ -1,19 +1,22 @@
-"""A `.git` in the folder that may be read leads Git to no repository outside of it."""
+"""A `.git` leads Git neither to another repository nor out of the folder that may be read."""
 
 from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from fabricc.base.foreign import files
+from fabricc.base.foreign import files, git_boundary
 from fabricc.base.foreign.git import Repository
 from fabricc.base.foreign.git_process import GitError
 from tests.trust.test_git import git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+Lead = Callable[[Path, Path], None]
 
 
 @pytest.fixture
@@ -60,28 +63,51 @@ def _worktree(root: Path, private: Path) -> None:
     (root / ".git").write_text(f"gitdir: {own}\n")
 
 
-def _objects(root: Path, private: Path) -> None:
+def _empty(root: Path, private: Path, *linked: str) -> None:
+    """A new repository with parts of another one by links."""
     git(root.parent, "init", "-q", "-b", "main", str(root))
-    for name in ("objects", "refs"):
-        shutil.rmtree(root / ".git" / name)
-        (root / ".git" / name).symlink_to(private / ".git" / name)
+    for name in linked:
+        place = root / ".git" / name
+        shutil.rmtree(place, ignore_errors=True)
+        place.symlink_to(private / ".git" / name)
+
+
+def _objects(root: Path, private: Path) -> None:
+    _empty(root, private, "objects", "refs")
 
 
 def _pack(root: Path, private: Path) -> None:
     git(private, "repack", "-adq")
+    _empty(root, private, "objects/pack", "refs")
+
+
+def _one_reference(root: Path, private: Path) -> None:
+    _empty(root, private, "objects", "refs/heads/main")
+
+
+def _packed_references(root: Path, private: Path) -> None:
+    git(private, "pack-refs", "--all")
+    _empty(root, private, "objects", "packed-refs")
+
+
+def _table(root: Path, private: Path) -> None:
+    """References below a folder that is linked; the index as well."""
+    _empty(root, private, "objects", "refs/heads", "index")
+
+
+def _above(root: Path, private: Path) -> None:
+    """A repository inside of another one that claims the work tree of that one."""
     git(root.parent, "init", "-q", "-b", "main", str(root))
-    for name in ("objects/pack", "refs"):
-        shutil.rmtree(root / ".git" / name)
-        (root / ".git" / name).symlink_to(private / ".git" / name)
+    inner = root / "sub"
+    shutil.copytree(private / ".git", inner / ".git")
+    git(inner, "config", "core.worktree", "../..")
 
 
 def _alternates(root: Path, private: Path) -> None:
-    git(root.parent, "init", "-q", "-b", "main", str(root))
+    _empty(root, private, "refs")
     (root / "more" / "info").mkdir(parents=True)
     (root / "more" / "info" / "alternates").write_text(f"{private}/.git/objects\n")
     (root / ".git" / "objects" / "info" / "alternates").write_text("# one\n../../more\n")
-    shutil.rmtree(root / ".git" / "refs")
-    (root / ".git" / "refs").symlink_to(private / ".git" / "refs")
 
 
 def _quoted(root: Path, private: Path) -> None:
@@ -91,20 +117,92 @@ def _quoted(root: Path, private: Path) -> None:
 
 @pytest.mark.parametrize(
     "lead",
-    [_pointer, _link, _common, _worktree, _objects, _pack, _alternates, _quoted],
+    [
+        _pointer, _link, _common, _worktree, _objects, _pack, _one_reference, _packed_references, _table, _above,
+        _alternates, _quoted,
+    ],
     ids=lambda one: one.__name__,
-)
-def test_no_git_folder_leads_out_of_the_folder_that_may_be_read(lead, private: Path, root: Path) -> None:  # type: ignore[no-untyped-def]
+)  # fmt: skip
+def test_no_git_folder_leads_to_another_repository(lead: Lead, private: Path, root: Path) -> None:
     lead(root, private)
     if lead is _pointer:
         (private / ".git" / "worktrees").mkdir()
-    open_one = Repository.of(root)
-    entry = open_one.entry(open_one.commit("main"), "cluster.yaml")
+    looked = root / "sub" if lead is _above else root
+    assert git(looked, "cat-file", "blob", "main:cluster.yaml") == "secret", "Git itself reads it"
+    with pytest.raises(GitError, match="a part of another repository"):
+        Repository.of(looked)
+    files.set_boundary(root)
+    with pytest.raises(GitError, match="a part of another repository"):
+        Repository.of(looked)
+
+
+def _own_references(root: Path, private: Path) -> None:
+    """References of its own to a commit whose objects another repository has."""
+    (root / ".git" / "refs" / "heads" / "main").write_text(git(private, "rev-parse", "main") + "\n")
+
+
+def _linked_objects(root: Path, private: Path) -> None:
+    _empty(root, private, "objects")
+    _own_references(root, private)
+
+
+def _borrowed_objects(root: Path, private: Path) -> None:
+    root.rmdir()
+    git(root.parent, "clone", "-q", "--shared", str(private), str(root))
+
+
+def _chain(root: Path, private: Path) -> None:
+    _alternates(root, private)
+    (root / ".git" / "refs").unlink()
+    (root / ".git" / "refs" / "heads").mkdir(parents=True)
+    _own_references(root, private)
+
+
+@pytest.mark.parametrize("lead", [_linked_objects, _borrowed_objects, _chain], ids=lambda one: one.__name__)
+def test_borrowed_objects_are_read_unless_a_folder_is_the_limit(
+    lead: Lead, private: Path, root: Path
+) -> None:
+    lead(root, private)
+    repository = Repository.of(root)
+    entry = repository.entry(repository.commit("main"), "cluster.yaml")
     assert entry is not None
-    assert open_one.blob(entry) == b"secret\n", "without the limit, Git reads it"
+    assert repository.blob(entry) == b"secret\n"
     files.set_boundary(root)
     with pytest.raises(GitError, match="may be read"):
         Repository.of(root)
+
+
+def test_work_trees_and_submodules_are_read(private: Path, root: Path, tmp_path: Path) -> None:
+    git(root, "init", "-q")
+    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(private), "sub")
+    git(tmp_path, "clone", "-q", "--bare", str(private), "bare")
+    git(tmp_path / "bare", "worktree", "add", "-q", "--detach", str(tmp_path / "of bare"))
+    git(root / "sub", "worktree", "add", "-q", "--detach", str(tmp_path / "of sub"))
+    git(tmp_path, "clone", "-q", "--separate-git-dir", "apart.git", str(private), "apart")
+    with pytest.raises(GitError, match=r"uses \S+/apart.git, a part of another repository"):
+        Repository.of(tmp_path / "apart")
+    git(tmp_path / "apart", "config", "core.worktree", str(tmp_path / "apart"))
+    (tmp_path / "alias").symlink_to(tmp_path / "apart")
+    for folder in ("root/sub", "of bare", "of sub", "apart", "alias"):
+        repository = Repository.of(tmp_path / folder)
+        assert repository.entry(repository.commit("HEAD"), "cluster.yaml") is not None, folder
+    moved = (tmp_path / "of bare").rename(tmp_path / "moved")
+    with pytest.raises(GitError, match="a part of another repository") as refused:
+        Repository.of(moved)
+    assert "`git worktree repair`" in refused.value.help
+    git(moved, "worktree", "repair")
+    assert Repository.of(moved).commit("HEAD")
+
+
+def test_a_repository_has_no_references_without_end(private: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git_boundary, "_MOST_REFERENCES", 50)
+    for number in range(60):
+        git(private, "update-ref", f"refs/tags/{number}", "HEAD")
+    with pytest.raises(GitError, match="more than 50") as refused:
+        Repository.of(private)
+    assert refused.value.help == "Pack them: `git pack-refs --all`."
+    git(private, "pack-refs", "--all")
+    assert Repository.of(private).commit("HEAD")
 
 
 def test_repositories_of_the_user_are_read(private: Path, root: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from fabricc.base.foreign import files
-from fabricc.base.foreign.git_boundary import find_outside_part
+from fabricc.base.foreign.git_boundary import find_foreign_part, find_outside_part
 from fabricc.base.foreign.git_process import GitError, GitProcess, run_git
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
@@ -76,13 +76,19 @@ class Repository:
         """The repository that has the folder in its work tree.
 
         Raises:
-            GitError: there is none, it is bare, it belongs to somebody else, or there is no git.
+            GitError: there is none, it is bare, it belongs to somebody else or to another folder, or there is no git.
         """
         folder = folder.resolve()
         if not str(folder).isprintable():
             raise GitError(f"{str(folder)!r} is no name of a folder that fabricc gives to Git", "Rename it.")
-        asked = ("--is-inside-work-tree", "--is-bare-repository", "--absolute-git-dir", "--show-prefix")
-        answer = run_git(folder, "rev-parse", *asked)
+        asked = (
+            "--is-inside-work-tree",
+            "--is-bare-repository",
+            "--absolute-git-dir",
+            "--git-common-dir",
+            "--show-prefix",
+        )
+        answer = run_git(folder, "rev-parse", "--path-format=absolute", *asked)
         if answer.status:
             raise _no_repository(folder, answer.stderr)
         lines = os.fsdecode(answer.out).split("\n")
@@ -90,14 +96,13 @@ class Repository:
             raise GitError(
                 f"the Git repository of {folder} has a folder whose name fabricc does not read", _CLONE
             )
-        inside, bare, own, prefix, _ = lines
+        inside, bare, own, common, prefix, _ = lines
         if (inside, bare) != ("true", "false") or folder.is_relative_to(own):
             raise GitError(f"{folder} is inside a Git repository without a work tree", _CLONE)
         top = ([folder, *folder.parents])[prefix.count("/")]
         if not os.path.lexists(top / ".git"):  # `core.worktree` of a repository elsewhere
             raise GitError(f"{folder} is in the work tree of a Git repository that is not at its top", _CLONE)
-        if files.reading_boundary() is not None:
-            _check_boundary(folder, top, own)
+        _check_parts(top, Path(own), Path(common))
         return Repository(folder, prefix)
 
     @property
@@ -331,14 +336,18 @@ def _not_here(what: str) -> GitError:
     return GitError(f"Git cannot read {what} from the objects that are here", remedy)
 
 
-def _check_boundary(folder: Path, top: Path, own: str) -> None:
-    """Raise an error where a repository has a part outside of the folder that may be read."""
-    answer = run_git(folder, "rev-parse", "--path-format=absolute", "--git-common-dir")
-    if answer.status:
-        raise _no_repository(folder, answer.stderr)
-    common = Path(os.fsdecode(answer.out).removesuffix("\n"))
-    if outside := find_outside_part(top, Path(own), common):
-        message = f"the Git repository of {folder} is in {outside}, outside of the folder that may be read"
+def _check_parts(top: Path, own: Path, common: Path) -> None:
+    """Raise an error where a part of a repository belongs to another one, or may not be read."""
+    if foreign := find_foreign_part(top, own, common):
+        message = (
+            f"the Git repository of {top} uses {visible_path(str(foreign))}, a part of another repository"
+        )
+        remedy = (
+            "Clone it, or use `git worktree add FOLDER REVISION`; `git worktree repair` corrects a moved one."
+        )
+        raise GitError(message, remedy)
+    if outside := find_outside_part(top, own, common):
+        message = f"the Git repository of {top} is in {outside}, outside of the folder that may be read"
         raise GitError(message, "Start with the whole repository as root, or use `git worktree add`.")
 
 

@@ -8,9 +8,9 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
+from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.base.documents.reader import parse_yaml
-from fabricc.base.foreign import files
+from fabricc.base.foreign import files, git_index
 from fabricc.base.foreign.git_process import GitError
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
@@ -41,7 +41,6 @@ from fabricc.review.diff.trees import tree_side
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fabricc.base.diagnostics import Position
     from fabricc.base.documents.document import Document
     from fabricc.compiler.compiled import Compiled
     from fabricc.compiler.load.base_revision import Comparison
@@ -116,6 +115,7 @@ def _revision_inputs(
     found = find_base_spec(history, chosen.base, spec.name, text, newer)
     notices = chosen.findings
     if found is None:
+        notices += tuple(_untracked(history, spec)) if head is None else ()
         sides = _spec_inputs(
             None, new, f"{chosen.base_label}, which has no such spec", chosen.head_label, str(spec)
         )
@@ -145,6 +145,23 @@ def _revision_inputs(
     if chosen.tip != chosen.base and history.file(chosen.tip, spec.name) is None:
         places += places_of_cluster(history, chosen.tip, spec.name, text)
     return _under_policies_of_base(sides, chosen.tip, base, places)
+
+
+def _untracked(history: SpecHistory, spec: Path) -> Iterator[Diagnostic]:
+    """Yield FAB9049 where a new spec is in a folder of which the repository around it tracks nothing.
+
+    Raises:
+        GitError: it is a repository of the user's home, such as one of dotfiles, so the folder is no part of it.
+    """
+    folder = spec.parent.resolve()
+    if folder == history.top or git_index.owns_path(history.top, folder):
+        return
+    problem = f"{folder} is in the repository of {history.top}, which tracks nothing in it"
+    if git_index.holds_home(history.top):
+        add = f"git -C {shlex.quote(str(history.top))} add {shlex.quote(str(spec.resolve()))}"
+        raise GitError(problem, f"Compare two specs. If it belongs to that repository: `{add}`.")
+    remedy = "If it was unpacked there, compare two specs; if it is new, add it with Git."
+    yield Diagnostic("FAB9049", Severity.WARNING, problem, Position(str(spec), 1), remedy)
 
 
 def _newer_side(
