@@ -12,6 +12,7 @@ from typing import Any
 from napalm.base.exceptions import (
     CommandErrorException,
     CommandTimeoutException,
+    CommitConfirmException,
     CommitError,
     ConnectAuthError,
     ConnectionException,
@@ -34,6 +35,7 @@ FILE = "startup.yaml"
 _YAML = re.compile(r"\s*(?:---|- \w[\w-]*:|[\w-]+:\s|\[|\{)")
 _CHANGES = re.compile(r"(?m)^nv (?:set|unset) ")
 _POLL_S = 1.0
+_MINUTE_S = 60
 _SHARED = {"vtysh": ("frrvty", "-c 'show version'", "-h"), "lldpcli": ("_lldpd", "show configuration", "-v")}
 """Programs whose sockets only root and one group may use: the group, a request, and an option that needs no daemon."""
 _PROBE = (
@@ -50,9 +52,10 @@ class CumulusDriver(LinuxSession):
 
     **Outcome.** Exit statuses and the states of `nv config revision -o json` decide, never words of other output.
 
-    **Commit.** `nv config apply -y`, with `--confirm SECONDS` when there is `revert_in`: NVUE itself goes back unless
-    `nv config apply REVISION --confirm-yes` comes. `nv config save` follows the confirmation. `rollback()` applies the
-    revision that was applied before the last commit. A commit of another session is neither confirmed nor undone.
+    **Commit.** `nv config apply -y`, with `--confirm MINUTESm` when there is `revert_in` (seconds, rounded up to the
+    minutes that NVIDIA's guide states): NVUE itself goes back unless `nv config apply REVISION --confirm-yes` comes.
+    `nv config save` follows the confirmation. `rollback()` applies the revision that was applied before the last
+    commit. A commit of another session is neither confirmed nor undone.
 
     Args:
         hostname: name or address.
@@ -67,6 +70,8 @@ class CumulusDriver(LinuxSession):
               `commit_timeout` (300 s).
     """
 
+    CONFIRM_STEP = _MINUTE_S
+    CONFIRM_LIMITS = (_MINUTE_S, None)
     FOLDER = "~/.napalm-cumulus"
     platform = "cumulus"
 
@@ -265,13 +270,17 @@ class CumulusDriver(LinuxSession):
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:
         """Apply the pending revision.
 
-        `message` is kept in NVUE's history; NVUE goes back after `revert_in` seconds unless confirmed.
+        `message` is kept in NVUE's history; NVUE goes back after `revert_in` seconds, rounded up to minutes, unless
+        confirmed.
 
         Raises:
+            CommitConfirmException: `revert_in` is below a second.
             CommitError: NVUE refuses, or another change came in between; what ran before still runs.
         """
         if not self._files:
             raise CommitError(f"{self.hostname}: no candidate is loaded")
+        if revert_in is not None and revert_in < 1:
+            raise CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
         self._lock()
         revisions = self._revisions()
         self._waiting(revisions)
@@ -284,7 +293,7 @@ class CumulusDriver(LinuxSession):
         self._keep("committed", f"{self._candidate}\n", CommitError)
         self._sign_commit()
         saved = self._save_config() if revert_in else ""
-        words = "-y" + (f" --confirm {revert_in}s" if revert_in else "")
+        words = "-y" + (f" --confirm {-(-revert_in // _MINUTE_S)}m" if revert_in else "")
         words += f" -m {shlex.quote(message)}" if message else ""
         candidate, self._candidate = self._candidate, ""
         self._apply(words, candidate, frozenset({CONFIRM}) if revert_in else APPLIED)

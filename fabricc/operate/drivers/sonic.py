@@ -15,6 +15,7 @@ from typing import Any
 from napalm.base.exceptions import (
     CommandErrorException,
     CommandTimeoutException,
+    CommitConfirmException,
     CommitError,
     ConnectAuthError,
     ConnectionException,
@@ -266,10 +267,13 @@ class SonicDriver(LinuxSession):
         confirmed.
 
         Raises:
+            CommitConfirmException: `revert_in` is below a second.
             CommitError: it failed; the switch went back to the checkpoint, or the message explains why not.
         """
         if not self._files:
             raise CommitError(f"{self.hostname}: no candidate is loaded")
+        if revert_in is not None and revert_in < 1:
+            raise CommitConfirmException(f"{self.hostname}: revert_in must be at least one second")
         self._lock()
         if self._compared is not None and self._compare_frr() != self._compared:
             raise CommitError(f"{self.hostname}: FRR's configuration has changed since it was compared")

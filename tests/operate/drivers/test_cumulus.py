@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -85,11 +85,37 @@ def test_a_commit_that_waits_is_rolled_back(switch: LinuxSwitch, driver: Any) ->
     assert switch.text("running.json") == OLD
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(("seconds", "time_argument"), [(1, "1m"), (60, "1m"), (61, "2m"), (600, "10m")])
+def test_the_confirmation_time_is_in_whole_minutes(
+    switch: LinuxSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, seconds: int, time_argument: str
+) -> None:
+    """NVIDIA's guide of 5.14 and 5.16 writes `--confirm 60m` for an hour, and states no shorter unit."""
+    usual, commands = LinuxSwitch.serve, []
+
+    def serve(self: LinuxSwitch, channel: Any, command: str) -> None:
+        commands.append(command)
+        usual(self, channel, command)
+
+    monkeypatch.setattr(LinuxSwitch, "serve", serve)
+    driver.load_replace_candidate(config=NEW)
+    driver.commit_config(revert_in=seconds)
+    assert [one for one in commands if f"nv config apply -y --confirm {time_argument}" in one]
+    assert driver.has_pending_commit()
+
+
+def test_a_confirmation_time_below_a_second_is_refused(switch: LinuxSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=NEW)
+    with pytest.raises(CommitConfirmException, match="at least one second"):
+        driver.commit_config(revert_in=0)
+    assert switch.text("running.json") == OLD
+
+
 def test_without_confirmation_nvue_goes_back(switch: LinuxSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=NEW)
-    driver.commit_config(revert_in=1)
-    time.sleep(1.1)
+    driver.commit_config(revert_in=60)
+    state = json.loads(switch.text("nvue.json"))
+    state["waiting"]["until"] = 0
+    (switch.root / "nvue.json").write_text(json.dumps(state))
     assert not driver.has_pending_commit()
     assert switch.text("running.json") == OLD
     with pytest.raises(CommitError, match="no commit waits"):
@@ -210,7 +236,7 @@ def test_changes_of_another_account_are_left_alone(switch: LinuxSwitch, driver: 
         driver.cli([f"export NVUE_USER=other; echo '{theirs}' > ~/their.yaml; {words}"])
 
     driver.load_replace_candidate(config=NEW)
-    run("nv config replace ~/their.yaml && nv config apply -y --confirm 60s")
+    run("nv config replace ~/their.yaml && nv config apply -y --confirm 1m")
     for act in (driver.commit_config, driver.confirm_commit):
         with pytest.raises(CommitError, match="somebody else made the commit that waits"):
             act()

@@ -64,6 +64,14 @@ def runs(switch: LinuxSwitch, tables: Any, frr: str) -> bool:
     return json.loads(switch.text("running.json")) == tables and switch.text("frr") == frr
 
 
+def test_a_confirmation_time_below_a_second_is_refused(switch: LinuxSwitch, driver: Any) -> None:
+    """It would otherwise be a commit that nobody needs to confirm."""
+    driver.load_replace_candidate(config=BUNDLE)
+    with pytest.raises(CommitConfirmException, match="at least one second"):
+        driver.commit_config(revert_in=0)
+    assert json.loads(switch.text("running.json")) == OLD
+
+
 def until(found: Callable[[], Any]) -> Any:
     limit = time.monotonic() + 30
     while not (value := found()) and time.monotonic() < limit:

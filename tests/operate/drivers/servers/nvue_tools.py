@@ -113,7 +113,7 @@ def load(state: dict, verb: str, text: str) -> None:  # type: ignore[type-arg]
 
 
 def apply(state: dict, words: list[str]) -> None:  # type: ignore[type-arg]
-    """`nv config apply [REVISION] -y [--confirm SECONDSs] [-m TEXT]`, `--confirm-yes` and `--confirm-no`."""
+    """`nv config apply [REVISION] -y [--confirm MINUTESm] [-m TEXT]`, `--confirm-yes` and `--confirm-no`."""
     waiting = state["waiting"]
     if words[-1] in ("--confirm-yes", "--confirm-no"):
         if not waiting:
@@ -143,8 +143,12 @@ def apply(state: dict, words: list[str]) -> None:  # type: ignore[type-arg]
     if "--confirm" not in words:
         complete(state, revision)
         return
-    seconds = int(words[words.index("--confirm") + 1].rstrip("s"))
-    state["waiting"] = {"before": before, "revision": revision, "until": time.time() + seconds}
+    minutes = words[words.index("--confirm") + 1]
+    state["waiting"] = {
+        "before": before,
+        "revision": revision,
+        "until": time.time() + 60 * int(minutes.removesuffix("m")),
+    }
     state["revisions"][revision]["state"] = "confirm"
     if faulty("saves_early"):
         save(state, revision)
