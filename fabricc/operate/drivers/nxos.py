@@ -89,7 +89,8 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
       (`commit-timeout`, 30 to 3600 s; Cisco Nexus 9000 System Management Configuration Guide, "Performing
       Configuration Replace").
     * A replace runs for up to `commit_timeout` (600) seconds. Its outcome is that of the device's log of replaces,
-      which is read while the command runs and after its answer is lost (`nxos_replace`).
+      which is read while the command runs and after its answer is lost (`nxos_replace`). Without an entry in the log,
+      its last line counts only when the running configuration has changed.
     * Merges are refused: NAPALM's applies line by line, and takes a refused line for success.
     * TLS and SSH host keys are verified: `ssl_verify` (True, a file of authorities, or False), `ssh_strict`,
       `system_host_keys`, `alt_key_file` as for netmiko; `ssh_port` (22) of the SCP server.
@@ -307,7 +308,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         if not self._unchanged:
             self._save_checkpoint()
             wait = "" if revert_in is None else f" commit-timeout {revert_in}"
-            self._run_logged(f"configure replace {self._target}{wait}", _LOG, REPLACED)
+            self._run_logged(f"configure replace {self._target}{wait}", _LOG, REPLACED, self._running)
             self._finish()
         self.loaded = False
         if revert_in is None:
@@ -333,13 +334,14 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             self._note_printed_forms()
             self._delete_file(self.candidate_cfg)
 
-    def _run_logged(self, command: str, log: str, outcome: str) -> None:
+    def _run_logged(self, command: str, log: str, outcome: str, replaced: str = "") -> None:
         """Run a command that takes long, and judge it by the device's own log.
 
         Args:
             command: a replace or a rollback.
             log: shows the log of the last one.
             outcome: beginning of the last line of the command's answer, used where the log has no outcome.
+            replaced: a configuration that no longer runs after a success without an outcome in the log; "" for any.
         """
         before = self._find_logged_operation(log)
         exchange = self._exchange(self._commit_timeout)
@@ -362,9 +364,13 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
                     return
                 raise self._failed_commit(request.text, new.status)
             if answered and not request.error and new is None:
-                if reports_outcome(request.text, outcome):
-                    return
-                raise self._failed_commit(request.text)
+                if not reports_outcome(request.text, outcome):
+                    raise self._failed_commit(request.text)
+                if replaced and not differs(replaced, self._show(CommitError, _RUNNING)[0]):
+                    raise CommitError(
+                        f"{self.hostname}: the replace reports success, but its log is silent and nothing has changed"
+                    )
+                return
             if isinstance(request.error, NXAPICommandError):
                 raise self._failed_commit(str(request.error))
             if request.error and new is None:

@@ -244,6 +244,25 @@ def test_a_log_that_reports_a_failure_outweighs_the_words_of_the_answer(
         driver.commit_config()
 
 
+@pytest.mark.parametrize("takes_effect", [True, False])
+def test_words_of_success_without_a_log_need_a_changed_configuration(
+    switch: NxosSwitch, driver: Any, monkeypatch: pytest.MonkeyPatch, takes_effect: bool
+) -> None:
+    usual = NxosSwitch._finish
+
+    def finish(self: NxosSwitch, match: Any, wanted: str, *rest: Any) -> str:
+        return usual(self, match, wanted if takes_effect else self.running, *rest)
+
+    monkeypatch.setattr(NxosSwitch, "_log", lambda *_: None)
+    monkeypatch.setattr(NxosSwitch, "_finish", finish)
+    driver.load_replace_candidate(config=NEW)
+    if takes_effect:
+        driver.commit_config(revert_in=60)
+        return
+    with pytest.raises(CommitError, match="nothing has changed"):
+        driver.commit_config(revert_in=60)
+
+
 def test_a_replace_of_another_user_is_not_taken_for_the_own_one(switch: NxosSwitch, driver: Any) -> None:
     """The other one began after the comparison, so NX-OS refuses this one, and its log reports the other."""
     driver.load_replace_candidate(config=NEW)
