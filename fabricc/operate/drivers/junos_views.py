@@ -78,19 +78,23 @@ def ecmp_widths(answer: Any) -> dict[str, int]:
     return found
 
 
-_REMINDERS = frozenset({"autorecovery", "configuration", "license"})
-"""Types of alarms that ask for a command or a license. A new switch has some, and BGP without a license adds one."""
+_REMINDERS = frozenset({"autorecovery", "configuration"})
+"""Types of alarms that ask for a command; a new switch has some."""
+_UNLICENSED = re.compile(r"usage requires a license\.?$", re.IGNORECASE)
+"""How Junos ends the alarm of a feature without a license, which works all the same."""
 
 
 def read_alarms(answer: Any) -> Iterator[str]:
     """Read `show chassis alarms` and `show system alarms`, without what is no fault, as a missing rescue configuration.
 
-    The types are those of answers of Junos 18 to 23 that others recorded; `License` is assumed.
+    Forms: answers of Junos 18 to 23 that others recorded. A missing license has the type `System` there, like faults,
+    so only the end of its text differs, as on Juniper's page "show system alarms".
     """
     for one in _iterate_elements(answer, "alarm-detail"):
-        if _element_text(one, "alarm-type").casefold() in _REMINDERS:
+        text = _element_text(one, "alarm-description")
+        if _element_text(one, "alarm-type").casefold() in _REMINDERS or _UNLICENSED.search(text):
             continue
-        yield f"{_element_text(one, 'alarm-class')}: {_element_text(one, 'alarm-description')}"
+        yield f"{_element_text(one, 'alarm-class')}: {text}"
 
 
 def line_of(text: str, path: str, element: str) -> int:

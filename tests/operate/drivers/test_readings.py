@@ -212,9 +212,11 @@ def test_reminders_of_a_new_junos_switch_are_no_alarms() -> None:
         for one in (
             ("Rescue configuration is not set", "Configuration"),
             ("Autorecovery information needs to be saved", "Autorecovery"),
-            ("BGP Routing Protocol usage requires a license", "License"),
+            ("BGP Routing Protocol(47) usage requires a license", "System"),
+            ("IPsec VPN tunneling usage requires a license", "System"),
             ("PEM 0 No Power", "Chassis"),
+            ("License grace period for feature BGP has expired", "System"),
         )
     )
     found = read_alarms(etree.fromstring(f"<alarm-information>{answer}</alarm-information>"))
-    assert list(found) == ["Minor: PEM 0 No Power"]
+    assert list(found) == ["Minor: PEM 0 No Power", "Minor: License grace period for feature BGP has expired"]
