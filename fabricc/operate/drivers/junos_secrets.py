@@ -1,8 +1,8 @@
 """Write the secrets of a candidate as the switch stores them, so that an unchanged secret is no difference.
 
-Junos stores a secret that it loads as `$9$`, with a random salt, so the same secret in clear text differs at each load
-(the `show | compare` in networktocode/netutils pull request 227). The form is reversible and published, for instance in
-Crypt::Juniper and netutils.
+Junos stores a secret that it loads as `$9$` with a salt, so the same secret has many stored forms and a difference from
+its clear text (the `show | compare` in networktocode/netutils pull request 227). The form is reversible and published,
+for instance in Crypt::Juniper and netutils.
 """
 
 from __future__ import annotations

@@ -73,7 +73,11 @@ MOST = {
     "nxos": {"change": 40, "unchanged": 2, "rollback": 40},
     "cumulus": {"change": 60, "unchanged": 20, "rollback": 60},
 }
-"""Requests that a step may take; those of NX-OS and Cumulus poll, so they have room for a slow machine."""
+"""Requests that a step may take; those of NX-OS and Cumulus poll, so they have room for a slow machine.
+
+A rollback here is a load, a commit that waits, and the way back. On Junos: 4 + 3 + 5 requests (commits, the running
+secrets, lock, load; revision, commit, unlock; lock, rollback 1, difference, commit, unlock).
+"""
 
 
 @dataclass(frozen=True, slots=True)
