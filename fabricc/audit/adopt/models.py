@@ -70,8 +70,12 @@ def panel_of(system: str, switch: SwitchModel) -> Mapping[str, tuple[Use, ...]]:
         for cage in range(group.first, group.first + group.count):
             for count, speeds in children.items():
                 for child in range(1, count + 1):
-                    name = back_end.port_name(switch, cage, child, count)
-                    found.setdefault(name, []).append(Use(cage, child, count, frozenset(speeds)))
+                    names: dict[str, set[int]] = {}
+                    for speed in speeds:
+                        name = back_ends.port_name_at_speed(back_end, switch, cage, child, count, speed)
+                        names.setdefault(name, set()).add(speed)
+                    for name, each in names.items():
+                        found.setdefault(name, []).append(Use(cage, child, count, frozenset(each)))
     return {name: tuple(uses) for name, uses in found.items()}
 
 

@@ -197,7 +197,9 @@ def cages_of(model: SwitchModel, system: str) -> dict[str, dict[int, tuple[int, 
         for cage in range(group.first, group.first + group.count):
             for use in group.breakouts:
                 for child in range(1, use.children + 1):
-                    name = back_end.port_name(model, cage, child, use.children)
+                    name = back_ends.port_name_at_speed(
+                        back_end, model, cage, child, use.children, use.speed_gbps
+                    )
                     found.setdefault(name, {})[use.speed_gbps] = (cage, child, use.children, use.lanes)
     return found
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from fabricc.back.nos.base import Application, Nos
+    from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.model import Switch
     from fabricc.fabric.vocabulary import Vocabulary
 
@@ -46,6 +47,20 @@ def load(name: str) -> Nos:
         if point.name == name:
             return cast("Nos", point.load())
     raise KeyError(name)
+
+
+def port_name_at_speed(
+    back_end: Nos, model: SwitchModel, cage: int, child: int, children: int, speed_gbps: int
+) -> str:
+    """Return the name of child `child` (from 1) of `children` of a cage, used at a speed.
+
+    Raises:
+        KeyError: the catalog has no settings of the system for the model.
+        ValueError: the model has no such cage, or it has fewer lanes than requested children.
+    """
+    name = back_end.port_name(model, cage, child, children)
+    change = getattr(back_end, "name_at_speed", None)
+    return str(change(model, name, speed_gbps)) if change else name
 
 
 def package_of(name: str) -> str | None:

@@ -42,6 +42,7 @@ class SingleFileNos:
         commands: beginnings of lines and blocks by which the switch runs a command; None where none are known.
         find_exec_lines: finds lines of the exec mode, which no configuration holds.
         sets_headroom_pool: whether the configuration sets the size of the pool of shared headroom.
+        name_at_speed: the name of a port at a speed, where names depend on speeds.
     """
 
     name: str
@@ -60,6 +61,7 @@ class SingleFileNos:
     commands: re.Pattern[str] | None = None
     find_exec_lines: Callable[[str], Iterator[ExecLine]] | None = None
     sets_headroom_pool: bool = False
+    name_at_speed: Callable[[SwitchModel, str, int], str] | None = None
 
     def supports(self, model: SwitchModel) -> bool:
         """Whether the catalog has settings of this NOS for the model."""

@@ -10,6 +10,7 @@ from fabricc.back import nos as back_ends
 if TYPE_CHECKING:
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.qos import VendorPolicy
+    from fabricc.fabric.shape import Slot
 
 
 class Naming:
@@ -67,6 +68,8 @@ class Naming:
         """
         return getattr(back_ends.load(nos), "vendor_policy", None)
 
-    def port_name(self, nos: str, model: SwitchModel, cage: int, child: int, children: int) -> str:
-        """The name of child `child` of `children` of cage `cage`, all counted from 1."""
-        return back_ends.load(nos).port_name(model, cage, child, children)
+    def port_name(self, nos: str, model: SwitchModel, slot: Slot) -> str:
+        """Return the name of a port, used at the speed of the slot."""
+        return back_ends.port_name_at_speed(
+            back_ends.load(nos), model, slot.cage, slot.child, slot.children, slot.speed_gbps
+        )

@@ -401,10 +401,7 @@ def _port_names(
     for key, model, layout, tier in layouts:
         for nos in sorted({tiers[tier].nos, *(nos for nos in others if naming.supports(nos, model))}):
             try:
-                names[nos, key] = tuple(
-                    naming.port_name(nos, model, slot.cage, slot.child, slot.children)
-                    for slot in layout.slots
-                )
+                names[nos, key] = tuple(naming.port_name(nos, model, slot) for slot in layout.slots)
             except LookupError as error:
                 message = f"the catalog's {model.name} names ports of {nos} by {error}, which no port has"
                 help_ = "Name ports by `{cage}` and what else the schema tells of that system."

@@ -48,6 +48,7 @@ ROOMS = {
     "daemons": "frr",
     "sessions": "frr, nxos",
     "filters": "junos",
+    "cages": "junos",
     "inheritance": "junos",
     "startup": "cumulus",
     "flat": "cumulus",

@@ -15,6 +15,7 @@ from fabricc.front.spec.lock import EMPTY_LOCK, Lock
 if TYPE_CHECKING:
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.shape import Slot
     from fabricc.front.spec.model import ClusterSpec
 
 CATALOG, _ = load_catalog()
@@ -43,8 +44,8 @@ class AnyNos:
     def vendor_policy(self, nos: str) -> None:
         return None
 
-    def port_name(self, nos: str, model: SwitchModel, cage: int, child: int, children: int) -> str:
-        return f"swp{cage}" if children == 1 else f"swp{cage}s{child - 1}"
+    def port_name(self, nos: str, model: SwitchModel, slot: Slot) -> str:
+        return f"swp{slot.cage}" if slot.children == 1 else f"swp{slot.cage}s{slot.child - 1}"
 
 
 def document(**sections: Any) -> dict[str, Any]:

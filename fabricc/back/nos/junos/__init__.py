@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.junos import (
     bgp,
     bgp_rows,
+    cages,
     filters,
     interfaces,
     non_forwarding,
@@ -22,7 +23,7 @@ from fabricc.back.nos.junos.exec_commands import exec_lines
 from fabricc.back.nos.junos.foreign import instances
 from fabricc.back.nos.junos.inheritance import APPLY, RANGE, apply_groups
 from fabricc.back.nos.junos.limits import DEFAULT_RELEASE, RELEASES, gaps
-from fabricc.back.nos.junos.words import port_name
+from fabricc.back.nos.junos.words import name_at_speed, port_name
 from fabricc.back.nos.single_file import SingleFileNos
 from fabricc.back.reading import Reader
 from fabricc.back.reading.tree import Tree, braces, commands
@@ -30,6 +31,7 @@ from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
     from fabricc.back.nos.junos.bgp import PolicyView, RoutingView
+    from fabricc.back.nos.junos.cages import ChassisPort
     from fabricc.back.nos.junos.filters import FilterView
     from fabricc.back.nos.junos.interfaces import FamilyView, InterfaceView
     from fabricc.back.nos.junos.qos import CosView
@@ -68,7 +70,7 @@ class SwitchView:
     services: ServicesView
     maximum_ecmp: int
     buffer_monitor: bool
-    chassis_ports: list[tuple[str, int, str]]
+    chassis_ports: list[ChassisPort]
     interfaces: list[InterfaceView]
     loopback: list[FamilyView]
     filters: list[FilterView]
@@ -91,7 +93,7 @@ def view(switch: Switch) -> SwitchView:
         services=services.services_view(switch),
         maximum_ecmp=bgp.maximum_ecmp(switch.bgp.maximum_paths),
         buffer_monitor=qos.buffer_monitor(switch),
-        chassis_ports=interfaces.chassis_ports(switch),
+        chassis_ports=cages.chassis_ports(switch),
         interfaces=interfaces.interface_views(switch),
         loopback=interfaces.loopback_views(switch, {guard.family: guard.name for guard in guards}),
         filters=guards,
@@ -126,7 +128,7 @@ _WITHOUT_EFFECT = ("inactive: ", "deactivate ", "activate ", "protect ", "annota
 
 JUNOS = SingleFileNos(
     name="junos", releases=RELEASES, default_release=DEFAULT_RELEASE, file=FILE, template="juniper.conf.j2",
-    port_name=port_name, gaps=gaps, view=view,
+    port_name=port_name, name_at_speed=name_at_speed, gaps=gaps, view=view,
     reader=Reader(
         (
             interfaces.TOPIC, filters.TOPIC, policy.TOPIC, bgp_rows.TOPIC, instances.TOPIC, qos_rows.TOPIC,

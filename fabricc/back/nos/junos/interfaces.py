@@ -6,7 +6,7 @@ import re
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.junos import words
+from fabricc.back.nos.junos import cages, words
 from fabricc.back.nos.junos.settings import put_settings, verbatim_rows
 from fabricc.back.reading import Block, Entry, Fact, Keep, Silent, Topic
 from fabricc.fabric.model import Direction
@@ -55,24 +55,20 @@ class InterfaceView(NamedTuple):
 
 
 def interface_views(switch: Switch) -> list[InterfaceView]:
-    """The ports; on Evolved each split cage before its first child."""
-    splits = _split_cages(switch) if words.junos_flavor(switch) == words.EVOLVED else {}
+    """Return the ports; on Evolved each split cage before its first child, and the speed of each port."""
+    evolved = words.junos_flavor(switch) == words.EVOLVED
+    splits = cages.split_cages(switch) if evolved else {}
     found = []
     for port in switch.ports:
-        if split := splits.pop(words.parent_name(port.name), None):
+        if split := splits.pop(words.cage_name(port.name), None):
             found.append(_split_view(split))
-        found.append(_interface_view(port))
-    return found
-
-
-def chassis_ports(switch: Switch) -> list[tuple[str, int, str]]:
-    """(N, children, their speed) of the split cages of a classic switch, `chassis fpc 0 pic 0 port N`."""
-    if words.junos_flavor(switch) == words.EVOLVED:
-        return []
-    return [
-        (name.rpartition("/")[2], port.children, f"{port.speed_gbps}g")
-        for name, port in _split_cages(switch).items()
+        view = _interface_view(port)
+        found.append(view if evolved else view._replace(speed=None))
+    shut = [
+        InterfaceView(name, None, True, None, None, None, None, [])
+        for name in cages.other_names(switch).values()
     ]
+    return found + shut
 
 
 def loopback_views(switch: Switch, filters: Mapping[str, str]) -> list[FamilyView]:
@@ -93,17 +89,8 @@ def physical_mtu(port: Port) -> int:
     return port.mtu + words.LAYER_2_HEADER_BYTES
 
 
-def _split_cages(switch: Switch) -> dict[str, Port]:
-    """Split cage -> its first child, which all have one speed."""
-    found: dict[str, Port] = {}
-    for port in switch.ports:
-        if port.children > 1:
-            found.setdefault(words.parent_name(port.name), port)
-    return found
-
-
 def _split_view(port: Port) -> InterfaceView:
-    parent, speed = words.parent_name(port.name), f"{port.speed_gbps}g"
+    parent, speed = words.cage_name(port.name), f"{port.speed_gbps}g"
     return InterfaceView(parent, None, False, port.children, speed, None, None, [])
 
 
@@ -132,8 +119,7 @@ def _port_fec(port: Port) -> str | None:
 
 def state(facts: Facts, switch: Switch) -> None:
     """Add further facts of Junos about ports: splits, the physical MTU, FEC."""
-    for name, port in _split_cages(switch).items():
-        facts[f"platform/sub_ports[{name}]"] = port.children
+    cages.state(facts, switch)
     for port in switch.ports:
         if port.direction is not Direction.UNUSED:
             facts[port_paths(port.name)["physical_mtu"]] = physical_mtu(port)
@@ -247,10 +233,7 @@ _INTERFACE: Sequence[Row] = (
 )  # fmt: skip
 
 ROWS: Sequence[Row] = (
-    Fact("chassis fpc <integer> pic <integer> port <integer> number-of-sub-ports <integer>",
-         "platform/sub_ports[et-{0}/{1}/{2}]"),
-    Keep("chassis fpc <integer> pic <integer> port <integer> speed <speed>",
-         lambda fpc, pic, port, speed: {f"speed {fpc}/{pic}/{port}": speed}),
+    *cages.ROWS,
     Block("interfaces <word>", "interface", _INTERFACE),
 )  # fmt: skip
 _IDLE = frozenset({"physical_mtu", "fec", "speed_gbps"})
@@ -262,8 +245,9 @@ _STATED = (
 
 def finish(document: Document) -> None:
     """State the facts of all interfaces and their units; unit 0 is the interface itself."""
+    cages.put_splits(document)
     interfaces, announced = document.scope.each("interface"), document.scope.each("announced")
-    speeds = _speeds_by_port(document.scope, interfaces)
+    speeds = cages.SpeedStatements.from_scope(document.scope, interfaces)
     for name, block in interfaces.items():
         port, values, units = str(name), block.values, block.each("unit")
         paths = port_paths(port)
@@ -274,7 +258,7 @@ def finish(document: Document) -> None:
         apart = port.startswith(LOOPBACK[:2]) or _MANAGEMENT.fullmatch(port) is not None
         if not apart and (units or values.keys() - _IDLE):
             document.put(paths["enabled"], *values.get("enabled", ("true", block.line)))
-            if speed := speeds.get(_port_numbers(port)) or speeds.get(_port_numbers(words.parent_name(port))):
+            if speed := speeds.find(port, block):
                 document.put(paths["speed_gbps"], *speed)
         elif "enabled" in values:
             document.put(paths["enabled"], *values["enabled"])
@@ -293,28 +277,8 @@ def finish(document: Document) -> None:
                 _put_management(document, port, unit)
             else:
                 _put_unit(document, port if number == 0 else f"{port}.{number}", unit, left, announced)
-    there = {_port_numbers(words.parent_name(str(name))) for name in interfaces}
-    for place, said in speeds.items():
-        if place not in there:
-            document.put(port_paths(f"et-{place}")["speed_gbps"], *said)
-
-
-def _port_numbers(name: str) -> str:
-    """The numbers of a port, by which `chassis` knows it."""
-    return name.partition("-")[2]
-
-
-def _speeds_by_port(scope: Scope, interfaces: Mapping[Captured, Scope]) -> dict[str, Said]:
-    """Return speeds by the numbers of ports, from `chassis` and from the port itself."""
-    speeds = {
-        name.removeprefix("speed "): said for name, said in scope.values.items() if name.startswith("speed ")
-    }
-    own = {
-        _port_numbers(str(name)): block.values["speed_gbps"]
-        for name, block in interfaces.items()
-        if "speed_gbps" in block.values
-    }
-    return speeds | own
+    for port, said in speeds.unnamed():
+        document.put(port_paths(port)["speed_gbps"], *said)
 
 
 def _put_bundle(

@@ -7,7 +7,7 @@ from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos import limits
-from fabricc.back.nos.junos import words
+from fabricc.back.nos.junos import cages, words
 from fabricc.back.nos.junos.bgp import bfd_interval_ms, rule_lengths
 from fabricc.back.nos.junos.qos import detection_timers, fill_levels, queue_bytes, shared_buffer
 from fabricc.back.nos.limits import Limit, Range, Reservation, System
@@ -165,6 +165,10 @@ LIMITS = (
     Limit("FAB5501", feature="{it} Gb/s ports", asked=limits.port_speeds, allowed={"it": words.SPEEDS},
         reason="Junos has no `speed` word for this rate", source="Juniper YANG 24.4R1, interfaces speed",
         remedy="use one of " + ", ".join(words.SPEEDS.values())),
+    Limit("FAB5526", feature="{it}", asked=lambda switch: list(cages.mixed_groups(switch)),
+        reason="the first port of each group of four sets the speed of all four",
+        source="Juniper, Port Settings, table 1",
+        remedy="put ports of one speed into each group of four, or leave the rest of a group free"),
     limits.mtu_limit("FAB5502", words.MAXIMUM_MTU,
         f"a physical MTU of at most 9216 bytes counts the Ethernet header, which leaves {words.MAXIMUM_MTU}"),
     limits.priorities_limit("FAB5503", "Junos has PFC priorities and unicast queues 0 to 7 on these switches",

@@ -59,6 +59,7 @@ COMMUNITY_OF = {
     "no-export-subconfed": "65535:65283",
 }
 
+_MEDIA = {1: "ge", 10: "xe"}
 _PLAIN = re.compile(r"[A-Za-z0-9._/:@%+*-]+")
 
 
@@ -100,6 +101,28 @@ def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
     return str(model.nos["junos"]["port" if children == 1 else "child"]).format(cage=cage, child=child - 1)
 
 
+def name_at_speed(model: SwitchModel, name: str, speed_gbps: int) -> str:
+    """Return the name of a port at a speed: on a classic switch a 10G port is `xe-`, a 1G port `ge-` (Juniper/jvd)."""
+    if model.nos["junos"].get("flavour", EVOLVED) == EVOLVED:
+        return name
+    return f"{_MEDIA.get(speed_gbps, 'et')}-{port_numbers(name)}"
+
+
+def port_numbers(name: str) -> str:
+    """Return the numbers of a port, by which `chassis` identifies it."""
+    return name.partition("-")[2]
+
+
+def cage_name(name: str) -> str:
+    """Return the name of the cage of a port; it is `et-` at any speed of the children."""
+    return f"et-{port_numbers(name).partition(':')[0]}"
+
+
+def cage_number(name: str) -> int:
+    """Return the number of the cage of a port."""
+    return int(name.partition(":")[0].rpartition("/")[2])
+
+
 def parent_name(name: str) -> str:
-    """The name of the cage that a port is, or is a child of."""
+    """Return the name of a port without the number of the child."""
     return name.partition(":")[0]

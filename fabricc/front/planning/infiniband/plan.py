@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Catalog, SwitchModel
-    from fabricc.fabric.shape import Shape, SwitchId
+    from fabricc.fabric.shape import Shape, Slot, SwitchId
     from fabricc.front.planning.topology.models import Models
     from fabricc.front.planning.topology.units import Identities
     from fabricc.front.planning.topology.uplinks import Spread
@@ -109,10 +109,10 @@ class PanelNames:
         """
         raise KeyError(nos)
 
-    def port_name(self, nos: str, model: SwitchModel, cage: int, child: int, children: int) -> str:
+    def port_name(self, nos: str, model: SwitchModel, slot: Slot) -> str:
         """The printed name: `7`, or `4/1` and `4/2` in a twin-port cage."""
-        pattern = str(model.nos[nos]["port"]) if children > 1 else "{cage}"
-        return pattern.format(cage=cage, child=child)
+        pattern = str(model.nos[nos]["port"]) if slot.children > 1 else "{cage}"
+        return pattern.format(cage=slot.cage, child=slot.child)
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +332,7 @@ def _build_wiring(
         layouts.append(("core", models.core, sizing.core_layout))
     panel = PanelNames()
     names = {
-        (NOS, key): tuple(panel.port_name(NOS, model, s.cage, s.child, s.children) for s in layout.slots)
+        (NOS, key): tuple(panel.port_name(NOS, model, slot) for slot in layout.slots)
         for key, model, layout in layouts
     }
     return Fabric(

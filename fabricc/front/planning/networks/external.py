@@ -171,7 +171,8 @@ def _choose_port(
     elif link.port in names and names.index(link.port) in _reserved_slots(fabric, at):
         why = "is kept for a link of the plan, as the fabric grows"
     elif link.port in names:
-        why = f"is no port of {link.speed_gbps}G, as its cage is divided"
+        slot = links.port_layout(fabric, at).slots[names.index(link.port)]
+        why = f"is a port of {slot.speed_gbps}G there, not of {link.speed_gbps}G"
     else:
         why = "does not exist"
     remedy = (
@@ -247,7 +248,7 @@ def _list_choices(
 
 
 def _port_names(naming: Naming, nos: str, model: SwitchModel, slots: tuple[Slot, ...]) -> tuple[str, ...]:
-    return tuple(naming.port_name(nos, model, slot.cage, slot.child, slot.children) for slot in slots)
+    return tuple(naming.port_name(nos, model, slot) for slot in slots)
 
 
 def _nos_of_switch(fabric: Fabric, at: SwitchId) -> str:

@@ -160,7 +160,7 @@ def _name_ports(
 ) -> tuple[Port, ...]:
     """Ports as the system names them, or by the number on the front panel."""
     return tuple(
-        Port(naming.port_name(tier.nos.name, model, slot.cage, 1, 1) if tier.nos else str(slot.cage), slot)
+        Port(naming.port_name(tier.nos.name, model, slot) if tier.nos else str(slot.cage), slot)
         for slot in slots
     )
 

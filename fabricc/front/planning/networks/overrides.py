@@ -87,9 +87,7 @@ def _port_names(
     for at, box in boxes.items():
         nos = fabric.changes[fabric.name(at)].nos or fabric.tiers[at.tier].nos
         slots = box.layout.slots
-        found[nos, box.key] = tuple(
-            naming.port_name(nos, box.model, slot.cage, slot.child, slot.children) for slot in slots
-        )
+        found[nos, box.key] = tuple(naming.port_name(nos, box.model, slot) for slot in slots)
     return found
 
 

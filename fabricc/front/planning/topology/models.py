@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fabricc.catalog.flavors import Flavor
     from fabricc.catalog.model import Catalog, HostModel, SwitchModel
     from fabricc.fabric.qos import VendorPolicy
+    from fabricc.fabric.shape import Slot
     from fabricc.front.spec.model import ClusterSpec, Network, NosChoice, Tier
 
 
@@ -81,8 +82,8 @@ class Naming(Protocol):
         """The lossless policy that one command of a NOS sets; None where none is documented."""
         ...
 
-    def port_name(self, nos: str, model: SwitchModel, cage: int, child: int, children: int) -> str:
-        """The name of a port."""
+    def port_name(self, nos: str, model: SwitchModel, slot: Slot) -> str:
+        """Return the name of a port, used at the speed of the slot."""
         ...
 
 
