@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.defaults import unsafe_line
 from fabricc.base.diagnostics import Severity
+from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
 from fabricc.rules.rule import SwitchRule
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.facts.statement import Statement
-    from fabricc.proof.compare import Finding
     from fabricc.rules.sessions import Sessions
 
 OPEN, UNSAFE, ISOLATED = "FAB9671", "FAB9672", "FAB6206"
@@ -68,6 +69,16 @@ def _unsafe_logins(statement: Statement, _: Sessions) -> Iterator[Finding]:
             yield _unsafe_finding(statement, path, message, "Telnet", "Let the daemons listen at 127.0.0.1.")
 
 
+def _unsafe_lines(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report lines that no row reads and that let people log in or ask without a secret."""
+    for file, line, text in statement.device.reading.unknown:
+        if found := unsafe_line(text):
+            place = statement.device.paths.get(file, file)
+            message = f"{statement.name} {found.words}"
+            remedy = "Remove it, or use SSH, HTTPS, SNMPv3 and a secret that cannot be guessed."
+            yield Finding(UNSAFE, message, place, line, found.kind, Severity.WARNING, remedy)
+
+
 def _unsafe_finding(statement: Statement, path: str, message: str, group: str, remedy: str) -> Finding:
     return finding_at(UNSAFE, statement.device, path, message, group, Severity.WARNING, remedy)
 
@@ -88,5 +99,6 @@ def _not_isolated(statement: Statement, _: Sessions) -> Iterator[Finding]:
 RULES = (
     SwitchRule(OPEN, OTHER, (), _open_access),
     SwitchRule(UNSAFE, OTHER, (), _unsafe_logins),
+    SwitchRule(UNSAFE, OTHER, (), _unsafe_lines),
     SwitchRule(ISOLATED, ADDRESSES, (Input.LINKS,), _not_isolated),
 )

@@ -188,7 +188,7 @@ def _repeated_router_ids(fabric: Switches) -> Iterator[Report]:
             holders.setdefault(summary.router_id, []).append(name)
     for value, names in holders.items():
         for name in names if len(names) > 1 else ():
-            joined = set(names) if fabric.planned else _reachable_devices(fabric, {name})
+            joined = set(names) if fabric.planned else fabric.reachable({name})
             near = [each for each in names if each != name and each in joined]
             others = near or [each for each in names if each != name]
             more = f" and {len(others) - 1} more" if len(others) > 1 else ""
@@ -198,16 +198,6 @@ def _repeated_router_ids(fabric: Switches) -> Iterator[Report]:
             yield Report(
                 TWICE, name, (_ROUTER_ID, "bgp/asn"), message, "router identifier twice", severity, _REMEDY
             )
-
-
-def _reachable_devices(fabric: Switches, found: set[str]) -> set[str]:
-    """Return some devices and those that links join to them."""
-    waiting = list(found)
-    while waiting:
-        new = set(fabric.linked(waiting.pop())) - found
-        found |= new
-        waiting += new
-    return found
 
 
 RULES = (FabricRule(TWICE, ADDRESSES, (Input.BGP,), _repeated_router_ids),)

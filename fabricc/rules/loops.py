@@ -12,6 +12,7 @@ from fabricc.rules.external_sessions import UPPER, external_sessions
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
 from fabricc.rules.rule import FabricRule, Report, SwitchRule
+from fabricc.rules.summary import OWN_AS
 from fabricc.rules.topics import POLICY
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from fabricc.rules.sessions import Key, Sessions
 
 LOOPS = "FAB9663"
-_OWN_AS = "bgp/allow_as_in"
 
 
 def _upper_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
@@ -35,8 +35,8 @@ def _upper_loops(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
         for key, says in external_sessions(statement)
         if says.get("allow_as_in") not in (None, 0, "0") and _leads_down(statement, sessions, key)
     ]
-    paths = [session_path(key, "allow_as_in") for key in open_] or [_OWN_AS]
-    if not open_ and _OWN_AS not in statement.rest:
+    paths = [session_path(key, "allow_as_in") for key in open_] or [OWN_AS]
+    if not open_ and OWN_AS not in statement.rest:
         return
     message = (
         f"{statement.name} accepts routes with its own AS number in the path: a route that came down from this tier "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address, ip_interface
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.ports import PortKind
@@ -14,6 +14,7 @@ from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
 from fabricc.rules.rule import SwitchRule
 from fabricc.rules.sessions import is_address
+from fabricc.rules.subnets import parse_addresses, states_all_addresses
 from fabricc.rules.topics import ADDRESSES
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ _FARTHER = ("multihop", "update_source", "ttl_security_hops", "maximum_hops", "i
 _UNCHECKED = ("connected-check", "connected_check", "connected-route-check", "connected_route_check",
               "connected_rt_check", "confederation")  # fmt: skip
 """Parts of paths of settings by which a neighbor need not be in a subnet of the switch."""
-_OTHER_ADDRESSES = ("unnumbered", "dhcp", "address")
-"""Parts of facts and unread lines of ports with addresses that are not known."""
 _SMALL = 2
 """Addresses of the subnet of a link between two switches."""
 
@@ -42,10 +41,16 @@ def _off_link_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
     near = [(key, ip) for key, says in external_sessions(statement) if (ip := _one_hop_neighbor(key, says))]
     if not near:
         return
-    own = {port: _parse_addresses(texts) for port, texts in statement.addresses.items()}
-    nets = [each.network for addresses in own.values() for each in addresses]
+    own = {port: parse_addresses(texts) for port, texts in statement.addresses.items()}
+    nets = [
+        each.network
+        for port, addresses in own.items()
+        if statement.of(port, "vrf") is None
+        for each in addresses
+    ]
     lost = [(key, ip) for key, ip in near if not any(ip in net for net in nets)]
-    if not lost or not _states_all_addresses(statement, own):
+    unchecked = any(part in path for path in statement.rest for part in _UNCHECKED)
+    if not lost or unchecked or not states_all_addresses(statement, own):
         return
     for version in (4, 6):
         keys = [key for key, ip in lost if ip.version == version]
@@ -81,33 +86,6 @@ def _one_hop_neighbor(key: Key, says: Mapping[str, Value]) -> IPv4Address | IPv6
     except ValueError:
         return None
     return None if found.is_link_local and found.version == 6 else found
-
-
-def _parse_addresses(texts: list[str]) -> list[IPv4Interface | IPv6Interface]:
-    found = []
-    for text in texts:
-        try:
-            found.append(ip_interface(text))
-        except ValueError:
-            continue
-    return found
-
-
-def _states_all_addresses(
-    statement: Statement, own: Mapping[str, list[IPv4Interface | IPv6Interface]]
-) -> bool:
-    """Return whether no port may have an address that is not known, and no setting lifts the check of subnets."""
-    if any(part in path for path in statement.rest for part in _UNCHECKED):
-        return False
-    for port, says in statement.ports.items():
-        if any(part in leaf for leaf in says for part in _OTHER_ADDRESSES):
-            return False
-        borrowed = [each for each in own.get(port, ()) if each.network.prefixlen == each.max_prefixlen]
-        if borrowed and statement.parsed(port).kind in (PortKind.PORT, PortKind.BUNDLE):
-            return False
-    return not any(
-        part in text for _, _, text in statement.device.reading.unknown for part in _OTHER_ADDRESSES
-    )
 
 
 def _is_link(statement: Statement, port: str) -> bool:

@@ -75,7 +75,7 @@ def _far(port: Port, tier: Tier) -> Far:
 
 def is_common(summary: Summary) -> bool:
     """Whether switches that differ in coordinates alone have the same summary, but for what `common_summary` sets."""
-    return not (summary.routes or summary.outer or summary.loops)
+    return not (summary.routes or summary.unresolved or summary.outer or summary.loops)
 
 
 def common_summary(summary: Summary, switch: Switch) -> Summary:

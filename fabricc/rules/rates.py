@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import hashes_addresses_alone
+from fabricc.back.nos.defaults import hashes_addresses_alone, rate_limit
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
@@ -30,6 +30,8 @@ _LATEST_US, _LATEST_PERCENT = 500, 80
 _FEC_GBPS = 200
 """Speed from which FEC is a part of the link (IEEE 802.3 clause 119)."""
 _NO_FEC = ("off", "none", "disabled", "false")
+_HALF = 50
+"""Percent of a link that a limit has to leave to RDMA."""
 _WEIGHTED = ("dwrr", "wrr")
 
 
@@ -90,6 +92,37 @@ def _late_marking(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(SLOW, statement.device, paths, message, "late marking", Severity.WARNING, remedy)
 
 
+def _limited_rates(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report ports and queues with PFC that may send at less than half of the port's speed."""
+    lossless = lossless_ports(statement)
+    queues = {queue_of(statement, each) for priorities in lossless.values() for each in priorities}
+    found: dict[tuple[int | None, str], list[str]] = {}
+    paths: dict[tuple[int | None, str], str] = {}
+    for port in lossless:
+        speed = as_int(statement.of(port, "speed_gbps"))
+        for leaf, value in statement.ports[port].items():
+            limit = rate_limit(leaf, value, speed)
+            if limit and limit.percent < _HALF and (limit.queue is None or limit.queue in queues):
+                key = limit.queue, f"{limit.percent:.1f}".removesuffix(".0")
+                found.setdefault(key, []).append(port)
+                paths.setdefault(key, f"{PORT}{port}]/{leaf}")
+    slowest = min((as_int(statement.of(port, "speed_gbps")) or 0 for port in lossless), default=0)
+    for path, value in statement.rest.items() if lossless else ():
+        limit = rate_limit(path, value, slowest or None)
+        if limit and limit.percent < _HALF and limit.queue in queues:
+            key = limit.queue, f"{limit.percent:.1f}".removesuffix(".0")
+            found.setdefault(key, [])
+            paths.setdefault(key, path)
+    for (queue, percent), ports in found.items():
+        where = f" {join_words(ports, 2)}" if ports else ""
+        what = "a port with PFC" if queue is None else f"queue {queue}, which has PFC,"
+        message = f"{statement.name}{where}: {what} may send at {percent} % of the link"
+        remedy = "Remove the limit, or apply it to queues that may drop packets."
+        yield finding_at(
+            SLOW, statement.device, paths[queue, percent], message, "rate limit", Severity.WARNING, remedy
+        )
+
+
 def _no_correction(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report ports of 200 Gb/s and more on which FEC is off."""
     ports = [
@@ -121,6 +154,7 @@ def _hash_of_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
 RULES = (
     SwitchRule(SLOW, PFC, (Input.PFC,), _small_shares, shared=True),
     SwitchRule(SLOW, ECN, (Input.PFC,), _late_marking, shared=True),
+    SwitchRule(SLOW, PFC, (Input.PFC,), _limited_rates, shared=True),
     SwitchRule(SLOW, INTERFACES, (), _no_correction, shared=True),
     SwitchRule(SLOW, OTHER, (), _hash_of_addresses),
 )

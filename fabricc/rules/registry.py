@@ -12,12 +12,15 @@ from fabricc.rules import (
     announcements,
     duplicates,
     filters,
+    forwarding,
     hash_seeds,
     idle_sessions,
     lanes,
     loops,
     lossless,
     neighbor_subnets,
+    next_hops,
+    overlaps,
     protection,
     rates,
     routing,
@@ -43,7 +46,7 @@ RULES: tuple[Rule, ...] = (
     *undefined_names.RULES, *unread.RULES, *lanes.RULES, *lossless.RULES, *protection.RULES, *filters.RULES,
     *routing.RULES, *loops.RULES, *access.RULES, *static_routes.RULES, *unknown_peers.RULES, *hash_seeds.RULES,
     *services.RULES, *idle_sessions.RULES, *announcements.RULES, *rates.RULES, *duplicates.RULES,
-    *neighbor_subnets.RULES,
+    *neighbor_subnets.RULES, *next_hops.RULES, *overlaps.RULES, *forwarding.RULES,
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.policy import Policy
     from fabricc.rules.inputs import Input
+    from fabricc.rules.overlaps import Subnets
     from fabricc.rules.sessions import Sessions
     from fabricc.rules.summary import Summary
 
@@ -66,6 +67,7 @@ class Switches:
         owners: returns the devices that have an address.
         policy: returns the routing policy of a switch, None where its sessions are not known.
         planned: whether a plan states them: what no switch of it has is not wanted.
+        subnets: returns device -> the subnets of its ports; none with a plan, whose blocks invariant 6 compares.
     """
 
     summaries: Mapping[str, Summary]
@@ -73,6 +75,16 @@ class Switches:
     owners: Callable[[str], Sequence[str]]
     policy: Callable[[str], Policy | None]
     planned: bool = False
+    subnets: Callable[[], Mapping[str, Subnets]] = dict
+
+    def reachable(self, names: set[str]) -> set[str]:
+        """Return some devices and those that links join to them."""
+        found, waiting = set(names), list(names)
+        while waiting:
+            new = set(self.linked(waiting.pop())) - found
+            found |= new
+            waiting += new
+        return found
 
 
 class FabricRule(NamedTuple):

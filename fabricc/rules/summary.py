@@ -11,12 +11,15 @@ from fabricc.facts.frame import PORT
 from fabricc.facts.statement import session_path
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.external_sessions import UPPER, external_sessions, has_policy
+from fabricc.rules.next_hops import unresolved_hops
 
 if TYPE_CHECKING:
     from fabricc.facts.statement import Statement
+    from fabricc.rules.next_hops import UnresolvedHop
     from fabricc.rules.sessions import Key, Sessions
 
 ACCESS = "management/access"
+OWN_AS = "bgp/allow_as_in"
 SERVICES = {
     "management/ntp": "NTP server", "management/syslog": "log server", ACCESS: "limit on who reaches its management",
 }  # fmt: skip
@@ -42,6 +45,7 @@ class Summary(NamedTuple):
 
     Attributes:
         routes: prefix, next hops and path of each static route of the default routing instance.
+        unresolved: next hops in no subnet of the switch.
         prefixes: aggregates and networks that it puts into BGP.
         services: paths of the services that it has.
         beside: paths that only a complete configuration states in addition to its services.
@@ -70,6 +74,7 @@ class Summary(NamedTuple):
     limit: tuple[int, str] | None
     joined: bool
     remote: tuple[str, ...]
+    unresolved: tuple[UnresolvedHop, ...] = ()
 
 
 def summarize(statement: Statement, sessions: Sessions) -> Summary:
@@ -102,6 +107,8 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
             upward = upward or "ipv" in str(says.get("families", ""))
             if isinstance(limit := says.get("maximum_prefixes"), int):
                 limits.append((limit, session_path(key, "maximum_prefixes")))
+    if upward and statement.rest.get(OWN_AS) not in (None, 0, "0"):
+        loops = loops or OWN_AS
     inner = {key: _leads_in(statement, sessions, key) for key in sessions.said if not key[0]}
     remote = tuple(neighbor for (_, neighbor), leads in inner.items() if not leads)
     silent = _host_prefix(statement) if upward and not _puts_into_bgp(statement) else None
@@ -109,7 +116,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         statement.place.tier, as_int(statement.rest.get("bgp/asn")),
         str(statement.rest.get("bgp/router_id", "")).partition("/")[0], tuple(routes), tuple(prefixes), tuple(services),
         tuple(beside), _unbound_list(statement), seed, loops, tuple(outer),
-        silent, min(limits, default=None), any(inner.values()), remote,
+        silent, min(limits, default=None), any(inner.values()), remote, unresolved_hops(statement),
     )  # fmt: skip
 
 

@@ -154,6 +154,19 @@ def test_other_kinds_of_sessions_are_not_judged(case: str, tmp_path: Path) -> No
     assert findings_of(tmp_path) == []
 
 
+IN_A_VRF = {
+    "eos": ("   vrf T1\n", "interface Ethernet2\n   no switchport\n   ip address 10.66.12.1/31\n"),
+    "nxos": ("  vrf member T1\n", "interface Ethernet1/2\n  no switchport\n  ip address 10.66.12.1/31\n"),
+}
+
+
+@pytest.mark.parametrize("system", IN_A_VRF)
+def test_a_neighbor_in_the_subnet_of_another_instance_is_reported(system: str, tmp_path: Path) -> None:
+    port, more = IN_A_VRF[system]
+    write(tmp_path, system, RIGHT, port, more)
+    assert len(findings_of(tmp_path)) == 1
+
+
 def test_a_neighbor_beside_idle_ports_is_reported_at_its_session(tmp_path: Path) -> None:
     more = "interface Ethernet2\n   no switchport\n   ip address 10.66.12.1/31\n"
     path = write(tmp_path, "eos", WRONG, more=more)

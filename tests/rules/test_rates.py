@@ -16,6 +16,7 @@ from fabricc.rules.sessions import sessions_of
 from tests.audit.faults.fabric import spec_of
 
 if TYPE_CHECKING:
+    from fabricc.fabric.facts import Value
     from fabricc.fabric.model import Switch
 
 
@@ -54,3 +55,36 @@ def test_a_queue_with_pfc_gets_no_less_than_with_equal_weights(
     statement = planned_statement(switch, Reading(facts), {})
     found = [each for each in run_switch_rules(statement, sessions_of(statement)) if each.code == rates.SLOW]
     assert [each.group for each in found] == (["small share"] if small else [])
+
+
+LIMITS = {
+    ("qos_setting[shape rate]", "1 percent"): True,
+    ("qos_setting[shape rate]", "60 percent"): False,
+    ("qos_setting[shape rate]", "1000000"): True,
+    ("queue[3]/shaping_percent", 10): True,
+    ("queue[3]/shaping_percent", 100): False,
+    ("queue[6]/shaping_percent", 5): False,
+    ("queue[3]/scheduler", "dwrr 90 meter_type bytes pir 125000000"): True,
+    ("queue[3]/scheduler", "dwrr 90 meter_type bytes pir 100000000000"): False,
+    ("queue[3]/scheduler", "dwrr 90"): False,
+    ("qos/setting[OUT c-out-8q-q3 shape]", "min 1 gbps max 1 gbps"): True,
+    ("qos/setting[OUT c-out-8q-q3 shape]", "min 1 gbps max 390 gbps"): False,
+    ("qos/setting[OUT c-out-8q-q6 shape]", "min 1 gbps max 1 gbps"): False,
+}
+"""Fact of a port, or of all, and its value -> whether RDMA may use less than half of a link."""
+
+
+@pytest.mark.parametrize(("leaf", "value"), LIMITS)
+def test_a_limit_leaves_half_of_the_link_to_rdma(switch: Switch, leaf: str, value: Value) -> None:
+    facts = back_ends.load(switch.nos).planned(switch)
+    ports = {path.partition("]")[0] for path in facts if path.endswith("/pfc") and facts[path] == "3"}
+    for port in ports:
+        facts[f"{port}]/speed_gbps"] = 400
+        if not leaf.startswith("qos/"):
+            facts[f"{port}]/{leaf}"] = value
+    if leaf.startswith("qos/"):
+        facts[leaf] = value
+    statement = planned_statement(switch, Reading(facts), {})
+    found = [each for each in run_switch_rules(statement, sessions_of(statement)) if each.code == rates.SLOW]
+    limited = LIMITS[leaf, value]
+    assert [each.group for each in found if each.group == "rate limit"] == (["rate limit"] if limited else [])

@@ -24,6 +24,7 @@ from fabricc.rules import duplicates, link_ends, lossless, sessions
 from fabricc.rules.account import Account, account_topics, unchecked_topics
 from fabricc.rules.findings import finding_at
 from fabricc.rules.link_ends import Ends, Votes
+from fabricc.rules.overlaps import Subnets, subnets_of
 from fabricc.rules.registry import run_fabric_rules, run_switch_rules
 from fabricc.rules.rule import Switches
 from fabricc.rules.session_pairs import Meeting, session_findings
@@ -128,7 +129,7 @@ class Digest(NamedTuple):
         safe: code points that PFC protects on every port with PFC; None without such ports.
         vote, mixed: see `alike.vote_of`.
         designs: designs that it shows; `points`: the code points that a host states, by purpose.
-        summary: what of a switch is compared with others.
+        summary: what of a switch is compared with others; `subnets`: of its ports.
     """
 
     findings: list[Finding]
@@ -142,6 +143,7 @@ class Digest(NamedTuple):
     points: tuple[tuple[str, int], ...] = ()
     proved: Proved | None = None
     summary: Summary | None = None
+    subnets: Subnets = Subnets()
 
 
 def _looked_at(
@@ -163,7 +165,7 @@ def _looked_at(
     wrong = [*run_switch_rules(one, mine), *proved.findings]
     return digest._replace(
         findings=wrong, safe=lossless.protected_code_points(one), designs=design.designs_of(one),
-        proved=proved._replace(findings=[]), summary=summarize(one, mine),
+        proved=proved._replace(findings=[]), summary=summarize(one, mine), subnets=subnets_of(one),
     )  # fmt: skip
 
 
@@ -192,7 +194,7 @@ class Digests:
         protected: code point -> switches that protect it on every port with PFC; `lossless`: those with PFC at all.
         rdma, cnp: code points that hosts use for it -> how many do.
         like: one object for all that have addresses at the same paths.
-        summaries: switch -> what of it is compared with others.
+        summaries: switch -> what of it is compared with others; `subnets`: switch -> those of its ports.
     """
 
     proof: Proof = field(default_factory=Proof)
@@ -208,6 +210,7 @@ class Digests:
     cnp: Counter[int] = field(default_factory=Counter)
     like: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
     summaries: dict[str, Summary] = field(default_factory=dict)
+    subnets: dict[str, Subnets] = field(default_factory=dict)
     unchecked: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
     def add(self, device: Device, place: Place, fars: Mapping[str, Far], digest: Digest) -> None:
@@ -230,6 +233,8 @@ class Digests:
         self.designs.add(name, digest.designs)
         self.proof.add(device, digest.proved)
         self.unchecked[name] = unchecked_topics(digest.proved.answers)
+        ports = digest.subnets.ports
+        self.subnets[name] = digest.subnets._replace(ports=self.like.setdefault(ports, ports))
         if digest.summary is not None:
             self.summaries[name] = digest.summary
 
@@ -263,6 +268,7 @@ def _of_sessions(found: Found, digests: Digests, fars: Mapping[str, Mapping[str,
         lambda name: linked.get(name, ()),
         lambda address: owners.get(address, ()),
         policies.get,
+        subnets=lambda: digests.subnets,
     )
     for each in run_fabric_rules(switches):
         device = found.devices[each.device]

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from fabricc.base.numbers import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _CLASSIFIES = frozenset({"eos"})
 """Systems whose routed ports classify by DSCP without a statement (EOS user manual, "Quality of Service")."""
 
@@ -46,3 +54,92 @@ def hashes_addresses_alone(path: str, value: object) -> bool:
 
 _KERNEL_HASH = ("kernel[net.ipv4.fib_multipath_hash_policy]", "kernel[net.ipv6.fib_multipath_hash_policy]")
 """Linux: 0 hashes addresses alone (Documentation/networking/ip-sysctl.rst)."""
+
+
+_STILL = {
+    "routing/enabled[ipv4]": "ipv4", "routing/enabled[ipv6]": "ipv6", "kernel[net.ipv4.ip_forward]": "ipv4",
+    "kernel[net.ipv4.conf.all.forwarding]": "ipv4", "kernel[net.ipv6.conf.all.forwarding]": "ipv6",
+}  # fmt: skip
+
+
+def forwards_nothing(path: str, value: object) -> str:
+    """Return the address family that a fact keeps a switch from routing; "" for other facts."""
+    return _STILL.get(path, "") if value in ("false", "0", 0) else ""
+
+
+def routes_unstated(system: str, facts: Mapping[str, object]) -> bool:
+    """Whether a system routes IPv4 with these facts, or may do so; EOS does after `ip routing` (user manual, "IPv4").
+
+    A whole running configuration of EOS states the model of its routing agents, an excerpt often does not.
+    """
+    whole = system == "eos" and "platform/routing_agents" in facts
+    return not whole or "platform/routing" in facts or "routing/enabled[ipv4]" in facts
+
+
+class RateLimit(NamedTuple):
+    """A limit on what a port or a queue sends, in percent of the port's speed; `queue` is None for the whole port."""
+
+    queue: int | None
+    percent: float
+
+
+_RATE = re.compile(r"(\d+) ?(percent|kbps|mbps|gbps)?")
+_KBPS = {"kbps": 1, "mbps": 1000, "gbps": 1_000_000}
+_PORT_LIMITS = ("qos_setting[shape rate]", "qos_setting[shape]")
+_QUEUE_LIMIT = re.compile(r"queue\[(\d+)\]/(?:qos_)?(?:setting\[shape rate\]|shaping_percent|scheduler)")
+_CLASS_LIMIT = re.compile(r"qos/setting\[.*q(\d) shape\]")
+
+
+def rate_limit(leaf: str, value: object, speed_gbps: int | None) -> RateLimit | None:
+    """Return the limit that a fact of a port, or one about a class of all ports, states.
+
+    EOS counts in kb/s where no unit follows `shape rate`, NX-OS states a minimum before the maximum, and the `pir` of a
+    SONiC scheduler is in bytes a second (EOS and NX-OS command references, sonic-scheduler.yang).
+    """
+    text, queue = str(value), None
+    if match := _QUEUE_LIMIT.fullmatch(leaf) or _CLASS_LIMIT.fullmatch(leaf):
+        queue = int(match[1])
+    elif leaf not in _PORT_LIMITS:
+        return None
+    if leaf.endswith("/shaping_percent"):
+        return RateLimit(queue, float(text)) if is_number(text) else None
+    if leaf.endswith("/scheduler"):
+        peak = text.partition(" pir ")[2].partition(" ")[0]
+        if not is_number(peak) or not speed_gbps or "meter_type packets" in text:
+            return None
+        return RateLimit(queue, int(peak) * 8 * 100 / (speed_gbps * 1e9))
+    found = _RATE.search(text.rpartition("max ")[2])
+    if found is None:
+        return None
+    if found[2] == "percent":
+        return RateLimit(queue, float(found[1]))
+    if not speed_gbps:
+        return None
+    return RateLimit(queue, int(found[1]) * _KBPS[found[2] or "kbps"] * 100 / (speed_gbps * 1_000_000))
+
+
+class UnsafeLine(NamedTuple):
+    """A line that no row reads, and by which people reach a switch who should not: what it does, and its kind."""
+
+    words: str
+    kind: str
+
+
+_UNSAFE_LINES = (
+    (re.compile(r"snmp\S*\b.*\bcommunity \"?(public|private)\b.*"), "answers SNMP with the community {0}",
+     "SNMP community"),
+    (re.compile(r"protocol http(?: port \d+)?|nxapi http(?: port \d+)?|ip http server|.*\bweb-management http"),
+     "accepts HTTP, which sends passwords in the clear", "HTTP"),
+    (re.compile(r"(?:system services )?(?:ftp|rlogin|rsh)(?: .*)?|feature (?:ftp|tftp)-server|ip ftp server.*"),
+     "accepts FTP or remote shells, which send passwords in the clear", "FTP"),
+    (re.compile(r"username (\S+) .*\b(?:secret|password) 0 (?:\1|admin|password|cisco|arista|juniper)\b.*"),
+     "has the account {0} with a password that everyone tries first", "password"),
+)  # fmt: skip
+
+
+def unsafe_line(text: str) -> UnsafeLine | None:
+    """Return what a line without a meaning for the fabric opens, None for one that opens nothing."""
+    for pattern, words, kind in _UNSAFE_LINES:
+        if match := pattern.fullmatch(text.strip()):
+            return UnsafeLine(words.format(*match.groups()), kind)
+    return None

@@ -266,8 +266,26 @@ def _put_bindings(document: Document, port: str, row: Scope) -> None:
         said, line = row.values.get(field, (MAP, 0))
         if said not in (MAP, qos.UNTRUSTED) or (line and field in _OTHER_BINDINGS):
             document.put(f"{path}[{field}]", str(said), line)
-    if port != "global" and value_of(row, "dscp_to_tc_map", MAP) not in (MAP, qos.UNTRUSTED):
-        document.put(f"{path.removesuffix('qos_setting')}trust", "dscp", line_of(row, "dscp_to_tc_map"))
+    said = value_of(row, "dscp_to_tc_map", MAP)
+    if port != "global" and said not in (MAP, qos.UNTRUSTED):
+        kept = _keeps_lossless_classes(document, said, value_of(row, "pfc_enable"))
+        trust = "dscp" if kept else f"dscp {said}"
+        document.put(f"{path.removesuffix('qos_setting')}trust", trust, line_of(row, "dscp_to_tc_map"))
+
+
+def _keeps_lossless_classes(document: Document, name: str, priorities: str) -> bool:
+    """Return whether another map of code points leads into the lossless classes too, as far as it is stated."""
+    found = rows_of(document, "DSCP_TO_TC_MAP").get(name)
+    if found is None:
+        return True
+    facts = document.reading.facts
+    usual = {(str(dscp), str(facts.get(f"qos/dscp[{dscp}]/traffic_class"))) for dscp in range(64)}
+    mine = {(str(dscp), str(value)) for dscp, (value, _) in found.table("map").items()}
+    return all(
+        any(pair[1] == priority for pair in usual & mine)
+        for priority in priorities.split(",")
+        if any(pair[1] == priority for pair in usual)
+    )
 
 
 def _untrusted_kind(document: Document) -> str:

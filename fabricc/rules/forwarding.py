@@ -1,0 +1,45 @@
+"""Find switches with routed ports that do not route packets, or drop those with another way back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.back.nos.defaults import forwards_nothing, routes_unstated
+from fabricc.base.diagnostics import Severity
+from fabricc.rules.findings import finding_at
+from fabricc.rules.inputs import Input
+from fabricc.rules.rule import SwitchRule
+from fabricc.rules.topics import POLICY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fabricc.facts.statement import Statement
+    from fabricc.proof.compare import Finding
+    from fabricc.rules.sessions import Sessions
+
+STILL = "FAB9682"
+
+
+def _does_not_route(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report that a switch with links to others and addresses of a family does not forward packets of it."""
+    families = {
+        version
+        for port in statement.fars
+        for version in ("ipv4", "ipv6")
+        if statement.of(port, version) is not None
+    }
+    for path, value in statement.rest.items():
+        family = forwards_nothing(path, value)
+        if family in families:
+            message = f"{statement.name} does not route {family} packets between its links: traffic is lost"
+            remedy = "Enable routing for the family."
+            yield finding_at(STILL, statement.device, path, message, "no routing", Severity.ERROR, remedy)
+    if "ipv4" in families and not routes_unstated(statement.device.system, statement.rest):
+        message = f"{statement.name} does not state that it routes IPv4 packets, which its system does not by default"
+        remedy = "Enable routing for the family."
+        paths = ("bgp/asn", "system/hostname")
+        yield finding_at(STILL, statement.device, paths, message, "no routing", Severity.ERROR, remedy)
+
+
+RULES = (SwitchRule(STILL, POLICY, (Input.LINKS, Input.BGP), _does_not_route),)
