@@ -19,11 +19,17 @@ _PASS = ("permit", "accept", "forward", "redirect", "allow")
 _DROP = ("deny", "drop", "discard", "reject")
 _PROTOCOLS = {"6": "tcp", "17": "udp", "tcp": "tcp", "udp": "udp"}
 _ANY_PROTOCOL = ("ip", "ipv4", "ipv6", "any", "255")
+_OTHER_PROTOCOLS = (
+    "icmp", "icmp6", "icmpv6", "ipv6-icmp", "igmp", "pim", "ospf", "eigrp", "gre", "esp", "ah", "ahp", "vrrp", "sctp",
+    "nos", "pcp", "1", "2", "47", "50", "51", "58", "88", "89", "103", "112", "132",
+)  # fmt: skip
+"""Protocols of none of the services, by their names in the dialects and their IANA numbers."""
 _ANY_ADDRESS = ("any", "0.0.0.0/0", "::/0")
 _NAMES = {"bgp": 179, "bfd": 3784}
 _KEYS = {
     "protocol": "protocol", "ip_protocol": "protocol", "next-header": "protocol", "payload-protocol": "protocol",
     "destination-port": "port", "dest-port": "port", "l4_dst_port": "port", "l4_dst_port_range": "port",
+    "port": "port", "other": "other", "source-port": "other", "l4_src_port": "other", "l4_src_port_range": "other",
     "source-ip": "address", "dest-ip": "address", "source-address": "address", "destination-address": "address",
     "src_ip": "address", "dst_ip": "address",
 }  # fmt: skip
@@ -35,16 +41,16 @@ _ADDRESS = re.compile(r"[\d.]+(/\d+)?|(?=[0-9a-f]*:)[0-9a-f:]+(/\d+)?")
 
 
 class _Rule(NamedTuple):
-    """One rule: whether it drops, the protocol and ports that it is about, and whether it has further conditions."""
+    """One rule: whether it drops, its protocols (none for all) and ports, and whether it has further conditions."""
 
     drops: bool
-    protocol: str
+    protocols: frozenset[str]
     ports: tuple[tuple[int, int], ...]
     conditional: bool
 
     def may_match(self, protocol: str, port: int) -> bool:
         """Whether packets of a protocol to a port can match."""
-        if self.protocol not in ("", protocol):
+        if self.protocols and protocol not in self.protocols:
             return False
         return not self.ports or any(low <= port <= high for low, high in self.ports)
 
@@ -77,7 +83,11 @@ def _parse_rule(text: str) -> _Rule | None:
     words = [word.lower() for word in _WORD.findall(text)]
     if not words or words[0] not in (*_PASS, *_DROP):
         return None
-    if len(words) > 2 and words[1] in (*_PROTOCOLS, *_ANY_PROTOCOL) and _starts_address(words[2]):
+    if (
+        len(words) > 2
+        and words[1] in (*_PROTOCOLS, *_ANY_PROTOCOL, *_OTHER_PROTOCOLS)
+        and _starts_address(words[2])
+    ):
         return _parse_positional(words)
     return _parse_keyed(words)
 
@@ -95,7 +105,12 @@ def _parse_positional(words: list[str]) -> _Rule:
     ports, rest = _take_ports(rest)
     options = [word for word in rest if word not in _QUIET]
     conditional = not (source and destination) or bool(from_ports) or bool(options)
-    return _Rule(words[0] in _DROP, _PROTOCOLS.get(words[1], ""), ports, conditional)
+    return _Rule(words[0] in _DROP, _protocols(words[1]), ports, conditional)
+
+
+def _protocols(word: str) -> frozenset[str]:
+    """Return the protocol of a word as a set, empty for all protocols."""
+    return frozenset() if word in _ANY_PROTOCOL else frozenset({_PROTOCOLS.get(word, word)})
 
 
 def _take_address(words: list[str]) -> tuple[bool, list[str]]:
@@ -137,21 +152,24 @@ def _parse_port(word: str) -> int | None:
 
 def _parse_keyed(words: list[str]) -> _Rule:
     """Read `ACTION KEY VALUES KEY VALUES`."""
-    protocol, conditional = "", False
+    protocols, conditional, every = set[str](), False, False
     ports: list[tuple[int, int]] = []
     key = ""
     for word in words[1:]:
         if word in _KEYS:
             key = _KEYS[word]
+            conditional = conditional or key == "other"
         elif key == "port" and (span := _parse_span(word)):
             ports.append(span)
         elif key == "port" and word not in _PROTOCOLS:
             ports.append((0, _END))
-        elif word in _PROTOCOLS or word in _ANY_PROTOCOL:
-            protocol = _PROTOCOLS.get(word, protocol)
+        elif word in _ANY_PROTOCOL:
+            every = every or key == "protocol"
+        elif key == "protocol" or (word in (*_PROTOCOLS, *_OTHER_PROTOCOLS) and not is_number(word)):
+            protocols.add(_PROTOCOLS.get(word, word))
         elif word not in _ANY_ADDRESS and word not in _QUIET:
             conditional = True
-    return _Rule(words[0] in _DROP, protocol, tuple(ports), conditional)
+    return _Rule(words[0] in _DROP, frozenset() if every else frozenset(protocols), tuple(ports), conditional)
 
 
 def _parse_span(word: str) -> tuple[int, int] | None:

@@ -47,7 +47,7 @@ ROOMS = {
     "texts": "eos",
     "daemons": "frr",
     "sessions": "frr, nxos",
-    "filters": "junos",
+    "filters": "frr, junos",
     "cages": "junos",
     "inheritance": "junos",
     "startup": "cumulus",

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.departures import LEFT_OUT, Departure
-from fabricc.back.nos.frr import evpn
+from fabricc.back.nos.frr import evpn, filters
 from fabricc.back.nos.frr.limits import RECOVERING_GROUPS, has
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Silent, Topic
-from fabricc.fabric.paths import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -163,7 +161,6 @@ def state_router(facts: Facts, switch: Switch, head: Sequence[str]) -> None:
 # --- and back -----------------------------------------------------------------------------------------
 
 _STARTED = ("zebra", "bgpd", "bfdd", "staticd")
-_CHAIN = "input"
 _LOGIN = f'iifname "{MANAGEMENT_INTERFACE}" tcp dport {SSH_PORT}'
 _LOGIN_FRAME = (
     "table inet fabricc", "delete table inet fabricc", "table inet fabricc {", "chain input {",
@@ -222,31 +219,6 @@ def _finish_servers(document: Document) -> None:
         document.put_set(f"management/{kind}", document.scope.table(kind))
 
 
-_DROP = re.compile(
-    r'(?:iifname "(?P<ports>[^"]+)" )?(?P<protocol>tcp|udp) dport (?P<port>\d+) (?:drop|reject)\b'
-)
-
-
-def _state_drops(document: Document) -> None:
-    """State what else the chain drops, as a list that filters what arrives at ports."""
-    facts = document.reading.facts
-    known = dict.fromkeys(
-        path[len("interface[") :].partition("]")[0] for path in facts if path.startswith("interface[")
-    )
-    rules = 0
-    for number, text in enumerate(document.text.split("\n"), 1):
-        rule = _DROP.match(text.strip())
-        if rule is None or rule["port"] == str(SSH_PORT):
-            continue
-        words = f"drop protocol {rule['protocol']} destination-port {rule['port']}"
-        document.put(f"access_list[{_CHAIN}]/{rules}", words, number)
-        rules += 1
-        for port in known:
-            path = port_paths(port)["access_list_in"]
-            if path not in facts and fnmatchcase(port, rule["ports"] or "*"):
-                document.put(path, _CHAIN, number)
-
-
 def _finish_login(document: Document) -> None:
     """State the networks that may log in over the management port, before everyone else is dropped on any."""
     values = document.scope.values
@@ -256,7 +228,7 @@ def _finish_login(document: Document) -> None:
             document.reject(values["access"][1])
         else:
             document.put("management/access", *values["access"])
-    _state_drops(document)
+    filters.state_filters(document)
     lines = [line.strip() for line in document.text.split("\n")]
     if [line for line in lines if line in _LOGIN_FRAME] != [*_LOGIN_FRAME]:
         document.reading.unknown.append((document.file, 1, "the chain of the login list is not whole"))

@@ -1,0 +1,98 @@
+"""A filter drops BGP, BFD or RoCE by its first rule that matches, in the words of each system."""
+
+from __future__ import annotations
+
+import pytest
+
+from fabricc.back import nos as back_ends
+from fabricc.back.nos.packet_filters import dropped_services
+
+DROPPED = {
+    ("deny tcp any any eq bgp", "permit ip any any"): {"BGP"},
+    ("permit icmp any any",): {"BGP", "BFD", "RoCE"},
+    ("permit ospf any any", "permit tcp any any"): {"BFD", "RoCE"},
+    ("deny icmp any any", "permit ip any any"): set(),
+    ("discard protocol tcp,udp destination-port 4791", "accept"): {"RoCE"},
+    ("discard protocol tcp port bgp", "accept"): {"BGP"},
+    ("discard protocol tcp source-port 179", "accept"): set(),
+    ("accept protocol icmp", "discard"): {"BGP", "BFD", "RoCE"},
+    ("accept protocol 89", "discard protocol 17", "accept"): {"BFD", "RoCE"},
+    ("permit tcp any any established", "deny ip any any"): {"BFD", "RoCE"},
+    ("deny udp any any dscp 1", "permit ip any any"): set(),
+}
+"""Rules of a list that drops what no rule matches -> the services that it drops."""
+OPEN = {
+    ("FORWARD IP_PROTOCOL=1", "DROP SRC_IP=0.0.0.0/0"): {"BGP", "BFD", "RoCE"},
+    ("DROP IP_PROTOCOL=1",): set(),
+    ("DROP IP_PROTOCOL=17 L4_SRC_PORT=4791",): set(),
+}
+"""The same of a list that forwards what no rule matches."""
+NFTABLES = {
+    "tcp dport 179 drop": {"BGP"},
+    "tcp dport bgp reject": {"BGP"},
+    "tcp dport { 179, 646 } counter drop": {"BGP"},
+    "udp dport 3700-3800 drop": {"BFD"},
+    'udp dport > 4096 log prefix "x" drop': {"RoCE"},
+    "udp dport != 3784 drop": {"RoCE"},
+    "ip protocol udp drop": {"BFD", "RoCE"},
+    "meta l4proto { tcp, udp } th dport 4791 drop": {"RoCE"},
+    "meta l4proto tcp drop": {"BGP"},
+    "drop": {"BGP", "BFD", "RoCE"},
+    "tcp dport 179 ip saddr 192.0.2.0/24 drop": set(),
+    "tcp sport 179 drop": set(),
+    "ip protocol icmp drop": set(),
+    "udp dport 67 drop": set(),
+}
+"""A rule of nftables for ports of the fabric -> the services that it drops."""
+CHAIN = """table inet fabricc {
+    chain input {
+        type filter hook input priority filter; policy accept;
+        iifname "lo" accept
+%s        tcp dport 22 drop
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("rules", DROPPED)
+def test_a_list_drops_what_its_first_rule_drops(rules: tuple[str, ...]) -> None:
+    assert {service for service, _ in dropped_services(rules, "eos")} == DROPPED[rules]
+
+
+@pytest.mark.parametrize("rules", OPEN)
+def test_a_list_that_is_open_drops_what_a_rule_drops(rules: tuple[str, ...]) -> None:
+    assert {service for service, _ in dropped_services(rules, "sonic")} == OPEN[rules]
+
+
+def nftables_services(*lines: str) -> dict[str, set[str]]:
+    """Return what each of two ports drops by a chain with these lines."""
+    rules = "".join(f"        {line}\n" for line in lines)
+    interfaces = "auto swp1\niface swp1\n    mtu 9100\n\nauto swp2\niface swp2\n    mtu 9100\n"
+    facts = back_ends.load("frr").read({"interfaces": interfaces, "nftables.conf": CHAIN % rules}).facts
+    found = {}
+    for port in ("swp1", "swp2"):
+        name = facts.get(f"interface[{port}]/access_list_in")
+        texts = [str(value) for path, value in facts.items() if path.startswith(f"access_list[{name}]/")]
+        found[port] = {service for service, _ in dropped_services(texts, "frr")}
+    return found
+
+
+@pytest.mark.parametrize("rule", NFTABLES)
+def test_a_rule_of_nftables_drops_its_services(rule: str) -> None:
+    assert nftables_services(f'iifname "swp*" {rule}') == {"swp1": NFTABLES[rule], "swp2": NFTABLES[rule]}
+
+
+def test_a_rule_of_nftables_concerns_its_ports() -> None:
+    assert nftables_services('iifname { "swp2", "swp3" } tcp dport 179 drop') == {
+        "swp1": set(),
+        "swp2": {"BGP"},
+    }
+    assert nftables_services('iifname "swp1" accept', "tcp dport 179 drop") == {
+        "swp1": set(),
+        "swp2": {"BGP"},
+    }
+
+
+def test_the_list_of_logins_is_no_filter_on_links() -> None:
+    line = 'iifname "eth0" tcp dport 22 ip saddr { 192.0.2.0/24 } accept'
+    assert nftables_services(line) == {"swp1": set(), "swp2": set()}
