@@ -8,7 +8,7 @@ import click
 
 from fabricc.cli import options
 
-FORMATS = ("text", "json", "sarif", "github", "junit", "html")
+FORMATS = ("text", "json", "sarif", "github", "junit", "gitlab", "html")
 
 
 @click.command("audit")

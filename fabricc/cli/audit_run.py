@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from fabricc.audit.report import as_json, report_parts
 from fabricc.audit.run import audit_fabric
-from fabricc.base.diagnostics.render import render_document
 from fabricc.cli import output
 from fabricc.compiler.load.quoted_files import tree_texts
 from fabricc.tree.file import write_file
@@ -36,7 +35,7 @@ def _render_output(found: Audit, format_: str, *, every: bool) -> Rendered:
         from fabricc.cli.audit_page import render_audit  # the report's page, a third of starting up
 
         return render_audit(found)
-    return as_json(found, diagnostics) if format_ == "json" else render_document(diagnostics, format_)
+    return as_json(found, diagnostics) if format_ == "json" else output.render_findings(diagnostics, format_)
 
 
 def _write_output(text: Rendered, target: Path | None) -> None:

@@ -17,7 +17,7 @@ from fabricc.review.diff.requested_review import review_change
 if TYPE_CHECKING:
     from fabricc.review.diff.model import Review
 
-FORMATS = ("text", "md", "json", "sarif", "github", "junit")
+FORMATS = ("text", "md", "json", "sarif", "github", "junit", "gitlab")
 CHANGES = 2
 
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from fabricc.base.diagnostics.render import FORMATS
-from fabricc.base.diagnostics.render import render_document as rendered
+from fabricc.base.diagnostics.render import FORMATS, render_document
 from fabricc.base.diagnostics.text import render_text
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.screen import break_line
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
 FORMAT = "fabricc.format"
 """The key under which the context of a verb stores the requested format."""
+_PLACED = ("sarif", "gitlab")
 _TRAILING = re.compile(r"(?<! ) +$", re.MULTILINE)
 
 
@@ -130,17 +130,21 @@ def print_findings(diagnostics: Sequence[Diagnostic], format_: str, sources: Map
 
 
 def print_findings_document(diagnostics: Iterable[Diagnostic], format_: str) -> None:
-    """Print findings in a format for programs.
+    """Print findings in a format for programs."""
+    print_document(render_findings(diagnostics, format_))
 
-    SARIF and annotations are read at the top of the repository, so that their paths start there; in SARIF each finding
-    has a place, since code scanning rejects a file with a result without one.
+
+def render_findings(diagnostics: Iterable[Diagnostic], format_: str) -> Rendered:
+    """Return findings in a format for programs.
+
+    The documents of a forge are read at the top of the repository, so that their paths start there. In SARIF and a Code
+    Quality report each finding has a place: a forge rejects a result without one.
     """
-    advice = None
-    if format_ in ("sarif", "github"):
-        diagnostics = in_repository(with_places(diagnostics) if format_ == "sarif" else diagnostics)
-    if format_ == "sarif":
-        advice = code_causes()
-    print_document(rendered(diagnostics, format_, advice))
+    if format_ in _PLACED:
+        diagnostics = with_places(diagnostics)
+    if format_ in (*_PLACED, "github"):
+        diagnostics = in_repository(diagnostics)
+    return render_document(diagnostics, format_, code_causes() if format_ == "sarif" else None)
 
 
 def count_findings(diagnostics: Iterable[Diagnostic]) -> str:

@@ -89,6 +89,9 @@ def findings(format_: str, told: str) -> list[str]:
             return [one["ruleId"] for one in run["results"] if one["level"] == "error"]
         case "junit":
             return [one.get("type", "") for one in ElementTree.fromstring(told).iter("failure")]
+        case "gitlab":
+            assert all(one["location"]["path"] != "." for one in json.loads(told))
+            return [one["check_name"] for one in json.loads(told) if one["severity"] == "major"]
         case _:
             assert all(line.startswith("::") for line in told.splitlines())
             return [

@@ -52,7 +52,7 @@ def _chosen(data: bytes, *options: Any) -> Any:
     return options[crc32(data) % len(options)]
 
 
-FORMATS = ("text", "json", "sarif", "github", "junit")
+FORMATS = ("text", "json", "sarif", "github", "junit", "gitlab")
 
 
 # What a user writes.
@@ -372,7 +372,7 @@ def _altered(arena: Arena, tree: Path, path: str, content: bytes | None, *, sign
     pristine = arena.labs["frr"] / "build" / "lab"
     pick = crc32(content or b"")
     with arena.unchanged():
-        arena.fabricc("check", tree, "-j", "1", "--format", FORMATS[pick % 5])
+        arena.fabricc("check", tree, "-j", "1", "--format", FORMATS[pick % 6])
         if pick % 2:
             format_ = ("text", "md", "json", "sarif", "github", "junit")[pick % 6]
             sides = (tree, tree.parents[1] / "cluster.yaml") if pick % 4 == 1 else (pristine, tree)

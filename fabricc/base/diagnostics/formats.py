@@ -1,8 +1,11 @@
-"""Diagnostics for programs: JSON, SARIF 2.1.0, GitHub workflow commands and JUnit XML."""
+"""Diagnostics for programs: JSON, SARIF 2.1.0, GitHub workflow commands, GitLab Code Quality and JUnit XML."""
 
 from __future__ import annotations
 
+import hashlib
+import posixpath
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from xml.etree import ElementTree
@@ -10,6 +13,7 @@ from xml.etree import ElementTree
 from fabricc.base.diagnostics.codes import TITLES
 from fabricc.base.diagnostics.model import Severity
 from fabricc.base.foreign.formats import json_document, sarif_message, workflow_commands, xml_document
+from fabricc.base.foreign.text import safe_block
 from fabricc.version import __version__
 
 if TYPE_CHECKING:
@@ -20,6 +24,9 @@ if TYPE_CHECKING:
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+GITLAB_SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.NOTE: "info"}
+_FINGERPRINT = 32
+"""Hexadecimal digits, as those of the MD5 hash in GitLab's example."""
 _NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 """Surrogates that stand for no byte of a file's name (PEP 383)."""
 
@@ -82,6 +89,29 @@ def _github_command(each: Diagnostic) -> tuple[str, dict[str, str], str]:
         properties = {"file": place.file, "line": str(place.line), "col": str(place.column), **properties}
     message = f"{each.message}\nhelp: {each.help}" if each.help else each.message
     return GITHUB_COMMANDS[each.severity], properties, message
+
+
+def render_gitlab(diagnostics: Iterable[Diagnostic]) -> Rendered:
+    """Return a Code Quality report of GitLab: an array with an object for each finding.
+
+    The fields are those of "Implement a custom tool" in GitLab's documentation. GitLab compares fingerprints with those
+    of the target branch, so lines above a finding do not change its own, and two equal findings have different ones.
+    """
+    found, seen = [], Counter[tuple[str, str, str]]()
+    for each in diagnostics:
+        path = posixpath.normpath(each.position.file) if each.position else "."
+        key = (each.code, path, each.message)
+        seen[key] += 1
+        words = "\0".join((*key, str(seen[key]))).encode("utf-8", "surrogatepass")
+        text = f"{each.code}: {each.message}" + (f"\n{each.help}" if each.help else "")
+        found.append({
+            "description": safe_block(text),
+            "check_name": each.code,
+            "fingerprint": hashlib.sha256(words).hexdigest()[:_FINGERPRINT],
+            "severity": GITLAB_SEVERITIES[each.severity],
+            "location": {"path": path, "lines": {"begin": max(each.position.line, 1) if each.position else 1}},
+        })  # fmt: skip
+    return json_document(found)
 
 
 def render_junit(diagnostics: Iterable[Diagnostic]) -> Rendered:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics.model import Diagnostic
     from fabricc.base.foreign.text import Rendered
 
-FORMATS = ("text", "json", "sarif", "github", "junit")
+FORMATS = ("text", "json", "sarif", "github", "junit", "gitlab")
 
 
 def render_document(
@@ -30,5 +30,12 @@ def render_document(
 
     if format == "sarif":
         return formats.render_sarif(diagnostics, advice)
-    renderers = (formats.render_json, formats.render_sarif, formats.render_github, formats.render_junit)
-    return renderers[FORMATS[1:].index(format)](diagnostics)
+    renderers = {
+        "json": formats.render_json,
+        "github": formats.render_github,
+        "junit": formats.render_junit,
+        "gitlab": formats.render_gitlab,
+    }
+    if format not in renderers:
+        raise ValueError(format)
+    return renderers[format](diagnostics)

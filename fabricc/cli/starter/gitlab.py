@@ -2,7 +2,8 @@
 
 `list FILE` writes the open merge requests, each with the labels that approve its head. `post FILE FOLDER` keeps one
 note for each spec and the labels of each merge request. The reviews come from a job that reads what others wrote: so
-this posts nothing but a review, and sets no label but those below. `approved LABELS COMMIT` needs no token.
+this posts nothing but a review, and sets no label but those below. `approved LABELS COMMIT` and `quality FILE FOLDER`
+need no token; the latter joins the Code Quality reports of a folder, since GitLab takes one file from a job.
 """
 
 from __future__ import annotations
@@ -233,10 +234,28 @@ def folders_of(review: Path) -> dict[str, Path]:
     }
 
 
+def join_reports(folder: Path) -> list[dict[str, Any]]:
+    """Return the findings of all Code Quality reports below a folder, each of them once."""
+    found: dict[str, dict[str, Any]] = {}
+    for file in sorted(folder.rglob("*quality.json")):
+        text = file.read_text("utf-8").strip()
+        while text:  # one array for each tree
+            each, end = json.JSONDecoder().raw_decode(text)
+            found |= {finding["fingerprint"]: finding for finding in each}
+            text = text[end:].strip()
+    return list(found.values())
+
+
 def main(verb: str, file: str, folder: str = "") -> int:
     """Run a verb; exit status 1 if a review could not be posted."""
     if verb == "approved":
         print(json.dumps(labels_naming(file.split(","), folder)))
+        return 0
+    if verb == "quality":
+        found = join_reports(Path(folder))
+        Path(file).write_text(json.dumps(found, indent=1), "utf-8")
+        for each in found:
+            print(f"{each['severity']} {each['location']['path']!a}: {each['description']!a}")
         return 0
     project = f"/projects/{int(os.environ['CI_PROJECT_ID'])}"
     if verb == "list":

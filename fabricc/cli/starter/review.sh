@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compares the spec of the commit $HEAD with the one of $BASE, under the policy that $BASE has now; leaves comment.md,
-# full.md, review.json and junit.xml in $WORK/out. $LABELS: the labels that approve this commit, as a JSON list; on
+# full.md, review.json and junit.xml in $WORK/out, for GitLab review-quality.json. $LABELS: the labels that approve this commit, as a JSON list; on
 # GitHub they are in $WORK/approved.json.
 set -uo pipefail
 # shellcheck source=/dev/null
@@ -29,5 +29,6 @@ status=$?
 review --format md --for none >"$out/full.md" 2>/dev/null
 review --format json --for "$forge" >"$out/review.json" 2>/dev/null
 review --format junit --for "$forge" >"$out/junit.xml" 2>/dev/null
+[ "$forge" != gitlab ] || review --format gitlab --for gitlab >"$out/review-quality.json" 2>/dev/null
 [ "$forge" != github ] || review --format github 2>/dev/null
 exit "$status"

@@ -94,6 +94,37 @@ SARIF: dict[str, Any] = {
 }
 
 
+CODE_QUALITY: dict[str, Any] = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["description", "check_name", "fingerprint", "severity", "location"],
+        "properties": {
+            "description": {"type": "string", "minLength": 1},
+            "check_name": {"type": "string", "pattern": "^FAB[0-9]{4}$"},
+            "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+            "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+            "location": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["path", "lines"],
+                "properties": {
+                    "path": {"type": "string", "minLength": 1, "not": {"pattern": r"^\./"}},
+                    "lines": {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "required": ["begin"],
+                        "properties": {"begin": {"type": "integer", "minimum": 1}},
+                    },
+                },
+            },
+        },
+    },
+}
+"""The fields of "Implement a custom tool" in GitLab's page "Code Quality"."""
+
+
 def test_json() -> None:
     value = json.loads(render(ALL, "json", {}))
     assert value["summary"] == {"error": 2, "warning": 1, "note": 1}
@@ -140,6 +171,41 @@ def test_github() -> None:
     ]
 
 
+def test_gitlab() -> None:
+    from jsonschema import Draft202012Validator
+
+    text = render(ALL, "gitlab", {})
+    assert not text.startswith("\ufeff")
+    found = json.loads(text)
+    Draft202012Validator(CODE_QUALITY).validate(found)
+    assert [each["severity"] for each in found] == ["major", "minor", "info", "major"]
+    assert {key: value for key, value in found[0].items() if key != "fingerprint"} == {
+        "description": "FAB1001: unknown key 'wirng'\nDid you mean?",
+        "check_name": "FAB1001",
+        "severity": "major",
+        "location": {"path": "a/cluster.yaml", "lines": {"begin": 5}},
+    }
+    assert json.loads(render([], "gitlab", {})) == []
+
+
+def test_fingerprints_are_unique_and_do_not_depend_on_lines() -> None:
+    def fingerprints(*found: Diagnostic) -> list[str]:
+        return [each["fingerprint"] for each in json.loads(render(found, "gitlab", {}))]
+
+    def at(
+        line: int, file: str = "a.yaml", message: str = "m", code: str = "FAB1001", help: str = ""
+    ) -> Diagnostic:
+        return Diagnostic(code, Severity.ERROR, message, Position(file, line, 1), help)
+
+    before = fingerprints(at(1), at(2), at(2, message="n"), at(2, "b.yaml"), at(2, code="FAB1002"))
+    assert len(set(before)) == 5
+    after = fingerprints(at(9, message="new"), at(11), at(12, help="Other words."), at(12, message="n"))
+    assert after[1:] == before[:3]
+    assert after[0] not in before
+    assert fingerprints(at(1, "./a.yaml")) == before[:1]
+    assert fingerprints(at(1)) == ["3fc875eb3b34afacfcd7f881f7f675af"], "those of reports that GitLab has"
+
+
 def test_junit() -> None:
     root = ElementTree.fromstring(render(ALL, "junit", {}))
     (suite,) = root
@@ -174,6 +240,7 @@ def test_any_finding_is_well_formed_in_every_format(found: list[Diagnostic]) -> 
         text.encode()
     assert len(json.loads(outputs["json"])["diagnostics"]) == len(found)
     assert len(json.loads(outputs["sarif"])["runs"][0]["results"]) == len(found)
+    assert len({each["fingerprint"] for each in json.loads(outputs["gitlab"])}) == len(found)
     assert len(outputs["github"].split("\n")) - 1 == len(found)
     assert len(ElementTree.fromstring(outputs["junit"])[0]) == max(1, len(found))
 

@@ -143,7 +143,7 @@ def test_the_work_tree_of_such_a_branch_is_compared_with_the_present_base(
     assert ran[0] == 1
     assert "priorities.rdma.dscp: 24 → 26" in ran[1]
     assert "FAB9032" in ran[1]
-    for format_ in ("md", "json", "github", "sarif", "junit"):
+    for format_ in ("md", "json", "github", "sarif", "junit", "gitlab"):
         assert "FAB9032" in fabricc("diff", "cluster.yaml", "--base", "main", "--format", format_)[1]
 
 

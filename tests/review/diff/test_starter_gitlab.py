@@ -211,6 +211,45 @@ def test_gitlab_proves_a_merge_request_with_the_scripts_of_the_default_branch(
         done = gitlab_job(forge, "fabric-prove", gitlab, CI_COMMIT_SHA=head)
         assert done.returncode == status, done.stderr
         assert (forge.trusted / ".fabricc-ci" / "out" / "report.html").is_file()
+        found = json.loads((forge.trusted / ".fabricc-ci" / "gl-code-quality-report.json").read_text("utf-8"))
+        errors = [each for each in found if each["severity"] == "major"]
+        assert bool(errors) == bool(status)
+        assert {each["location"]["path"].partition("/")[0] for each in found} <= {"build", "cluster.yaml"}
+
+
+def test_gitlab_gets_one_code_quality_report_of_a_job(forge: Forge, gitlab: GitLab, tmp_path: Path) -> None:
+    pipeline = parsed(forge.trusted / "ci" / "fabricc.gitlab-ci.yml")
+    for name in ("fabric-prove", "fabric-review"):
+        assert (
+            pipeline[name]["artifacts"]["reports"]["codequality"] == ".fabricc-ci/gl-code-quality-report.json"
+        )
+        assert pipeline[name]["artifacts"]["when"] == "always"
+    finding = {"severity": "major", "location": {"path": "a\nsection_start:1:x"}, "description": "\x1b[2J"}
+    for name, *arrays in (
+        ("1/tree-quality.json", ["a"], ["b"]),
+        ("2/review-quality.json", ["a", "c"]),
+        ("x.json",),
+    ):
+        (forge.work / "out" / name).parent.mkdir(parents=True, exist_ok=True)
+        text = "\n".join(json.dumps([finding | {"fingerprint": each} for each in array]) for array in arrays)
+        (forge.work / "out" / name).write_text(text, "utf-8")
+    target = tmp_path / "report.json"
+    command = [
+        sys.executable,
+        "-I",
+        forge.trusted / "ci" / "gitlab.py",
+        "quality",
+        target,
+        forge.work / "out",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert [each["fingerprint"] for each in json.loads(target.read_text("utf-8"))] == ["a", "b", "c"]
+    assert len(done.stdout.splitlines()) == 3
+    assert "\x1b" not in done.stdout
+    done = gitlab_job(forge, "fabric-list", gitlab)
+    assert (
+        json.loads((forge.trusted / ".fabricc-ci" / "gl-code-quality-report.json").read_text("utf-8")) == []
+    )
 
 
 def test_gitlab_runs_in_no_image_without_a_digest(forge: Forge, gitlab: GitLab) -> None:
