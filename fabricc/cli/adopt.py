@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import click
 
+from fabricc.base.foreign.shell import shell_path
 from fabricc.cli import options, output
 
 
@@ -38,6 +38,6 @@ def command(folder: Path, target: Path, name: str | None, every: bool, jobs: int
     output.out(f"{target}: {', '.join(written)}")
     if not adoption.adopted.usable:
         return 1
-    spec = shlex.quote(str(target / "cluster.yaml"))
+    spec = shell_path(target / "cluster.yaml")
     output.out(f"Next: `fabricc build {spec}`, then `fabricc diff` before anything changes.")
     return 1 if adoption.adopted.left else 0

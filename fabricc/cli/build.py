@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.shell import shell_path
 from fabricc.cli import options, output
 from fabricc.cli.repin import RepinningCommand, announce_repinning, repin_option
 from fabricc.cli.words import complete_planned
@@ -128,7 +128,7 @@ def build_summary(
         ("findings", output.count_findings(found)),
         ("time", f"{seconds:.1f} s"),
     ]
-    following = f"fabricc plan {shlex.quote(str(spec))}"
+    following = f"fabricc plan {shell_path(spec)}"
     next_step = f"Next: `{following}` shows the plan behind it."
     return [f"{result.cluster}: {result.tree}", *output.align_columns(rows), next_step]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.shell import shell_path
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.selected_devices import write_devices
@@ -27,7 +27,7 @@ def build_devices(
         output.err(f"nothing written: {output.count_findings(result.diagnostics)}")
     elif format_ == "text":
         proof = f"read back, and {plural(result.links, 'link')} among them" if check else "not checked"
-        behind = f"not as the spec needs it: `fabricc lock {shlex.quote(str(spec))}` writes it"
+        behind = f"not as the spec needs it: `fabricc lock {shell_path(spec)}` writes it"
         rows = [
             ("devices", f"{len(set(only)):,} of {result.cluster}"),
             ("files", f"{result.files:,}: {result.written:,} written, the rest untouched"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import click
@@ -11,6 +10,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml, too_large
 from fabricc.base.foreign import files
+from fabricc.base.foreign.shell import shell_path
 from fabricc.cli import options, output
 from fabricc.compiler.load.affected_specs import is_spec
 from fabricc.compiler.load.spec_location import POLICY_NAME
@@ -77,7 +77,7 @@ def _format_file(path: Path) -> tuple[tuple[Diagnostic, ...], str, str]:
 
 def _report_unformatted(path: Path, text: str, laid_out: str) -> Diagnostic:
     place = Position(str(path), first_difference(text, laid_out))
-    remedy = f"Run `fabricc fmt {shlex.quote(str(path))}`."
+    remedy = f"Run `fabricc fmt {shell_path(path)}`."
     return Diagnostic(
         "FAB0040", Severity.ERROR, "from here on not laid out as `fabricc fmt` does", place, remedy
     )

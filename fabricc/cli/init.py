@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import click
 
 from fabricc.base.documents.schema import schema_path
 from fabricc.base.foreign.git_process import GitError
+from fabricc.base.foreign.shell import shell_path
 from fabricc.catalog.load import load_catalog
 from fabricc.cli import catalog_words, options, output
 from fabricc.cli import example as example_repository
@@ -107,7 +107,7 @@ def command(folder: Path, example: bool, **given: Any) -> int:
         output.err(f"Nothing was written, since this spec does not build: change the answers.{account}")
         return 1
     _write_files(folder, text, answers.cluster)
-    where = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
+    where = "" if folder == Path() else f"cd {shell_path(folder)} && "
     output.out(
         f"{folder}: {', '.join([*FILES.values(), _SCHEMA])}",
         "Nothing is pinned or deployed yet: change cluster.yaml as you like, the first build writes fabricc.lock.",
@@ -155,7 +155,7 @@ def _write_example(folder: Path) -> int:
     if result.tree is None:
         output.print_findings(result.diagnostics, "text", {})
         return 1
-    where = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
+    where = "" if folder == Path() else f"cd {shell_path(folder)} && "
     output.out(
         f"{folder}: the example, on the branches {example_repository.MAIN} and {example_repository.BRANCH}",
         f"{folder / example_repository.COMMENT}: the comment that CI posts for this change",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import click
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.shell import shell_path
 from fabricc.cli import options, output
 from fabricc.cli.lab_words import complete_labs, complete_nodes, complete_targets
 from fabricc.operate.lab import demands, faults, growth, lifecycle, logins, observe, recabling, report
@@ -69,10 +69,10 @@ def up(
 ) -> int:
     """Boot the fabric of SPEC: every switch runs FRR, every host is a namespace, every cable a veth pair."""
     lab, _ = _boot_lab(spec, units, sample, network, state, swap, ssh=ssh)
-    where = f"--state {shlex.quote(str(state))}" if state else f"-l {lab.record.cluster}"
+    where = f"--state {shell_path(state)}" if state else f"-l {lab.record.cluster}"
     output.out(f"Next: `fabricc lab test {where}` compares it with its plan.")
     if ssh:
-        access = shlex.quote(str(lab.folder / logins.FOLDER / logins.ACCESS))
+        access = shell_path(lab.folder / logins.FOLDER / logins.ACCESS)
         output.out(
             f"Or: `fabricc lab exec {where} management fabricc push build/{lab.record.cluster} --access {access}`, "
             "as to a fabric."

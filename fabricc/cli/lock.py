@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from fabricc.base.diagnostics import Position
+from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import replace
 from fabricc.cli import options, output
 from fabricc.cli.repin import RepinningCommand, announce_repinning, repin_option
@@ -87,7 +87,7 @@ def _stale_lock(compiled: Compiled, spec: Path) -> list[Diagnostic]:
     if compiled.lock_text == compiled.lock_before:
         return []
     verb = "build" if compiled.lock_before is None else "lock"
-    remedy = f"Run `fabricc {verb} {shlex.quote(str(spec))}` and commit the lock with the spec."
+    remedy = f"Run `fabricc {verb} {shell_path(spec)}` and commit the lock with the spec."
     place = Position(str(spec if compiled.lock_before is None else compiled.lock_path), 1)
     return [replace(lock_change(compiled), position=place, help=remedy)]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import click
@@ -10,6 +9,7 @@ import click
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.reader import MAX_BYTES
 from fabricc.base.foreign import files
+from fabricc.base.foreign.shell import shell_path
 from fabricc.cli import options, output
 from fabricc.compiler.result import exit_status
 from fabricc.front.spec.tenant_edit import AssignmentError, assign_hosts
@@ -49,7 +49,7 @@ def assign(hosts: tuple[str, ...], tenant: str, spec: Path, format_: str) -> int
         same = (
             "is as it was"
             if changed == text
-            else f"has {len(hosts)} in {tenant}: review it with `fabricc diff {shlex.quote(str(spec))}`"
+            else f"has {len(hosts)} in {tenant}: review it with `fabricc diff {shell_path(spec)}`"
         )
         output.out(f"{spec} {same}")
     return 0

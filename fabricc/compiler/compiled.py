@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import field
 from itertools import chain, islice
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from fabricc.back import hosts as host_files
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.documents.document import clip
+from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.names import suggestion_remedy
@@ -273,6 +273,6 @@ def no_device(compiled: Compiled, name: str) -> Diagnostic:
     for fabric in (compiled.fabric, *compiled.fabric.networks):
         names = chain(map(fabric.name, fabric.switch_ids()), fabric.own_hosts())
         known += islice(names, _COMPARED)
-    shown = f"`fabricc plan {shlex.quote(str(compiled.path))}` shows how devices are named."
+    shown = f"`fabricc plan {shell_path(compiled.path)}` shows how devices are named."
     remedy = suggestion_remedy(clip(name), known, shown)
     return Diagnostic("FAB3195", Severity.ERROR, f"the fabric has no device {clip(name)!r}", None, remedy)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.foreign.shell import shell_path
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.load.input_digests import TEMPLATES, manifest_inputs
 from fabricc.compiler.load.quoted_files import tree_texts
@@ -87,7 +87,7 @@ def _check_tree(
     spec_path = spec_path or find_spec(tree, manifest)
     if spec_path is None:
         message = f"the spec {manifest.spec} of {tree} is not where it was, nor above the tree"
-        remedy = f"Name it: `fabricc check {shlex.quote(str(tree))} --spec PATH`."
+        remedy = f"Name it: `fabricc check {shell_path(tree)} --spec PATH`."
         return BuildResult(diagnostics=(Diagnostic("FAB6015", Severity.ERROR, message, None, remedy),)), {}
     compiled = compile_spec(spec_path, gaps=False, lock_path=lock)
     sources = compiled.sources

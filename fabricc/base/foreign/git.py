@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -13,6 +12,7 @@ from tempfile import TemporaryFile
 from fabricc.base.foreign import files
 from fabricc.base.foreign.git_boundary import find_foreign_part, find_outside_part
 from fabricc.base.foreign.git_process import GitError, GitProcess, run_git
+from fabricc.base.foreign.shell import shell_path
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 
@@ -353,7 +353,7 @@ def _check_parts(top: Path, own: Path, common: Path) -> None:
 
 def _no_repository(folder: Path, stderr: str) -> GitError:
     if "dubious ownership" in stderr:
-        remedy = f"If you trust it: `git config --global --add safe.directory {shlex.quote(str(folder))}`."
+        remedy = f"If you trust it: `git config --global --add safe.directory {shell_path(folder)}`."
         return GitError(f"the Git repository of {folder} belongs to another user", remedy)
     if "bare repository" in stderr:
         return GitError(f"{folder} is inside a bare Git repository, which is not read", _CLONE)

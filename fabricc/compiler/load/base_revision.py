@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.foreign import git, git_history
+from fabricc.base.foreign.shell import shell_path, shell_word
 from fabricc.base.values import dataclass, replace
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _no_common_history(history: SpecHistory, base: str, head: str) -> BaseError:
         return BaseError("FAB9030", message, remedy)
     message = f"{base} and {head} have no common commit, so there is no base to compare with"
     remedy = (
-        f"Run `git worktree add ../base {shlex.quote(base)}`, then `fabricc diff OLD NEW` with both specs."
+        f"Run `git worktree add ../base {shell_word(base)}`, then `fabricc diff OLD NEW` with both specs."
     )
     return BaseError("FAB9030", message, remedy)
 
@@ -117,7 +117,7 @@ def _nothing_to_merge(base: str, head: str, shown: str, *, same: bool) -> BaseEr
             "FAB9031", f"{base} and {head} are the same commit: there is nothing to compare", remedy
         )
     message = f"{base} already contains {head}: a merge of it changes nothing"
-    reverse = shlex.join(("fabricc", "diff", shown, "--base", head, "--head", base))
+    reverse = f"fabricc diff {shell_path(shown)} --base {shell_word(head)} --head {shell_word(base)}"
     return BaseError("FAB9031", message, f"{remedy} `{reverse}` is the reverse.")
 
 

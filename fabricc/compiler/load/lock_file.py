@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
 from fabricc.base.foreign.git import Repository
 from fabricc.base.foreign.git_process import GitError
+from fabricc.base.foreign.shell import shell_path
 from fabricc.compiler.load.spec_location import LOCK_NAME
 from fabricc.front.spec.lock import parse_lock
 from fabricc.tree import manifest as manifests
@@ -59,7 +59,7 @@ def lost_lock(plan: PlannedSpec, trees: Iterable[Path]) -> Diagnostic | None:
             return unread
         where = f"{standing} was built with one"
     message = f"there is no {plan.lock_path}, and {where}: without it, a build would renumber the fabric"
-    lock = shlex.quote(str(plan.lock_path))
+    lock = shell_path(plan.lock_path)
     remedy = f"Restore it: `git checkout HEAD -- {lock}`. To choose all numbers again, remove the built tree first."
     return Diagnostic("FAB9037", Severity.ERROR, message, Position(str(plan.path), 1), remedy)
 
@@ -113,7 +113,7 @@ def second_lock(plan: PlannedSpec) -> Diagnostic | None:
     message = (
         known if owner else f"{shared.name} names no cluster, so its numbers may be those of '{cluster}'"
     )
-    names = f"{shlex.quote(shared.name)} {shlex.quote(plan.lock_path.name)}"
+    names = f"{shell_path(shared.name)} {shell_path(plan.lock_path.name)}"
     remedy = f"Rename it: `git mv {names}`; no number changes."
     return Diagnostic("FAB2075", Severity.ERROR, message, Position(str(shared), 1), remedy)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-import shlex
 from contextlib import suppress
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
 from fabricc.base.foreign import files
 from fabricc.base.foreign.git import visible_path
 from fabricc.base.foreign.git_process import GitError
+from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import dataclass
 from fabricc.compiler.load.base_revision import BaseError
 from fabricc.tree import manifest as manifests
@@ -289,7 +289,7 @@ def _unclear_base(problem: str, paths: Iterable[str], path: str) -> BaseError:
     rest = f" and {len(more)} more" if more else ""
     remedy = (
         f"Compare on purpose: `git worktree add ../base REVISION`, then `fabricc diff "
-        f"../base/OLD {shlex.quote(visible_path(path))}`."
+        f"../base/OLD {shell_path(path)}`."
     )
     return BaseError("FAB9035", f"{problem}: {visible_path(first)}{rest}", remedy)
 

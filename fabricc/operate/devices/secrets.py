@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from pathlib import Path
 
 from fabricc.base.foreign.files import Folder
+from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.operate.devices.failure import DeviceError
@@ -83,7 +83,7 @@ def _from_file(path: Path, root: Path) -> str:
         with Folder(path.parent, root=root) as folder, folder.open(path.name) as file:
             if os.fstat(file.fileno()).st_mode & 0o077:
                 message = f"{path} holds a secret and others may read it"
-                raise DeviceError("FAB9102", message, f"Run `chmod 600 {shlex.quote(str(path))}`.")
+                raise DeviceError("FAB9102", message, f"Run `chmod 600 {shell_path(path)}`.")
             value = file.read(_LONGEST).decode().partition("\n")[0].rstrip("\r")
     except OSError as error:
         raise _missing_secret(f"{path}: {error.strerror}") from None

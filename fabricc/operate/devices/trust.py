@@ -11,12 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.foreign import files
+from fabricc.base.foreign.shell import shell_path
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.tree import EmitError
 from fabricc.tree.file import remove_file, write_file
@@ -95,7 +95,7 @@ def require_trust(path: Path, content: bytes, named: Iterable[Path] | None = Non
         DeviceError: FAB9163.
     """
     if reason := _why_untrusted(path, content, named):
-        command = f"fabricc trust {shlex.quote(str(path))}"
+        command = f"fabricc trust {shell_path(path)}"
         help_ = f"Read where it sends which secrets, then run `{command}`, or name it with --access."
         raise DeviceError("FAB9163", f"{path} is not used: {reason}", help_)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.git import Repository
 from fabricc.base.foreign.git_history import is_shallow
 from fabricc.base.foreign.git_process import GitError
+from fabricc.base.foreign.shell import shell_path
 from fabricc.operate.devices.access import NAME
 from fabricc.operate.doctor.model import Check, State
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def check_spec(compiled: Compiled) -> Iterator[Check]:
     """Yield whether the spec compiles, and whether it has a lock."""
     name = str(compiled.path)
-    word = shlex.quote(name)
+    word = shell_path(name)
     errors = sum(each.severity is Severity.ERROR for each in compiled.diagnostics)
     warnings = sum(each.severity is Severity.WARNING for each in compiled.diagnostics)
     counts = f"{plural(errors, 'error')}, {plural(warnings, 'warning')}"
@@ -60,7 +60,7 @@ def check_repository(spec: Path) -> Iterator[Check]:
                 name,
                 State.OK if tracked else State.WARNING,
                 message,
-                f"`git add {shlex.quote(name)}` adds it.",
+                f"`git add {shell_path(name)}` adds it.",
             )
         committed = repository.tracks(NAME)
         message = (

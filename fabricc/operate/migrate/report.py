@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.diagnostics.wording import format_share, join_words, plural
 from fabricc.base.foreign.formats import csv_text, json_document
 from fabricc.base.foreign.screen import Line, Table
+from fabricc.base.foreign.shell import shell_path
 from fabricc.operate.change.order_text import describe_wave, wave_json
 from fabricc.operate.migrate.cables import group_switches_by_round
 from fabricc.review.diff import wording
@@ -50,7 +51,7 @@ def render_migration(found: Migration) -> Iterator[Part]:
         for order in stage.orders:
             yield from _render_waves(order)
         if stage.spec:
-            yield Line(f"  fabricc build {stage.spec}")
+            yield Line(f"  fabricc build {shell_path(stage.spec)}")
         if stage.step.after:
             yield Line(f"  Then wait {stage.step.after}.")
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.diagnostics.wording import format_share_option, plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.screen import Line
+from fabricc.base.foreign.shell import shell_path, shell_word
 from fabricc.base.order import group_pairs
 from fabricc.base.values import replace
 from fabricc.front.spec.document import format_path
@@ -117,16 +117,16 @@ def _render_return(found: Upgrade) -> Iterator[str]:
 
 def list_steps(found: Upgrade, spec: str) -> list[str]:
     """Return the steps in order."""
-    only = "".join(f" --only {quote(name)}" for name in found.wish.only)
-    images = f" --images {quote(str(found.wish.images))}" if found.wish.images else ""
+    only = "".join(f" --only {shell_word(name)}" for name in found.wish.only)
+    images = f" --images {shell_path(found.wish.images)}" if found.wish.images else ""
     words = ", ".join(f"{format_path(path)}: {value}" for path, value in found.words.items())
-    tree = quote(f"build/{found.cluster}")
+    tree = shell_path(f"build/{found.cluster}")
     push = f"fabricc push {tree} --hook HOOK{images} --keep {format_share_option(found.wish.keep)}{only}"
     if found.wish.most:
         push += f" --wave-size {found.wish.most}"
     return [
         f"in {spec}: {words}",
-        f"fabricc build {quote(spec)}",
+        f"fabricc build {shell_path(spec)}",
         f"{push} --plan",
         push,
         f"on the way back: `fabricc push {tree} --hook HOOK --rollback RUN`, then the spec of before",

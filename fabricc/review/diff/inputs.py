@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
@@ -12,6 +11,7 @@ from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severi
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.foreign import files, git_index
 from fabricc.base.foreign.git_process import GitError
+from fabricc.base.foreign.shell import shell_path, shell_word
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.load.base_revision import choose_comparison
@@ -158,7 +158,7 @@ def _untracked(history: SpecHistory, spec: Path) -> Iterator[Diagnostic]:
         return
     problem = f"{folder} is in the repository of {history.top}, which tracks nothing in it"
     if git_index.holds_home(history.top):
-        add = f"git -C {shlex.quote(str(history.top))} add {shlex.quote(str(spec.resolve()))}"
+        add = f"git -C {shell_path(history.top)} add {shell_path(spec.resolve())}"
         raise GitError(problem, f"Compare two specs. If it belongs to that repository: `{add}`.")
     remedy = "If it was unpacked there, compare two specs; if it is new, add it with Git."
     yield Diagnostic("FAB9049", Severity.WARNING, problem, Position(str(spec), 1), remedy)
@@ -219,8 +219,8 @@ def _lost_lock(before: Compiled, after: Compiled, found: Found, commit: str) -> 
         return
     lock = f"{found.history.prefix}{before.lock_path.name}"
     message = f"there is no {after.lock_path.name} next to the spec; the base has its numbers in {lock}"
-    target = shlex.quote(after.lock_path.name)
-    remedy = f"Restore it next to the spec: `git show {commit[:12]}:{shlex.quote(lock)} > {target}`."
+    source, target = shell_word(f"{commit[:12]}:{lock}"), shell_path(after.lock_path.name)
+    remedy = f"Restore it next to the spec: `git show {source} > {target}`."
     yield Diagnostic("FAB9037", Severity.ERROR, message, None, remedy)
 
 
@@ -269,7 +269,7 @@ def _compile_side(path: Path, shown: str, where: str = "") -> Compiled:
         return compiled
     found = compiled.diagnostics
     if where:
-        remedy = f"`git show {shlex.quote(where)}` is the compiled text; correct the newer side against it."
+        remedy = f"`git show {shell_word(where)}` is the compiled text; correct the newer side against it."
         found += (Diagnostic("FAB9022", Severity.ERROR, f"{where} does not compile", None, remedy),)
     raise InputError.of(found, compiled.sources)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.foreign.markdown import Markdown
+from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import dataclass
 from fabricc.review.diff import wording
 from fabricc.review.diff.application import application_words
@@ -83,7 +83,7 @@ def render_failure(diagnostics: Sequence[Diagnostic], spec: str, forge: Forge) -
         lines += [_finding_line(each), *([Markdown("  - {}").format(each.help)] if each.help else [])]
     if len(errors) > _FINDINGS_SHOWN:
         lines.append(Markdown("- and {} more").format(len(errors) - _FINDINGS_SHOWN))
-    following = Markdown("Next: {}").format(Markdown.code(f"fabricc validate {shlex.quote(spec)}"))
+    following = Markdown("Next: {}").format(Markdown.code(f"fabricc validate {shell_path(spec)}"))
     return _join_lines([*lines, _BLANK, following, _BLANK, _hidden_marker(spec, forge), _BLANK])
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import format_share, plural, ranges
+from fabricc.base.foreign.shell import shell_path
 from fabricc.base.order import group_pairs
 from fabricc.review.diff.model import Impact, host_count
 from fabricc.review.diff.names import fold_names
@@ -313,9 +313,9 @@ def next_command(review: Review) -> str:
     """What to type next, "" for trees."""
     if not review.spec:
         return ""
-    spec = shlex.quote(review.spec)
+    spec = shell_path(review.spec)
     if review.lock_stale:
-        return f"fabricc build {spec} && git add {shlex.quote(_sibling_name(review.spec, review.lock_name))}"
+        return f"fabricc build {spec} && git add {shell_path(_sibling_name(review.spec, review.lock_name))}"
     if not review.differs:
         return f"fabricc validate {spec}"
     return f"fabricc build {spec} --frozen"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity, worst_severity
 from fabricc.base.diagnostics.wording import format_share, plural
+from fabricc.base.foreign.shell import shell_path
 from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.fabric.capacity.outage import Outage
 from fabricc.fabric.capacity.remainder import Remainder
@@ -194,7 +194,7 @@ def _identity_rows(compiled: Compiled, spec: ClusterSpec, fabric: Fabric) -> Ite
 
 def _rest_section(spec: ClusterSpec, fabric: Fabric, *, ethernet: bool) -> Section:
     """Return the section with the places of everything else, and a glossary."""
-    name, folder = shlex.quote(origins.spec_name(spec)), f"build/{fabric.cluster}"
+    name, folder = shell_path(origins.spec_name(spec)), f"build/{fabric.cluster}"
     tables, words = "cabling, addresses, sessions, QoS", _WORDS
     if not ethernet:
         tables = "cabling, LIDs and GUIDs, partitions, service levels"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.shell import shell_path
 from fabricc.base.numbers import is_number
 from fabricc.review.report.values import Section, Table
 
@@ -33,7 +33,7 @@ def findings_section(spec: ClusterSpec, found: Sequence[Diagnostic], folder: str
     )  # fmt: skip
     rest = len(ordered) - len(rows)
     lead = f"{count_findings(found)}. What a spec accepts with a reason is a note; the reason stands with it."
-    note = f"{rest:,} more: `fabricc validate {shlex.quote(spec_name(spec))}` lists all." if rest else ""
+    note = f"{rest:,} more: `fabricc validate {shell_path(spec_name(spec))}` lists all." if rest else ""
     head = ("severity", "code", "what", "where", "remedy")
     table = Table("found", "Every finding", head, rows, codes=(1, 3), note=note, severity=True)
     return Section("findings", "Findings", lead, (table,))
