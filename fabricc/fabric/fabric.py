@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.fabric import expand, links
+from fabricc.fabric import expand, expand_host, links
 from fabricc.fabric.design import Design
 from fabricc.fabric.naming import switch_name
 from fabricc.fabric.shape import HostId, TierName
@@ -65,7 +65,7 @@ class Fabric(Design):
 
     def host(self, host: HostId) -> Host:
         """One host, in time proportional to its rails."""
-        return expand.expand_host(self, host.unit, host.slot)
+        return expand_host.expand_host(self, host.unit, host.slot)
 
     def find(self, name: str) -> DeviceId | None:
         """The switch or host of that name, or None."""
