@@ -160,3 +160,13 @@ def test_importing_the_package_loads_none_of_its_rooms() -> None:
 
 def test_the_first_page_links_it() -> None:
     assert "(docs/python.md)" in README
+
+
+def test_the_former_spelling_of_neighbors_works_and_warns() -> None:
+    from fabricc.fabric.facts import Reading
+    from fabricc.facts.device import Device, Kind
+    from fabricc.facts.packed import Contents
+
+    device = Device("leaf1", Kind.SWITCH, "eos", {}, {}, Contents(Reading({}, {})))
+    with pytest.warns(DeprecationWarning, match=r"Device\.neighbors"):
+        assert device.neighbours == device.neighbors

@@ -18,7 +18,7 @@ from fabricc.back.nos.collected import Identity, Output
 from fabricc.back.nos.other_systems import other_system
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.facts import Reading
-from fabricc.facts.device import Neighbour
+from fabricc.facts.device import Neighbor
 from fabricc.facts.frame import KEPT, split_facts
 from fabricc.facts.packed import Contents, Held, pack_contents
 from fabricc.proof import Finding
@@ -139,8 +139,8 @@ def _read_output(text: str, system: str | None) -> Output | None:
         return output
     if output := getters.read_getter(text, own.products if own else lambda box: (box,)):
         return output
-    if neighbours := lldpd.parse_lldpd(text):
-        return Output(neighbours=neighbours)
+    if neighbors := lldpd.parse_lldpd(text):
+        return Output(neighbors=neighbors)
     return next(
         (output for one in collected_systems().values() if one is not own and (output := one.output(text))),
         None,
@@ -171,10 +171,10 @@ def _read_device(
     identity = found.identity(files) if found else Identity()
     for _, output in outputs:
         identity = identity.or_else(output.identity)
-    neighbours = tuple(
-        Neighbour(seen.port, seen.device, seen.far_port, part.path, seen.line)
+    neighbors = tuple(
+        Neighbor(seen.port, seen.device, seen.far_port, part.path, seen.line)
         for part, output in outputs
-        for seen in output.neighbours
+        for seen in output.neighbors
     )
     comments = found.COMMENTS if found else host_files.COMMENTS
     name = str(reading.facts.get("system/hostname") or identity.name or key)
@@ -185,7 +185,7 @@ def _read_device(
     return Read(
         key, name, system,
         {file: (part.path, part.first) for file, part in texts.items()},
-        pack_contents(Contents(reading, aside), parts), said_by(system, parts, neighbours),
+        pack_contents(Contents(reading, aside), parts), said_by(system, parts, neighbors),
         measure_understood(system, parts, reading.unknown, aside, sum(count_statements(text,
             comments) for text in files.values())),
         identity,

@@ -11,7 +11,7 @@ from fabricc.back.nos.ports import PLAIN, PortKind, cached_parser
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.facts.device import HOST, Kind
-from fabricc.facts.frame import NEIGHBOUR, SECONDARY, VRF
+from fabricc.facts.frame import NEIGHBOR, SECONDARY, VRF
 from fabricc.facts.packed import Shared, few_bytes, parts_of, value_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from fabricc.back.nos.ports import PortName
     from fabricc.fabric.facts import Facts, Value
-    from fabricc.facts.device import Device, Neighbour
+    from fabricc.facts.device import Device, Neighbor
     from fabricc.facts.frame import Frame, Parts
 
 Says = dict[str, "Value"]
@@ -30,7 +30,7 @@ _LIKE = frozenset(
     ("unnumbered", "enabled", "mtu", "bundle", "alias", "switchport", "access_vlan", "kind", "address_from")
 )
 _NUMBERED: Says = {}
-"""What is kept of a neighbour by its address."""
+"""What is kept of a neighbor by its address."""
 _WHOLE = frozenset(
     ("bgp/asn", "bgp/cluster_id", "evpn/source", "vxlan/source", "mlag/domain", "mlag/mac", "mlag/peer_link")
 )
@@ -42,7 +42,7 @@ SERVED, OUTWARD = 1, 2
 Row = tuple[int, str, str, str, int]
 """An address: subnet as a number, port, port that this is on ("" where no cable is), word of its path, number."""
 Facing = tuple[str, int, str, bool]
-"""A neighbour: its name, its address as a number, the port whose subnet it is in, and whether that is one of two."""
+"""A neighbor: its name, its address as a number, the port whose subnet it is in, and whether that is one of two."""
 Described = tuple[str, str, bool, str]
 """A description: of which port, the port that this is on, whether it may name the far end, and the text."""
 
@@ -149,8 +149,8 @@ class Said:
     Attributes:
         shape: the part shared with similar devices; `own`: its other statements about ports and neighbors, packed.
         joins: input of the search for links: addresses, neighbors by address, descriptions, packed.
-        unnumbered: neighbours without address, packed; empty where there are none.
-        routed: ports that route, with an address, on themselves or above them, or with a neighbour that has none.
+        unnumbered: neighbors without address, packed; empty where there are none.
+        routed: ports that route, with an address, on themselves or above them, or with a neighbor that has none.
         used: ports in use without a known link: `OUTWARD` to a neighbor, `SERVED` to hosts, or both.
         heard: the LLDP neighbors.
         facts: facts of the whole device that show its place.
@@ -162,7 +162,7 @@ class Said:
     unnumbered: bytes
     routed: Shared[str, bool]
     used: Shared[str, int]
-    heard: tuple[Neighbour, ...]
+    heard: tuple[Neighbor, ...]
     facts: Facts
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -171,7 +171,7 @@ class Said:
         return _restore_said, (shape.system, shape.content, *packed, self.heard, self.facts)
 
     @property
-    def neighbours(self) -> Mapping[str, Says]:
+    def neighbors(self) -> Mapping[str, Says]:
         """Return BGP neighbor (an address or a port) -> for a port, the facts that show its place."""
         return _open_statements(self.shape, self.own)[1]
 
@@ -186,7 +186,7 @@ class Said:
         return found
 
     def without_address(self) -> Mapping[str, Says]:
-        """The neighbours that are ports."""
+        """The neighbors that are ports."""
         found: Mapping[str, Says] = value_of(self.unnumbered) if self.unnumbered else {}
         return found
 
@@ -245,28 +245,28 @@ def address_of(text: str) -> Address | None:
 def placement_of(device: Device) -> Said:
     """Return the statements of a device about its place."""
     return said_by(
-        HOST if device.kind is Kind.HOST else device.system, parts_of(device.held), device.neighbours
+        HOST if device.kind is Kind.HOST else device.system, parts_of(device.held), device.neighbors
     )
 
 
-def said_by(system: str, parts: Parts, heard: tuple[Neighbour, ...]) -> Said:
+def said_by(system: str, parts: Parts, heard: tuple[Neighbor, ...]) -> Said:
     """Return the statements of a device about its place, from the facts of its system."""
     shape = _shape_of(system, parts.frame)
     own: dict[str, Says] = {}
     for port, stated in parts.own_of_ports():
         if says := {leaf: value for leaf, value in stated if leaf in _OWN or leaf.startswith(SECONDARY)}:
             own[port] = says
-    neighbours: dict[str, Says] = {}
+    neighbors: dict[str, Says] = {}
     peers: dict[str, Address] = {}
     facts: Facts = {}
     for (vrf, name), says in parts.sessions().items():
         if told := {leaf: says[leaf] for leaf in ("remote_asn", "description") if leaf in says}:
             if name not in peers and (address := address_of(name)) is not None:
                 peers[name] = address
-            neighbours[name] = _NUMBERED if name in peers else neighbours.get(name, {}) | told
+            neighbors[name] = _NUMBERED if name in peers else neighbors.get(name, {}) | told
         if "reflector_client" in says:
             scope = f"{VRF}{vrf}]/" if vrf else ""
-            facts[f"{scope}{NEIGHBOUR}{name}]/reflector_client"] = says["reflector_client"]
+            facts[f"{scope}{NEIGHBOR}{name}]/reflector_client"] = says["reflector_client"]
     for path, value in parts.rest().facts.items():
         if path in _WHOLE or path.startswith(_WHOLE_STARTS) or path.endswith("/reflector_client"):
             facts[path] = value
@@ -279,9 +279,9 @@ def said_by(system: str, parts: Parts, heard: tuple[Neighbour, ...]) -> Said:
         and shape.kind(port) not in (PortKind.MANAGEMENT, PortKind.VIRTUAL)
     ]
     numbers = frozenset([each.number for each in peers.values()])
-    unnumbered = {name: says for name, says in neighbours.items() if name not in peers}
+    unnumbered = {name: says for name, says in neighbors.items() if name not in peers}
     return Said(
-        shape, few_bytes((own, neighbours)), few_bytes((rows, _facing_neighbors(rows, peers), described)),
+        shape, few_bytes((own, neighbors)), few_bytes((rows, _facing_neighbors(rows, peers), described)),
         few_bytes(unnumbered) if unnumbered else b"", _routed_ports(shape, tuple(addresses), tuple(unnumbered)),
         _used_ports(shape, addresses, tuple(unnumbered), numbers, facts), heard, facts,
     )  # fmt: skip
@@ -388,6 +388,6 @@ _shape = lru_cache(maxsize=1 << 12)(Shape)
 @lru_cache(maxsize=64)
 def _open_statements(shape: Shape, own: bytes) -> tuple[Mapping[str, Says], Mapping[str, Says]]:
     """Return the statements about each port, and about neighbors."""
-    mine, neighbours = value_of(own)
+    mine, neighbors = value_of(own)
     ports = {port: {**says, **mine[port]} if port in mine else says for port, says in shape.ports.items()}
-    return ports, neighbours
+    return ports, neighbors

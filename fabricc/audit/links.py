@@ -18,7 +18,7 @@ from fabricc.audit.ends import of_two, placement_of
 from fabricc.audit.model import Claim, Evidence, Link
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.numbers import is_number
-from fabricc.facts.device import End, Neighbour
+from fabricc.facts.device import End, Neighbor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ class _Claim(NamedTuple):
     near: End
     far: End
     evidence: Evidence
-    at: _Held | Neighbour | str
+    at: _Held | Neighbor | str
 
 
 _Held = tuple[str, str, str, str, int, int]
@@ -62,7 +62,7 @@ def links_of(devices: Mapping[str, Device], sayings: Mapping[str, Said] | None =
 def _locate_claim(claim: _Claim, devices: Mapping[str, Device]) -> Claim:
     """Return a claim with the line of its evidence."""
     near, far, evidence, at = claim
-    if isinstance(at, Neighbour):
+    if isinstance(at, Neighbor):
         return Claim(near, far, evidence, at.file, at.line)
     if isinstance(at, tuple):
         _, port, _, leaf, _, _ = at
@@ -121,7 +121,7 @@ class _Joining:
         self._claim_subnets(subnets)
         self._claim_sessions(subnets)
 
-    def _add_claim(self, near: End, far: End, evidence: Evidence, at: _Held | Neighbour | str) -> None:
+    def _add_claim(self, near: End, far: End, evidence: Evidence, at: _Held | Neighbor | str) -> None:
         if near.device == far.device:
             return
         if not far.port:
@@ -262,21 +262,21 @@ class _Joining:
                 by_asn[asn].append(name)
         leads: dict[tuple[str, str], list[tuple[End, str]]] = defaultdict(list)
         for name, device in self.devices.items():
-            for neighbour, says in device.without_address().items():
-                port = device.port(neighbour) or neighbour
+            for neighbor, says in device.without_address().items():
+                port = device.port(neighbor) or neighbor
                 if End(name, port) in self.chosen:
                     continue
                 told = self._find_named(str(says.get("description", "")), name)
                 asn = says.get("remote_asn")
                 far = [told.device] if told else by_asn.get(asn, []) if isinstance(asn, int) else []
                 if len(far) == 1 and far[0] != name:
-                    leads[name, far[0]].append((self._shared_end(name, port), neighbour))
+                    leads[name, far[0]].append((self._shared_end(name, port), neighbor))
         for (one, two), near in leads.items():
             back = leads.get((two, one), ())
             if one < two and len(near) == 1 and len(back) == 1:
                 both = [
-                    _Claim(here, there, Evidence.SESSION, neighbour)
-                    for (here, neighbour), (there, _) in ((near[0], back[0]), (back[0], near[0]))
+                    _Claim(here, there, Evidence.SESSION, neighbor)
+                    for (here, neighbor), (there, _) in ((near[0], back[0]), (back[0], near[0]))
                 ]
                 self._accept_pair(_ordered_pair(near[0][0], back[0][0]), both)
 

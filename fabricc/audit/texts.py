@@ -189,5 +189,5 @@ def report_unknown(path: str, why: str) -> Finding:
     """Report a file that no back end recognizes."""
     remedy = "Give running configurations as devices print them, or take the file out of the folder."
     return Finding(
-        "FAB9501", f"{path} is not recognised: {why}", path, 1, "unknown", Severity.WARNING, remedy
+        "FAB9501", f"{path} is not recognized: {why}", path, 1, "unknown", Severity.WARNING, remedy
     )

@@ -47,7 +47,7 @@ class _Signs:
         served: open ports that hosts could be on: bridged, or with an address and no BGP session.
         vtep: it begins tunnels.
         outward: open ports with a BGP session.
-        reflects: routes to its neighbours, as spines do.
+        reflects: routes to its neighbors, as spines do.
         announces: a block of addresses, as what serves hosts does.
     """
 
@@ -159,10 +159,10 @@ class _Policies:
         if switch not in self._known:
             found: dict[str, set[object]] = defaultdict(set)
             device, facts = self._told[switch], self._devices[switch].reading.facts
-            for neighbour in device.neighbours:
-                port = device.port(neighbour)
-                far = self._far.get((switch, port)) if port else self._owners.get(neighbour)
-                policy = tuple(facts.get(f"bgp/neighbor[{neighbour}]/{way}") for way in ("import", "export"))
+            for neighbor in device.neighbors:
+                port = device.port(neighbor)
+                far = self._far.get((switch, port)) if port else self._owners.get(neighbor)
+                policy = tuple(facts.get(f"bgp/neighbor[{neighbor}]/{way}") for way in ("import", "export"))
                 if far is not None and any(policy):
                     found[far].add(policy)
             self._known[switch] = found

@@ -38,7 +38,7 @@ _STATUSES = (
 _VARIABLES = (
     ("FABRICC_TEMPLATES", "Folders of your own templates, searched before the built-in ones."),
     ("FABRICC_DEBUG", "If 1, an internal error shows its traceback."),
-    ("NO_COLOR", "If set, nothing is coloured."),
+    ("NO_COLOR", "If set, nothing is colored."),
     ("PAGER", "What shows the pages of `fabricc docs` on a terminal."),
     (
         "XDG_STATE_HOME",

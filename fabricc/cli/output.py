@@ -122,9 +122,9 @@ def print_findings(diagnostics: Sequence[Diagnostic], format_: str, sources: Map
     if format_ not in FORMATS[1:]:
         if diagnostics:
             terminal = sys.stderr.isatty()
-            colour = terminal and "NO_COLOR" not in os.environ
+            color = terminal and "NO_COLOR" not in os.environ
             columns = width() if terminal else None
-            _write_text(render_text(diagnostics, sources, colour=colour, width=columns), sys.stderr)
+            _write_text(render_text(diagnostics, sources, color=color, width=columns), sys.stderr)
         return
     print_findings_document(diagnostics, format_)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.evpn import Evpn
     from fabricc.fabric.given_identities import Box
     from fabricc.fabric.model import Services
-    from fabricc.fabric.neighbours import Below, FarEnd, Serving
+    from fabricc.fabric.neighbors import Below, FarEnd, Serving
     from fabricc.fabric.plans import AddressPlan, DeviceChange, OverlayPlan, RoutingPlan, TierPlan
     from fabricc.fabric.qos import PortProfile, SwitchQos
     from fabricc.fabric.shape import Attachment, PortLayout, Shape, Strides, Unit

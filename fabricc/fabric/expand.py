@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.cables import CableRow
     from fabricc.fabric.design import Design
     from fabricc.fabric.external import Exit
-    from fabricc.fabric.neighbours import Values
+    from fabricc.fabric.neighbors import Values
     from fabricc.fabric.plans import AddressPlan, DeviceChange
     from fabricc.fabric.qos import SwitchQos
     from fabricc.fabric.routing import PrefixList

@@ -422,5 +422,5 @@ def clause_text(clause: Clause) -> str:
 
 
 def neighbor_key(transport: Transport, remote: str | None, port: str) -> str:
-    """How facts name a BGP neighbour: its address, or the port of an unnumbered link."""
+    """How facts name a BGP neighbor: its address, or the port of an unnumbered link."""
     return port if transport is Transport.UNNUMBERED or remote is None else remote

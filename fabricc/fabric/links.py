@@ -10,7 +10,7 @@ from fabricc.fabric.cables import CableRow
 from fabricc.fabric.given_identities import COMPUTED, NOTHING
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import host_port_name, switch_name
-from fabricc.fabric.neighbours import NO_ENDS, Below, FarEnd, Link, Serving
+from fabricc.fabric.neighbors import NO_ENDS, Below, FarEnd, Link, Serving
 from fabricc.fabric.shape import SwitchId, TierName
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.addresses import Pool
     from fabricc.fabric.design import Design
-    from fabricc.fabric.neighbours import Pairs, Values
+    from fabricc.fabric.neighbors import Pairs, Values
     from fabricc.fabric.shape import PortLayout, Shape, Unit
 
     _End = tuple[int, FarEnd, int, int]

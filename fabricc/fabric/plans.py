@@ -66,7 +66,7 @@ class AddressPlan:
 
 @dataclass(frozen=True, slots=True)
 class RoutingPlan(BgpSettings):
-    """BGP settings of the whole fabric; prefix limits are per neighbour and family; `maximum_prefixes` is given."""
+    """BGP settings of the whole fabric; prefix limits are per neighbor and family; `maximum_prefixes` is given."""
 
     asn_base: int
     unique_spine_asn: bool

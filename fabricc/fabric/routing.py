@@ -59,7 +59,7 @@ class PeerGroup:
     """Settings shared by the sessions in one direction, `UPSTREAM` or `DOWNSTREAM`, or with one outside party.
 
     Attributes:
-        maximum_prefixes: per address family; more from one neighbour takes the session down.
+        maximum_prefixes: per address family; more from one neighbor takes the session down.
         password: a reference to a secret (TCP MD5, RFC 2385); None without.
         evpn: (import, export) route maps of EVPN routes; None where the sessions carry none. Their number has no limit:
             whoever sends frames with many addresses would end the sessions of his ToR.

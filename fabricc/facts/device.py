@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
+from warnings import warn
 
 from fabricc.base.values import dataclass
 from fabricc.facts.packed import Held, unpacked
@@ -25,7 +26,7 @@ class Kind(StrEnum):
     HOST = "host"
 
 
-class Neighbour(NamedTuple):
+class Neighbor(NamedTuple):
     """An LLDP announcement on one port."""
 
     port: str
@@ -46,7 +47,7 @@ class Device:
         held: the facts of its files; packed where thousands are in memory.
         box: the product name on the device, "" if unknown; `model`: its entry in the catalog.
         release: of the NOS, "" if unknown.
-        neighbours: its LLDP neighbors.
+        neighbors: its LLDP neighbors.
     """
 
     name: str
@@ -58,7 +59,7 @@ class Device:
     box: str = ""
     model: str | None = None
     release: str = ""
-    neighbours: tuple[Neighbour, ...] = ()
+    neighbors: tuple[Neighbor, ...] = ()
 
     @property
     def contents(self) -> Contents:
@@ -74,6 +75,12 @@ class Device:
     def aside(self) -> frozenset[tuple[str, int]]:
         """Return file and line of unknown lines without effect on forwarding or losslessness."""
         return self.contents.aside
+
+    @property
+    def neighbours(self) -> tuple[Neighbor, ...]:
+        """Return `neighbors`. Deprecated: the former spelling."""
+        warn("Device.neighbours is now Device.neighbors", DeprecationWarning, stacklevel=2)
+        return self.neighbors
 
 
 class End(NamedTuple):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Facts, Value
 
-PORT, NEIGHBOUR, VRF, SECONDARY = "interface[", "bgp/neighbor[", "vrf[", "secondary["
+PORT, NEIGHBOR, VRF, SECONDARY = "interface[", "bgp/neighbor[", "vrf[", "secondary["
 KEPT = 64
 """Frames that are remembered, each some hundred kB."""
 _ADDRESS = re.compile(r"(.*?\[)((?:\d{1,3}\.){3}\d{1,3}(?:/\d+)?|[0-9a-fA-F]*:[0-9a-fA-F:.]*(?:/\d+)?)(\].*)")
@@ -51,7 +51,7 @@ class Cut(NamedTuple):
 
 Places = tuple[tuple[str, int] | None, ...]
 Slot = tuple[str | Cut, int]
-"""What follows the port or neighbour in a path, and which fact it is."""
+"""What follows the port or neighbor in a path, and which fact it is."""
 
 
 class Frame:
@@ -103,8 +103,8 @@ class Sorted:
                     self.of_ports.setdefault(port, []).append((leaf, at))
                 else:
                     says[leaf] = value
-            elif cut is not None and cut.head.endswith(NEIGHBOUR):
-                scope = cut.head.removesuffix(NEIGHBOUR)
+            elif cut is not None and cut.head.endswith(NEIGHBOR):
+                scope = cut.head.removesuffix(NEIGHBOR)
                 if scope == "" or scope.startswith(VRF):
                     says, own = sessions.setdefault((scope[len(VRF) : -len("]/")], cut.name), ({}, []))
                     leaf = cut.tail.removeprefix("]/")
@@ -190,9 +190,9 @@ def split_facts(reading: Reading) -> Parts:
     several = SECONDARY in "".join(paths)
     for at in [at for at, path in enumerate(paths) if several or not path.startswith(PORT)]:
         path = paths[at]
-        if path.startswith(NEIGHBOUR):
-            name, close, leaf = path[len(NEIGHBOUR) :].partition("]/")
-            cut = _cut(NEIGHBOUR, names.setdefault(name, len(names)), close + leaf)
+        if path.startswith(NEIGHBOR):
+            name, close, leaf = path[len(NEIGHBOR) :].partition("]/")
+            cut = _cut(NEIGHBOR, names.setdefault(name, len(names)), close + leaf)
         elif found := _find_own_name(path):
             head, name, tail = found
             cut = _cut(head, names.setdefault(name, len(names)), tail)
@@ -212,7 +212,7 @@ def split_facts(reading: Reading) -> Parts:
 @lru_cache(maxsize=1 << 14)
 def _find_own_name(path: str) -> tuple[str, str, str] | None:
     """Return the text before the own name in a path, the name, and the text after it; None without one."""
-    head, found, rest = path.partition(NEIGHBOUR)
+    head, found, rest = path.partition(NEIGHBOR)
     if found:
         name, close, leaf = rest.partition("]/")
         return head + found, name, close + leaf

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from fabricc.back.nos.ports import PLAIN, PortKind, cached_parser
 from fabricc.base.values import dataclass
 from fabricc.facts.device import End, Kind, Place, Tier
-from fabricc.facts.frame import NEIGHBOUR, PORT, SECONDARY, VRF
+from fabricc.facts.frame import NEIGHBOR, PORT, SECONDARY, VRF
 from fabricc.facts.packed import parts_of
 
 if TYPE_CHECKING:
@@ -191,8 +191,8 @@ def read_statement(
 
 def session_path(key: tuple[str, str], leaf: str) -> str:
     """Path of a fact of a session."""
-    vrf, neighbour = key
-    return f"{scope_of(vrf)}{NEIGHBOUR}{neighbour}]/{leaf}"
+    vrf, neighbor = key
+    return f"{scope_of(vrf)}{NEIGHBOR}{neighbor}]/{leaf}"
 
 
 def scope_of(vrf: str) -> str:

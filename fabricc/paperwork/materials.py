@@ -194,7 +194,7 @@ def of_kind(
         upper: the same at the upper ends.
         cable: what lies between them.
         ends: numbers of links and cages.
-        parallel: neighbouring links between the same two devices.
+        parallel: neighboring links between the same two devices.
     """
     alone = parallel % max(found[0].use.children if found else 1 for found in (lower, upper)) == 0
     way = _choose_way(lower, upper, cable.medium, cable.length_m, alone)

@@ -98,10 +98,10 @@ class Likeness:
         switch, sessions = seen.switch, seen.switch.bgp.sessions
         ports = [(number, port) for number, port in enumerate(switch.ports) if port.peer]
         addresses = [(port.ipv4, port.ipv6) for _, port in ports]
-        neighbours = {each.remote or each.port: each.remote_asn for each in sessions}
+        neighbors = {each.remote or each.port: each.remote_asn for each in sessions}
         if (
             seen.number("bgp/asn") != switch.bgp.asn
-            or {key: stated.get("remote_asn") for key, stated in seen.neighbours.items()} != neighbours
+            or {key: stated.get("remote_asn") for key, stated in seen.neighbors.items()} != neighbors
             or [(link.ipv4, link.ipv6) for link in seen.links] != addresses
             or any(map(leads_out, seen.links))
             or sorted(seen.aggregates) != sorted(switch.bgp.aggregates)
@@ -372,7 +372,7 @@ def _common_link(
         return None
     places = [place for _, place in families] if not to_host else []
     sessions = [seen.switch.bgp.sessions[place] for place in (*places, unnumbered) if place is not None]
-    attributes = [seen.neighbours[each.remote or each.port] for each in sessions]
+    attributes = [seen.neighbors[each.remote or each.port] for each in sessions]
     mtu, speed, pfc, fec = link.stated
     get = seen.facts.get
     settings = settings_of(

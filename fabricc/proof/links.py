@@ -123,13 +123,13 @@ def switch_ends(seen: SwitchView) -> Iterator[End]:
             continue
         peer = (port.peer.device, port.peer.port)
         first = (name, port.name) < peer
-        addresses, neighbours = _own_addresses(link, first)
+        addresses, neighbors = _own_addresses(link, first)
         if (vlan := seen.evpn.get(f"port[{port.name}]")) is not None:
             gateways = (seen.evpn.get(f"segment[{vlan}]/{family}") for family, _ in FAMILIES)
             addresses += [str(gateway) for gateway in gateways if gateway is not None]
         told, offered, runs = [], [], []
-        for transport, neighbour in neighbours:
-            attributes = seen.neighbours.get(neighbour, {})
+        for transport, neighbor in neighbors:
+            attributes = seen.neighbors.get(neighbor, {})
             remote = attributes.get("remote_asn")
             runs.append(attributes.get("bfd") == "true")
             if remote is None:
@@ -145,8 +145,8 @@ def switch_ends(seen: SwitchView) -> Iterator[End]:
 
 
 def _own_addresses(link: LinkPort, first: bool) -> tuple[list[str], list[tuple[str, str]]]:
-    """The addresses of both ends as a port believes them; transports and names of the neighbours it has by them."""
-    addresses, neighbours = [], []
+    """The addresses of both ends as a port believes them; transports and names of the neighbors it has by them."""
+    addresses, neighbors = [], []
     for (family, lengths), mine in zip(FAMILIES, (link.ipv4, link.ipv6), strict=True):
         if mine is None:
             continue
@@ -158,11 +158,11 @@ def _own_addresses(link: LinkPort, first: bool) -> tuple[list[str], list[tuple[s
         else:
             addresses.append(ordered_statement(first, address, other))
             if link.port.direction is not Direction.HOST:
-                neighbours.append((family, other))
+                neighbors.append((family, other))
     if link.unnumbered:
         addresses.append("unnumbered")
-        neighbours.append(("unnumbered", link.port.name))
-    return addresses, neighbours
+        neighbors.append(("unnumbered", link.port.name))
+    return addresses, neighbors
 
 
 def host_end(

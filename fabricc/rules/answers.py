@@ -61,13 +61,13 @@ def _why_sessions_are_unknown(seen: SwitchView) -> str:
     asn = facts.get("bgp/asn")
     if asn is None:
         return "its links run without BGP in the default routing instance"
-    over = {link.port.name for key, link in seen.by_neighbour.items() if key in seen.neighbours}
+    over = {link.port.name for key, link in seen.by_neighbor.items() if key in seen.neighbors}
     if any(link.port.name not in over for link in between):
         return "not every link between switches has a session"
     if "bgp/allow_as_in" in facts:
         return "loop detection is off"
-    for key, says in seen.neighbours.items():
-        if key in seen.by_neighbour and (says.get("remote_asn") == asn or not _UNFOLLOWED.isdisjoint(says)):
+    for key, says in seen.neighbors.items():
+        if key in seen.by_neighbor and (says.get("remote_asn") == asn or not _UNFOLLOWED.isdisjoint(says)):
             return "its sessions are of one AS, or loop detection is off"
     return ""
 

@@ -107,13 +107,13 @@ class Meeting:
 
     def other(self, peer: Peer) -> Peer | str | None:
         """Return the other end; the owning device if it does not name the session; None without an owner."""
-        vrf, neighbour = peer.key
-        if far := self.far(peer.device, neighbour):  # unnumbered
+        vrf, neighbor = peer.key
+        if far := self.far(peer.device, neighbor):  # unnumbered
             device, port = far
             if device not in self.sessions:
                 return None
             return self._find_peer(device, vrf, (port,)) or device
-        devices = [each for each in self.owners.get(neighbour, ()) if each != peer.device]
+        devices = [each for each in self.owners.get(neighbor, ()) if each != peer.device]
         linked = self.far(peer.device, self.near(peer))
         if linked is not None and linked.device in devices:
             devices = [linked.device]  # another fabric of the folder may have the same addresses
@@ -126,26 +126,26 @@ class Meeting:
 
     def _end_on(self, peer: Peer, device: str) -> Peer | str:
         """Return the other end on the device that has the address; the device if it has none."""
-        vrf, neighbour = peer.key
+        vrf, neighbor = peer.key
         mine, near = self.sessions[peer.device].addresses, self.near(peer)
-        first = opposite_address(neighbour)
+        first = opposite_address(neighbor)
         if first in mine and (found := self._find_peer(device, vrf, (first,))):
             return found
         there = self.sessions[device]
         kin = sorted({key[1] for key in there.said if key[1] in mine and bool(there.near[key]) == bool(near)})
-        kin = [each for each in kin if (":" in each) == (":" in neighbour)]
+        kin = [each for each in kin if (":" in each) == (":" in neighbor)]
         found = self._find_peer(device, vrf, kin)
         if found is None and near and (far := self.far(peer.device, near)) and far.device == device:
             found = self._find_peer(device, vrf, (far.port,))  # this end by address, that end by its port
         return found or device
 
-    def _find_peer(self, device: str, vrf: str, neighbours: tuple[str, ...] | list[str]) -> Peer | None:
+    def _find_peer(self, device: str, vrf: str, neighbors: tuple[str, ...] | list[str]) -> Peer | None:
         said = self.sessions[device].said
-        for neighbour in neighbours:
-            if (vrf, neighbour) in said:
-                return Peer(device, (vrf, neighbour))
-        for key in said if neighbours else ():
-            if key[1] in neighbours:
+        for neighbor in neighbors:
+            if (vrf, neighbor) in said:
+                return Peer(device, (vrf, neighbor))
+        for key in said if neighbors else ():
+            if key[1] in neighbors:
                 return Peer(device, key)
         return None
 
@@ -213,8 +213,8 @@ def _expects_asn(remote: Value | None, asn: int | None, own: int | None) -> bool
 
 
 def _peer_name(peer: Peer) -> str:
-    vrf, neighbour = peer.key
-    return f"{peer.device}: neighbour {neighbour}" + (f" of VRF {vrf}" if vrf else "")
+    vrf, neighbor = peer.key
+    return f"{peer.device}: neighbor {neighbor}" + (f" of VRF {vrf}" if vrf else "")
 
 
 def _wrong_number(meeting: Meeting, peer: Peer, other: Peer, devices: Mapping[str, Device]) -> Finding:
@@ -241,11 +241,11 @@ def _own_number(device: Device, vrf: str, near: list[str], named: set[Value | No
 def _one_sided(meeting: Meeting, peer: Peer, other: str, devices: Mapping[str, Device]) -> Iterator[Finding]:
     if not meeting.sessions[other].speaks or meeting.taken(other, peer.device):
         return
-    vrf, neighbour = peer.key
-    message = f"{other} has no session with {peer.device}, which has one with its {neighbour}"
+    vrf, neighbor = peer.key
+    message = f"{other} has no session with {peer.device}, which has one with its {neighbor}"
     paths = [f"{scope_of(vrf)}bgp/asn", "bgp/asn", "bgp/router_id"]
     if near := meeting.far(peer.device, meeting.near(peer)):
-        paths = [f"interface[{near[1]}]/ipv6" if ":" in neighbour else f"interface[{near[1]}]/ipv4", *paths]
+        paths = [f"interface[{near[1]}]/ipv6" if ":" in neighbor else f"interface[{near[1]}]/ipv4", *paths]
     remedy = "State the session at both ends, or take it away."
     joined = meeting.groups[other] == meeting.groups[peer.device]
     # Where nothing joins them, a device that is not here may have the address.

@@ -90,12 +90,12 @@ def sessions_of(statement: Statement) -> Sessions:
     carrying = {path[len(_EVPN) :].partition("]/")[0] for path in facts if path.startswith(_EVPN)}
     found = Sessions(True, listens=listens, addresses=frozenset(_own_addresses(statement)))
     for key, says in statement.sessions.items():
-        vrf, neighbour = key
+        vrf, neighbor = key
         scope = scope_of(vrf)
         end = Said(
             asn=None if federated else as_int(says.get("local_asn", _process_value(facts, scope, "asn"))),
             remote=says.get("remote_asn", says.get("remote_kind")),
-            families=_families(says.get("families"), vrf == "" and neighbour in carrying),
+            families=_families(says.get("families"), vrf == "" and neighbor in carrying),
             bfd=says.get("bfd"),
             timers=(
                 says.get("keepalive_s", _process_value(facts, scope, "keepalive_s")),
@@ -109,10 +109,10 @@ def sessions_of(statement: Statement) -> Sessions:
             source=_source_addresses(statement, str(says.get("update_source", ""))),
         )
         found.said[key] = alike.setdefault(end, end)
-        found.near[key] = by_address.get(neighbour) or _covering_port(neighbour, subnets)
-        own = opposite_address(neighbour)
-        apart = own in found.addresses and neighbour not in found.addresses
-        if apart and (accord := _session_digest(vrf, own, neighbour, end)):
+        found.near[key] = by_address.get(neighbor) or _covering_port(neighbor, subnets)
+        own = opposite_address(neighbor)
+        apart = own in found.addresses and neighbor not in found.addresses
+        if apart and (accord := _session_digest(vrf, own, neighbor, end)):
             found.accords[key] = accord
     return found
 
@@ -145,17 +145,17 @@ def _families(stated: Value | None, evpn: bool) -> Value | None:
     return ",".join(sorted(names - {""}))
 
 
-def opposite_address(neighbour: str) -> str:
+def opposite_address(neighbor: str) -> str:
     """Return the other address of a neighbor's subnet of two; "" if the neighbor is no address."""
-    return sibling_address(f"{neighbour}/127" if ":" in neighbour else f"{neighbour}/31")
+    return sibling_address(f"{neighbor}/127" if ":" in neighbor else f"{neighbor}/31")
 
 
-def _session_digest(vrf: str, own: str, neighbour: str, said: Said) -> bytes:
+def _session_digest(vrf: str, own: str, neighbor: str, said: Said) -> bytes:
     """Return the matching statements of two ends of a sound session in 16 bytes; empty if more must be compared."""
     asn, remote = said.asn, said.remote
     if not said.enabled or said.passive or said.source or asn is None or not isinstance(remote, int):
         return b""
-    ends = (own, asn, neighbour, remote) if own < neighbour else (neighbour, remote, own, asn)
+    ends = (own, asn, neighbor, remote) if own < neighbor else (neighbor, remote, own, asn)
     rest = said.families, said.bfd, said.timers, said.password, said.ttl
     return blake2b(repr((vrf, ends, rest)).encode(), digest_size=16).digest()
 
@@ -193,9 +193,9 @@ def _ports_by_reach(
     return exact, subnets
 
 
-def _covering_port(neighbour: str, subnets: list[tuple[IPv4Network | IPv6Network, str]]) -> str:
+def _covering_port(neighbor: str, subnets: list[tuple[IPv4Network | IPv6Network, str]]) -> str:
     try:
-        address = ip_address(neighbour)
+        address = ip_address(neighbor)
     except ValueError:
         return ""
     return next((port for network, port in subnets if address in network), "")

@@ -126,7 +126,7 @@ def without(device: Device, path: str) -> Device:
     facts = {each: value for each, value in reading.facts.items() if not known.fullmatch(each)}
     return Device(
         device.name, device.kind, device.system, device.files, device.paths,
-        Contents(Reading(facts, reading.lines, reading.unknown)), neighbours=device.neighbours,
+        Contents(Reading(facts, reading.lines, reading.unknown)), neighbors=device.neighbors,
     )  # fmt: skip
 
 

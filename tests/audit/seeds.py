@@ -207,7 +207,7 @@ def twice(found: Found, kind: str, system: str, rng: random.Random) -> Planted |
 
 
 def no_session(found: Found, kind: str, system: str, rng: random.Random) -> Planted | None:
-    """A neighbour is gone."""
+    """A neighbor is gone."""
     places = [
         (name, path, *device.reading.lines[path])
         for name, device in found.devices.items()
@@ -215,7 +215,7 @@ def no_session(found: Found, kind: str, system: str, rng: random.Random) -> Plan
         if path.startswith("bgp/neighbor[") and path.endswith("/remote_asn")
     ]
     name, path, file, _ = rng.choice(places)
-    neighbour = path[len("bgp/neighbor[") :].partition("]")[0]
+    neighbor = path[len("bgp/neighbor[") :].partition("]")[0]
     texts = dict(found.devices[name].files)
     lines = texts[file].split("\n")
     kept: list[str] = []
@@ -229,20 +229,18 @@ def no_session(found: Found, kind: str, system: str, rng: random.Random) -> Plan
                 inside = None
             continue
         inside = None
-        if re.search(rf"(neighbor |^ *){re.escape(neighbour)}(:| |$)", text):
+        if re.search(rf"(neighbor |^ *){re.escape(neighbor)}(:| |$)", text):
             gone.append(number)
             inside = indent
             continue
         kept.append(text)
     texts[file] = "\n".join(kept)
     at = frozenset(range(gone[0] - 1, gone[0] + 3)) if gone else frozenset[int]()
-    return (
-        Planted(kind, name, texts, found.devices[name].paths[file], at, (neighbour, name)) if gone else None
-    )
+    return Planted(kind, name, texts, found.devices[name].paths[file], at, (neighbor, name)) if gone else None
 
 
 def no_filter(found: Found, kind: str, system: str, rng: random.Random) -> Planted | None:
-    """A group of neighbours is sent everything."""
+    """A group of neighbors is sent everything."""
     wanted = re.compile(
         {"eos": r"neighbor UPSTREAM route-map TO-UPSTREAM out", "nxos": r"route-map TO-UPSTREAM out",
          "frr": r"neighbor UPSTREAM\S* route-map TO-UPSTREAM out", "sonic": r"neighbor \S+ route-map TO-UPSTREAM out",

@@ -70,7 +70,7 @@ def test_a_fabric_comes_back_without_a_difference(name, tmp_path):
     )
 
 
-def normalised(words):
+def normalized(words):
     """A spec without names: what is left is the same for a fabric and for one with other names."""
     text = copy.deepcopy(words)
     for section in (text, *text.get("networks", {}).values()):
@@ -93,7 +93,7 @@ def normalised(words):
 
 
 def words_of(adoption):
-    return normalised(yaml.safe_load(adoption.files["cluster.yaml"]))
+    return normalized(yaml.safe_load(adoption.files["cluster.yaml"]))
 
 
 @pytest.mark.slow

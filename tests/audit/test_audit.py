@@ -73,7 +73,7 @@ def test_a_fabric_of_ours_is_understood_to_its_last_line(nos: str, fabrics: dict
     assert len(found.found.links) == {"frr": 64}.get(nos, 48), "every cable of the plan, those to hosts too"
     assert found.coverage.unknown == 0
     assert not found.coverage.frequent
-    assert all(device.neighbours for device in found.devices.values())
+    assert all(device.neighbors for device in found.devices.values())
     assert not [
         one
         for one in found.findings

@@ -193,7 +193,7 @@ def test_outputs_stand_beside_a_configuration_or_with_it(texts: dict[str, str], 
     assert (device.name, device.box, device.model, device.release) == (
         "leaf1", "DCS-7060X6-64PE-F", "7060x6-64pe", "4.33.1F",
     )  # fmt: skip
-    (seen,) = device.neighbours
+    (seen,) = device.neighbors
     assert (seen.port, seen.device, seen.far_port) == ("Ethernet1/1", "spine1", "Ethernet5/1")
     assert (tmp_path / seen.file).read_text().split("\n")[seen.line - 1].startswith("Et1/1 ")
     file, line = device.reading.lines["interface[Ethernet1/1]/ipv4"]

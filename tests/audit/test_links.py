@@ -8,7 +8,7 @@ import pytest
 
 from fabricc.audit.links import links_of
 from fabricc.audit.model import Evidence
-from fabricc.facts.device import End, Neighbour
+from fabricc.facts.device import End, Neighbor
 from tests.audit.fabrics import PARTS, anonymous, cables, collected, device, inventory, without
 
 INVENTORIES = (
@@ -58,7 +58,7 @@ def test_evidence_of_one_link_is_joined_in_order_of_strength():
         "router bgp 65002\n   neighbor 10.0.0.0 remote-as 65001\n",
     )
     devices["one"] = replace(
-        devices["one"], neighbours=(Neighbour("Et1", "TWO.example.net", "Et5/1", "lldp", 1),)
+        devices["one"], neighbors=(Neighbor("Et1", "TWO.example.net", "Et5/1", "lldp", 1),)
     )
     (link,) = links_of(devices)
     assert (link.a, link.b) == LINK
@@ -70,7 +70,7 @@ def test_lldp_goes_before_a_subnet_and_what_the_subnet_says_is_kept():
     devices = pair()
     devices["three"] = eos("three", "interface Ethernet7\n   no switchport\n")
     devices["one"] = replace(
-        devices["one"], neighbours=(Neighbour("Ethernet1", "three", "Ethernet7", "lldp", 4),)
+        devices["one"], neighbors=(Neighbor("Ethernet1", "three", "Ethernet7", "lldp", 4),)
     )
     (link,) = links_of(devices)
     assert (link.a, link.b) == (End("one", "Ethernet1"), End("three", "Ethernet7"))
@@ -134,9 +134,9 @@ def test_ports_that_name_each_others_devices_alone_are_a_link_when_there_is_one(
     assert ends({"one": named("one", "two", 2), "two": named("two", "one", 2)}) == set()
 
 
-def test_a_neighbour_that_the_folder_does_not_hold_is_the_far_end_as_it_is_called():
+def test_a_neighbor_that_the_folder_does_not_hold_is_the_far_end_as_it_is_called():
     devices = {
-        "one": replace(pair()["one"], neighbours=(Neighbour("Ethernet1", "elsewhere", "Gi0/1", "lldp", 1),))
+        "one": replace(pair()["one"], neighbors=(Neighbor("Ethernet1", "elsewhere", "Gi0/1", "lldp", 1),))
     }
     (link,) = links_of(devices)
     assert (link.a, link.b) == (End("elsewhere", "Gi0/1"), End("one", "Ethernet1"))

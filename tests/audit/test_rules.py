@@ -113,7 +113,7 @@ def test_remote_as() -> None:
     assert (found.file, found.line) == ("leaf", 6)
 
 
-def test_own_as_is_told_where_all_neighbours_name_another() -> None:
+def test_own_as_is_told_where_all_neighbors_name_another() -> None:
     leaves = []
     spine: Facts = {"bgp/asn": 65500, "bgp/router_id": "10.9.9.9"}
     for number in range(3):
@@ -143,7 +143,7 @@ def test_a_session_that_the_far_end_takes_from_a_range() -> None:
     assert [each for each in found if each.code == "FAB9601"] == []
 
 
-def test_a_neighbour_that_several_devices_could_be() -> None:
+def test_a_neighbor_that_several_devices_could_be() -> None:
     """Two fabrics with the same addresses in one folder: the end of the link has the address that is named."""
     facts: Facts = {path: value for path, value in end(1, "leaf").items() if "bgp" not in path}
     found = told(device("leaf", end(0, "spine")), device("spine", facts), device("other", facts))
@@ -315,7 +315,7 @@ def test_the_ends_of_a_session_are_of_one_family() -> None:
     assert not [each for each in told(device("one", one), device("two", two)) if each.code == "FAB9601"]
     two["bgp/neighbor[fd00::1]/families"] = "ipv4"
     found = [each for each in told(device("one", one), device("two", two)) if each.code == "FAB9601"]
-    assert ["two: neighbour fd00::1: carries no ipv6" in each.message for each in found] == [True]
+    assert ["two: neighbor fd00::1: carries no ipv6" in each.message for each in found] == [True]
 
 
 def test_bridged_lossless_ports_are_told_once_a_switch() -> None:

@@ -46,7 +46,7 @@ def told(device: Read) -> tuple[object, ...]:
     return (
         device.key, device.name, device.system, device.places, list(contents.reading.facts.items()),
         list(contents.reading.lines.items()), contents.reading.unknown, contents.aside, said.ports,
-        said.joining(), said.neighbours, said.routed, list(said.used.items()), said.facts,
+        said.joining(), said.neighbors, said.routed, list(said.used.items()), said.facts,
         device.understood, device.identity,
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What people see: on a terminal of 80 columns, on a light or a dark one, and on one without colours."""
+"""What people see: on a terminal of 80 columns, on a light or a dark one, and on one without colors."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ VERBS = {
     "an error": ("validate", "tests/cli/test_terminal.py"),
 }
 ADAPTED = {"", "0", "1", "2", "31", "32", "33", "34", "35", "36"}
-"""Styles that terminals show in colours of their own scheme, so that all are legible: never black, white or a number of
-the 256 colours, and no background."""
+"""Styles that terminals show in colors of their own scheme, so that all are legible: never black, white or a number of
+the 256 colors, and no background."""
 STYLE = re.compile(r"\x1b\[([\d;]*)m")
 OTHER = re.compile(r"\x1b\[[\d;?]*[A-Za-z]|\r")
 

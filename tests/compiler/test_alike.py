@@ -239,7 +239,7 @@ def test_odd_coordinates_are_read_or_come_out_as_if_they_were(nos: str, family: 
 
 BROKEN: Mapping[str, Callable[[Coordinates], Coordinates]] = {
     "a public AS number": lambda own: own._replace(asns=("3320", *own.asns[1:])),
-    "a neighbour's AS number": lambda own: own._replace(asns=(own.asns[-1], *own.asns[1:])),
+    "a neighbor's AS number": lambda own: own._replace(asns=(own.asns[-1], *own.asns[1:])),
     "a gateway's address": lambda own: own._replace(addresses=_with(own.addresses, 2, own.addresses[3])),
     "an address outside": lambda own: own._replace(addresses=_other(own.addresses, "198.51.100.2")),
     "one far end twice": lambda own: own._replace(names=_with(own.names, 2, own.names[1])),
@@ -279,7 +279,7 @@ def test_rules_find_the_same_in_coordinates_that_files_and_plan_agree_on(nos: st
 
 
 def moved(own: Coordinates) -> Iterator[Coordinates]:
-    """Two that change places everywhere, or an address that becomes its neighbour: as many differ as before."""
+    """Two that change places everywhere, or an address that becomes its neighbor: as many differ as before."""
     for kind in ("names", "ports", "addresses", "asns"):
         different = list(dict.fromkeys(filter(None, getattr(own, kind))))
         spread = slice(None, None, max(1, len(different) // 12))

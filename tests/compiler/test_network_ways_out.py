@@ -1,4 +1,4 @@
-"""Ways out of further networks: a front end is where a cluster meets the rest of the data centre."""
+"""Ways out of further networks: a front end is where a cluster meets the rest of the data center."""
 
 from __future__ import annotations
 

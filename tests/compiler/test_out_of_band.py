@@ -325,7 +325,7 @@ def test_a_server_has_no_bmcs_address(tmp_path: Path) -> None:
     assert told.startswith("FAB3025 management.ntp[0] 172.24.0.17 is the address of su001-host01 bmc")
 
 
-def test_what_is_bought_labelled_and_placed(tmp_path: Path) -> None:
+def test_what_is_bought_labeled_and_placed(tmp_path: Path) -> None:
     fabric = fabric_of(tmp_path, spec(management=managed(aggregation={"model": "sn3700c"})))
     found = list_materials(fabric)
     bill = {(item.item, item.role, item.title): number for item, number in found.bill.items()}

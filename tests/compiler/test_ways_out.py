@@ -87,7 +87,7 @@ def test_the_bill_has_our_module_and_the_cable_of_every_link_and_nothing_of_the_
     assert spared == {"external": 1}
 
 
-def test_both_ends_of_such_a_link_are_labelled_and_the_far_one_has_no_module_of_ours() -> None:
+def test_both_ends_of_such_a_link_are_labeled_and_the_far_one_has_no_module_of_ours() -> None:
     labels = {
         (row[2], row[3]): dict(zip(LABELS, row, strict=True)) for row in label_rows(list_materials(BUILT), {})
     }

@@ -111,7 +111,7 @@ FAULTS = {
     ),
     "an AS number of the fabric": (
         text(SPINE, (r"remote-as 64999", "remote-as 4200524288")),
-        "FAB6207", "spine01a has a neighbour outside with AS 4200524288, which is that of rack001-tor1a",
+        "FAB6207", "spine01a has a neighbor outside with AS 4200524288, which is that of rack001-tor1a",
     ),
 }  # fmt: skip
 

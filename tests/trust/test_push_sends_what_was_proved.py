@@ -30,7 +30,7 @@ def network(tmp_path: Path) -> Iterator[Network]:
 
 
 def forge(source: BuiltTree, name: str, file: str = "frr.conf") -> int:
-    """Add a neighbour to a switch's file, and the file's new digest to the manifest; the line it stands in."""
+    """Add a neighbor to a switch's file, and the file's new digest to the manifest; the line it stands in."""
     path = source.tree / "switches" / name / file
     lines = path.read_text().splitlines(keepends=True)
     at = next(number for number, line in enumerate(lines) if "neighbor" in line)

@@ -1,4 +1,4 @@
-"""What verbs print when the files, devices and neighbours are hostile: text, whatever the format."""
+"""What verbs print when the files, devices and neighbors are hostile: text, whatever the format."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_libraries_log_nothing_of_what_switches_say(tmp_path: Path) -> None:
 
 
 def hostile_report(text: str) -> Report:
-    """A verification in which a neighbour, a device and a file are hostile."""
+    """A verification in which a neighbor, a device and a file are hostile."""
     place = Position(text, 3)
     wrong = make_finding(Aspect.CABLING, text, "FAB9211", f"port swp1 hears {text}", position=place)
     failed = Diagnostic("FAB9104", Severity.ERROR, f"{text} cannot be logged in to: {text}", None, text)
@@ -192,7 +192,7 @@ def skeleton(markdown: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("text", ALL)
-def test_a_verification_shows_neighbours_as_text(
+def test_a_verification_shows_neighbors_as_text(
     said: Said, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", "400")

@@ -1,4 +1,4 @@
-"""Ways out, read back: ports whose subnet holds a BGP neighbour or a next hop that no device of the folder is."""
+"""Ways out, read back: ports whose subnet holds a BGP neighbor or a next hop that no device of the folder is."""
 
 from __future__ import annotations
 
@@ -189,11 +189,11 @@ def _party_section(
     words: dict[str, Any] = {}
     if first.asn is not None:
         words["asn"] = first.asn
-        neighbour = f"bgp/neighbor[{next(iter(first.remotes.values()))}]"
-        if (secret := facts.get(f"{neighbour}/secret")) is not None:
+        neighbor = f"bgp/neighbor[{next(iter(first.remotes.values()))}]"
+        if (secret := facts.get(f"{neighbor}/secret")) is not None:
             own = str(secret).startswith(SECRET_PREFIX)
             words["password"] = {"secret": str(secret).removeprefix(SECRET_PREFIX) if own else "external"}
-        limit = facts.get(f"{neighbour}/maximum_prefixes", _MAXIMUM_PREFIXES)
+        limit = facts.get(f"{neighbor}/maximum_prefixes", _MAXIMUM_PREFIXES)
         if limit != _MAXIMUM_PREFIXES:
             words["maximum_prefixes"] = limit
     usual = {prefix for family, prefix in ((4, "0.0.0.0/0"), (6, "::/0")) if family in first.remotes}

@@ -189,9 +189,9 @@ def _connect_sessions(seen: SwitchView, statement: Statement, sessions: Sessions
         bundle = statement.ports.get(link.port.name, {}).get("bundle")
         if bundle is not None:
             by_port.setdefault(str(bundle), link)
-    for (vrf, neighbour), port in sessions.near.items():
+    for (vrf, neighbor), port in sessions.near.items():
         if not vrf and port in by_port:
-            seen.by_neighbour.setdefault(neighbour, by_port[port])
+            seen.by_neighbor.setdefault(neighbor, by_port[port])
 
 
 def _find_breaches(

@@ -109,7 +109,7 @@ def seen_of(statement: Statement, known: Known, cnp: int | None) -> SwitchView:
         _make_switch(statement, known, tuple(ports), cnp), Reading(statement.rest, statement.lines)
     )
     sort_facts(seen, statement.rest.items())
-    seen.neighbours = {name: dict(says) for (vrf, name), says in statement.sessions.items() if not vrf}
+    seen.neighbors = {name: dict(says) for (vrf, name), says in statement.sessions.items() if not vrf}
     links = []
     for port, link in zip(ports, alike, strict=True):
         says = statement.ports.get(port.name, {})

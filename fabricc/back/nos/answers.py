@@ -48,7 +48,7 @@ def leaf_text(value: Any, *names: str) -> str:
 
 
 def find_neighbors(text: str, found: Iterable[tuple[str, str, str]]) -> tuple[Seen, ...]:
-    """Neighbours of JSON, as port, device and far port, at the line that first names the port."""
+    """Neighbors of JSON, as port, device and far port, at the line that first names the port."""
     made = []
     for port, device, far_port in found:
         at = text.find(json.dumps(port)) if port else -1

@@ -58,7 +58,7 @@ class Output(NamedTuple):
     """The content of a command's output."""
 
     identity: Identity = Identity()
-    neighbours: tuple[Seen, ...] = ()
+    neighbors: tuple[Seen, ...] = ()
 
 
 class Collected(Protocol):
@@ -163,7 +163,7 @@ def parse_details(text: str, line: re.Pattern[str]) -> tuple[Seen, ...]:
     Args:
         text: the output.
         line: matches a line without its indent, with a group for its value: `port`, `device`, `far_port`, `chassis`
-            (identifies it without a name), `begins` where another neighbour begins, or `again` where it is another
+            (identifies it without a name), `begins` where another neighbor begins, or `again` where it is another
             one of the same port.
     """
     found: list[Seen] = []
@@ -193,7 +193,7 @@ def parse_details(text: str, line: re.Pattern[str]) -> tuple[Seen, ...]:
 
 
 def parse_table(text: str, header: re.Pattern[str], row: re.Pattern[str]) -> tuple[Seen, ...]:
-    """Neighbours of an output with a row for each, below its header; `row` has the groups of `Seen`.
+    """Neighbors of an output with a row for each, below its header; `row` has the groups of `Seen`.
 
     A name too long for its column stands on a line of its own, above the rest of its row.
     """

@@ -33,4 +33,4 @@ def read_getter(text: str, products: Callable[[str], tuple[str, ...]]) -> Output
         for port, heard in answer.items()
         for far in (heard if isinstance(heard, list) else ())
     ]
-    return Output(neighbours=find_neighbors(text, rows))
+    return Output(neighbors=find_neighbors(text, rows))

@@ -1,4 +1,4 @@
-"""What prints a line of a configuration: the built-in template with its line, or the serialiser."""
+"""What prints a line of a configuration: the built-in template with its line, or the serializer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def find_printer(nos: str, file: str, line: str) -> str:
         return find_printer("frr", file, line)
     if best is not None:
         return f"template {best[1]}:{best[2]}"
-    return "no built-in template" if _template_patterns(nos) else f"the serialiser fabricc.back.nos.{nos}"
+    return "no built-in template" if _template_patterns(nos) else f"the serializer fabricc.back.nos.{nos}"
 
 
 @cache

@@ -30,7 +30,7 @@ def _is_text(node: nodes.Node) -> bool:
 
 
 class JoinedTemplates(CodeGenerator):
-    """Hands on neighbouring texts and values as one text; for environments without `finalize` and autoescape."""
+    """Hands on neighboring texts and values as one text; for environments without `finalize` and autoescape."""
 
     def blockvisit(self, nodes: Iterable[nodes.Node], frame: Frame) -> None:
         """A body, as `yield "speed %s %s" % (speed, "no fec" if silent else "")` where it prints and does no more."""

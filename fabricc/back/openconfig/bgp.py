@@ -1,6 +1,6 @@
-"""openconfig-network-instance with openconfig-bgp: the process, its groups and neighbours, and what is redistributed.
+"""openconfig-network-instance with openconfig-bgp: the process, its groups and neighbors, and what is redistributed.
 
-The models name a neighbour by its address alone: sessions on unnumbered links are not carried, nor is a password.
+The models name a neighbor by its address alone: sessions on unnumbered links are not carried, nor is a password.
 """
 
 from __future__ import annotations

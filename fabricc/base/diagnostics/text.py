@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
 WIDTH = 100
 _NARROWEST = 20
-COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
+COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
 BOLD, DIM = "1", "2"
 
 
@@ -26,7 +26,7 @@ def render_text(
     diagnostics: Iterable[Diagnostic],
     sources: Mapping[str, str],
     *,
-    colour: bool = False,
+    color: bool = False,
     width: int | None = None,
 ) -> Terminal:
     """All findings and a count; the empty text when there is none.
@@ -34,14 +34,14 @@ def render_text(
     Args:
         diagnostics: shown in the order given.
         sources: file -> its text, for the source lines; a file not in it is shown without.
-        colour: with ANSI colours. Nothing else in the result is an escape sequence, whatever the input holds.
+        color: with ANSI colors. Nothing else in the result is an escape sequence, whatever the input holds.
         width: columns of the terminal, at which messages and remedies break between words; None breaks no line.
     """
     found = list(diagnostics)
     if not found:
         return Terminal()
     lines = {file: LINE_BREAK.split(text) for file, text in sources.items()}
-    blocks = [_finding_block(each, lines, colour, width) for each in found]
+    blocks = [_finding_block(each, lines, color, width) for each in found]
     return Terminal("\n").join([*blocks, severity_summary(found), Terminal()])
 
 
@@ -53,9 +53,9 @@ def severity_summary(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def _finding_block(
-    each: Diagnostic, lines: Mapping[str, list[str]], colour: bool, width: int | None
+    each: Diagnostic, lines: Mapping[str, list[str]], color: bool, width: int | None
 ) -> Terminal:
-    tint, bold, dim = (COLOURS[each.severity], BOLD, DIM) if colour else ("", "", "")
+    tint, bold, dim = (COLORS[each.severity], BOLD, DIM) if color else ("", "", "")
     styled, place = Terminal.style_text, each.position
     where = styled(bold, f"{place.file}:{place.line}:{place.column}:") + " " if place else Terminal()
     head = styled(tint, f"{each.severity} {each.code}:")

@@ -30,7 +30,7 @@ WORDING: tuple[tuple[str, str, str, str], ...] = (
     ("", "unknown escape",
      "unknown escape sequence in a double-quoted text", "Write a backslash as \\\\ or use single quotes."),
     ("", "mapping values are not allowed",
-     "a `:` where no key can stand", "Quote a value that holds `: `, or indent this line like its neighbours."),
+     "a `:` where no key can stand", "Quote a value that holds `: `, or indent this line like its neighbors."),
     ("", "could not find expected ':'", "a key without `:`", "Write `key: value`, or `- item` in a list."),
     ("", "block sequence entries are not allowed",
      "a list item (`- `) where none can stand", "Start the list on the line after its key."),

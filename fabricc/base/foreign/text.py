@@ -1,4 +1,4 @@
-"""Text that others wrote (specs, file names, devices, neighbours), escaped for terminals and logs.
+"""Text that others wrote (specs, file names, devices, neighbors), escaped for terminals and logs.
 
 `markdown` and `formats` do so for the other formats in which it is shown; nothing else does.
 """
@@ -108,7 +108,7 @@ def safe_block(text: str) -> str:
 
 
 class Terminal(Template):
-    """What goes to a terminal or a log, perhaps several lines, perhaps coloured by us; foreign text is one line."""
+    """What goes to a terminal or a log, perhaps several lines, perhaps colored by us; foreign text is one line."""
 
     __slots__ = ()
     _said = staticmethod(safe_line)

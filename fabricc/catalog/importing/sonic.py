@@ -128,7 +128,7 @@ class _Sku:
         """The settings of SONiC, and what is lacking of them."""
         labels = json.dumps(rules["alias"])
         if OWN_LABEL in labels and not self.panel.rows[0].alias.startswith("etp"):
-            self.lack("FAB2125", f"labels such as {self.panel.rows[0].alias} follow no rule: ports are labelled etp1",
+            self.lack("FAB2125", f"labels such as {self.panel.rows[0].alias} follow no rule: ports are labeled etp1",
                       "Nothing but labels depends on it.")  # fmt: skip
         if not self.panel.split:
             self.lack("FAB2125", "no platform.json: cages are whole",

@@ -117,7 +117,7 @@ def naming_rules(found: Panel) -> Raw:
         modes.append(dict(_breakout_modes(part[0], run)) if found.split else {})
         at += run.count
     if len(styles) > 1:
-        raise NoRuleError("runs of cages are labelled in different styles")
+        raise NoRuleError("runs of cages are labeled in different styles")
     if {row.index - place for place, row in enumerate(rows)} != {rows[0].index}:
         raise NoRuleError("the index of ports does not count cages")
     settings: Raw = {

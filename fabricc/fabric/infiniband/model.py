@@ -79,7 +79,7 @@ class IpoibPlan:
 
     Attributes:
         pool: all addresses; rail-port r has the r-th of `subnets` equal parts.
-        host_stride: addresses between neighbouring units in a subnet.
+        host_stride: addresses between neighboring units in a subnet.
     """
 
     pool: Pool

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.infiniband.model import InfinibandFabric
-    from fabricc.fabric.neighbours import Link
+    from fabricc.fabric.neighbors import Link
     from fabricc.fabric.shape import Attachment, PortLayout, Slot, SwitchId
 
 

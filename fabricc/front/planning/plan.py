@@ -287,7 +287,7 @@ def _plan_routing(
         )
     if routing.maximum_prefixes is not None and routing.maximum_prefixes < everything:
         message = (
-            f"routing.maximum_prefixes is {routing.maximum_prefixes}, and a neighbour may send {everything}"
+            f"routing.maximum_prefixes is {routing.maximum_prefixes}, and a neighbor may send {everything}"
         )
         help_ = f"Give {everything} at least, or leave it out."
         findings.append(spec.error("FAB9750", message, "routing", "maximum_prefixes", help=help_))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import HeadroomRow
 
 WIDEST_STEP = Fraction(13, 10)
-"""How far a figure may lie outside of what its neighbour, or its sibling in another table, lets expect."""
+"""How far a figure may lie outside of what its neighbor, or its sibling in another table, lets expect."""
 
 
 def floor_steps(speed_gbps: int, cable_m: int, mtu_bytes: int) -> tuple[Step, ...]:

@@ -1,4 +1,4 @@
-"""Headroom below the physical floor, and published rows that their neighbours or siblings contradict."""
+"""Headroom below the physical floor, and published rows that their neighbors or siblings contradict."""
 
 from __future__ import annotations
 

@@ -79,8 +79,8 @@ def draw_svg(title: str, panels: Sequence[Panel]) -> str:
 def panel_svg(panel: Panel, key: str) -> str:
     """One panel, without its title, to stand in an HTML page under the identifier `key`."""
     body = "\n".join(_draw_panel(replace(panel, title="")))
-    for name, colour in THEME.items():
-        body = body.replace(f'"{colour}"', f'"var(--plot-{name}, {colour})"')
+    for name, color in THEME.items():
+        body = body.replace(f'"{color}"', f'"var(--plot-{name}, {color})"')
     return (
         f'<svg class="plot" viewBox="0 28 {WIDTH} {PANEL_HEIGHT - 28}" role="img" aria-labelledby="{key}-title">'
         f'<title id="{key}-title">{escape_html(panel.title)}</title>\n{body}\n</svg>'
@@ -147,23 +147,23 @@ def _draw_labels(panel: Panel, bdp: float, x: Callable[[int], float]) -> Iterato
         named.append((x(high), f"Kmax {size_text(high)}, Pmax {percent} %", _RISE))
     pause = f"pause point {size_text(panel.pause_bytes)}, headroom (xoff) {size_text(panel.headroom_bytes)}"
     named.append((x(panel.pause_bytes), pause, _PAUSE))
-    for row, (at, _, colour) in enumerate(named):
+    for row, (at, _, color) in enumerate(named):
         dash = ' stroke-dasharray="4 3"' if row == 0 else ""
         line = f"M{at} {_label_y(row) - 9}V{_TOP + _DEPTH}"
-        yield f'<path d="{line}" stroke="{colour}" stroke-width="1.5"{dash}/>'
-    for row, (at, text, colour) in enumerate(named):
+        yield f'<path d="{line}" stroke="{color}" stroke-width="1.5"{dash}/>'
+    for row, (at, text, color) in enumerate(named):
         late = at > _LEFT + 0.55 * _SPAN
         place, anchor = (at - 6, "end") if late else (at + 6, "start")
-        yield _draw_text(place, _label_y(row), text, anchor=anchor, fill=colour)
+        yield _draw_text(place, _label_y(row), text, anchor=anchor, fill=color)
 
 
 def _label_y(row: int) -> int:
     return 44 + 16 * row
 
 
-def _draw_band(left: float, right: float, colour: str) -> str:
+def _draw_band(left: float, right: float, color: str) -> str:
     width = round(max(0.0, right - left), 1)
-    return f'<rect x="{left}" y="{_TOP}" width="{width}" height="{_DEPTH}" fill="{colour}"/>'
+    return f'<rect x="{left}" y="{_TOP}" width="{width}" height="{_DEPTH}" fill="{color}"/>'
 
 
 def _draw_text(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def plan_trimming(classes: Iterable[TrafficClass], carrier: str, size_bytes: int) -> Trimming | None:
-    """Trimming with what is left travelling in the class `carrier`; None when there is no such class.
+    """Trimming with what is left traveling in the class `carrier`; None when there is no such class.
 
     Trimmed are the lossy classes that share bandwidth: lossless ones are paused before they are dropped, and
     strict ones carry control, of which Ultra Ethernet trims nothing (UEC 1.0: TRIMMABLE and CONTROL are two

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PRIVATE_ASNS = (4_200_000_000, 4_294_967_294)  # RFC 6996
 TWO_BYTE_BASES = (64_512, TWO_BYTES - 16)  # RFC 6996; 16 ASNs, of which ToRs have 8
 ROCE_MTU = 4192  # 4096 + GRH 40 + UDP 8 + BTH 12 + XRC 4 + AtomicETH 28 + ICRC 4 (Linux ib_addr.h)
-# Longest cable of a medium at any data-centre speed: 100GBASE-CR4 5 m (IEEE 802.3 clause 92), AEC 7 m and AOC 100 m
+# Longest cable of a medium at any data-center speed: 100GBASE-CR4 5 m (IEEE 802.3 clause 92), AEC 7 m and AOC 100 m
 # (vendors' longest), 100GBASE-SR10 on OM4 150 m (clause 86), 100GBASE-LR4 10 km (clause 88).
 TOR_KEYS_NEEDING_SPINES = ("oversubscription", "n_minus_1", "uplinks", "uplink_gbps", "border",
                            "border_links")  # fmt: skip

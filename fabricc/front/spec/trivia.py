@@ -84,7 +84,7 @@ def put_back(
 ) -> str:
     """`text`, which is `trivia.text` in another layout, with everything that was taken out.
 
-    Comments at the end of neighbouring lines are aligned; of several for one line, the first ones go above it. A
+    Comments at the end of neighboring lines are aligned; of several for one line, the first ones go above it. A
     comment that stood further in than what follows stays with what is above it.
     """
     lines = text.rstrip("\n").split("\n")
@@ -133,7 +133,7 @@ def _add_comment(
 
 
 def _align_comments(lines: list[str], beside: Mapping[int, str]) -> None:
-    """Write the comments at the end of lines, two columns from the longest of a run of neighbours."""
+    """Write the comments at the end of lines, two columns from the longest of a run of neighbors."""
     run: list[int] = []
     for number in sorted(beside):
         if run and number != run[-1] + 1:

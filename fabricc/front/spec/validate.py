@@ -233,7 +233,7 @@ def _anyof_help(value: Any, schema: dict[str, Any]) -> str:
 
 
 def _dscp_by_name(name: str) -> int | None:
-    """The code point of a per-hop behaviour's name: CS (RFC 2474), AF (RFC 2597), EF (RFC 3246)."""
+    """The code point of a per-hop behavior's name: CS (RFC 2474), AF (RFC 2597), EF (RFC 3246)."""
     if name == "ef":
         return 46
     if match := re.fullmatch("cs([0-7])", name):

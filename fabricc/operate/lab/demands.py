@@ -53,7 +53,7 @@ class Demand:
         )
 
     @property
-    def neighbours(self) -> int:
+    def neighbors(self) -> int:
         """Entries of one family in the kernel's neighbor table, which all namespaces share."""
         return 2 * self.cables + self.switches
 
@@ -117,7 +117,7 @@ def require_room(fabric: Fabric, held_kib: int = 0) -> None:
             f"{wanted.memory_kib / _KIB / _KIB:.1f} GiB; {usable / _KIB / _KIB:.1f} GiB can be used",
             _suggest_part(fabric, usable),
         )
-    _require_neighbours(wanted)
+    _require_neighbors(wanted)
 
 
 def describe_strain(fabric: Fabric) -> str | None:
@@ -169,15 +169,15 @@ def _suggest_part(fabric: Fabric, usable_kib: int) -> str:
     )
 
 
-def _require_neighbours(wanted: Demand) -> None:
+def _require_neighbors(wanted: Demand) -> None:
     """The limit is of the whole machine, and past it the kernel drops packets without a word."""
-    needed = 1 << (2 * wanted.neighbours).bit_length()
+    needed = 1 << (2 * wanted.neighbors).bit_length()
     remedy = " ".join(f"{name}={needed}" for name in _LIMITS)
     for name in _LIMITS:
         try:
             limit = int(Path("/proc/sys", *name.split(".")).read_text())
         except OSError:
             continue
-        if wanted.neighbours > limit:
-            need = f"the lab needs about {wanted.neighbours} neighbours, and all namespaces share it"
+        if wanted.neighbors > limit:
+            need = f"the lab needs about {wanted.neighbors} neighbors, and all namespaces share it"
             raise LabError("FAB8004", f"{name} is {limit}; {need}", f"Raise it: `sysctl -w {remedy}`.")

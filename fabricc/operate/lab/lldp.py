@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DAEMON = "lldpd"
 _PARALLEL, _POLL_S = 4, 0.25
 
-Neighbours = dict[str, dict[str, "End"]]
+Neighbors = dict[str, dict[str, "End"]]
 """Switch -> its port -> the system name and port that announce themselves there."""
 
 
@@ -29,7 +29,7 @@ def is_installed() -> bool:
     return all(shutil.which(name) for name in (DAEMON, "lldpcli"))
 
 
-def read_neighbors(lab: Lab, switches: Iterable[str] | None = None) -> Neighbours:
+def read_neighbors(lab: Lab, switches: Iterable[str] | None = None) -> Neighbors:
     """Return the present neighbors of switches; a port without a neighbor is absent.
 
     Raises:
@@ -64,10 +64,10 @@ def parse_neighbors(answer: Mapping[str, Any]) -> dict[str, End]:
     }
 
 
-def wait_for_neighbors(lab: Lab, wanted: Neighbours, limit_s: float) -> Neighbours:
+def wait_for_neighbors(lab: Lab, wanted: Neighbors, limit_s: float) -> Neighbors:
     """Wait until every port has its wanted neighbor, or until the limit, and return the neighbors."""
     until = time.monotonic() + limit_s
-    seen: Neighbours = {}
+    seen: Neighbors = {}
     waiting = list(wanted)
     while True:
         seen |= read_neighbors(lab, waiting)

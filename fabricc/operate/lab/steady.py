@@ -65,11 +65,11 @@ class Network:
         """Return cables of the plan that are not where they are to be."""
         return {*cable_ends(self.fabric.cables())} - {*self.lab.record.cables}
 
-    def neighbours(self) -> lldp.Neighbours:
+    def neighbors(self) -> lldp.Neighbors:
         """Return the planned LLDP neighbors of each switch among switches; a port that is shut down has none."""
         known = {switch.name for switch in self.switches}
         lit = {(switch.name, port.name) for switch in self.switches for port in switch.ports if port.enabled}
-        found: lldp.Neighbours = {name: {} for name in known}
+        found: lldp.Neighbors = {name: {} for name in known}
         for cable in self.fabric.cables():
             lower, upper = (cable.a_device, cable.a_port), (cable.b_device, cable.b_port)
             if lit >= {lower, upper}:
@@ -104,7 +104,7 @@ def compare_cabling(network: Network, trial: Trial) -> None:
     if not network.lab.record.lldp:
         return
     check = trial.check(STEADY, "cables between switches", "both ends as planned, by LLDP")
-    wanted = network.neighbours()
+    wanted = network.neighbors()
     seen = lldp.wait_for_neighbors(network.lab, wanted, _LLDP_LIMIT_S)
     for switch, ports in wanted.items():
         for port in sorted(ports.keys() | seen[switch].keys()):
@@ -138,10 +138,10 @@ def compare_sessions(network: Network, prediction: Prediction, check: Check) -> 
     unplanned = [found for found in wrong if found[2] is None]
     check.facts += known + len(unplanned)
     check.agreed += known + len(unplanned) - len(wrong)
-    words = {True: "Established", False: "down", None: "no such neighbour"}
+    words = {True: "Established", False: "down", None: "no such neighbor"}
     check.wrong += [
-        f"{switch} {neighbour}: predicted {words[wanted]}, observed {words[seen]}"  # type: ignore[index]
-        for switch, neighbour, wanted, seen in wrong
+        f"{switch} {neighbor}: predicted {words[wanted]}, observed {words[seen]}"  # type: ignore[index]
+        for switch, neighbor, wanted, seen in wrong
     ]
 
 

@@ -313,7 +313,7 @@ class Executor(Returning):
             return
         with self._connect_switch(name) as switch:
             if found := growth.find_storms(self.source.switch(name), before, growth.read_counters(switch)):
-                raise DeviceError("FAB9116", f"its neighbour {name}: {'; '.join(found[:SHOWN])}")
+                raise DeviceError("FAB9116", f"its neighbor {name}: {'; '.join(found[:SHOWN])}")
 
     def confirm(self, name: str) -> None:
         """Keep the change.

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     Names = Collection[str]
 
 Measured = dict[str, Any]
-"""`sessions`: neighbour -> [is up, prefixes received]; `widths`: prefix -> next hops; `alarms`: a line each.
+"""`sessions`: neighbor -> [is up, prefixes received]; `widths`: prefix -> next hops; `alarms`: a line each.
 
 `errors` (port -> count), `lossless` (as `operate.drivers.lossless` has them) and `at` are those of `growth.counters`.
 What the device does not state is absent.
 """
 PREFIXES_KEPT = 0.9
-"""Share of the prefixes of before that a session must bring again: our judgement, growth brings more."""
+"""Share of the prefixes of before that a session must bring again: our judgment, growth brings more."""
 _SHOWN = 3
 _HEALTH = ("get_alarms", *growth.GETTERS)
 _WORDS = {"sessions": "BGP sessions", "widths": "next hops", "errors": "interface errors", "alarms": "alarms"}
@@ -124,7 +124,7 @@ def _find_link_versions(switch: Switch) -> set[int]:
 
 
 def _count_leaving_hops(switch: Switch, before: Measured) -> Counter[int]:
-    """IP version -> neighbours that were up and that the plan has no longer: next hops that leave with them."""
+    """IP version -> neighbors that were up and that the plan has no longer: next hops that leave with them."""
     planned = {session.remote or session.port for session in switch.bgp.sessions}
     gone = [key for key, (up, _) in before.get("sessions", {}).items() if up and key not in planned]
     numbered = Counter(_get_ip_version(key) for key in gone if is_number(key[:1]) or ":" in key)

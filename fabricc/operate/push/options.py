@@ -12,7 +12,7 @@ from typing import Any
 from fabricc.base.values import dataclass
 
 UNREACHABLE_S = 60
-"""Seconds of retries before a switch that does not answer gets the state unknown: our judgement."""
+"""Seconds of retries before a switch that does not answer gets the state unknown: our judgment."""
 _MOST = 1 << 40
 _SHARE = re.compile(r"[0-9]{1,20}(/[0-9]{1,20})?")
 
@@ -40,9 +40,9 @@ class Options:
         adopt: take what switches run now as known.
         drain: drain before a disruptive change.
         drops: packets of lossless classes that a port may drop.
-        pauses: PFC frames that a port may send and receive in a second. Our judgement: at 400 Gb/s a port that is
+        pauses: PFC frames that a port may send and receive in a second. Our judgment: at 400 Gb/s a port that is
             paused all the time receives 12,000 (65,535 quanta of 512 bits each; IEEE 802.1Q, clause 36).
-        marks: packets that a port may mark in a second. Our judgement: one of a hundred packets of 4 KiB at 400 Gb/s.
+        marks: packets that a port may mark in a second. Our judgment: one of a hundred packets of 4 KiB at 400 Gb/s.
         congestion: what comes of more pauses or marks.
         alarms: push to switches that have alarms; new ones stop the push all the same.
         skip_unreachable: leave switches out that do not answer, and push to the others.

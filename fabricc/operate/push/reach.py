@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 Files = dict[str, str]
 _LARGEST_DIFF = 8 << 20
-"""Characters of a device's own difference; a whole configuration has at most a few MiB. Our judgement."""
+"""Characters of a device's own difference; a whole configuration has at most a few MiB. Our judgment."""
 REFUSED_S = 5.0
 """Pause after the first refused login of a switch; each further one is three times as long."""
 SHOWN = 3

@@ -263,7 +263,7 @@ class Push:
         return self._stopped or len(self.failures) + len(failed) > self.executor.options.failures
 
     def _check_gate(self, name: str, later: frozenset[str], state: State) -> tuple[str, ...]:
-        """Gate a switch while those in `later` are yet to change; what they cut off, its neighbours cannot announce."""
+        """Gate a switch while those in `later` are yet to change; what they cut off, its neighbors cannot announce."""
         waiting = later & (self.effects[name].breaks | self._broken_by.get(name, frozenset()))
         whole = not any(self.effects[other].breaks for other in later)
         watched = {"widths": not self._broken_by, "received": whole}
@@ -274,7 +274,7 @@ class Push:
         executor = self.executor
         beside = {one.peer: name for name in canaries for one in executor.source.switch(name).bgp.sessions}
         asked = executor.journal.states(executor.run).keys() - self.skipped
-        _, bad = self._all("neighbours", [one for one in beside if one in asked], executor.watch)
+        _, bad = self._all("neighbors", [one for one in beside if one in asked], executor.watch)
         return {beside[one]: DeviceError(error.code, f"{beside[one]}: {error}") for one, error in bad.items()}
 
     def _bring_back_begun(self, names: Sequence[str], failed: Mapping[str, DeviceError]) -> None:

@@ -35,7 +35,7 @@ _THINGS = {
 }
 _SHOWN = 20
 _KINDS = tuple(readings.WORDS[kind] for kind in KINDS)
-_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
+_COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
 
 
 def table_rows(report: Report) -> Iterator[tuple[str, str, str, str]]:
@@ -124,7 +124,7 @@ def _finding_lines(aspect: Aspect, found: list[Found]) -> Iterator[Line]:
     yield from (Line(), Line(aspect.value, "bold"))
     for one in found[:_SHOWN]:
         told = f"{one.diagnostic.message}{_format_position(one)}"
-        yield Line(f"  {one.diagnostic.code} ", _COLOURS[one.diagnostic.severity], told)
+        yield Line(f"  {one.diagnostic.code} ", _COLORS[one.diagnostic.severity], told)
     if len(found) > _SHOWN:
         yield Line(f"  and {len(found) - _SHOWN:,} more; --format json has them all")
 

@@ -10,7 +10,7 @@ from fabricc.back import nos as back_ends
 from fabricc.operate.devices import readings
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.devices.identity import LOOK, shared_devices, shared_endpoints
-from fabricc.operate.verify import neighbours
+from fabricc.operate.verify import neighbors
 from fabricc.operate.verify.model import Aspect, Found, Report, make_finding
 from fabricc.operate.verify.verify_switch import Answer, Question, verify_switch
 from fabricc.operate.verify.widths import LARGEST_SOLVED, Widths
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fabricc.operate.devices.access import Access
     from fabricc.operate.push.built_tree import BuiltTree
-    from fabricc.operate.verify.neighbours import Cabling
+    from fabricc.operate.verify.neighbors import Cabling
 
 ALL = tuple(one for one in Aspect if one is not Aspect.IDENTITY)
 
@@ -120,7 +120,7 @@ def _compare_cabling(source: BuiltTree, answers: Mapping[str, Answer]) -> Cablin
         }
         return {**aliases, **{port.name: port.name for port in switch.ports}}
 
-    return neighbours.compare_cabling(asked, names)
+    return neighbors.compare_cabling(asked, names)
 
 
 def _list_remarks(question: Question, cabling: Cabling, answers: Mapping[str, Answer]) -> list[str]:

@@ -13,7 +13,7 @@ from fabricc.operate.devices.identity import LOOK, LOOK_OR_STATE, Answering, ide
 from fabricc.operate.push.reach import read_files
 from fabricc.operate.verify import drift, lossless, operational_state
 from fabricc.operate.verify.model import Aspect, Found, make_finding
-from fabricc.operate.verify.neighbours import LldpView, read_lldp_view
+from fabricc.operate.verify.neighbors import LldpView, read_lldp_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

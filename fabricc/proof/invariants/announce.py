@@ -43,7 +43,7 @@ class Kind:
         policy: that of the member first in order.
         members: number of members; `names`: the first few.
         asns: AS numbers of its members.
-        neighbours: direction -> classes there.
+        neighbors: direction -> classes there.
         toward: direction and family -> its treatment of neighbors there, for the requested ones.
     """
 
@@ -51,7 +51,7 @@ class Kind:
     members: int = 0
     names: list[str] = field(default_factory=list)
     asns: set[int] = field(default_factory=set)
-    neighbours: dict[str, set[int]] = field(default_factory=lambda: {"up": set(), "down": set()})
+    neighbors: dict[str, set[int]] = field(default_factory=lambda: {"up": set(), "down": set()})
     toward: dict[tuple[str, int], list[Stance]] = field(default_factory=dict)
 
     @property
@@ -132,7 +132,7 @@ def follow_prefix(kinds: list[Kind], start: State, origin: int, prefix: Block, r
         own = kinds[state.kind].label
         labels = state.labels if own is None else state.labels | {own}
         for direction in _LEARNED:
-            for receiver in kinds[state.kind].neighbours[direction]:
+            for receiver in kinds[state.kind].neighbors[direction]:
                 if kinds[receiver].label in labels:
                     continue
                 for after in _announce(kinds, state, labels, receiver, direction, origin, prefix, result):

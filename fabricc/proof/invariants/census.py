@@ -170,7 +170,7 @@ def _outer_asns(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
     for s in switches:
         for asn in s.outer_asns:
             if asn in inside:
-                message = f"{s.name} has a neighbour outside with AS {asn}, which is that of {inside[asn]}"
+                message = f"{s.name} has a neighbor outside with AS {asn}, which is that of {inside[asn]}"
                 yield breach_finding(7, message, s.file, s.line)
 
 

@@ -20,11 +20,11 @@ class SwitchDigest(NamedTuple):
     """One switch in the census.
 
     Attributes:
-        above, below: neighbouring switch -> links to it.
+        above, below: neighboring switch -> links to it.
         widest: the switch above with the most bandwidth, and this in Gb/s.
         host_links: links to hosts.
         mtus: MTUs of links between switches; `host_mtu`: the least of links to hosts, 0 when not stated.
-        outer_asns: AS numbers of its neighbours outside the fabric.
+        outer_asns: AS numbers of its neighbors outside the fabric.
         policy: key of its class of policies.
         contracts: function of invariant 12 -> line.
         blocks: packed blocks of addresses, see `prefixes`; `segments`: its statements about each, see there.

@@ -69,7 +69,7 @@ def _check_reachable(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
         if text is None:
             continue
         network = ip_interface(text).network
-        sessions = [name for name in seen.neighbours if in_network(name, network)]
+        sessions = [name for name in seen.neighbors if in_network(name, network)]
         hops = [hop for via in seen.routes.values() for hop in via.split(",")]
         if not sessions and not any(in_network(hop, network) for hop in hops):
             yield Breach(
@@ -78,9 +78,9 @@ def _check_reachable(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
                 link.path + family,
             )
         for name in sessions:
-            secret = str(seen.neighbours[name].get("secret", ""))
+            secret = str(seen.neighbors[name].get("secret", ""))
             at = f"bgp/neighbor[{name}]/"
-            plain = "password" if "password" in seen.neighbours[name] else ""
+            plain = "password" if "password" in seen.neighbors[name] else ""
             if plain or (secret and not secret.startswith(SECRET_PREFIX)):
                 message = f"the password of the session with {name} stands in the file"
                 yield Breach(21, message, at + (plain or "secret"))

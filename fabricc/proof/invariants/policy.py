@@ -209,8 +209,8 @@ def _announces_evpn(seen: SwitchView) -> bool:
     if "source" not in seen.evpn:
         return False
     return not any(
-        neighbour not in seen.by_neighbour and "evpn" in address_families(attributes.get("families"))
-        for neighbour, attributes in seen.neighbours.items()
+        neighbor not in seen.by_neighbor and "evpn" in address_families(attributes.get("families"))
+        for neighbor, attributes in seen.neighbors.items()
     )
 
 
@@ -242,13 +242,13 @@ def _static_routes(seen: SwitchView) -> tuple[tuple[Block, ...], tuple[Block, ..
 
 
 def _find_stances(seen: SwitchView) -> set[Stance]:
-    ports = seen.by_neighbour
-    sending = any("send_community" in attributes for attributes in seen.neighbours.values())
+    ports = seen.by_neighbor
+    sending = any("send_community" in attributes for attributes in seen.neighbors.values())
     alike: set[tuple[str, tuple[Value | None, ...]]] = set()
-    for neighbour, attributes in seen.neighbours.items():
-        link = ports.get(neighbour)
+    for neighbor, attributes in seen.neighbors.items():
+        link = ports.get(neighbor)
         if link is not None and (between_switches(link) or leads_out(link)):
-            prefix = f"neighbor[{neighbour}]/"
+            prefix = f"neighbor[{neighbor}]/"
             maps = [seen.evpn.get(prefix + leaf) for leaf in ("import", "export")]
             families, *others = map(attributes.get, _STANCE)
             if maps != [None, None]:

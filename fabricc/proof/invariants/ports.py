@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 def closure_breaches(seen: SwitchView) -> Iterator[Breach]:
     """References without a definition, and ports that are neither planned nor shut."""
     told: set[str] = set()
-    for neighbour, attributes in seen.neighbours.items():
+    for neighbor, attributes in seen.neighbors.items():
         for leaf in ("import", "export"):
             name = attributes.get(leaf)
             if name is not None and name not in seen.maps and str(name) not in told:
                 told.add(str(name))
-                message = f"route map {name} of neighbour {neighbour} does not exist"
-                yield Breach(20, message, f"bgp/neighbor[{neighbour}]/{leaf}")
+                message = f"route map {name} of neighbor {neighbor} does not exist"
+                yield Breach(20, message, f"bgp/neighbor[{neighbor}]/{leaf}")
     connected = seen.facts.get("bgp/redistribute_connected")
     if connected not in (None, "unfiltered") and connected not in seen.maps:
         yield Breach(20, f"route map {connected} does not exist", "bgp/redistribute_connected")
@@ -86,7 +86,7 @@ def _check_lanes(seen: SwitchView) -> Iterator[Breach]:
 
 
 def far_ends(seen: SwitchView) -> Iterator[Breach]:
-    """No two ports lead to one port of a neighbour."""
+    """No two ports lead to one port of a neighbor."""
     first: dict[tuple[str, str], str] = {}
     for link in seen.links:
         peer = link.port.peer

@@ -109,9 +109,9 @@ def _check_carried(seen: SwitchView) -> Iterator[Breach]:
             bracket
             and path.startswith("neighbor[")
             and leaf in ("import", "export")
-            and name in seen.by_neighbour
+            and name in seen.by_neighbor
         ):
-            carrying.setdefault(seen.by_neighbour[name].port.name, set()).add(leaf)
+            carrying.setdefault(seen.by_neighbor[name].port.name, set()).add(leaf)
     for link in seen.links:
         if not (link.enabled and between_switches(link)):
             continue
@@ -129,8 +129,8 @@ def _passed_on(seen: SwitchView) -> Iterator[Breach]:
     names = {path.partition("]/")[0] for path in seen.evpn if path.startswith("neighbor[")}
     for name in sorted(names):
         if seen.evpn.get(f"{name}]/next_hop") != "unchanged":
-            neighbour = name.partition("[")[2]
-            message = f"it puts itself as next hop into EVPN routes for {neighbour}, and is no VTEP"
+            neighbor = name.partition("[")[2]
+            message = f"it puts itself as next hop into EVPN routes for {neighbor}, and is no VTEP"
             yield Breach(22, message, f"evpn/{name}]/import")
     if seen.evpn.get("route_targets") != "all":
         yield Breach(

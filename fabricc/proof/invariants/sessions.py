@@ -26,10 +26,10 @@ def session_breaches(seen: SwitchView) -> Iterator[Breach]:
     asn = seen.number("bgp/asn")
     if asn is not None and not is_private_asn(asn):
         yield Breach(7, f"AS {asn} is not for private use (RFC 6996)", "bgp/asn")
-    for neighbour, attributes in seen.neighbours.items():
+    for neighbor, attributes in seen.neighbors.items():
         if asn is not None and attributes.get("remote_asn") == asn:
-            message = f"neighbour {neighbour} has the switch's own AS {asn}, so routes stop there"
-            yield Breach(7, message, f"bgp/neighbor[{neighbour}]/remote_asn")
+            message = f"neighbor {neighbor} has the switch's own AS {asn}, so routes stop there"
+            yield Breach(7, message, f"bgp/neighbor[{neighbor}]/remote_asn")
     yield from _check_detection(seen)
     yield from _check_paths(seen)
 
@@ -51,12 +51,12 @@ def _check_paths(seen: SwitchView) -> Iterator[Breach]:
     """Check that every enabled link to a switch has a session per family, and that uplinks fit into maximum-paths."""
     if seen.number("bgp/asn") is None:
         return
-    ports = seen.by_neighbour
+    ports = seen.by_neighbor
     carried: dict[str, set[str]] = {}
     remote: dict[str, set[int]] = {"up": set(), "down": set()}
     per_peer: dict[tuple[str, str], int] = {}
-    for neighbour, attributes in seen.neighbours.items():
-        link = ports.get(neighbour)
+    for neighbor, attributes in seen.neighbors.items():
+        link = ports.get(neighbor)
         if link is None or link.port.peer is None or not link.enabled:
             continue
         families = address_families(attributes.get("families"))

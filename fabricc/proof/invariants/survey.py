@@ -138,8 +138,8 @@ def host_landings(host: Host) -> tuple[Landing, ...]:
 def _outer_asns(seen: SwitchView) -> tuple[int, ...]:
     if not any(map(leads_out, seen.links)):
         return ()
-    outer = [key for key, link in seen.by_neighbour.items() if leads_out(link) and key in seen.neighbours]
-    return tuple(sorted({as_int(seen.neighbours[key].get("remote_asn")) or 0 for key in outer}))
+    outer = [key for key, link in seen.by_neighbor.items() if leads_out(link) and key in seen.neighbors]
+    return tuple(sorted({as_int(seen.neighbors[key].get("remote_asn")) or 0 for key in outer}))
 
 
 def _timeout_ms(exponent: int | None) -> int:

@@ -37,12 +37,12 @@ def kinds_of(switches: Sequence[SwitchDigest], policies: Mapping[bytes, Policy])
     of = {s.name: index[s.policy] for s in switches}
     up: list[set[tuple[str, int]]] = [set() for _ in kinds]
     down: list[set[tuple[str, int]]] = [set() for _ in kinds]
-    for s in switches:  # those of a class have many neighbours in common
+    for s in switches:  # those of a class have many neighbors in common
         up[index[s.policy]].update(s.above)
         down[index[s.policy]].update(s.below)
     for kind, above, below in zip(kinds, up, down, strict=True):
-        kind.neighbours["up"].update(of[name] for name, _ in above if name in of)
-        kind.neighbours["down"].update(of[name] for name, _ in below if name in of)
+        kind.neighbors["up"].update(of[name] for name, _ in above if name in of)
+        kind.neighbors["down"].update(of[name] for name, _ in below if name in of)
     return kinds
 
 
@@ -113,11 +113,11 @@ def _check_reach(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
                 continue
             if origin == holder and kinds[origin].members == 1:
                 continue
-            if not kinds[holder].neighbours["up"]:
+            if not kinds[holder].neighbors["up"]:
                 message = f"{kinds[holder]} have no way to {kinds[origin].policy.name} of the same plane"
                 yield breach_finding(9, message, kinds[holder].policy.file, 0)
                 continue
-            for above in sorted(kinds[holder].neighbours["up"]):
+            for above in sorted(kinds[holder].neighbors["up"]):
                 have = by_route.get((origin, holder, above), set())
                 lost = [p for p in wanted if p not in have or (origin, holder, above, p) in result.refused]
                 if lost:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Port, Switch
 
 _INTERFACE, _ENABLED = "interface[", "]/enabled"
-_NEIGHBOUR = "bgp/neighbor["
+_NEIGHBOR = "bgp/neighbor["
 _AGGREGATE = "bgp/aggregate["
 _STATIC = "static_route["
 _EVPN = "evpn/"
@@ -114,18 +114,18 @@ class SwitchView:
     """A switch, the facts of its files, and these sorted for the rules.
 
     Attributes:
-        neighbours: neighbour -> attribute -> value.
+        neighbors: neighbor -> attribute -> value.
         maps: route map -> sequence -> clause; `lists`: prefix list -> rules; `communities`: list -> entries.
         aggregates: prefixes of aggregates; `routes`: of static routes, and where they lead.
         enabled: names of interfaces that are not shut.
         links: cabled ports in panel order.
         evpn: facts about segments and EVPN routes, by path without its first word.
-        by_neighbour: neighbour as sessions name it, a port or the other address of its subnet -> port.
+        by_neighbor: neighbor as sessions name it, a port or the other address of its subnet -> port.
     """
 
     switch: Switch
     reading: Said
-    neighbours: dict[str, dict[str, Value]] = field(default_factory=dict)
+    neighbors: dict[str, dict[str, Value]] = field(default_factory=dict)
     maps: dict[str, dict[int, str]] = field(default_factory=dict)
     lists: dict[str, list[str]] = field(default_factory=dict)
     communities: dict[str, str] = field(default_factory=dict)
@@ -134,7 +134,7 @@ class SwitchView:
     enabled: list[str] = field(default_factory=list)
     links: list[LinkPort] = field(default_factory=list)
     evpn: dict[str, Value] = field(default_factory=dict)
-    by_neighbour: dict[str, LinkPort] = field(default_factory=dict)
+    by_neighbor: dict[str, LinkPort] = field(default_factory=dict)
 
     @property
     def facts(self) -> Mapping[str, Value]:
@@ -200,18 +200,18 @@ def make_view(switch: Switch, reading: Said) -> SwitchView:
 
 def sort_facts(seen: SwitchView, facts: Iterable[tuple[str, Value]]) -> None:
     """Add facts to what is known of sessions, policy and the rest, but for the ports that carry links."""
-    neighbour, attributes = _NEIGHBOUR, {}  # the one that the facts are about just now, as far as the bracket
+    neighbor, attributes = _NEIGHBOR, {}  # the one that the facts are about just now, as far as the bracket
     for path, value in facts:
         if path[0] == _INTERFACE[0]:  # three facts of four; nothing else begins with that letter
             if value == "true" and path.endswith(_ENABLED) and path.startswith(_INTERFACE):
                 seen.enabled.append(path[len(_INTERFACE) : -len(_ENABLED)])
             continue
-        if path.startswith(_NEIGHBOUR):
-            if not path.startswith(neighbour) or neighbour == _NEIGHBOUR:
-                key = path[len(_NEIGHBOUR) :].partition("]/")[0]
-                neighbour = f"{_NEIGHBOUR}{key}]/"
-                attributes = seen.neighbours.setdefault(key, {})
-            attributes[path[len(neighbour) :]] = value
+        if path.startswith(_NEIGHBOR):
+            if not path.startswith(neighbor) or neighbor == _NEIGHBOR:
+                key = path[len(_NEIGHBOR) :].partition("]/")[0]
+                neighbor = f"{_NEIGHBOR}{key}]/"
+                attributes = seen.neighbors.setdefault(key, {})
+            attributes[path[len(neighbor) :]] = value
         elif path.startswith(_MAP):
             key, _, leaf = path[len(_MAP) :].partition("]/")
             if is_number(leaf):  # anything else is a fact of the back end's own
@@ -234,18 +234,18 @@ def assign_links(seen: SwitchView, links: list[LinkPort]) -> None:
     """Set the ports of links, and the ports of its sessions from these."""
     seen.links = links
     for link in links:
-        seen.by_neighbour[link.port.name] = link
+        seen.by_neighbor[link.port.name] = link
         for text in (link.ipv4, link.ipv6):
             if text is not None and (other := sibling_address(text)):
-                seen.by_neighbour[other] = link
+                seen.by_neighbor[other] = link
         if leads_out(link):
-            seen.by_neighbour |= dict.fromkeys(_in_subnets(link, seen.neighbours), link)
+            seen.by_neighbor |= dict.fromkeys(_in_subnets(link, seen.neighbors), link)
 
 
-def _in_subnets(link: LinkPort, neighbours: Iterable[str]) -> list[str]:
-    """The neighbours with an address in a subnet of the port, which outside the fabric can be of any size."""
+def _in_subnets(link: LinkPort, neighbors: Iterable[str]) -> list[str]:
+    """The neighbors with an address in a subnet of the port, which outside the fabric can be of any size."""
     subnets = [ip_interface(text).network for text in (link.ipv4, link.ipv6) if text]
-    return [name for name in neighbours if any(in_network(name, subnet) for subnet in subnets)]
+    return [name for name in neighbors if any(in_network(name, subnet) for subnet in subnets)]
 
 
 def in_network(text: str, network: IPv4Network | IPv6Network) -> bool:

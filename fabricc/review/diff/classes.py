@@ -33,7 +33,7 @@ _HIDDEN = "value not shown"
 def device_classes(base: Side, head: Side) -> Mapping[str, Sequence[str]]:
     """Return first device of a class -> the others; empty if single devices may change differently.
 
-    Devices that overrides name, their neighbours, and those with a policy of their own are in no class.
+    Devices that overrides name, their neighbors, and those with a policy of their own are in no class.
     """
     if not (
         isinstance(base, SpecSide)

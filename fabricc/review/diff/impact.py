@@ -22,7 +22,7 @@ def vocabulary_of(nos: str) -> Vocabulary:
 
 
 def row_of(subject: str, nos: str) -> Row:
-    """What is declared of a subject: a fact whose port stands by its role, and whose neighbour is a session."""
+    """What is declared of a subject: a fact whose port stands by its role, and whose neighbor is a session."""
     return vocabulary_of(nos).row(subject.replace("session[", "bgp/neighbor[", 1))
 
 

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from fabricc.review.diff.model import FileDiff, Group, Review
 
-_COLOURS = {"none": "green", "low": "green", "medium": "yellow", "high": "red"}
+_COLORS = {"none": "green", "low": "green", "medium": "yellow", "high": "red"}
 _LINES = 40
-_DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+_DIFF_COLORS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def review_lines(review: Review) -> Iterator[Line]:
     """Yield the lines; each diff is cut, while Markdown and JSON have it whole."""
-    color = _COLOURS[review.risk] if review.differs or review.harmless else _COLOURS["medium"]
+    color = _COLORS[review.risk] if review.differs or review.harmless else _COLORS["medium"]
     yield Line(wording.verdict_line(review), f"bold {color}")
     yield Line(f"{review.cluster}: {review.base} → {review.head}", "dim")
     for d in review.violations:
@@ -106,6 +106,6 @@ def _file_lines(file: FileDiff, group: Group) -> Iterator[Line]:
     yield Line(f"  {file.path}{of} (+{file.added} -{file.removed})", "dim")
     lines = file.text.split("\n")
     for line in lines[:_LINES]:
-        yield Line(f"    {line}", _DIFF_COLOURS.get(line[:1], ""))
+        yield Line(f"    {line}", _DIFF_COLORS.get(line[:1], ""))
     if len(lines) > _LINES:
         yield Line(f"    … {len(lines) - _LINES} more lines", "dim")

@@ -303,7 +303,7 @@ def _recognize_system(expected: str, files: Mapping[str, str]) -> tuple[str, Rea
 
 
 def sessions_of(facts: Facts) -> dict[str, str]:
-    """Neighbour key of some facts -> port: by the other address of a link of two, or the port's own name."""
+    """Neighbor key of some facts -> port: by the other address of a link of two, or the port's own name."""
     found: dict[str, str] = {}
     neighbors = {path[13 : path.index("]")] for path in facts if path.startswith("bgp/neighbor[")}
     for path, value in facts.items():

@@ -54,7 +54,7 @@ class DeviceView:
     Attributes:
         kind: `tor`, `spine`, `core` or `host`; `platform`: NOS and release.
         ports: name -> cabled port.
-        sessions: neighbour key as facts have it -> port name.
+        sessions: neighbor key as facts have it -> port name.
         rail_gpus: GPUs behind one rail of the hosts here; `others`: of those hosts that have another number.
         classes: the traffic classes of the fabric; none where they are not known.
         unsent: code points that nobody sends.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.neighbours import Link
+    from fabricc.fabric.neighbors import Link
     from fabricc.review.explain.coordinates import Place
     from fabricc.review.explain.model import Details, Explanation, Formula, Origin
     from fabricc.review.explain.origins import PlanSources

@@ -163,7 +163,7 @@ def _maximum_paths(subject: Subject, _path: str, _value: Value) -> Closed:
 
 
 def _maximum_prefixes(subject: Subject, path: str, _value: Value) -> Closed:
-    """What can come from a neighbour: of a ToR its own, of a spine its pod's, from above everybody's."""
+    """What can come from a neighbor: of a ToR its own, of a spine its pod's, from above everybody's."""
     if (given := subject.plan.spec.routing.maximum_prefixes) is not None:
         return Closed((), (Row("limit", given, "prefixes", "spec"),))
     shape, session = subject.plan.fabric.shape, subject.session_of(path)

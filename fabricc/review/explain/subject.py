@@ -83,7 +83,7 @@ class Subject:
 
     @cached_property
     def sessions(self) -> Mapping[str, Session]:
-        """BGP sessions by what facts call the neighbour."""
+        """BGP sessions by what facts call the neighbor."""
         if isinstance(self.device, Host):
             return {}
         return {neighbor_key(s.transport, s.remote, s.port): s for s in self.device.bgp.sessions}
@@ -154,7 +154,7 @@ class Subject:
         host = isinstance(self.device, Host)
         kind = self.link_kind(path)
         way = self.exit_of(path)
-        session_peer = f"{session.peer}, by {session.port}" if session else "the neighbour"
+        session_peer = f"{session.peer}, by {session.port}" if session else "the neighbor"
         return {
             "address_rule": _ADDRESS_RULES["host" if kind == "host" else "fabric"],
             "class": self.class_of(path),

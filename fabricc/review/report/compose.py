@@ -45,7 +45,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ("bisection bandwidth",
      "What one half of the hosts can send to the other half: half of what the narrowest tier carries one way."),
     ("ECMP", "Equal-cost multipath: a switch spreads flows over all next hops that are equally near."),
-    ("PFC", "Priority flow control (IEEE 802.1Q): a full queue pauses its neighbour, for single classes."),
+    ("PFC", "Priority flow control (IEEE 802.1Q): a full queue pauses its neighbor, for single classes."),
     ("ECN", "Explicit congestion notification (RFC 3168): marks that make senders slow down before PFC has to act."),
     ("headroom", "Buffer that takes what still arrives after a pause was sent."),
     ("lock", "The file fabricc.lock: numbers that addresses and names follow from, committed with the spec."),

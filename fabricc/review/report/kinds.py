@@ -12,7 +12,7 @@ from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.neighbours import Link
+    from fabricc.fabric.neighbors import Link
     from fabricc.fabric.shape import PortLayout, SwitchId
 
 

@@ -36,7 +36,7 @@ HEIGHT = 200
 TORS = 12  # from the top of a unit to its squares
 SQUARE = 12
 LETTER = 7.2  # mean width of a letter at 13 px
-COLOURS = 4
+COLORS = 4
 _HOSTS, _BOX, _NAME = 124, 40, 184
 _NARROWEST = 60  # of a host's box with its name
 
@@ -168,7 +168,7 @@ def _draw_switches(strips: Sequence[Strip], noun: str, planes: int) -> Iterator[
         if planes > 1:
             letter = PLANE_LETTERS[strip.plane]
             words = f"{words}, plane {letter}" if strip.width > 130 else letter
-        styles = [f"switch plane{strip.plane % COLOURS}"] * len(strip.squares)
+        styles = [f"switch plane{strip.plane % COLORS}"] * len(strip.squares)
         row = draw_squares(strip.squares, strip.y + _SQUARES, strip.count, styles)
         label = svg.draw_text(strip.x + strip.width / 2, strip.y + 20, words, "name", "middle")
         yield svg.titled_group([*row, label], words)
@@ -184,7 +184,7 @@ def _draw_bundle(left: float, right: float, low: float, upper: Strip, plane: int
     """Return many links as one area from a row to the row above."""
     high = upper.y + _TIER - 8
     corners: list[Point] = [(left, low), (upper.x, high), (upper.x + upper.width, high), (right, low)]
-    return svg.draw_polygon(corners, f"bundle plane{plane % COLOURS}")
+    return svg.draw_polygon(corners, f"bundle plane{plane % COLORS}")
 
 
 def _draw_pod(
@@ -226,7 +226,7 @@ def _single_links(
             if plane_of(number, centres, planes) == strip.plane
             for spine in strip.squares
         ]
-        yield svg.draw_lines(pairs, f"link {width} plane{strip.plane % COLOURS}")
+        yield svg.draw_lines(pairs, f"link {width} plane{strip.plane % COLORS}")
 
 
 def _left_out(x: float, y: float, width: float, count: int, noun: str) -> Iterator[str]:
@@ -256,7 +256,7 @@ def unit_picture(
     """A unit with the squares of its ToRs at `centres`; its frame lies below the links and is drawn before."""
     boxes = _host_boxes(unit, x, width)
     styles = [
-        f"switch plane{plane_of(at, centres, len(fabric.planes)) % COLOURS}" for at in range(len(centres))
+        f"switch plane{plane_of(at, centres, len(fabric.planes)) % COLORS}" for at in range(len(centres))
     ]
     most = max(4, int((width - 8) / LETTER))
     parts = [

@@ -1,4 +1,4 @@
-"""The few shapes that the topology picture is drawn with, as SVG text; colours come from the page's style by class."""
+"""The few shapes that the topology picture is drawn with, as SVG text; colors come from the page's style by class."""
 
 from __future__ import annotations
 

@@ -242,7 +242,7 @@ def test_nic_operators_are_told_the_fabrics_priorities(name: str) -> None:
     assert ("CNP_DSCP_P2" in raw) == (built.shape.nic_ports == 2)
 
 
-def labelled(name: str) -> dict[str, dict[str, str]]:
+def labeled(name: str) -> dict[str, dict[str, str]]:
     """Node -> its labels, as the script's commands state them."""
     found = {}
     for line in files(name)[FOLDER + "label-nodes.sh"].replace("\\\n", "").splitlines():
@@ -275,9 +275,9 @@ def members_of(spec: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_nodes_are_labelled_with_their_racks_and_domains(name: str) -> None:
+def test_nodes_are_labeled_with_their_racks_and_domains(name: str) -> None:
     """Those of the plan, under names of their own: `nvidia.com/gpu.clique` is what a driver found."""
-    built, nodes = fabric(name), labelled(name)
+    built, nodes = fabric(name), labeled(name)
     for at in built.host_ids():
         host = built.host(at)
         found = {key: value for key, value in nodes[host.name].items() if key != "fabricc/cluster"}
@@ -289,7 +289,7 @@ def test_nodes_are_labelled_with_their_racks_and_domains(name: str) -> None:
 
 @pytest.mark.parametrize("name", SPECS)
 def test_labels_kueue_and_volcano_agree_on_the_topology(name: str) -> None:
-    built, nodes = fabric(name), labelled(name)
+    built, nodes = fabric(name), labeled(name)
     assert list(nodes) == [host for unit in built.units.values() for host in unit.hosts.values()]
     (topology,) = of_kind(name, "Topology")
     levels = [level["nodeLabel"] for level in topology["spec"]["levels"]]
@@ -315,7 +315,7 @@ def test_labels_kueue_and_volcano_agree_on_the_topology(name: str) -> None:
 
 @pytest.mark.parametrize("name", SPECS)
 def test_topograph_reads_its_labels_before_and_after_their_change(name: str) -> None:
-    for labels in labelled(name).values():
+    for labels in labeled(name).values():
         old = [
             labels[f"network.topology.nvidia.com/{tier}"]
             for tier in ("leaf", "spine", "core")[: len(fabric(name).tiers)]
@@ -326,7 +326,7 @@ def test_topograph_reads_its_labels_before_and_after_their_change(name: str) -> 
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
 def test_kubectl_takes_the_labels(tmp_path: Path) -> None:
-    node, labels = next(iter(labelled("pods").items()))
+    node, labels = next(iter(labeled("pods").items()))
     (tmp_path / "node.yaml").write_text(f"apiVersion: v1\nkind: Node\nmetadata: {{name: {node}}}\n")
     call = ["kubectl", "label", "--local", "-o", "json", "-f", str(tmp_path / "node.yaml"), "--overwrite"]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What back ends read out of outputs that people collect: neighbours, boxes and releases, as text and as JSON."""
+"""What back ends read out of outputs that people collect: neighbors, boxes and releases, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ Parent Interface   : -
 Local Port ID      : 509
 Ageout Count       : 0
 
-Neighbour Information:
+Neighbor Information:
 Chassis type       : Mac address
 Chassis ID         : 00:11:22:33:44:55
 Port type          : Interface name
@@ -290,15 +290,15 @@ JSON = {
         ),
     ],
 )
-def test_neighbours_of_a_text(nos: str, text: str, wanted: list[tuple[str, str, str, int]]) -> None:
-    assert [tuple(each) for each in output(nos, text).neighbours] == wanted
+def test_neighbors_of_a_text(nos: str, text: str, wanted: list[tuple[str, str, str, int]]) -> None:
+    assert [tuple(each) for each in output(nos, text).neighbors] == wanted
 
 
 @pytest.mark.parametrize("kind", JSON)
-def test_neighbours_of_json(kind: str) -> None:
+def test_neighbors_of_json(kind: str) -> None:
     nos, answer = JSON[kind]
     text = json.dumps(answer, indent=2)
-    (seen,) = output(nos, text).neighbours
+    (seen,) = output(nos, text).neighbors
     first, fifth = {
         "eos": ("Ethernet1/1", "Ethernet5/1"),
         "nxos": ("Ethernet1/1", "Ethernet5/1"),

@@ -105,7 +105,7 @@ def things(switch: Switch) -> Iterator[dict[str, Any]]:
     yield from ({"name": port.name, "figure": port.cage} for port in switch.ports)
 
 
-def test_neighbouring_rows_are_asked_of_one_thing_together() -> None:
+def test_neighboring_rows_are_asked_of_one_thing_together() -> None:
     low = Limit(
         "L",
         feature="{name} {figure}",

@@ -36,7 +36,7 @@ _JUNOS = "Local Interface Parent Interface Chassis Id Port info System Name\n"
 )
 def test_an_output_is_read_in_one_pass(text: str, system: str) -> None:
     found = collected_systems()[system].output(text)
-    assert found is None or not (found.neighbours or found.identity.name)
+    assert found is None or not (found.neighbors or found.identity.name)
 
 
 def test_tables_and_paths_are_matched_in_one_pass() -> None:
@@ -71,4 +71,4 @@ def test_a_line_of_sysctl_is_matched_in_one_pass() -> None:
 def test_rows_are_read(text: str, system: str, expected: tuple[str, str, str]) -> None:
     found = collected_systems()[system].output(text)
     assert found is not None
-    assert [each[:3] for each in found.neighbours] == [expected]
+    assert [each[:3] for each in found.neighbors] == [expected]

@@ -608,10 +608,10 @@ def test_blocks_refer_to_others_by_name_and_leave_what_they_do_not_say_to_the_bl
 
 
 def test_unknown_nodes_of_a_tree_are_told_as_the_syntax_spells_them() -> None:
-    text = '{"interface": {"eth0": {"mtu": "9000", "colour": {"of": "red", "at": ["left"]}}}}'
+    text = '{"interface": {"eth0": {"mtu": "9000", "color": {"of": "red", "at": ["left"]}}}}'
     for told, wanted in (
-        (" ".join, ["interface eth0 colour of red", "interface eth0 colour at left"]),
-        ("/".join, ["interface/eth0/colour/of/red", "interface/eth0/colour/at/left"]),
+        (" ".join, ["interface eth0 color of red", "interface eth0 color at left"]),
+        ("/".join, ["interface/eth0/color/of/red", "interface/eth0/color/at/left"]),
     ):
         reading = Reading()
         reader = Reader((Topic((Block("interface <word>", "", (Fact("mtu <integer>", "mtu"),)),)),), {},

@@ -26,9 +26,9 @@ ALL = (PLAIN, WARNING, NOTE, NASTY)
 
 
 def render(
-    found: Iterable[Diagnostic], format: str, sources: Mapping[str, str], *, colour: bool = False
+    found: Iterable[Diagnostic], format: str, sources: Mapping[str, str], *, color: bool = False
 ) -> Safe:
     """Return findings in one of `FORMATS`, as a verb prints them."""
     if format == "text":
-        return render_text(found, sources, colour=colour)
+        return render_text(found, sources, color=color)
     return render_document(found, format)

@@ -86,9 +86,9 @@ def test_colour_adds_nothing_but_colour() -> None:
     import re
 
     plain = render(ALL, "text", {"a/cluster.yaml": "\n" * 9})
-    coloured = render(ALL, "text", {"a/cluster.yaml": "\n" * 9}, colour=True)
-    assert "\x1b[1;31merror FAB1001" in coloured
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+    colored = render(ALL, "text", {"a/cluster.yaml": "\n" * 9}, color=True)
+    assert "\x1b[1;31merror FAB1001" in colored
+    assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == plain
 
 
 @given(st.text(), st.text(), st.integers(1, 120))

@@ -87,7 +87,7 @@ def test_a_switch_has_what_its_line_gives_and_the_rest_as_computed(tmp_path: Pat
     assert spine.bgp.asn == switch(before, "spine01a").bgp.asn
 
 
-def test_neighbours_hosts_and_cables_know_a_switch_by_what_it_is_given(tmp_path: Path) -> None:
+def test_neighbors_hosts_and_cables_know_a_switch_by_what_it_is_given(tmp_path: Path) -> None:
     fabric = fabric_with(tmp_path, "device,name,asn\nsu001-tor1a,leaf-1,4210000007\n")
     spine = switch(fabric, "spine01a")
     port = next(port for port in spine.ports if port.peer and port.peer.device == "leaf-1")
@@ -186,7 +186,7 @@ REFUSED = {
         "device,asn\nspine01a,4210000000\nspine01a,4210000001\n",
         "devices.csv:3:1 FAB2148 spine01a is defined in line 2 already",
     ),
-    "another column": ("device,colour\nspine01a,red\n", "devices.csv:1:1 FAB2146 "),
+    "another column": ("device,color\nspine01a,red\n", "devices.csv:1:1 FAB2146 "),
 }
 
 

@@ -106,7 +106,7 @@ def test_what_a_switch_runs_is_what_an_audit_reads(
     assert (found.name, found.system) == (switch.name, nos)
     wanted = back_ends.load(nos).read(files)
     assert found.reading.facts == wanted.facts
-    assert sorted(each[:3] for each in found.neighbours) == sorted(each[:3] for each in heard)
+    assert sorted(each[:3] for each in found.neighbors) == sorted(each[:3] for each in heard)
     assert (tmp_path / "out").stat().st_mode & 0o077 == 0
     if nos == "eos":
         assert (found.box, found.model, found.release) == ("DCS-7060X6-64PE-F", "7060x6-64pe", "4.32.1F-1.1")
@@ -207,7 +207,7 @@ def test_live_frr_is_fetched_and_its_cabling_found(
                 asked = parse_targets([f"frr:box{number}={box.device.host}"])
                 told += collect(asked, Access(login), tmp_path / "out", 1, silent).values()
         found = audit_fabric(tmp_path / "out", jobs=1)
-        heard = [device.neighbours for device in found.devices.values()]
+        heard = [device.neighbors for device in found.devices.values()]
         if (len(heard) == len(boxes) and all(heard)) or time.monotonic() > deadline:
             break
     assert [(one.failures, one.lacks) for one in told] == [([], [])] * len(boxes)

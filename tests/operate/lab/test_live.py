@@ -60,7 +60,7 @@ def test_the_smallest_fabric_does_what_its_plan_says_and_leaves_nothing(tmp_path
     agrees(try_out(lab, network, quick=True))
 
     if lldp.is_installed():
-        assert lldp.read_neighbors(lab) == network.neighbours()
+        assert lldp.read_neighbors(lab) == network.neighbors()
     assert lab.pending("spine01a", "frr defaults datacenter\n"), "frr-reload tells what differs"
 
     ends = faults.break_target(lab, "su001-tor1a:swp3", silent=True)

@@ -114,13 +114,13 @@ def test_a_silent_fault_is_remembered_as_such(lab: Lab, monkeypatch: pytest.Monk
     assert faults.read_faults(lab) == {}
 
 
-def test_too_few_neighbour_entries_are_refused_with_both_families_in_the_remedy(
+def test_too_few_neighbor_entries_are_refused_with_both_families_in_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limits = {"ipv4": 1 << 20, "ipv6": 8}
     monkeypatch.setattr(Path, "read_text", lambda path, *_: str(limits[path.parts[4]]))
     with pytest.raises(LabError) as refused:
-        demands._require_neighbours(demands.Demand(switches=6, hosts=4, sessions=16, cables=16))
+        demands._require_neighbors(demands.Demand(switches=6, hosts=4, sessions=16, cables=16))
     assert refused.value.diagnostic.code == "FAB8004"
     assert "ipv6" in refused.value.diagnostic.message
     assert refused.value.diagnostic.help == (

@@ -40,11 +40,11 @@ def test_a_storm_on_a_switch_that_is_yet_to_change_stops_the_push_before_it(netw
     network.truthful(NEW)
 
 
-def test_a_storm_that_the_canary_causes_on_a_neighbour_takes_the_canary_back(network: Network) -> None:
+def test_a_storm_that_the_canary_causes_on_a_neighbor_takes_the_canary_back(network: Network) -> None:
     network.edit(HITLESS)
     network.fault("su001-tor1a", "open", 2, "after", "storm")
     said = network.push("--adopt", status=3).stderr
-    assert "spine01a: its neighbour su001-tor1a: the PFC watchdog of swp1 detected 1 storm" in said
+    assert "spine01a: its neighbor su001-tor1a: the PFC watchdog of swp1 detected 1 storm" in said
     states = network.states()
     assert states.pop("spine01a") == "rolled-back"
     assert set(states.values()) == {"planned"}

@@ -40,7 +40,7 @@ def test_a_session_that_was_up_must_be_up_also_to_a_switch_that_changes_later(sp
 
 
 def test_numbers_of_before_that_nobody_announces_any_more_may_go_and_nothing_else(tmp_path: Path) -> None:
-    """Another block of hosts leaves its own ToR and its neighbours; a host block that is planned has to stay."""
+    """Another block of hosts leaves its own ToR and its neighbors; a host block that is planned has to stay."""
     spec = specs.two_tiers(tmp_path)
     source = built(spec, tmp_path / "out")
     stays = next(prefix for prefix in expand.originated_prefixes(source.fabric, source.places["su001-tor1a"]))
@@ -81,7 +81,7 @@ def test_routes_of_a_family_that_a_switch_leaves_may_go(spine: Switch) -> None:
     assert found == ["10.0.0.0/30 has 0 next hops, 2 before"], "the spine runs IPv4"
 
 
-def test_a_neighbour_that_the_plan_has_no_longer_takes_its_next_hops_along(spine: Switch) -> None:
+def test_a_neighbor_that_the_plan_has_no_longer_takes_its_next_hops_along(spine: Switch) -> None:
     sessions = {session.remote: [True, 4] for session in spine.bgp.sessions}
     before: dict[str, Any] = {
         "sessions": {**sessions, "10.64.9.1": [True, 4]},

@@ -13,7 +13,7 @@ from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.kinds import GETTERS
 from fabricc.operate.push import gates, growth
 from fabricc.operate.push.options import Options
-from fabricc.operate.verify import neighbours, operational_state
+from fabricc.operate.verify import neighbors, operational_state
 from tests.operate.lab import specs
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def test_whatever_a_getter_returns_is_measured_or_refused(method: str, spine: Sw
         "get_bgp_neighbors": lambda told: operational_state.compare_sessions(spine, told),
         "get_interfaces": lambda told: operational_state.compare_ports(spine, told, None, 0),
         "get_interfaces_counters": lambda told: operational_state.compare_ports(spine, {}, told, 0),
-        "get_lldp_neighbors_detail": lambda told: neighbours.read_lldp_view(spine, told),
+        "get_lldp_neighbors_detail": lambda told: neighbors.read_lldp_view(spine, told),
     }
     before = gates.measure_switch(connection(**HONEST))
 

@@ -310,7 +310,7 @@ def test_waves_are_shown_without_an_access_file_and_nothing_else_starts(network:
     assert "FAB9101" in network.push("--plan", "--access", "/nowhere", status=1).stderr
 
 
-def test_a_switch_that_goes_alone_may_be_ahead_of_neighbours_that_were_not_asked(network: Network) -> None:
+def test_a_switch_that_goes_alone_may_be_ahead_of_neighbors_that_were_not_asked(network: Network) -> None:
     network.edit("addressing: {family: dual}")
     said = network.push("--adopt", "--only", "spine01a", status=0).stderr
     assert (

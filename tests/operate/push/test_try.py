@@ -35,9 +35,9 @@ BAD = {
     "sonic": (
         '"hostname": "spine01a",',
         'Invalid value "spine01a" in "hostname"',
-        "serialiser fabricc.back.nos.sonic",
+        "serializer fabricc.back.nos.sonic",
     ),
-    "cumulus": ("hold: 12", "'12' is not valid for 'hold'", "serialiser fabricc.back.nos.cumulus"),
+    "cumulus": ("hold: 12", "'12' is not valid for 'hold'", "serializer fabricc.back.nos.cumulus"),
 }
 """A line of the plan that the device refuses, its words, and what prints the line."""
 

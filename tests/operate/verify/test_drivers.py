@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.operate.drivers.servers.device import Device
 
 Heard = list[tuple[str, str, str, str]]
-"""Local port, and the neighbour's system name, port ID and port description."""
+"""Local port, and the neighbor's system name, port ID and port description."""
 SPEC = """\
 cluster: small
 gpus: {{model: hgx-8gpu, hosts: 2, hosts_per_unit: 2}}

@@ -94,7 +94,7 @@ def cross(live: Live, switch: str, one: str, other: str) -> None:
 
 @pytest.mark.slow
 def test_a_miswire_a_shut_session_and_a_drifted_line_are_found_with_their_fix(live: Live) -> None:
-    lldp.wait_for_neighbors(live.lab, live.network.neighbours(), LIMIT_S)
+    lldp.wait_for_neighbors(live.lab, live.network.neighbors(), LIMIT_S)
     status, report = until(live, lambda report: not report["findings"])
     assert report["findings"] == []
     assert status == 0
@@ -103,7 +103,7 @@ def test_a_miswire_a_shut_session_and_a_drifted_line_are_found_with_their_fix(li
     victim = "su001-tor1a"
     ups = [p.name for p in live.source.switch(victim).ports if p.direction.value == "up"]
     cross(live, victim, ups[0], ups[1])
-    crossed = live.network.neighbours()
+    crossed = live.network.neighbors()
     crossed[victim] = {ups[0]: crossed[victim][ups[1]], ups[1]: crossed[victim][ups[0]]}
     for port, (spine, far) in crossed[victim].items():
         crossed[spine][far] = (victim, port)

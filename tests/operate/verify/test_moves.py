@@ -67,7 +67,7 @@ def cabling(ports: list[End]) -> list[set[Cable]]:
     return found
 
 
-def neighbours(cables: frozenset[Cable]) -> set[frozenset[Cable]]:
+def neighbors(cables: frozenset[Cable]) -> set[frozenset[Cable]]:
     """Every cabling that one act makes of another."""
     taken = {end for cable in cables for end in cable}
     found = set()
@@ -87,7 +87,7 @@ def distances(planned: frozenset[Cable]) -> dict[frozenset[Cable], int]:
     waiting = deque([planned])
     while waiting:
         at = waiting.popleft()
-        for one in neighbours(at) - far.keys():
+        for one in neighbors(at) - far.keys():
             far[one] = far[at] + 1
             waiting.append(one)
     return far

@@ -421,7 +421,7 @@ def test_a_comment_of_somebody_else_with_the_marker_is_left_alone(forge: Forge) 
 
 
 @pytest.mark.parametrize("forged", ["no marker", "another spec", "a link", "too large"])
-def test_an_artefact_that_is_no_review_is_not_posted(forge: Forge, forged: str) -> None:
+def test_an_artifact_that_is_no_review_is_not_posted(forge: Forge, forged: str) -> None:
     out = forge.work / "out"
     out.mkdir(parents=True)
     marker = "<!-- fabricc:diff:cluster.yaml -->"
@@ -441,7 +441,7 @@ def test_an_artefact_that_is_no_review_is_not_posted(forge: Forge, forged: str) 
     assert sorted(forge.state["labels"]) == ["fabric:not-compared", "mine"]
 
 
-def test_an_artefact_gives_no_approval(forge: Forge) -> None:
+def test_an_artifact_gives_no_approval(forge: Forge) -> None:
     out = forge.work / "out"
     out.mkdir(parents=True)
     (out / "review.json").write_text(

@@ -30,8 +30,8 @@ const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
   .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
 const behind = (node) => {
   for (let at = node; at; at = at.parentElement) {
-    const colour = parse(getComputedStyle(at).backgroundColor);
-    if (colour[3] === 1) return colour;
+    const color = parse(getComputedStyle(at).backgroundColor);
+    if (color[3] === 1) return color;
   }
   return [255, 255, 255, 1];
 };

@@ -26,7 +26,7 @@ BFD_PROFILE = "fabric"
 FAMILIES = {4: "ipv4", 6: "ipv6"}
 BLACKHOLE = "blackhole"
 TTL_SECURITY_HOPS = 1
-"""A neighbour one hop away sends TTL 255, and no other does (RFC 5082)."""
+"""A neighbor one hop away sends TTL 255, and no other does (RFC 5082)."""
 
 SWITCHES = {"multipath_relax": ("path-selection", "multipath", "aspath-ignore")}
 """Attributes of a process that NVUE has as a switch, which is on or off -> its keys below `bgp`."""

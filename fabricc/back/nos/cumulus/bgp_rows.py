@@ -160,7 +160,7 @@ class _Bgp(File):
         self.policy = scope_at(self.root, "router", "policy")
 
     def read(self) -> None:
-        """State policy, process and neighbours."""
+        """State policy, process and neighbors."""
         root = self.root
         own, process = scope_at(root, "router", "bgp"), scope_at(root, "vrf", "default", "router", "bgp")
         for one in (own, process) if own and process else ():
@@ -263,7 +263,7 @@ class _Bgp(File):
             self.put(f"bgp/aggregate[{prefix}]", "summary-only" if alone else "with specifics", place)
 
     def _group_values(self, name: str, group: Scope) -> dict[str, tuple[Value, int]]:
-        """What a peer group gives its neighbours: fact below the neighbour -> value and line."""
+        """What a peer group gives its neighbors: fact below the neighbor -> value and line."""
         facts: dict[str, tuple[Value, int]] = {}
         active = []
         parts = table_entries_at(group, "address-family")

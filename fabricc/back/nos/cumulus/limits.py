@@ -104,7 +104,7 @@ def release_of(name: str) -> Release:
 
 
 def _invalid_description(switch: Switch) -> list[str]:
-    """The first text that is no description, of ports and of BGP's neighbours."""
+    """The first text that is no description, of ports and of BGP's neighbors."""
     of_ports = [port.description for port in switch.ports if not _is_description(port.description)]
     of_peers = [session.peer for session in switch.bgp.sessions if not _is_description(session.peer)]
     return [text[:40] for text in of_ports[:1] + of_peers[:1]]

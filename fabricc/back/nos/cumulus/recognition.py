@@ -85,14 +85,14 @@ def output(text: str) -> Output | None:
         return Output(
             Identity(leaf_text(answer, "hostname"), box, leaf_text(answer, "product-release"), (box,))
         )
-    neighbours = parse_lldpd(text) or tuple(
+    neighbors = parse_lldpd(text) or tuple(
         row for row in parse_table(text, _TABLE, _ROW) if row.port.strip("-")
     )
     found = match_patterns(text, _VERSION)
-    if not neighbours and not found.keys() & {"release", "box"}:
+    if not neighbors and not found.keys() & {"release", "box"}:
         return None
     box = found.get("box", "")
-    return Output(Identity(found.get("name", ""), box, found.get("release", ""), own_name(box)), neighbours)
+    return Output(Identity(found.get("name", ""), box, found.get("release", ""), own_name(box)), neighbors)
 
 
 port = in_full

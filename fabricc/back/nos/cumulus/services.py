@@ -34,7 +34,7 @@ HASH_FIELDS = ("destination-ip", "destination-port", "ip-protocol", "ipv6-label"
 """What ECMP hashes out of the box; addresses and ports are in it both ways, which keeps the hash symmetric."""
 
 LLDP_HOLD = 4
-"""Announcements that may be lost until a neighbour forgets (IEEE 802.1AB, msgTxHold)."""
+"""Announcements that may be lost until a neighbor forgets (IEEE 802.1AB, msgTxHold)."""
 
 LOGIN_METHODS = ("tacacs", "local")
 TACACS_PORT = 49

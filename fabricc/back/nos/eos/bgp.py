@@ -1,4 +1,4 @@
-"""BGP, BFD and routing policy of EOS: peer groups per transport, neighbours, policy lists in EOS's order."""
+"""BGP, BFD and routing policy of EOS: peer groups per transport, neighbors, policy lists in EOS's order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 DISCARD = "Null0"
 DEFAULT_TIMERS_S = (60, 180)
-# A direct neighbour's packets arrive with the TTL they left with, which passes for any number of hops.
+# A direct neighbor's packets arrive with the TTL they left with, which passes for any number of hops.
 GTSM_HOPS = 1
 
 DEPARTURES = (
@@ -151,7 +151,7 @@ _STATED = (
 
 
 def _is_peer(name: str) -> bool:
-    """Whether a neighbour is named by its address, as groups are not."""
+    """Whether a neighbor is named by its address, as groups are not."""
     return ":" in name or is_number(name.replace(".", ""))
 
 
@@ -208,7 +208,7 @@ _IPV6 = (
 
 
 def _family_row(name: str, rows: Sequence[Row], at: str, outer: int) -> Row:
-    """An address family of a process behind so many captures; IPv4's values are those of the neighbour."""
+    """An address family of a process behind so many captures; IPv4's values are those of the neighbor."""
     return Block(f"address-family {name}", "", partial(_of_family, name, rows, at, outer))
 
 

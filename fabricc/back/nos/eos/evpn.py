@@ -328,7 +328,7 @@ def finish_process(document: Document, bgp: Scope) -> None:
 
 
 def _only_ours(scope: Scope) -> bool:
-    """Whether a VRF has routes that EVPN carries, and no neighbours."""
+    """Whether a VRF has routes that EVPN carries, and no neighbors."""
     return bool(scope.tables) and not scope.scopes
 
 

@@ -36,7 +36,7 @@ ROUTING_AGENTS = "multi-agent"
 QUEUE_MONITOR = "length"  # what EOS samples of its queues
 DEFAULT_LLDP_S = 30
 DEFAULT_LLDP_HOLD_S = 120
-LLDP_HOLD = 4  # announcements that may be lost until a neighbour forgets, IEEE 802.1AB msgTxHold
+LLDP_HOLD = 4  # announcements that may be lost until a neighbor forgets, IEEE 802.1AB msgTxHold
 
 # Without it a session opens unprivileged, whatever the account's level (Arista, Common AAA Requirements).
 LOCAL_AAA = {"authorization exec default": "local"}
@@ -64,7 +64,7 @@ class ManagementView:
         removes_default_account: whether EOS's own `admin` goes; it stays where nobody else could log in, and where
             the spec has an account of that name.
         aaa: (statement, methods) of each `aaa` line.
-        lldp_s, lldp_hold_s: announcements, and until a neighbour forgets; `lldp_printed`: those not at the default.
+        lldp_s, lldp_hold_s: announcements, and until a neighbor forgets; `lldp_printed`: those not at the default.
     """
 
     vrf: str

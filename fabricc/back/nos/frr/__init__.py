@@ -70,7 +70,7 @@ def render_frr_conf(
         log_facility: of syslog; empty for FRR's own, which it does not print.
         bfd_profile: holds the timers of BFD; None leaves them to FRR, whatever the plan contains.
         route_maps_of_source: `ip` or `ipv6` -> route map by which BGP's routes have the loopback as source address.
-        graceful_restart: None states nothing, so that the router only helps its neighbours.
+        graceful_restart: None states nothing, so that the router only helps its neighbors.
 
     Returns:
         The file, ending in a newline. `read_frr_conf` reads it.

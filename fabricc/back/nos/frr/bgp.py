@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.routing import Bgp, PrefixRule, Session
 
 DISCARD = "blackhole"
-TTL_SECURITY_HOPS = 1  # of a neighbour on the same cable
+TTL_SECURITY_HOPS = 1  # of a neighbor on the same cable
 _GROUP_SUFFIX = {Transport.IPV4: "-V4", Transport.IPV6: "-V6", Transport.UNNUMBERED: ""}
 
 
@@ -41,11 +41,11 @@ _GROUP_SUFFIX = {Transport.IPV4: "-V4", Transport.IPV6: "-V6", Transport.UNNUMBE
 
 
 class GracefulRestart(NamedTuple):
-    """How long a restarting router's neighbours keep its routes, and it its own (RFC 4724), seconds.
+    """How long a restarting router's neighbors keep its routes, and it its own (RFC 4724), seconds.
 
     Attributes:
-        restart_s: until neighbours drop the routes of one that has not come back.
-        defer_s: until it chooses routes, though neighbours still send theirs.
+        restart_s: until neighbors drop the routes of one that has not come back.
+        defer_s: until it chooses routes, though neighbors still send theirs.
     """
 
     restart_s: int

@@ -81,10 +81,10 @@ def identity(files: Mapping[str, str]) -> Identity:
 
 def output(text: str) -> Output | None:
     """Read `vtysh -c "show version"` and the output of lldpd."""
-    found, neighbours = match_patterns(text, _VERSION), parse_lldpd(text)
-    if not found and not neighbours:
+    found, neighbors = match_patterns(text, _VERSION), parse_lldpd(text)
+    if not found and not neighbors:
         return None
-    return Output(Identity(found.get("name", ""), "", found.get("release", "")), neighbours)
+    return Output(Identity(found.get("name", ""), "", found.get("release", "")), neighbors)
 
 
 port = in_full

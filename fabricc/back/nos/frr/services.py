@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 
-LLDP_HOLD = 4  # announcements that may be lost until a neighbour forgets, IEEE 802.1AB msgTxHold
+LLDP_HOLD = 4  # announcements that may be lost until a neighbor forgets, IEEE 802.1AB msgTxHold
 SSH_PORT = 22
 LOG_LEVEL = "informational"  # of the frr.conf that the packages of Debian and of the FRR project come with
 VTY_ADDRESS = "127.0.0.1"  # where daemons listen for vty sessions: on the switch itself
@@ -69,7 +69,7 @@ def daemon_options(switch: Switch) -> dict[str, str]:
 def router_sysctls(switch: Switch) -> dict[str, int]:
     """Kernel settings of a router of many equal paths.
 
-    The neighbour tables hold two entries per port and family at rest; the hard limit is sixteen times as many and
+    The neighbor tables hold two entries per port and family at rest; the hard limit is sixteen times as many and
     at least 8192, because past it the kernel drops sessions' packets silently (Linux ip-sysctl, `gc_thresh3`).
     Sources are not filtered by the route back to them (`rp_filter`): while routes converge, a switch may carry a
     packet before it has learned the way to the packet's sender. Linux applies the greater of `all` and the interface's

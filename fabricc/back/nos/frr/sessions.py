@@ -100,7 +100,7 @@ NEGATED: tuple[Row, ...] = (
 
 
 def of_family(family: str) -> tuple[Row, ...]:
-    """Lines of neighbours in an address family."""
+    """Lines of neighbors in an address family."""
     return (
         Each("neighbor <word>", "neighbor", (
             Keep("activate", f"{family} active"),
@@ -247,7 +247,7 @@ def _of_evpn(name: str, said: Mapping[str, Said]) -> Iterator[tuple[str, Value, 
 
 
 def _finish_bfd(document: Document, used: Mapping[Value, int], prefix: str) -> None:
-    """State the timers of the profiles that neighbours use, or of all when no neighbour runs BFD."""
+    """State the timers of the profiles that neighbors use, or of all when no neighbor runs BFD."""
     profiles = document.scope.each("profile")
     found: dict[tuple[Value, Value], int] = {}
     if prefix and not used:

@@ -86,9 +86,9 @@ class RoutingView:
     Attributes:
         aggregates4, aggregates6: prefixes of `aggregate route`, by table.
         static4, static6: (prefix, what becomes of packets) of `static route`, by table.
-        unnumbered: interfaces that announce themselves as routers, which is how neighbours find each other, every
+        unnumbered: interfaces that announce themselves as routers, which is how neighbors find each other, every
             `ra_min_s` to `ra_max_s` seconds.
-        ttl: that of packets sent to neighbours; None for Junos's own, which is 1.
+        ttl: that of packets sent to neighbors; None for Junos's own, which is 1.
         precision_timers: whether the kernel sends keepalives, which it does on time although routing is busy.
         bfd_interval_ms: None without BFD.
         global_balancing: the part of the switch in global load balancing; None without it.

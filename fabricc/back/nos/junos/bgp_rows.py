@@ -1,4 +1,4 @@
-"""How BGP of Junos is read back: rows, and what neighbours have of their groups."""
+"""How BGP of Junos is read back: rows, and what neighbors have of their groups."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ ROWS: Sequence[Row] = (
 
 
 def finish(document: Document) -> None:
-    """State routing options and sessions of a routing instance, with what neighbours leave to group and protocol."""
+    """State routing options and sessions of a routing instance, with what neighbors leave to group and protocol."""
     scope = document.scope
     document.put_leaves("bgp/", scope.values, ("router_id", "asn", "allow_as_in"))
     for prefix, route in scope.each("static route").items():

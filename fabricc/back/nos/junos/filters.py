@@ -68,7 +68,7 @@ def _has_ipv6(switch: Switch) -> bool:
 
 
 def _far_conditions(family: str) -> list[tuple[str, list[str]]]:
-    """The conditions of BGP packets that another than a neighbour may have sent."""
+    """The conditions of BGP packets that another than a neighbor may have sent."""
     ttl = f"{TTL_WORDS[family]}-except"
     return [(NEXT_HEADER[family], ["tcp"]), (ttl, [str(ONE_HOP_TTL)]), ("port", ["bgp"])]
 

@@ -1,4 +1,4 @@
-"""BGP on NX-OS and its policy: peer templates per transport, neighbours, prefix lists, community lists, route maps."""
+"""BGP on NX-OS and its policy: peer templates per transport, neighbors, prefix lists, community lists, route maps."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 def _bfd_values(interval_ms: int, again_ms: int, multiplier: int) -> Mapping[str, Value]:
-    """The one interval of both directions, and what is wanted of the neighbour where that is another."""
+    """The one interval of both directions, and what is wanted of the neighbor where that is another."""
     longer = {} if interval_ms == again_ms else {"bfd/setting[min_rx]": str(again_ms)}
     return {"bfd/interval_ms": interval_ms, "bfd/multiplier": multiplier, **longer}
 
@@ -258,7 +258,7 @@ ROWS: Sequence[Row] = (
 
 
 def finish(document: Document) -> None:
-    """State lists, routes, route maps, and the process with what neighbours inherit of templates."""
+    """State lists, routes, route maps, and the process with what neighbors inherit of templates."""
     state_static(document)
     maps = {str(name): scope.each("clause") for name, scope in document.scope.each("route-map").items()}
     united = _unite_maps(maps)

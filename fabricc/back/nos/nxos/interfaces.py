@@ -41,7 +41,7 @@ UNUSED = Direction.UNUSED  # looking a member up costs more than what is done wi
 
 @dataclass(frozen=True, slots=True)
 class Advertisements:
-    """Router advertisements, by which neighbours find each other on unnumbered links; seconds."""
+    """Router advertisements, by which neighbors find each other on unnumbered links; seconds."""
 
     max_s: int
     min_s: int

@@ -46,7 +46,7 @@ AAA = {
     "accounting default": f"group {SERVER_GROUP}",
 }
 
-LLDP_HOLD = 4  # announcements that may be lost until a neighbour forgets, IEEE 802.1AB msgTxHold
+LLDP_HOLD = 4  # announcements that may be lost until a neighbor forgets, IEEE 802.1AB msgTxHold
 DEFAULT_LLDP_S = 30
 DEFAULT_LLDP_HOLD_S = 120
 

@@ -1,7 +1,7 @@
 """Routing that SONiC's tables hold in place of `frr.conf`: those of bgpcfgd, and those of frrcfgd.
 
-bgpcfgd (src/sonic-bgpcfgd) has neighbours by address and takes the rest from its templates. frrcfgd
-(src/sonic-frr-mgmt-framework) has tables for all of FRR, keyed by routing instance, neighbour and address family.
+bgpcfgd (src/sonic-bgpcfgd) has neighbors by address and takes the rest from its templates. frrcfgd
+(src/sonic-frr-mgmt-framework) has tables for all of FRR, keyed by routing instance, neighbor and address family.
 Where `docker_routing_config_mode` begins with `split`, `frr.conf` is the device's own and no table is read.
 """
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Value
 
-_NEIGHBOURS = ("BGP_NEIGHBOR", "BGP_INTERNAL_NEIGHBOR", "BGP_VOQ_CHASSIS_NEIGHBOR", "BGP_MONITORS")
+_NEIGHBORS = ("BGP_NEIGHBOR", "BGP_INTERNAL_NEIGHBOR", "BGP_VOQ_CHASSIS_NEIGHBOR", "BGP_MONITORS")
 _SESSION = {
     "asn": "remote_asn", "local_asn": "local_asn", "name": "description", "description": "description",
     "keepalive": "keepalive_s", "holdtime": "hold_s", "hold_time": "hold_s", "ebgp_multihop_ttl": "multihop",
 }  # fmt: skip
-"""Fields of a neighbour -> leaves of its facts."""
+"""Fields of a neighbor -> leaves of its facts."""
 _SESSION_SETTINGS = (
     "auth_password_ref", "bfd_check_ctrl_plane_failure", "capability_dynamic", "conn_retry",
     "disable_ebgp_connected_route_check", "dont_negotiate_capability", "enforce_first_as", "enforce_multihop",
@@ -41,7 +41,7 @@ _FAMILY_JOINT = {
     "prefix_list_out": "prefix_list_out", "filter_list_in": "filter_in", "filter_list_out": "filter_out",
     "max_prefix_limit": "maximum_prefixes", "allow_as_in": "allow_as_in", "default_rmap": "default_originate",
 }  # fmt: skip
-"""Fields of a neighbour's address family whose value is the fact's."""
+"""Fields of a neighbor's address family whose value is the fact's."""
 _FAMILY_FLAGS = {
     "rrclient": "reflector_client", "nhself": "next_hop_self", "unchanged_nexthop": "next_hop_unchanged",
     "as_override": "as_override",
@@ -102,7 +102,7 @@ _PEER = (
 _PEER_FAMILY = (*_FAMILY_JOINT, *_FAMILY_FLAGS, *_FAMILY_SETTINGS, "admin_status")
 
 ROWS: tuple[PatternRow, ...] = (
-    *(table_block(name, *_any_fields(*dict.fromkeys(_PEER)), Silent("v6only <word>")) for name in (*_NEIGHBOURS,
+    *(table_block(name, *_any_fields(*dict.fromkeys(_PEER)), Silent("v6only <word>")) for name in (*_NEIGHBORS,
         "BGP_PEER_GROUP")),
     *(table_block(name, *_any_fields(*dict.fromkeys(_PEER_FAMILY))) for name in ("BGP_NEIGHBOR_AF",
         "BGP_PEER_GROUP_AF")),
@@ -241,7 +241,7 @@ def _finish_sessions(document: Document) -> None:
         for key, row in rows_of(document, name).items():
             owner, _, family = key.rpartition("|")
             families[owner][family] = row.values
-    for table_name in _NEIGHBOURS:
+    for table_name in _NEIGHBORS:
         for key, row in rows_of(document, table_name).items():
             vrf, _, peer = key.rpartition("|")
             group_name = value_of(row, "peer_group_name")
@@ -267,7 +267,7 @@ def _finish_sessions(document: Document) -> None:
 
 
 def _of_session(peer: str, said: Mapping[str, Said]) -> Iterator[tuple[str, Value, int]]:
-    """What a neighbour states, with its group's fields; (leaf, value, line)."""
+    """What a neighbor states, with its group's fields; (leaf, value, line)."""
     for field, leaf in _SESSION.items():
         if field in said:
             value, line = said[field]

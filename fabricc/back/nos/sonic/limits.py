@@ -193,7 +193,7 @@ TRIMMING = Limit("FAB5318", setting="trimming/", remedy="use release 202505 or l
 )  # fmt: skip
 BFD = Reservation("FAB5630", feature="BFD of BGP sessions",
     asked=lambda switch: switch.bgp.bfd_interval_ms is not None and bool(switch.bgp.sessions),
-    remedy="use release 202505 or later, or set `routing.bfd: false` so that no neighbour waits for it",
+    remedy="use release 202505 or later, or set `routing.bfd: false` so that no neighbor waits for it",
     since="202505", words="bfdd in the bgp container (SYSTEM_DEFAULTS.software_bfd)",
     source="earlier releases start bfdd only with the management framework (supervisord.conf.j2), so BFD is left out "
     "and BGP detects a silent failure by its hold timer",

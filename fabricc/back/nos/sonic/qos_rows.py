@@ -45,13 +45,13 @@ _WRED = {
 }
 _PROFILE = ("dynamic_th", "static_th", "pool", "size", "xoff", "xon", "xon_offset", "packet_discard_action")
 _STATED = {"WRED_PROFILE": {"ecn": "ecn_all", "wred_green_enable": "true"}}
-_COLOURS = (
+_COLORS = (
     "wred_yellow_enable", "yellow_min_threshold", "yellow_max_threshold", "yellow_drop_probability",
     "wred_red_enable", "red_min_threshold", "red_max_threshold", "red_drop_probability",
 )  # fmt: skip
-"""Of packets that a policer has coloured, which no fabric has."""
+"""Of packets that a policer has colored, which no fabric has."""
 _MARKING = frozenset({"ecn_all", "ecn_green", "ecn_green_yellow", "ecn_green_red"})
-"""Modes of `ecn` in which what no policer has coloured is marked; in others it is dropped."""
+"""Modes of `ecn` in which what no policer has colored is marked; in others it is dropped."""
 _SHAPED = ("cbs", "cir", "meter_type", "pbs", "pir", "priority")
 _OTHER_MAPS = (
     "DOT1P_TO_TC_MAP", "DSCP_TO_FC_MAP", "EXP_TO_FC_MAP", "MPLS_TC_TO_TC_MAP", "TC_TO_DOT1P_MAP",
@@ -96,7 +96,7 @@ ROWS: tuple[PatternRow, ...] = (
     table_block("WRED_PROFILE",
         *kept_fields(*_STATED["WRED_PROFILE"]),
         *(Keep(f"{field} <number>", leaf) for field, leaf in _WRED.items()),
-        *kept_fields(*_COLOURS),
+        *kept_fields(*_COLORS),
     ),
     table_block("PORT_QOS_MAP",
         *kept_fields("dscp_to_tc_map", "pfc_enable", "pfcwd_sw_enable", "tc_to_queue_map", *_GROUP_MAPS,
@@ -198,7 +198,7 @@ def _finish_queues(document: Document) -> None:
     schedulers = {name: _scheduler_text(row) for name, row in rows_of(document, "SCHEDULER").items()}
     marking = {name: _marking_facts(row) for name, row in rows_of(document, "WRED_PROFILE").items()}
     for name, row in rows_of(document, "WRED_PROFILE").items():
-        state_fields(document, f"qos/wred[{name}]/setting", row, *_COLOURS)
+        state_fields(document, f"qos/wred[{name}]/setting", row, *_COLORS)
     for key, row in rows_of(document, "QUEUE").items():
         name, _, numbers = key.rpartition("|")
         paths, wred = port_paths(name), value_of(row, "wred_profile")

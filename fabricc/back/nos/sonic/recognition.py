@@ -52,13 +52,13 @@ def _table_row(tables: Any, table: str, key: str) -> Mapping[str, Any]:
 
 def output(text: str) -> Output | None:
     """Read `show version`, `show lldp table` and the output of lldpd."""
-    found, neighbours = match_patterns(text, _VERSION), parse_lldpd(text)
-    if "release" not in found and not neighbours:
+    found, neighbors = match_patterns(text, _VERSION), parse_lldpd(text)
+    if "release" not in found and not neighbors:
         return None
     sku, platform = found.get("box", ""), found.get("platform", "")
     products = tuple(filter(None, (sku, platform)))
     release = found.get("release", "")
-    return Output(Identity("", sku or platform, release, products), neighbours)
+    return Output(Identity("", sku or platform, release, products), neighbors)
 
 
 port = in_full

@@ -22,7 +22,7 @@ DROP_PRIORITY = 1
 IPV4 = "0x0800"
 AAA_LOGIN = "tacacs+,local"
 AAA_KINDS = ("authentication", "accounting")
-LLDP_HOLD = 4  # announcements that may be lost until a neighbour forgets, IEEE 802.1AB msgTxHold
+LLDP_HOLD = 4  # announcements that may be lost until a neighbor forgets, IEEE 802.1AB msgTxHold
 SNMP_USER: Row = {
     "SNMP_USER_TYPE": "Priv",
     "SNMP_USER_PERMISSION": "RO",

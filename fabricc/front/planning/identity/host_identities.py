@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.given_identities import Ends
-    from fabricc.fabric.neighbours import Link
+    from fabricc.fabric.neighbors import Link
     from fabricc.fabric.shape import SwitchId
     from fabricc.front.spec.model import LinkRow
 

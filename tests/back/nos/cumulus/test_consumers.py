@@ -81,7 +81,7 @@ def arms(annotation: Any) -> list[Any]:
     return [annotation]
 
 
-def modelled(annotation: Any, keys: tuple[str, ...]) -> bool:
+def modeled(annotation: Any, keys: tuple[str, ...]) -> bool:
     """Whether an object model has a path, keys of one's own where that has `*`."""
     if not keys:
         return True
@@ -94,7 +94,7 @@ def modelled(annotation: Any, keys: tuple[str, ...]) -> bool:
             found += [fields[keys[0]]] if keys[0] in fields else []
         elif arm is Any:
             return True
-    return any(modelled(each, keys[1:]) for each in found)
+    return any(modeled(each, keys[1:]) for each in found)
 
 
 def order(release: str) -> int:
@@ -134,7 +134,7 @@ def test_the_releases_of_every_path_are_those_of_nvidia_s_object_models() -> Non
         if importlib.util.find_spec(f"nvueschema.models.v{release.replace('.', '_')}")  # 5.19 has none yet
     }
     for row in PATHS:
-        has = [release for release in roots if modelled(roots[release], row.keys)]
+        has = [release for release in roots if modeled(roots[release], row.keys)]
         last = row.until or RELEASES[-1]
         expected = RELEASES[order(row.since) : order(last) + 1]
         assert has == [release for release in expected if release in roots], row.keys

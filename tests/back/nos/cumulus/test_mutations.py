@@ -35,7 +35,7 @@ WITHOUT_MEANING = {
 }  # fmt: skip
 DEVICE_DEFAULTS = {
     ("link", "state:"), ("state", "up: {}"),  # a configured port is up
-    ("ipv4-unicast", "enable: 'on'"), ("ipv4-unicast", "state: enabled"),  # a neighbour carries IPv4,
+    ("ipv4-unicast", "enable: 'on'"), ("ipv4-unicast", "state: enabled"),  # a neighbor carries IPv4,
     ("address-family", "ipv6-unicast:"), ("ipv6-unicast", "enable: 'off'"),  # and IPv6 only when activated
     ("ipv6-unicast", "state: disabled"),
     ("header", "rev-id: 1.0"), ("cumulus", "full-name: cumulus,,,"),

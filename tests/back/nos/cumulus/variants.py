@@ -74,7 +74,7 @@ def open_gnmi() -> Switch:
 
 
 def alone() -> Switch:
-    """A ToR with a lossless class that no port has, and without neighbours."""
+    """A ToR with a lossless class that no port has, and without neighbors."""
     switch = tor()
     ports = tuple(replace(port, profile=None) for port in switch.ports)
     return replace(switch, ports=ports, bgp=replace(switch.bgp, sessions=()))

@@ -68,7 +68,7 @@ def test_only_lines_about_the_system_itself_are_left() -> None:
     }
 
 
-def test_what_a_neighbour_has_from_its_group_stands_at_the_line_of_the_group() -> None:
+def test_what_a_neighbor_has_from_its_group_stands_at_the_line_of_the_group() -> None:
     lines = TEXT.split("\n")
     _, at = READING.lines["bgp/neighbor[10.1.0.0]/export"]
     assert lines[at - 1].strip() == "neighbor SPINES route-map TO-SPINES out"
@@ -92,7 +92,7 @@ def test_all_rows_compile() -> None:
     assert compiled_blocks(EOS.asides.start) > 100
 
 
-def test_what_a_neighbour_does_not_have_its_group_does_not_give_it() -> None:
+def test_what_a_neighbor_does_not_have_its_group_does_not_give_it() -> None:
     group = (
         "router bgp 1\n   neighbor G peer group\n   neighbor G route-map OUT out\n   neighbor G remote-as 2\n"
     )

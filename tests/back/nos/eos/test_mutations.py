@@ -78,7 +78,7 @@ def test_no_missing_line_goes_unnoticed(name: str) -> None:
         reading = EOS.read({FILE: "\n".join([*lines[:at], *lines[at + 1 :]])})
         if reading.facts == planned and not reading.unknown:
             survivors.add(re.sub(r"\d+", "N", line.strip()))
-    # In a fabric of IPv4 alone every neighbour is to be active in IPv4, as EOS has it by default.
+    # In a fabric of IPv4 alone every neighbor is to be active in IPv4, as EOS has it by default.
     ipv4_only = {"no bgp default ipvN-unicast"} if "dual" not in name else set()
     # The ports of the longest cables use the default buffer profile.
     buffers = (

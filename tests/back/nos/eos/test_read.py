@@ -272,7 +272,7 @@ def test_defaults_said_aloud_say_nothing_more() -> None:
     assert read(aloud) == read(text)
 
 
-def test_a_neighbour_that_is_not_active_carries_no_family() -> None:
+def test_a_neighbor_that_is_not_active_carries_no_family() -> None:
     text = text_of("trident-dual")
     off = text.replace("      neighbor UPSTREAM activate\n", "      no neighbor UPSTREAM activate\n")
     assert off != text

@@ -136,7 +136,7 @@ def test_marks_are_counted_where_packets_are_marked_and_queues_are_watched(famil
 
 
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
-def test_a_numbered_neighbour_is_active_in_its_own_family_only(family: str) -> None:
+def test_a_numbered_neighbor_is_active_in_its_own_family_only(family: str) -> None:
     text = "\n".join(lines("trident-dual"))
     body = text.split(f"address-family {family}\n")[1].split("\n   !")[0].split("\n!")[0]
     assert body.split("\n") == [f"      neighbor UPSTREAM{'' if family == 'ipv4' else '-V6'} activate"]

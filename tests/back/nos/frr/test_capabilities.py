@@ -70,7 +70,7 @@ def test_planned_facts_leave_out_what_is_not_expressed() -> None:
     assert paths["bgp/maximum_paths"] == 64
 
 
-def test_neighbour_tables_grow_with_the_ports() -> None:
+def test_neighbor_tables_grow_with_the_ports() -> None:
     switch = VARIANTS["numbered"]
     large = replace(switch, ports=switch.ports * 100)
     key = "kernel[net.ipv4.neigh.default.gc_thresh3]"

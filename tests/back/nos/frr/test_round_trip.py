@@ -185,7 +185,7 @@ REDUNDANT = (
     r"frr defaults datacenter",  # the timers of this switch are explicit
     r"hostname .*",  # stated by the file `hostname` too, and the other way round
     r"ipv6 nd ra-interval 10",
-    r"bgp ebgp-requires-policy",  # each neighbour has a policy both ways, else a fact is missing
+    r"bgp ebgp-requires-policy",  # each neighbor has a policy both ways, else a fact is missing
     r"neighbor UPSTREAM-V[46] bfd",  # `bfd profile` turns BFD on
     r"address-family ipv6 unicast|bfd",
     r"address-family ipv4 unicast",  # its lines may stand in the process, as old releases have them

@@ -80,7 +80,7 @@ def test_no_changed_word_survives_and_its_line_is_named(name: str, step: int) ->
         elif not places & set(range(at + 1, end(lines, at) + 2)):
             elsewhere.append(lines[at].strip())
     assert survivors == []
-    # Names that become those of a neighbour, such as the next cage: five in every sample, under 1 % of most.
+    # Names that become those of a neighbor, such as the next cage: five in every sample, under 1 % of most.
     assert len(elsewhere) <= 5, elsewhere
 
 

@@ -220,7 +220,7 @@ def test_every_policy_ends_by_rejecting_the_rest(name: str) -> None:
         )
 
 
-def test_unnumbered_links_find_their_neighbours_by_router_advertisements() -> None:
+def test_unnumbered_links_find_their_neighbors_by_router_advertisements() -> None:
     text = text_of("evo-unnumbered")
     announced = section(text, "        interface et-0/0/3:0.0 {")
     assert "max-advertisement-interval 10;" in announced
@@ -231,7 +231,7 @@ def test_unnumbered_links_find_their_neighbours_by_router_advertisements() -> No
     assert "neighbor 1" not in group
 
 
-def test_unnumbered_neighbours_of_other_as_numbers_have_a_group_of_their_own() -> None:
+def test_unnumbered_neighbors_of_other_as_numbers_have_a_group_of_their_own() -> None:
     switch = variant("evo-unnumbered")
     first, second = switch.bgp.sessions
     bgp = replace(switch.bgp, sessions=(first, replace(second, remote_asn=65_001)))

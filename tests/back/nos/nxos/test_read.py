@@ -274,7 +274,7 @@ def test_a_watchdog_needs_the_switch_and_the_port() -> None:
     assert facts["interface[Ethernet1/1/1]/watchdog"] == "false"
 
 
-def test_a_neighbour_has_its_own_word_over_its_template_s() -> None:
+def test_a_neighbor_has_its_own_word_over_its_template_s() -> None:
     own = "    description spine01a\n    address-family ipv4 unicast\n      route-map OTHER in\n"
     facts = read(text_of().replace("    description spine01a\n", own))
     assert facts["bgp/neighbor[10.64.0.0]/import"] == "OTHER"
@@ -449,7 +449,7 @@ def test_endless_numbers_do_no_harm(line: str) -> None:
 
 
 def test_unnumbered_ports_advertise_themselves_and_others_are_left_alone() -> None:
-    """Neighbours find each other by advertisements; no device prints that it sends them, but that it does not."""
+    """Neighbors find each other by advertisements; no device prints that it sends them, but that it does not."""
     unnumbered, host = (text_of(f"cloudscale/{name}") for name in ("unnumbered", "dual"))
     ports = unnumbered.count("ipv6 address use-link-local-only")
     assert ports == unnumbered.count("  no ipv6 nd suppress-ra\n") > 0

@@ -281,7 +281,7 @@ def test_a_service_that_nobody_asks_for_is_off() -> None:
     assert not re.search("tacacs|aaa|snmp|grpc", text)
 
 
-def test_a_neighbour_forgets_after_four_announcements() -> None:
+def test_a_neighbor_forgets_after_four_announcements() -> None:
     assert "lldp holdtime 40\nlldp timer 10\n" in settings_text()
     assert "lldp t" not in settings_text(lldp_interval_s=30)
 

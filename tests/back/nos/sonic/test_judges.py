@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 VALIDATOR = Path(__file__).parents[5] / "shared" / "validators" / "sonic_validate.py"
 MODELS_OF = Path(os.environ.get("SONIC_YANG_MODELS", VALIDATOR.parent / "sonic-yang"))
 """A folder of models for each release; another one can be named in the environment."""
-UNMODELLED = {("202305", "SNMP_AGENT_ADDRESS_CONFIG")}
+UNMODELED = {("202305", "SNMP_AGENT_ADDRESS_CONFIG")}
 """Tables that `config reload` of a release takes without a model."""
 TABLE = re.compile(r"\b[A-Z][A-Z0-9_]{3,}\b")
 
@@ -54,7 +54,7 @@ def judge(release: str, *files: Path) -> list[str]:
     assert verdict.returncode in (0, 1), verdict.stderr
     problems = [problem for file in json.loads(verdict.stdout) for problem in file["problems"]]
     return [
-        str(p) for p in problems if not any((release, table) in UNMODELLED for table in TABLE.findall(str(p)))
+        str(p) for p in problems if not any((release, table) in UNMODELED for table in TABLE.findall(str(p)))
     ]
 
 

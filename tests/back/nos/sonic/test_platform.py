@@ -72,6 +72,6 @@ def test_lanes_come_from_the_map() -> None:
     assert lane_list([513]) == lane_list("513") == lane_list(513) == "513"
 
 
-def test_ranges_join_neighbours() -> None:
+def test_ranges_join_neighbors() -> None:
     assert split_ranges([0, 1, 2, 5, 7]) == ["0-2", "5", "7"]
     assert split_ranges([]) == []

@@ -167,7 +167,7 @@ def test_a_missing_group_of_a_port_that_is_up_is_a_difference() -> None:
 
 def test_a_row_of_a_profile_may_have_fields_that_nobody_knows_or_none() -> None:
     tables = json.loads(RENDERED["config_db.json"])
-    tables["BUFFER_QUEUE"]["Ethernet0|3"]["colour"] = "red"
+    tables["BUFFER_QUEUE"]["Ethernet0|3"]["color"] = "red"
     tables["BUFFER_PG"]["Ethernet0|5"] = {}
     text = json.dumps(tables, indent=4)
     lines = text.split("\n")
@@ -177,7 +177,7 @@ def test_a_row_of_a_profile_may_have_fields_that_nobody_knows_or_none() -> None:
         ("config_db.json", 1 + lines.index('        "Ethernet0|5": {}'), "BUFFER_PG|Ethernet0|5"),
         (
             "config_db.json",
-            1 + lines.index('            "colour": "red"'),
-            "BUFFER_QUEUE|Ethernet0|3 colour: red",
+            1 + lines.index('            "color": "red"'),
+            "BUFFER_QUEUE|Ethernet0|3 color: red",
         ),
     ]

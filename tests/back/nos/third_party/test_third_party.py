@@ -122,7 +122,7 @@ def test_it_builds_is_read_back_and_checked_beside_another_nos(site: Path, tmp_p
 
 
 def test_an_overlay_goes_into_its_file_too(site: Path, tmp_path: Path) -> None:
-    overlay = '{"openconfig-system:system": {"config": {"login-banner": "Authorised use only"}}}\n'
+    overlay = '{"openconfig-system:system": {"config": {"login-banner": "Authorized use only"}}}\n'
     (tmp_path / "banner.json").write_text(overlay)
     (tmp_path / "cluster.yaml").write_text(
         SPEC + ACCEPT + "overlays: [{file: banner.json, nos: openconfig}]\n"

@@ -1,8 +1,8 @@
 """One process that is many switches: each keeps a candidate, a running configuration and a timer, over TCP.
 
 `python server.py FOLDER FIRST_FILE_OF_EACH…` prints its port. A switch reverts an unconfirmed commit by itself. Its
-neighbours are those of its running configuration; a session is up when the switch at the far end, known by the
-address, has a neighbour back and neither is cut off.
+neighbors are those of its running configuration; a session is up when the switch at the far end, known by the
+address, has a neighbor back and neither is cut off.
 """
 
 from __future__ import annotations

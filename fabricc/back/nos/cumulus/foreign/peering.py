@@ -1,4 +1,4 @@
-"""BGP of others: rows of processes, of neighbours and of groups, which are stated as those of FRR."""
+"""BGP of others: rows of processes, of neighbors and of groups, which are stated as those of FRR."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def finish(document: Document, process: Scope, prefix: str) -> None:
 
 
 def _session_scope(session: Scope, *, group: bool) -> Scope:
-    """A neighbour or a group under the names that FRR's own lines are kept under."""
+    """A neighbor or a group under the names that FRR's own lines are kept under."""
     found = Scope(session.line)
     found.values = {**session.values, **gather_settings(session)}
     if group:

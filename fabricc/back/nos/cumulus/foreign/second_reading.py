@@ -82,7 +82,7 @@ _WHOLE = ("route_map[", "prefix_list[", "community_list[", _ROUTES, "bgp/")
 
 
 def list_statements(text: str) -> Iterator[Node]:
-    """Each end of the tree with the words on the way there, for each of the interfaces or neighbours of a range."""
+    """Each end of the tree with the words on the way there, for each of the interfaces or neighbors of a range."""
     stack: list[tuple[Node, tuple[str, ...]]] = [
         (node, ()) for node in reversed(startup.parse_startup(text).nodes) if node.key == ("set",)
     ]

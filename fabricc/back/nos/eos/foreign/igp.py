@@ -148,7 +148,7 @@ ROWS: Sequence[Row] = (
 
 
 def finish(document: Document) -> None:
-    """State with which interfaces processes look for neighbours, and with which they do not."""
+    """State with which interfaces processes look for neighbors, and with which they do not."""
     for kind in ("ospf", "ospf vrf"):
         for scope in document.scope.each(kind).values():
             for leaf in ("passive", "active"):

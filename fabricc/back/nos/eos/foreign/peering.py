@@ -1,4 +1,4 @@
-"""BGP of EOS beyond what a spine-leaf fabric of ours needs: rows of processes, of neighbours, of address families."""
+"""BGP of EOS beyond what a spine-leaf fabric of ours needs: rows of processes, of neighbors, of address families."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STATED = (
     "as_override", "allow_as_in", "remove_private", "default_originate", "keepalive_s", "hold_s", "prefix_list_in",
     "prefix_list_out", "enabled",
 )  # fmt: skip
-"""Values of a neighbour that are facts as they are."""
+"""Values of a neighbor that are facts as they are."""
 FAMILY_POLICY = ("import", "export", "prefix_list_in", "prefix_list_out", "default_originate")
 """Settings that each address family may have."""
 
@@ -74,7 +74,7 @@ def _sent_communities(kinds: str) -> dict[str, Value | None]:
 
 
 def neighbor_rows(outer: int) -> tuple[Row, ...]:
-    """Lines about a neighbour or a group, behind so many captures."""
+    """Lines about a neighbor or a group, behind so many captures."""
     return (
         Keep("update-source <word>", "update_source"),
         Keep("ebgp-multihop", "multihop", 255),
@@ -107,7 +107,7 @@ def neighbor_rows(outer: int) -> tuple[Row, ...]:
 
 
 def policy_rows(family: str) -> tuple[Row, ...]:
-    """Lines that filter what a neighbour sends and gets in an address family, or in all."""
+    """Lines that filter what a neighbor sends and gets in an address family, or in all."""
     return (
         *(Keep(f"prefix-list <word> {way}", f"{family}prefix_list_{way}") for way in ("in", "out")),
         Keep("default-originate", f"{family}default_originate", ALL),
@@ -130,7 +130,7 @@ def no_neighbor(family: str = "") -> tuple[Row, ...]:
 
 
 def of_family(family: str, outer: int) -> tuple[Row, ...]:
-    """Lines about a neighbour in an address family whose values go by `family` and their name."""
+    """Lines about a neighbor in an address family whose values go by `family` and their name."""
     return (
         *policy_rows(family),
         *kept_rows("setting", outer, (
@@ -182,7 +182,7 @@ _OTHER_FAMILIES = (
 
 
 def _listening_group(_range: str, group: str, peers: int | str = "") -> str:
-    """The group of a range, and the AS number or the filter of AS numbers of its neighbours."""
+    """The group of a range, and the AS number or the filter of AS numbers of its neighbors."""
     return f"{group} {peers}"
 
 

@@ -1,4 +1,4 @@
-"""Tables of SONiC for foreign designs: VLANs, bundles, VRFs, overlays, access lists, neighbours, routes.
+"""Tables of SONiC for foreign designs: VLANs, bundles, VRFs, overlays, access lists, neighbors, routes.
 
 Field names are those of the YANG models of sonic-buildimage (src/sonic-yang-models/yang-models).
 """
@@ -135,7 +135,7 @@ def finish(document: Document) -> None:
     _finish_overlays(document)
     _finish_access_lists(document)
     _finish_static(document)
-    _finish_neighbours(document)
+    _finish_neighbors(document)
     _finish_pairs(document)
     for name in (*_PLAIN, "SWITCH", "NEIGH", "FDB"):
         for key, row in rows_of(document, name).items():
@@ -320,7 +320,7 @@ def _next_hops(columns: list[list[str]]) -> Iterable[str]:
             yield " ".join(words)
 
 
-def _finish_neighbours(document: Document) -> None:
+def _finish_neighbors(document: Document) -> None:
     for port, row in rows_of(document, "DEVICE_NEIGHBOR").items():
         far = " ".join(filter(None, (value_of(row, "name"), value_of(row, "port"))))
         if far:

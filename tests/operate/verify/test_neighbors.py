@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.operate.verify.neighbours import Cabling, LldpView, Neighbor, compare_cabling
+from fabricc.operate.verify.neighbors import Cabling, LldpView, Neighbor, compare_cabling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,7 +105,7 @@ def test_a_cable_that_one_end_hears_is_there_with_a_doubt() -> None:
     assert set(codes(contradiction)) == {"FAB9204"}
 
 
-def test_a_switch_that_was_not_asked_is_known_from_its_neighbours() -> None:
+def test_a_switch_that_was_not_asked_is_known_from_its_neighbors() -> None:
     crossed = {"p1": ("spine2", "q1", ""), "p2": ("spine1", "q1", "")}
     cabling = judged({"tor1": crossed})
     assert words(cabling) == ["swap the cables in ports p1 and p2 of tor1"]

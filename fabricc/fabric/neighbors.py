@@ -56,7 +56,7 @@ class Link(NamedTuple):
 
 
 class FarEnd(NamedTuple):
-    """A switch as its neighbours know it; `ports` are the names of its slots."""
+    """A switch as its neighbors know it; `ports` are the names of its slots."""
 
     at: SwitchId
     name: str
