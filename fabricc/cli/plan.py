@@ -339,7 +339,7 @@ def _plan_tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
     ports = []
     for switch in samples:
         used = [port for port in switch.ports if port.peer]
-        for way in ("host", "down", "up", "external"):
+        for way in ("host", "down", "up", "peer", "external"):
             group = [port for port in used if port.direction.value == way]
             for speed in sorted({port.speed_gbps for port in group}):
                 number = sum(1 for port in group if port.speed_gbps == speed)

@@ -256,15 +256,17 @@ class Design:
     def paths(self, group: int) -> int:
         """Equal-cost ways from a ToR of a host group to one of another unit, of another pod where there are cores.
 
-        Without spines one: a host's peers are behind the same ToR.
+        Without spines the links to the other ToR, or one: a host's peers are behind the same ToR.
         """
-        return max(1, self.uplinks(group) * max(1, self.shape.spine_uplinks))
+        return max(1, self.shape.peer_links, self.uplinks(group) * max(1, self.shape.spine_uplinks))
 
     def figures(self) -> dict[str, object]:
         """The shape by name; where ToRs differ in their links to a spine, also these by host group, as in the spec."""
         found: dict[str, object] = {name: getattr(self.shape, name) for name in self.shape.__slots__}
         if self.shape.rail_planes == 1:
             del found["rail_planes"]
+        if not self.shape.peer_links:
+            del found["peer_links"]
         if self.planes_present:
             found["planes_present"] = self.planes_present
         links = [
@@ -279,7 +281,7 @@ class Design:
         spines = shape.pods * len(self.planes) * shape.spines
         ports = [attached.rails * len(attached.present) for attached in self.attachments]
         without = sum(count for count, group in sizes if not self.host_models[group].gpus)
-        return {
+        found = {
             "gpus": sum(count * self.host_models[group].gpus for count, group in sizes),
             "hosts": sum(count for count, _ in sizes),
             "units": sum(unit.border is None for unit in self.places()),
@@ -289,7 +291,10 @@ class Design:
             "host_cables": sum(count * ports[group] for count, group in sizes),
             "spine_cables": sum(count * self.uplinks(group) for group, count in tors.items()),
             "core_cables": spines * shape.spine_uplinks,
-        } | ({"hosts_without_gpus": without} if without else {})
+        }
+        if shape.peer_links:
+            found["peer_cables"] = len(self.planes) * shape.peer_links
+        return found | ({"hosts_without_gpus": without} if without else {})
 
     def pool(self, kind: str, version: int) -> Pool | None:
         """The `hosts`, `links` or `loopbacks` pool of an IP version."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _IPV4, _IPV6, _UNNUMBERED = Transport.IPV4, Transport.IPV6, Transport.UNNUMBERED  # as `links.HOST`
 _HOST, _UNUSED = links.HOST, Direction.UNUSED
-_GROUPS = {links.UP: "UPSTREAM", links.DOWN: "DOWNSTREAM"}
+_GROUPS = {links.UP: "UPSTREAM", links.DOWN: "DOWNSTREAM", links.PEER: "PEER"}
 
 
 def expand_switch(fabric: Design, at: SwitchId) -> Switch:
@@ -297,10 +297,10 @@ def _expand_bgp(
         connected += [(version, PrefixRule(each, full - 1, full - 1)) for each in aggregates]
         connected.append((version, PrefixRule(loopback)))
         own += [(version, PrefixRule(each)) for each in (*aggregates, loopback)]
-    above = {TierName.TOR: fabric.shape.spines, TierName.SPINE: fabric.shape.cores}.get(at.tier, 0) > 0
+    upstream = _name_upstream(fabric, at)
     rules = build_policy(
         at.tier,
-        has_upstream=above,
+        upstream=upstream,
         drained=drained,
         fabric=_fabric_lists(addresses, fabric.aggregate_bits(), not fabric.underlay_hosts),
         connected=prefix_lists("CONNECTED", connected),
@@ -319,9 +319,9 @@ def _expand_bgp(
                 _raise_limit(limit, outside.from_below, fabric),
             )
         )
-    if above:
+    if upstream:
         limit = _raise_limit(plan.limit_from_above, bool(outside.accepted), fabric)
-        groups.append(PeerGroup("UPSTREAM", "FROM-UPSTREAM", "TO-UPSTREAM", limit))
+        groups.append(PeerGroup(upstream, f"FROM-{upstream}", f"TO-{upstream}", limit))
     if fabric.overlay:
         groups = [replace(group, evpn=EVPN_MAPS[group.name]) for group in groups]
     outsiders = {exit_.outsider.group: exit_.outsider for exit_ in exits.values()}
@@ -346,6 +346,14 @@ def _expand_bgp(
         static_map="STATIC" if outside.static else None,
         evpn_transit=fabric.overlay and at.tier is not TierName.TOR,
     )
+
+
+def _name_upstream(fabric: Design, at: SwitchId) -> str:
+    """Return the peer group of the switches through which a switch reaches the rest of the fabric; "" for none."""
+    if at.tier is TierName.TOR and fabric.shape.peer_links:
+        return "PEER"
+    above = {TierName.TOR: fabric.shape.spines, TierName.SPINE: fabric.shape.cores}.get(at.tier, 0)
+    return "UPSTREAM" if above else ""
 
 
 def _raise_limit(limit: int, outside: bool, fabric: Design) -> int:
@@ -424,8 +432,8 @@ def originated_prefixes(fabric: Design, at: SwitchId) -> Iterator[str]:
 
 
 def tor_cables(fabric: Design, tor: SwitchId) -> Iterator[CableRow]:
-    """Cables of a ToR: to its hosts, then to its spines; the host or ToR is the lower end."""
-    yield from links.cable_rows(fabric, tor, (Direction.HOST, Direction.UP))
+    """Cables of a ToR: to its hosts, then to its spines or the other ToR; the host or (first) ToR is the lower end."""
+    yield from links.cable_rows(fabric, tor, (Direction.HOST, Direction.UP, Direction.PEER))
 
 
 def spine_cables(fabric: Design, spine: SwitchId) -> Iterator[CableRow]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     """The values of an `End`."""
 
 TOR, SPINE, CORE = TierName.TOR, TierName.SPINE, TierName.CORE
-UP, DOWN, HOST = Direction.UP, Direction.DOWN, Direction.HOST
+UP, DOWN, HOST, PEER = Direction.UP, Direction.DOWN, Direction.HOST, Direction.PEER
 """Members by name alone: looked up in their class, they cost Python 3.11 a tenth of the time that a link takes."""
 
 
@@ -156,6 +156,8 @@ def link_values(fabric: Design, at: SwitchId) -> Iterator[Values]:
         for unit, slots, rails in served_slots(fabric, at):
             yield from _host_values(fabric, at, unit, slots, rails)
         yield from _switch_link(fabric, "spine", UP, at, _list_uplinks(fabric, at))
+        if fabric.shape.peer_links:
+            yield from _switch_link(fabric, "peer", PEER, at, _list_peer_links(fabric, at))
     elif at.tier is SPINE:
         yield from _switch_link(fabric, "spine", DOWN, at, _spine_down(fabric, at))
         yield from _switch_link(fabric, "core", UP, at, _spine_up(fabric, at))
@@ -272,6 +274,22 @@ def _list_uplinks(fabric: Design, tor: SwitchId) -> Iterator[_End]:
             yield up[uplink], far, down[first + cable], offset + 2 * uplink
 
 
+def is_lower_end(fabric: Design, at: SwitchId, direction: Direction) -> bool:
+    """Return whether a switch is the lower end of its links in a direction: of two ToRs, the first of the plane."""
+    if direction is PEER:
+        return _tors_below(fabric, at.plane, at.pod)[0].tor.at == at
+    return direction is UP
+
+
+def _list_peer_links(fabric: Design, tor: SwitchId) -> Iterator[_End]:
+    """List the links to the other ToR of the plane; their addresses are those of uplinks of the first ToR."""
+    pair = [each.tor for each in _tors_below(fabric, tor.plane, tor.pod)]
+    near, far = pair if pair[0].at == tor else reversed(pair)
+    offset = adr.tor_link_offset(fabric.strides, pair[0].number, 0)
+    for link in range(fabric.shape.peer_links):
+        yield near.layout.up[link], far, far.layout.up[link], offset + 2 * link
+
+
 def _spine_port(fabric: Design, tor: SwitchId) -> int:
     """The first of the spine ports that are kept for a ToR; on each spine the same."""
     shape = fabric.shape
@@ -344,9 +362,9 @@ def _core_down(fabric: Design, core: SwitchId) -> Iterator[_End]:
 def _switch_link(
     fabric: Design, kind: str, direction: Direction, at: SwitchId, ends: Iterable[_End]
 ) -> Iterator[Values]:
-    """Of links between switches; the upper end has the even address."""
+    """Of links between switches; the upper end has the even address, of two ToRs the second."""
     addresses = fabric.addresses
-    numbered, up = addresses.numbered, direction is UP
+    numbered, up = addresses.numbered, is_lower_end(fabric, at, direction)
     pair4, pair6 = (_pairs_of(pool) if numbered else None for pool in (addresses.links4, addresses.links6))
     usual, given, changes = _usual_cable(fabric, kind), fabric.given.links, fabric.changes
     own_name = switch_name(fabric, at) if changes else ""
@@ -407,10 +425,10 @@ def _cable_of_link(fabric: Design, kind: str, *ends: tuple[SwitchId, int]) -> tu
 
 
 def cable_rows(fabric: Design, at: SwitchId, directions: tuple[Direction, ...]) -> Iterator[CableRow]:
-    """The cables of a switch in some directions, lower end first."""
+    """The cables of a switch in some directions, lower end first; those between ToRs at the first name alone."""
     name, names, slots = switch_name(fabric, at), port_names(fabric, at), port_layout(fabric, at).slots
     for link in switch_links(fabric, at):
-        if link.direction not in directions:
+        if link.direction not in directions or (link.direction is PEER and name > link.peer):
             continue
         near, far = (name, names[link.slot]), (link.peer, link.peer_port)
         lower, upper = (far, near) if link.direction is HOST else (near, far)

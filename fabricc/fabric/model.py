@@ -26,6 +26,7 @@ class Direction(StrEnum):
 
     DOWN = "down"  # a lower switch tier
     UP = "up"  # a higher switch tier
+    PEER = "peer"  # the other ToR of a plane without spines
     HOST = "host"
     EXTERNAL = "external"  # out of the fabric
     UNUSED = "unused"

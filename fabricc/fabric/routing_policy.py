@@ -1,12 +1,13 @@
 """Routing policy of each tier: what a switch accepts from, and announces to, the tier above and below.
 
 Filters stand in both directions (RFC 7938 section 5.2, RFC 7454); a switch takes nothing but host aggregates and
-loopbacks, a ToR announces nothing but its own. A spine below cores marks what comes from above and never sends it
-up again, so no path leads down and up whatever the ASN scheme. Routes from outside are taken as the spec states
-them, marked, and carried by every switch; a ToR with a way out marks what comes from above too, so that it sends up
-only what it has from outside itself. Outside parties get the aggregates of ToRs and nothing else: no host routes, no
-links, and nothing that came from another of them. A route with the graceful-shutdown community gets
-local preference 0 (RFC 8326), and a drained switch attaches that community to all it announces.
+loopbacks, a ToR announces nothing but its own, to spines or to the only other ToR of its plane. A spine below cores
+marks what comes from above and never sends it up again, so no path leads down and up whatever the ASN scheme. Routes
+from outside are taken as the spec states them, marked, and carried by every switch; a ToR with a way out marks what
+comes from above too, so that it sends up only what it has from outside itself. Outside parties get the aggregates of
+ToRs and nothing else: no host routes, no links, and nothing that came from another of them. A route with the
+graceful-shutdown community gets local preference 0 (RFC 8326), and a drained switch attaches that community to all it
+announces.
 
 EVPN routes have maps of their own by the same rule: a switch with others above it marks what comes from there and
 never sends it up again. So a ToR announces what it has itself, whatever the ASN scheme.
@@ -72,7 +73,7 @@ INSIDE = Outside((), from_below=False, to_above=False, parties=(), static=(), ag
 def build_policy(
     tier: TierName,
     *,
-    has_upstream: bool,
+    upstream: str,
     drained: bool,
     fabric: Sequence[PrefixList],
     connected: Sequence[PrefixList],
@@ -84,7 +85,7 @@ def build_policy(
 
     Args:
         tier: its tier.
-        has_upstream: whether there is a tier above it.
+        upstream: the peer group of the switches above it, or of the other ToR where there are no spines; "" for none.
         drained: whether it announces everything for graceful shutdown.
         fabric: per family, the prefixes of the whole fabric.
         connected: per family, the connected routes it takes into BGP.
@@ -94,7 +95,7 @@ def build_policy(
     """
     communities, maps = _build_maps(
         tier,
-        has_upstream,
+        upstream,
         drained,
         _index_lists(fabric),
         _index_lists(connected),
@@ -118,7 +119,7 @@ def _index_lists(lists: Sequence[PrefixList]) -> Named:
 @lru_cache(maxsize=256)
 def _build_maps(
     tier: TierName,
-    has_upstream: bool,
+    upstream: str,
     drained: bool,
     fabric: Named,
     connected: Named,
@@ -128,43 +129,44 @@ def _build_maps(
 ) -> tuple[tuple[CommunityList, ...], tuple[RouteMap, ...]]:
     """Community lists and route maps by the arguments of `policy`: those of switches of a tier are the same."""
     shut = GRACEFUL_SHUTDOWN if drained else None
-    middle = has_upstream and (tier is TierName.SPINE or outside.to_above)
+    middle = bool(upstream) and (tier is TierName.SPINE or outside.to_above)
     accepted = _index_lists(outside.accepted)
     everything = (*fabric, *accepted)
     maps = [RouteMap("CONNECTED", tuple(_permit_rules(connected, 10)))]
-    if has_upstream:
+    if upstream:
         maps.append(
-            RouteMap("FROM-UPSTREAM", tuple(_import_rules(everything, FROM_ABOVE if middle else None)))
+            RouteMap(f"FROM-{upstream}", tuple(_import_rules(everything, FROM_ABOVE if middle else None)))
         )
         announced = _permit_rules((*(own or fabric), *(accepted if outside.to_above else ())), 20, shut)
         if middle:
             announced.insert(0, Clause(10, False, community_list="FROM-ABOVE"))
-        maps.append(RouteMap("TO-UPSTREAM", tuple(announced)))
+        maps.append(RouteMap(f"TO-{upstream}", tuple(announced)))
     if tier is not TierName.TOR:
         below = everything if outside.from_below else fabric
         maps.append(RouteMap("FROM-DOWNSTREAM", tuple(_import_rules(below, None))))
         maps.append(RouteMap("TO-DOWNSTREAM", tuple(_permit_rules(everything, 10, shut))))
     maps += _external_maps(outside, shut)
     if evpn:
-        maps += _evpn_maps(has_upstream, tier is not TierName.TOR, shut)
+        maps += _evpn_maps(upstream, tier is not TierName.TOR, shut)
     communities = [CommunityList("GRACEFUL-SHUTDOWN", GRACEFUL_SHUTDOWN)]
     if outside.parties:
         communities.insert(0, CommunityList("FROM-OUTSIDE", FROM_OUTSIDE))
-    if middle or (evpn and has_upstream):
+    if middle or (evpn and upstream):
         communities.insert(0, CommunityList("FROM-ABOVE", FROM_ABOVE))
     return tuple(communities), tuple(sorted(maps, key=_NAME))
 
 
 EVPN_MAPS = {
-    direction: (f"EVPN-FROM-{direction}", f"EVPN-TO-{direction}") for direction in ("UPSTREAM", "DOWNSTREAM")
+    direction: (f"EVPN-FROM-{direction}", f"EVPN-TO-{direction}")
+    for direction in ("UPSTREAM", "DOWNSTREAM", "PEER")
 }
 """Peer group -> its maps of EVPN routes, in and out."""
 
 
-def _evpn_maps(above: bool, below: bool, shut: str | None) -> Iterator[RouteMap]:
-    """The maps of EVPN routes of a switch that has others above, below, or both."""
-    for direction, wanted, mark in (("UPSTREAM", above, FROM_ABOVE), ("DOWNSTREAM", below, None)):
-        if wanted:
+def _evpn_maps(upstream: str, below: bool, shut: str | None) -> Iterator[RouteMap]:
+    """The maps of EVPN routes of a switch that has others above (or beside it), below, or both."""
+    for direction, mark in ((upstream, FROM_ABOVE), ("DOWNSTREAM" if below else "", None)):
+        if direction:
             imports, exports = EVPN_MAPS[direction]
             yield RouteMap(
                 imports,

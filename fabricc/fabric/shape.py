@@ -176,6 +176,7 @@ class Shape:
         cores: per plane of NIC ports; 0 in a two-tier fabric. Spine i of every pod and plane is connected to core group
             i // `spines_per_core_group`: to each of its `cores_per_group` cores by `links_per_core` links.
         rail_planes: sets of spines by rail, each for as many ToRs of a unit; cores join them.
+        peer_links: links between the two ToRs of a plane, where there are no spines; 0 without.
     """
 
     planes: int
@@ -194,6 +195,7 @@ class Shape:
     uplink_gbps: int
     core_link_gbps: int
     rail_planes: int = 1
+    peer_links: int = 0
 
     @property
     def port_planes(self) -> int:

@@ -1,9 +1,9 @@
 """Tenants of a routed fabric: VRFs over the ports to hosts, joined by EVPN type-5 routes over VXLAN.
 
-A port to a host stays the routed link that it is, in the VRF of its tenant. With spines, a ToR is a VTEP: the VRF has
-a VNI and announces its links as IP prefix routes (RFC 9136) over the sessions of the underlay, which itself carries
-loopbacks only. Without spines no two ToRs meet, and a VRF without a VNI isolates. VNI, route target and route
-distinguisher follow from the tenant's number in the lock, so no tenant changes when another comes or goes.
+A port to a host stays the routed link that it is, in the VRF of its tenant. Where ToRs reach each other, a ToR is a
+VTEP: the VRF has a VNI and announces its links as IP prefix routes (RFC 9136) over the sessions of the underlay, which
+itself carries loopbacks only. Otherwise a VRF without a VNI isolates. VNI, route target and route distinguisher follow
+from the tenant's number in the lock, so no tenant changes when another comes or goes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Tenancy:
     Attributes:
         tenants: by name.
         of_host: host -> index of the tenant of each rail, `NOBODY` for none; a host of no tenant is absent.
-        tunnels: whether ToRs meet over spines, so that VRFs need VXLAN.
+        tunnels: whether ToRs reach each other, so that VRFs need VXLAN.
         mtu: IP MTU of ports to hosts, bytes.
     """
 

@@ -41,7 +41,7 @@ CLASSES = ("class", "priority", "dscps", "lossless", "strict", "weight_percent",
 _UPLINK_KINDS = {TierName.TOR: "spine", TierName.SPINE: "core"}
 _CHUNK_ROWS = 4096
 
-EXTERNAL = Direction.EXTERNAL  # as `links.HOST`
+EXTERNAL, PEER = Direction.EXTERNAL, Direction.PEER  # as `links.HOST`
 
 Row = tuple[object, ...]
 TextRow = tuple[str, ...]
@@ -132,6 +132,9 @@ def switch_cables(switch: Switch, layout: PortLayout) -> Iterator[TextRow]:
         far, end = port.peer, (str(port.speed_gbps), port.medium or "", str(port.cable_m))
         if port.direction is HOST:
             yield "host", far.device, far.port, name, port.name, *end
+        elif port.direction is PEER:
+            if name < far.device:
+                yield "peer", name, port.name, far.device, far.port, *end
         else:
             yield kind, name, port.name, far.device, far.port, *end
     for port in switch.ports:
@@ -226,7 +229,7 @@ def class_rows(switch: Switch) -> Iterator[Row]:
 
 def _switch_cables(fabric: Fabric, at: SwitchId) -> Iterator[CableRow]:
     """The cables of a switch, and those that leave the fabric there."""
-    own = (Direction.HOST, Direction.UP)
+    own = (Direction.HOST, Direction.UP, PEER)
     yield from cable_rows(fabric, at, own)
     exits = fabric.external.at(fabric.name(at)) if fabric.external.exits else {}
     for port in fabric.switch(at).ports if exits else ():

@@ -77,6 +77,9 @@ def link_parts(candidate: Candidate) -> Counter[Item]:
     if models.spine is not None:
         ends = port_end(models.tor, tor.slots[tor.up[0]]), port_end(models.spine, spine.slots[spine.down[0]])
         bill += of_kind("spine", ends[:1], ends[1:], cables.spine, found["spine"], counts.links_per_spine)
+    if counts.peer_links:
+        end = (port_end(models.tor, tor.slots[tor.up[0]]),)
+        bill += of_kind("peer", end, end, cables.peer, found["peer"], counts.peer_links)
     if models.spine is not None and models.core is not None and core is not None:
         ends = (
             port_end(models.spine, spine.slots[spine.up[0]]),

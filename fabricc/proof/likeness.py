@@ -94,7 +94,10 @@ class Likeness:
 
     @staticmethod
     def of(seen: SwitchView) -> Likeness | None:
-        """Return that of a switch; None if a file has another coordinate than the plan, or it leads outside."""
+        """Return that of a switch; None if a file has another coordinate than the plan, or it leads elsewhere.
+
+        That is outside, or to a switch of its own tier, where the ends of a link differ in more than coordinates.
+        """
         switch, sessions = seen.switch, seen.switch.bgp.sessions
         ports = [(number, port) for number, port in enumerate(switch.ports) if port.peer]
         addresses = [(port.ipv4, port.ipv6) for _, port in ports]
@@ -103,7 +106,7 @@ class Likeness:
             seen.number("bgp/asn") != switch.bgp.asn
             or {key: stated.get("remote_asn") for key, stated in seen.neighbors.items()} != neighbors
             or [(link.ipv4, link.ipv6) for link in seen.links] != addresses
-            or any(map(leads_out, seen.links))
+            or any(leads_out(link) or link.port.direction is Direction.PEER for link in seen.links)
             or sorted(seen.aggregates) != sorted(switch.bgp.aggregates)
         ):
             return None

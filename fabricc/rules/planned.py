@@ -69,6 +69,8 @@ def _far(port: Port, tier: Tier) -> Far:
         return Far(end, Tier.OTHER, known=False, declared=True)
     if port.direction is Direction.HOST:
         return Far(end, Tier.HOST, known=True)
+    if port.direction is Direction.PEER:
+        return Far(end, tier, known=True)
     above = port.direction is Direction.UP
     return Far(end, (_ABOVE if above else _BELOW).get(tier, Tier.OTHER), known=True)
 

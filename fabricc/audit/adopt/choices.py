@@ -191,11 +191,10 @@ class Choosing:
 
     def _choose_all(self) -> None:
         """Choose the closest value of each thing that the files do not state, in rounds until nothing improves."""
-        kinds = [
-            kind
-            for kind, there in (("host", True), ("spine", self.order.spines), ("core", self.order.cores))
-            if there
-        ]
+        there = {
+            "host": True, "spine": self.order.spines, "core": self.order.cores, "peer": self.order.has_peer_links,
+        }  # fmt: skip
+        kinds = [kind for kind, found in there.items() if found]
         stated = {kind: self._stated_lengths(kind) for kind in kinds}
         for kind, lengths in stated.items():
             cables = [{"medium": medium, **length} for length in lengths for medium in _MEDIA]
@@ -342,7 +341,7 @@ class Choosing:
     def _stated_lengths(self, kind: str) -> list[dict[str, int]]:
         """Return the lengths that the ports of such cables state, those of hosts first; the default without any."""
         lower = Tier.SPINE if kind == "core" else Tier.TOR
-        up = {"host": Tier.HOST, "spine": Tier.SPINE, "core": Tier.CORE}[kind]
+        up = {"host": Tier.HOST, "spine": Tier.SPINE, "core": Tier.CORE, "peer": Tier.TOR}[kind]
         stated: dict[Value | None, None] = {}
         if kind == "host":
             stated |= dict.fromkeys([self.sides.of_ports("cable_m", self.sides.hosts)])

@@ -55,6 +55,14 @@ class Order:
         return [name for names in of for name in names]
 
     @property
+    def has_peer_links(self) -> bool:
+        """Whether two ToRs are joined without spines."""
+        tors = {*self.tier(Tier.TOR)}
+        return not self.spines and any(
+            cable.peer in tors for name in tors for cable in self.cables.get(name, ())
+        )
+
+    @property
     def hosts(self) -> list[FoundHost]:
         """All hosts, unit by unit."""
         return [host for unit in self.units for host in unit.everybody]

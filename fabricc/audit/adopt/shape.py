@@ -256,9 +256,11 @@ def _port_speed(found: Found, name: str, port: str) -> int:
 def _tier_words(found: Found, order: Order, tier: Tier, names: list[str]) -> Words:
     words: Words = {}
     up = {Tier.TOR: Tier.SPINE, Tier.SPINE: Tier.CORE}.get(tier)
+    if tier is Tier.TOR and not order.spines:
+        up = Tier.TOR
     uplinks = [[c for c in order.cables.get(name, ()) if found.places[c.peer].tier is up] for name in names]
     if up is not None and any(uplinks):
-        words["uplinks"] = max(map(len, uplinks))
+        words["peer_links" if up is tier else "uplinks"] = max(map(len, uplinks))
         if uplinks_first(
             order, {name: {c.port for c in some} for name, some in zip(names, uplinks, strict=True)}
         ):

@@ -179,9 +179,9 @@ def plan_rounds(fabric: Fabric, hosts: Roster[Host]) -> list[dict[str, Any]]:
 
 
 def _cross_spines(fabric: Fabric, hosts: Roster[Host]) -> bool:
-    """Whether two ToRs of one set of spines can be paired: by two units, or by two groups of rails of one."""
+    """Whether two joined ToRs can be paired: by two units, or by two groups of rails of one."""
     shape = fabric.shape
-    if not shape.spines:
+    if not shape.spines and not shape.peer_links:
         return False
     by_pod: dict[str | None, set[str]] = {}
     for host in hosts.hosts:
@@ -191,16 +191,17 @@ def _cross_spines(fabric: Fabric, hosts: Roster[Host]) -> bool:
 
 
 def _spine_rounds(fabric: Fabric, smallest: int, fastest: int) -> list[dict[str, Any]]:
-    """Rounds through the spines: as many hosts of each unit at once as the uplinks of any ToR take, at either end.
+    """Rounds between ToRs: as many hosts of each unit at once as the uplinks of any ToR take, at either end.
 
     Args:
         fabric: the fabric.
         smallest: hosts of its smallest unit; a unit of one host has its links tested here and nowhere else.
         fastest: speed of the fastest port, Gb/s.
     """
-    shape, cables = fabric.shape, fabric.counts()["spine_cables"]
+    shape, counts = fabric.shape, fabric.counts()
+    cables = counts.get("peer_cables", counts["spine_cables"])
     capacity = QUEUE_PAIRS * shape.uplink_gbps / fastest
-    uplinks = {fabric.uplinks(group) for group in fabric.groups().values()}
+    uplinks = {shape.peer_links or fabric.uplinks(group) for group in fabric.groups().values()}
     at_once = min(smallest, senders_without_overload(min(uplinks), cables, capacity))
     covering = math.ceil(flows_to_cover(max(uplinks), cables) / (QUEUE_PAIRS * at_once))
     turns = max(covering, shape.rails_per_tor if smallest == 1 else 1, 2)

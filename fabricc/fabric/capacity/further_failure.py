@@ -92,9 +92,9 @@ def _find_narrowest_uplinks(left: Remainder) -> tuple[str, str, Fraction]:
 
 
 def _map_last_uplinks(left: Remainder) -> dict[str, list[str]]:
-    """Map each switch to the ToRs for which it is the only remaining switch above."""
+    """Map each switch to the ToRs for which it is the only remaining switch above; a ToR of a pair needs no other."""
     found: defaultdict[str, list[str]] = defaultdict(list)
-    for tor in left.wiring.tors:
+    for tor in () if left.wiring.fabric.shape.peer_links else left.wiring.tors:
         if tor in left.wiring.uplinks and len(above := left.next_hops(tor)) == 1:
             found[next(iter(above))].append(tor)
     return found

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 class Remainder:
     """The capacity of a network during an outage.
 
+    Links between two ToRs without spines are the uplinks of both.
+
     A link between switches carries traffic if it and both of its switches are in service, and if the upper switch still
     leads to another switch, where it did before: otherwise it announces no route. A drained switch carries traffic only
     where nothing else is left.
@@ -119,7 +121,8 @@ class Remainder:
             )
             if self.wiring.switches[lowers[0]].tier is TierName.SPINE:
                 even = min(even, self._count_even_core_links(lowers))
-            found[part] = LinkShare(links, of, even)
+            seen = 2 if self.wiring.fabric.shape.peer_links else 1  # both ToRs have a link as an uplink
+            found[part] = LinkShare(links // seen, of // seen, even // seen)
         out = self.outage
         for party, ends in self.wiring.exits.items():
             left = [end for end in ends if end[0] not in out.gone and end not in out.ends]
@@ -150,12 +153,16 @@ class Remainder:
 
     def pair_links(self, one: str, other: str) -> int:
         """Return the links of a ToR over which it reaches another ToR of its pod and plane, through the same spines."""
+        if self.wiring.fabric.shape.peer_links:
+            return self.next_hops(one).get(other, 0) if other not in self.outage.gone else 0
         theirs = self.next_hops(other)
         return sum(min(count, theirs.get(upper, 0)) for upper, count in self.next_hops(one).items())
 
     @cached_property
     def lone_tors(self) -> frozenset[str]:
-        """The ToRs in service that have uplinks, none of which carries traffic."""
+        """The ToRs in service that have uplinks to spines, none of which carries traffic."""
+        if self.wiring.fabric.shape.peer_links:  # each still joins its hosts
+            return frozenset()
         tors = (tor for tor in self.wiring.tors if tor in self.wiring.uplinks)
         return frozenset(tor for tor in tors if tor not in self.outage.gone and not self.next_hops(tor))
 
@@ -188,12 +195,15 @@ class Remainder:
     def lost_links(self) -> int:
         """The number of links that are out, or whose device at either end is."""
         gone, found = self.outage.gone, sum(len(ports) for ports in self.dead_ports.values())
+        between = 0
         for lower, above in self.wiring.uplinks.items():
             if lower in gone:
-                found += sum(above.values())
+                between += sum(above.values())
             elif lower in self._cut or not gone.isdisjoint(above):
-                found += sum(n if upper in gone else self._dead[lower, upper] for upper, n in above.items())
-        return found
+                between += sum(n if upper in gone else self._dead[lower, upper] for upper, n in above.items())
+        return found + (
+            between // 2 if self.wiring.fabric.shape.peer_links else between
+        )  # seen from both ToRs
 
     @cached_property
     def rails(self) -> Mapping[str, Fraction]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import Unit
 
 Pair = tuple[str, str]
-"""A lower switch and one above it."""
+"""A lower switch and one above it; of two ToRs that are joined without spines, each is above the other."""
 
 
 class NicPort(NamedTuple):
@@ -75,6 +75,8 @@ class Wiring:
         return found
 
     def _uplink_key(self, at: SwitchId) -> object:
+        if at.tier is TierName.TOR and self.fabric.shape.peer_links:
+            return at
         if at.tier is TierName.TOR:
             return at.pod, at.plane, self.fabric.units[at.unit].group
         shape = self.fabric.shape
@@ -82,6 +84,9 @@ class Wiring:
 
     def _count_uplinks(self, at: SwitchId) -> Mapping[str, int]:
         fabric, shape = self.fabric, self.fabric.shape
+        if at.tier is TierName.TOR and shape.peer_links:
+            found = links.switch_links(fabric, at)
+            return Counter(link.peer for link in found if link.direction is Direction.PEER)
         if at.tier is TierName.TOR:
             above = (SwitchId(TierName.SPINE, at.plane, at.pod, -1, each, -1) for each in range(shape.spines))
             parallel = fabric.tor_links[fabric.units[at.unit].group]
@@ -151,12 +156,14 @@ class Wiring:
         return Outage(drained=drained, ends=frozenset(ends))
 
     def lower_end(self, end: End) -> End:
-        """Return the lower end of a link between switches, or the ToR's end of a link to a host."""
+        """Return the lower end of a link between switches, of two ToRs the first; or the ToR's end to a host."""
         far = self.far_end(end)
         if far is None or far[0] not in self.switches:
             return end
         if end[0] not in self.switches:
             return far
+        if self.switches[far[0]].tier is self.switches[end[0]].tier:
+            return min(end, far)
         return far if self.switches[far[0]].tier is self._tier_below(end[0]) else end
 
     def _tier_below(self, name: str) -> TierName | None:
@@ -249,12 +256,14 @@ class Wiring:
                 continue
             upper = far if lower == end else end
             dead.add(((lower[0], upper[0]), lower))
+            if self.switches[lower[0]].tier is self.switches[upper[0]].tier:  # each is above the other
+                dead.add(((upper[0], lower[0]), upper))
         return Counter(pair for pair, _ in dead)
 
     def _switch_ports(self, device: str) -> dict[str, End]:
         at = self.switches[device]
         names = links.port_names(self.fabric, at)
-        order = {Direction.HOST: 0, Direction.UP: 1, Direction.DOWN: 2}
+        order = {Direction.HOST: 0, Direction.UP: 1, Direction.PEER: 1, Direction.DOWN: 2}
         found = sorted(links.switch_links(self.fabric, at), key=lambda link: order[link.direction])
         return {names[link.slot]: (link.peer, link.peer_port) for link in found}
 

@@ -33,7 +33,7 @@ from fabricc.front.planning.topology.border import border_findings, with_border,
 from fabricc.front.planning.topology.counts import count_findings
 from fabricc.front.planning.topology.media import media_findings
 from fabricc.front.planning.topology.models import UnfitError, models_at_releases, models_of, tiers_of
-from fabricc.front.planning.topology.planes import with_present_planes
+from fabricc.front.planning.topology.planes import refuse_unpaired, with_present_planes
 from fabricc.front.planning.topology.pods import check_pods, count_units, pod_findings
 from fabricc.front.planning.topology.resilience import ratio_findings, resilience_findings, spine_findings
 from fabricc.front.planning.topology.shape import Sizing, check_joined, size_fabric
@@ -175,7 +175,7 @@ def _management_networks(spec: ClusterSpec) -> tuple[ManagementNetwork, ...]:
 
 def _in_use(plan: AddressPlan, shape: Shape) -> AddressPlan:
     """The pools without that of links where no switch has one to another."""
-    return plan if shape.spines else replace(plan, links4=None, links6=None)
+    return plan if shape.spines or shape.peer_links else replace(plan, links4=None, links6=None)
 
 
 def _pool_of_network(network: IPNetwork) -> Pool:
@@ -239,7 +239,7 @@ def _check_pinned(
         "nic_port": (shape.nic_ports, "ports per NIC"),
         "group": (shape.groups, "ToRs per unit"),
         "unit": (units, "units"),
-        "uplink": (shape.uplinks, "uplinks of a ToR"),
+        "uplink": (shape.uplinks or shape.peer_links, "uplinks of a ToR"),
         "spine": (shape.spines, "spines"),
         "plane": (shape.planes, "planes"),
         "spine_uplink": (max(1, shape.spine_uplinks), "uplinks of a spine"),
@@ -262,7 +262,7 @@ def _plan_routing(
     spec: ClusterSpec, sizing: Sizing, strides: Strides, models: Models, findings: list[Diagnostic]
 ) -> RoutingPlan:
     shape = sizing.shape
-    paths = max(shape.uplinks, shape.spine_uplinks, shape.links_per_spine)
+    paths = max(shape.uplinks, shape.spine_uplinks, shape.links_per_spine, shape.peer_links)
     switches = {m.name: m for m in (models.tor, models.spine, models.core) if m}.values()
     findings.extend(
         spec.error(
@@ -352,7 +352,8 @@ def _assemble_fabric(
             "host": host_cable(spec, models, sizing.tor_layouts, sizing.bottom.attached),
             "spine": spec.cables.spine,
             "core": spec.cables.core,
-        },
+        }
+        | ({"peer": spec.cables.peer} if spec.tors.peer_links else {}),
         switch_mtu=spec.switch_mtu,
         unused_silent=spec.unused_silent,
         descriptions=spec.descriptions,
@@ -366,6 +367,7 @@ def _assemble_fabric(
         domain_groups=domain_groups(spec, models.hosts, findings),
     )
     fabric = with_present_planes(spec, with_leaves(spec, models, hosts_alone))
+    refuse_unpaired(spec, fabric)
     refuse_unmanaged(spec, fabric)
     findings.extend(_name_clashes(spec, fabric))
     fabric, names = with_moves(spec, given_devices(spec, fabric, findings), names, findings)

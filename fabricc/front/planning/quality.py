@@ -219,6 +219,8 @@ def _round_trip_ns(spec: ClusterSpec, fabric: Fabric) -> int:
     latency = {tier: plan.model.forwarding_latency_ns for tier, plan in fabric.tiers.items()}
     tor = latency[TierName.TOR]
     if TierName.SPINE not in latency:
+        if fabric.shape.peer_links:
+            return base_rtt_ns([host, spec.cables.peer.length_m, host], [tor, tor])
         return base_rtt_ns([host, host], [tor])
     middle = latency[TierName.SPINE]
     if TierName.CORE not in latency:
@@ -242,6 +244,8 @@ def _full_switches(spec: ClusterSpec, fabric: Fabric) -> dict[str, tuple[TierNam
         kinds: LinkKinds = Counter((layout.slots[index].speed_gbps, host) for index in served)
         if shape.spines:
             kinds[shape.uplink_gbps, spine] += shape.uplinks
+        if shape.peer_links:
+            kinds[shape.uplink_gbps, spec.cables.peer.length_m] += shape.peer_links
         found[f"tor{group}"] = (TierName.TOR, kinds)
     if not shape.spines:
         return found

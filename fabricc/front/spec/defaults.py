@@ -49,7 +49,7 @@ def fill_defaults(value: Any, assumptions: Assumptions) -> dict[str, Any]:
     addressing = whole.get("addressing")
     if addressing is not None:
         for pool in (
-            unused_pools(addressing, spines="spines" in value).keys() - value.get("addressing", {}).keys()
+            unused_pools(addressing, joined=joins_switches(value)).keys() - value.get("addressing", {}).keys()
         ):
             assumptions.forget("addressing", pool)
             if addressing["family"] == "ipv4" and pool in IPV6_POOLS:
@@ -57,15 +57,22 @@ def fill_defaults(value: Any, assumptions: Assumptions) -> dict[str, Any]:
     return whole
 
 
-def unused_pools(raw: Mapping[str, Any], *, spines: bool) -> dict[str, str]:
+def joins_switches(raw: Mapping[str, Any]) -> bool:
+    """Return whether a spec has links between switches: to spines, or between two ToRs."""
+    tors = raw.get("tors")
+    return "spines" in raw or (isinstance(tors, dict) and "peer_links" in tors)
+
+
+def unused_pools(raw: Mapping[str, Any], *, joined: bool) -> dict[str, str]:
     """Pools that the fabric takes no address from, and why: they overlap nothing and are no assumption.
 
+    Switches that are not `joined` by any link have no links pool.
     The IPv4 loopbacks are used in every family: router IDs come from them.
     """
     unused = dict.fromkeys(IPV6_POOLS, "family ipv4") if raw["family"] == "ipv4" else {}
     if raw["fabric_links"] == "unnumbered":
         unused |= dict.fromkeys(("links", "links6"), "unnumbered links")
-    if not spines:
+    if not joined:
         unused |= dict.fromkeys(("links", "links6"), "no spines")
     if raw["family"] == "ipv6":
         unused |= dict.fromkeys(("hosts", "links"), "family ipv6")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.evpn import VXLAN_BYTES, Segment, Vrf
+from fabricc.front.spec.defaults import joins_switches
 from fabricc.front.spec.document import format_path, join_words
 from fabricc.front.spec.model import EvpnWish
 from fabricc.front.spec.pools import network_of
@@ -101,7 +102,7 @@ def _check_fabric(spec: Mapping[str, Any], family: str, findings: Findings) -> N
     if "external" in spec:
         message = "ways out of a VRF are not planned yet, and `external` leads out of the fabric's own routing table"
         findings.error("FAB3302", message, SECTION, help="Leave the network routed, or remove `external`.")
-    if "spines" not in spec:
+    if not joins_switches(spec):
         message = "segments reach from ToR to ToR over spines, and there are none"
         help_ = "Leave the network routed, or add `spines: {model: …, nos: …}`."
         findings.error("FAB3303", message, SECTION, help=help_)

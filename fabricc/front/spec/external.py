@@ -112,10 +112,10 @@ def build_external(
     return tuple(found)
 
 
-def own_networks(addressing: Addressing, management: Management, *, spines: bool) -> dict[str, Network]:
-    """What the fabric numbers itself, by the spec's key; `spines`: whether there are any."""
+def own_networks(addressing: Addressing, management: Management, *, joined: bool) -> dict[str, Network]:
+    """What the fabric numbers itself, by the spec's key; `joined`: whether switches have links."""
     said = {"family": addressing.family, "fabric_links": addressing.fabric_links}
-    unused = unused_pools(said, spines=spines)
+    unused = unused_pools(said, joined=joined)
     pools = {
         f"addressing.{pool}": network
         for pool in IPV4_POOLS + IPV6_POOLS

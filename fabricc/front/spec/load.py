@@ -17,7 +17,7 @@ from fabricc.fabric.plans import Descriptions
 from fabricc.fabric.routing import LoadBalancing, Reassignment, Spreading
 from fabricc.front.spec import semantics
 from fabricc.front.spec.classes import build_congestion, build_priorities
-from fabricc.front.spec.defaults import Assumptions, fill_defaults
+from fabricc.front.spec.defaults import Assumptions, fill_defaults, joins_switches
 from fabricc.front.spec.document import Findings
 from fabricc.front.spec.evpn import build_evpn, check_subnets
 from fabricc.front.spec.external import build_external, own_networks
@@ -271,7 +271,9 @@ def _assemble_spec(
     if "gpus" in fit:
         gpus = build_gpus(fit["gpus"], findings, assumptions)
     addressing = (
-        build_addressing(fit["addressing"], findings, spines="spines" in raw) if "addressing" in fit else None
+        build_addressing(fit["addressing"], findings, joined=joins_switches(raw))
+        if "addressing" in fit
+        else None
     )
     management = build_management(fit["management"], findings, assumptions) if "management" in fit else None
     congestion = build_congestion(fit["congestion"], findings) if "congestion" in fit else Congestion()
@@ -288,7 +290,7 @@ def _assemble_spec(
             if "evpn" not in document.value:  # segments make a front end, which need not carry RDMA
                 check_senders(gpus.groups, priorities, findings)
     if addressing is not None and management is not None:
-        check_management_overlap(addressing, management, findings, spines="spines" in raw)
+        check_management_overlap(addressing, management, findings, joined=joins_switches(raw))
     accept = tuple(
         Acceptance(each["code"], each["reason"], Severity(each.get("severity", "note")), each.get("line", ""))
         for each in fit.get("accept", ())
@@ -310,12 +312,12 @@ def _assemble_spec(
         semantics.check_cables(cables, findings)
     external: tuple[Outsider, ...] = ()
     if "external" in fit and addressing and management and routing and "mtu" in fit and infiniband is None:
-        own = own_networks(addressing, management, spines="spines" in raw)
+        own = own_networks(addressing, management, joined=joins_switches(raw))
         base, mtu = routing.asn_base, fit["mtu"]["switch"]
         external = build_external(fit["external"], addressing.family, own, base, mtu, findings)
     evpn = build_evpn(fit["evpn"], fit, findings) if "evpn" in fit and infiniband is None else None
     if evpn is not None and addressing and management:
-        check_subnets(evpn, own_networks(addressing, management, spines="spines" in raw), findings)
+        check_subnets(evpn, own_networks(addressing, management, joined=joins_switches(raw)), findings)
     tenants = build_tenants(fit["tenants"], fit, findings) if "tenants" in fit else ()
     needed = {"cluster", "tors", "mtu", "overrides", "buffers"}
     if unfit or needed - fit.keys() or not (gpus and addressing and management and routing and cables):
@@ -407,9 +409,8 @@ def _load_balancing(raw: Mapping[str, Any]) -> LoadBalancing:
 
 
 def _read_cables(raw: Mapping[str, Any]) -> Cables:
-    return Cables(
-        *(CableKind(raw[link]["medium"], raw[link]["length_m"]) for link in ("host", "spine", "core"))
-    )
+    kinds = {**raw, "peer": {**raw["spine"], **raw.get("peer", {})}}
+    return Cables(**{link: CableKind(each["medium"], each["length_m"]) for link, each in kinds.items()})
 
 
 def _read_overlay(raw: Mapping[str, Any]) -> OverlayFile:

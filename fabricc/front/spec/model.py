@@ -117,6 +117,7 @@ class Tier:
         pods: units of each pod where the spec lists them; `units_per_pod` is then the most.
         border: border leaves per plane, each with `border_links` links to every spine.
         uplinks_first: uplinks are on the first cages and the other links behind them.
+        peer_links: links between the two ToRs of a plane without spines; 0 without.
     """
 
     model: str
@@ -133,6 +134,7 @@ class Tier:
     border: int = 0
     border_links: int = 1
     uplinks_first: bool = False
+    peer_links: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,11 +243,12 @@ class Routing(BgpSettings):
 
 @dataclass(frozen=True, slots=True)
 class Cables:
-    """Cables per kind of link: host to ToR, ToR to spine, spine to core."""
+    """Cables per kind of link: host to ToR, ToR to spine, spine to core, ToR to ToR."""
 
     host: CableKind
     spine: CableKind
     core: CableKind
+    peer: CableKind
 
 
 @dataclass(frozen=True, slots=True)

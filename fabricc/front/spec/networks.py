@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.addresses import ASN_BLOCK
-from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, Assumptions, unused_pools
+from fabricc.front.spec.defaults import IPV4_POOLS, IPV6_POOLS, Assumptions, joins_switches, unused_pools
 from fabricc.front.spec.model import HostGroup, Network
 from fabricc.front.spec.resources import cluster_schema
 
@@ -130,7 +130,7 @@ def free_numbers(number: int, value: Mapping[str, Any]) -> dict[tuple[str, str],
     defaults = cluster_schema()["properties"]["addressing"]["properties"]
     unused = unused_pools(
         {key: stated.get(key, defaults[key]["default"]) for key in ("family", "fabric_links")},
-        spines="spines" in value,
+        joined=joins_switches(value),
     )
     base = cluster_schema()["properties"]["routing"]["properties"]["asn_base"]["default"]
     return {

@@ -30,15 +30,15 @@ SPECIAL = ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3", "::/8", 
 PER_HOST = 8  # a BMC, the host's own port and three DPUs
 
 
-def build_addressing(raw: Mapping[str, Any], findings: Findings, *, spines: bool) -> Addressing | None:
-    """The pools as values; None when one is no network. `spines`: whether there are any."""
+def build_addressing(raw: Mapping[str, Any], findings: Findings, *, joined: bool) -> Addressing | None:
+    """The pools as values; None when one is no network. `joined`: whether switches have links."""
     pools = {
         pool: network_of(raw[pool], ("addressing", pool), findings)
         for pool in IPV4_POOLS + IPV6_POOLS
         if pool in raw
     }
     written = findings.document.positions
-    unused = unused_pools(raw, spines=spines)
+    unused = unused_pools(raw, joined=joined)
     for pool, why in unused.items():
         if ("addressing", pool) in written:
             message = f"addressing.{pool} is not used with {why}"
@@ -46,7 +46,7 @@ def build_addressing(raw: Mapping[str, Any], findings: Findings, *, spines: bool
                 "Add `family: dual`, or remove it."
                 if "family" in why
                 else "Remove it, or write `fabric_links: numbered`."
-                if spines
+                if joined
                 else "Remove it, or add `spines`."
             )
             findings.warning("FAB2033", message, "addressing", pool, help=help_)
@@ -203,11 +203,11 @@ def _reference_to(raw: Mapping[str, str]) -> str:
 
 
 def check_management_overlap(
-    addressing: Addressing, management: Management, findings: Findings, *, spines: bool
+    addressing: Addressing, management: Management, findings: Findings, *, joined: bool
 ) -> None:
     """The out-of-band network is none of the fabric's."""
     unused = unused_pools(
-        {"family": addressing.family, "fabric_links": addressing.fabric_links}, spines=spines
+        {"family": addressing.family, "fabric_links": addressing.fabric_links}, joined=joined
     )
     own = management_networks(management)
     pools: dict[KeyPath, IPNetwork] = {

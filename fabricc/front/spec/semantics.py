@@ -40,21 +40,29 @@ def check_spines(spines: Tier, findings: Findings) -> None:
 def check_tiers(raw: Mapping[str, Any], findings: Findings) -> None:
     """Check that each tier has the one below it, that only ToRs below spines have uplinks, and how rails are joined."""
     if "spines" not in raw:
+        peers = ("tors", "peer_links") in findings.document.positions
         if "cores" in raw:
             message = "cores join the spines of several pods, and there are no spines"
             help_ = "Add `spines: {model: …, nos: …}`, or remove `cores`."
             findings.error("FAB3050", message, "cores", help=help_)
         for key in TOR_KEYS_NEEDING_SPINES:
-            if ("tors", key) in findings.document.positions:
+            if ("tors", key) in findings.document.positions and not (peers and key == "uplink_gbps"):
                 message = f"tors.{key} needs 'spines' above the ToRs"
                 help_ = "Remove it, or add `spines: {model: …, nos: …}`."
                 findings.error("FAB3050", message, "tors", key, help=help_)
     written = findings.document.positions
+    if "spines" in raw and ("tors", "peer_links") in written:
+        message = "tors.peer_links joins two ToRs that have no spines above them"
+        findings.error("FAB3061", message, "tors", "peer_links", help="Remove it, or remove `spines`.")
     if raw.get("fabric") == "infiniband" and {("cores",), ("spines", "rails")} <= written.keys():
         message = "on InfiniBand each set of spines by rail is a subnet, and cores would join them"
         findings.error("FAB3055", message, "spines", "rails", help="Remove it, or remove `cores`.")
     if ("gpus", "wiring") in findings.document.positions and raw["gpus"]["wiring"] == "rail-only":
-        for path, why in ((("spines", "rails"), "does so as well"), (("cores",), "join the rails")):
+        for path, why in (
+            (("spines", "rails"), "does so as well"),
+            (("cores",), "join the rails"),
+            (("tors", "peer_links"), "joins them"),
+        ):
             if path in findings.document.positions:
                 message = f"wiring: rail-only separates the rails; {'.'.join(path)} {why}"
                 findings.error("FAB3051", message, *path, help="Remove it, or write `wiring: rail`.")
@@ -131,7 +139,8 @@ def check_mtu(host: int, switch: int, findings: Findings) -> None:
 
 def check_cables(cables: Cables, findings: Findings) -> None:
     """A cable is no longer than its medium reaches at any speed; the plan knows more, once it has ports (FAB3026)."""
-    for link in ("host", "spine", "core"):
+    own = ("peer",) if ("cables", "peer") in findings.document.positions else ()
+    for link in ("host", "spine", "core", *own):
         cable: CableKind = getattr(cables, link)
         if cable.length_m > (most := longest_reach(cable.medium)):
             fits = next(medium for medium in load_reaches() if longest_reach(medium) >= cable.length_m)

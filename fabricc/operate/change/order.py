@@ -34,7 +34,7 @@ class Member:
         platform: the first of each platform and tier goes alone, as a canary.
         disruptive: whether traffic notices the change; such a switch is drained, and out of service.
         redundancy: the set of which only one may be out, `""` for none: ToRs that serve the same NICs,
-            border leaves of a plane.
+            border leaves of a plane, two ToRs that are joined without spines.
         carries: resource (a rail, a plane's tier) -> weight that is lost with this switch.
         below: lower switch -> parallel links to it.
         confined: whether only hosts notice the change whose own ports it moves.

@@ -85,9 +85,15 @@ def _name_hosts(fabric: Fabric, unit: Unit, of_set: int) -> str:
 
 
 def _name_redundancy_set(fabric: Fabric, at: SwitchId) -> str:
-    """ToRs that serve the same NICs, one for each port of a NIC; border leaves of a plane, which lead outside."""
+    """Return the set of ToRs of which one may be out.
+
+    These serve the same NICs, one for each port of a NIC; or are border leaves of a plane, which lead outside; or are
+    all ToRs where two in each plane are joined without spines.
+    """
     if at.tier is TierName.TOR and fabric.units[at.unit].border is not None:
         return f"border of plane {PLANE_LETTERS[at.plane]}"
+    if fabric.shape.peer_links:
+        return "ToRs without spines"
     if at.tier is TierName.TOR and fabric.shape.nic_ports > 1:
         return f"{fabric.units[at.unit].name} {at.index}"
     return ""

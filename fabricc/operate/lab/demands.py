@@ -61,7 +61,7 @@ class Demand:
 def estimate_demand(fabric: Fabric) -> Demand:
     """Estimate the resources of a fabric: sessions count both ends, and once per family where links are numbered."""
     counts = fabric.counts()
-    between = counts["spine_cables"] + counts["core_cables"]
+    between = counts["spine_cables"] + counts["core_cables"] + counts.get("peer_cables", 0)
     addresses = fabric.addresses
     families = (addresses.hosts4 is not None) + (addresses.hosts6 is not None) if addresses.numbered else 1
     switches = counts["tors"] + counts["spines"] + counts["cores"]

@@ -161,7 +161,7 @@ def _list_adjacencies(
 ) -> Iterator[Adjacency]:
     """Yield the adjacencies of a switch: a session runs while its link is up."""
     groups = {group.name: group for group in switch.bgp.groups}
-    opposite = {"UPSTREAM": "DOWNSTREAM", "DOWNSTREAM": "UPSTREAM"}
+    opposite = {"UPSTREAM": "DOWNSTREAM", "DOWNSTREAM": "UPSTREAM", "PEER": "PEER"}
     for session in switch.bgp.sessions:
         if session.port not in live[switch.name] or session.peer not in known:
             continue

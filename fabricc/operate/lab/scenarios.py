@@ -43,6 +43,7 @@ def list_failures(network: Network) -> Iterator[Scenario]:
     for tier, direction, words in (
         (TierName.TOR, Direction.HOST, "host link"),
         (TierName.TOR, Direction.UP, "ToR up-link"),
+        (TierName.TOR, Direction.PEER, "link between ToRs"),
         (TierName.SPINE, Direction.UP, "spine up-link"),
     ):
         for switch in network.switches:
@@ -54,7 +55,7 @@ def list_failures(network: Network) -> Iterator[Scenario]:
         if of_tier:
             yield Scenario(f"{words} {of_tier[0]}", of_tier[0])
     for switch in network.switches:
-        if ports := _cabled_ports(switch, Direction.UP):
+        if ports := _cabled_ports(switch, Direction.UP) or _cabled_ports(switch, Direction.PEER):
             yield Scenario(f"silent cut {switch.name} {ports[0]}", f"{switch.name}:{ports[0]}", silent=True)
             break
     spines = [switch.name for switch in network.switches if switch.tier is TierName.SPINE]

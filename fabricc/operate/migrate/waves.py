@@ -88,7 +88,7 @@ def _find_changed_directions(group: Group, after: Fabric) -> frozenset[str]:
         if line.verdict.impact < Impact.SESSION_RESET or (stays and line.statement.op == "-"):
             continue
         if subject.startswith(("bgp/asn", "session[")):
-            return frozenset({Direction.UP.value, Direction.DOWN.value})
+            return frozenset({Direction.UP.value, Direction.DOWN.value, Direction.PEER.value})
         if (port := _PORT.fullmatch(subject)) and port[2] in AGREED:
             found.add(port[1])
     return frozenset(found)

@@ -100,7 +100,7 @@ def _links_of_tor(fabric: Fabric, tor: SwitchId) -> int:
 
 def _from_tor(shape: Shape, links: int, at: SwitchId, owner: SwitchId) -> int:
     if owner.tier is TierName.TOR:
-        return shape.spines * links
+        return shape.peer_links or shape.spines * links
     if owner.tier is TierName.SPINE and _spine_set_of(owner) == _spine_set_of(at):
         return links
     return shape.spines_per_core_group * links

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from fabricc.proof.invariants.prefixes import Block
 
 SELF, BELOW, ABOVE, OUTSIDE = "self", "below", "above", "outside"
-_OPPOSITE = {"up": "down", "down": "up"}
-_LEARNED = {"up": BELOW, "down": ABOVE}
-"""Direction of the announcement -> where the receiver has it from."""
+_OPPOSITE = {"up": "down", "down": "up", "peer": "peer"}
+_LEARNED = {"up": BELOW, "down": ABOVE, "peer": ABOVE}
+"""Direction of the announcement -> where the receiver has it from; a switch of its own tier counts as one above it."""
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class Kind:
     members: int = 0
     names: list[str] = field(default_factory=list)
     asns: set[int] = field(default_factory=set)
-    neighbors: dict[str, set[int]] = field(default_factory=lambda: {"up": set(), "down": set()})
+    neighbors: dict[str, set[int]] = field(default_factory=lambda: {each: set() for each in _LEARNED})
     toward: dict[tuple[str, int], list[Stance]] = field(default_factory=dict)
 
     @property
@@ -75,7 +75,7 @@ class State(NamedTuple):
 
 
 class Valley(NamedTuple):
-    """A class that passes up what it learned from above; `clause` let it pass."""
+    """A class that passes up (or to its peer) what it learned from there; `clause` let it pass."""
 
     kind: int
     exports: str
@@ -131,8 +131,8 @@ def follow_prefix(kinds: list[Kind], start: State, origin: int, prefix: Block, r
                 _note_covering(kinds, state, origin, prefix, result)
         own = kinds[state.kind].label
         labels = state.labels if own is None else state.labels | {own}
-        for direction in _LEARNED:
-            for receiver in kinds[state.kind].neighbors[direction]:
+        for direction, receivers in kinds[state.kind].neighbors.items():
+            for receiver in receivers:
                 if kinds[receiver].label in labels:
                     continue
                 for after in _announce(kinds, state, labels, receiver, direction, origin, prefix, result):
@@ -158,11 +158,14 @@ def _announce(
                 arrived = Route(prefix, False, sent[0] if out.sends else frozenset())
                 taken = target.policy.apply(into.imports, arrived)
             if sent is None or taken is None:
-                result.refused.add((origin, receiver, state.kind, prefix))
+                if (
+                    direction != "peer" or state.learned != ABOVE
+                ):  # of two switches, the other one has it already
+                    result.refused.add((origin, receiver, state.kind, prefix))
                 continue
             if state.learned != SELF:
                 result.dependencies.setdefault((receiver, state.kind), set()).add((state.kind, state.sender))
-            if state.learned == ABOVE and direction == "up":
+            if state.learned == ABOVE and direction != "down":
                 key = (state.kind, out.exports, sent[1].sequence if sent[1] else 0)
                 result.valleys.setdefault(key, Valley(state.kind, out.exports, sent[1], prefix))
             yield State(receiver, _LEARNED[direction], state.kind, taken[0], labels)

@@ -82,7 +82,13 @@ class Census:
             return known.setdefault(part, part)
 
         switches = [
-            s._replace(above=once(s.above), below=once(s.below), load=once(s.load), mtus=once(s.mtus))
+            s._replace(
+                above=once(s.above),
+                below=once(s.below),
+                load=once(s.load),
+                mtus=once(s.mtus),
+                peers=once(s.peers),
+            )
             for s in self.switches
         ]
         return replace(self, switches=switches)
@@ -198,15 +204,15 @@ RULES_OF_THE_WHOLE: tuple[tuple[frozenset[str], Callable[[Whole], Iterator[Findi
         frozenset({"tier", "plane", "pod", "unit", "above"}),
         lambda w: clos.check_degrees(w.switches, w.groups),
     ),
-    (frozenset({"tier", "above", "below", "host_links"}), _check_counts),
+    (frozenset({"tier", "above", "below", "peers", "host_links"}), _check_counts),
     (frozenset(), lambda w: clos.check_oversubscription(w.switches, w.declared)),
-    (frozenset({"tier", "plane", "pod", "above"}), lambda w: clos.check_planes(w.switches)),
+    (frozenset({"tier", "plane", "pod", "above", "peers"}), lambda w: clos.check_planes(w.switches)),
     (frozenset({"name"}), lambda w: clos.check_rails(w.switches, w.census.landings, w.wired)),
     (frozenset({"blocks"}), lambda w: find_overlaps(_owned_blocks(w))),
     (frozenset({"tier", "asn"}), lambda w: _repeated_asns(w.switches)),
     (frozenset({"asn", "outer_asns"}), lambda w: _outer_asns(w.switches)),
     (
-        frozenset({"policy", "asn", "above", "below"}),
+        frozenset({"policy", "asn", "above", "below", "peers"}),
         lambda w: routing_findings(kinds_of(w.switches, w.census.policies)),
     ),
     (frozenset({"contracts"}), _check_contracts),

@@ -89,11 +89,13 @@ def check_counts(
         "host_cables": sum(s.host_links for s in switches),
         "spine_cables": sum(n for s in switches if s.tier == 0 for _, n in s.above),
         "core_cables": sum(n for s in switches if s.tier == 1 for _, n in s.above),
+        "peer_cables": sum(n for s in switches for _, n in s.peers) // 2,
     }
     for what, number in counted.items():
-        if number != planned[what]:
+        if number != planned.get(what, 0):
             yield breach_finding(
-                3, f"{number:,} {what.replace('_', ' ')} counted, the closed form gives {planned[what]:,}"
+                3,
+                f"{number:,} {what.replace('_', ' ')} counted, the closed form gives {planned.get(what, 0):,}",
             )
     for tier in (1, 2):
         up = sum(n for s in switches if s.tier == tier - 1 for _, n in s.above)
@@ -140,7 +142,7 @@ def check_planes(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
     known = {s.name: s for s in switches}
     joined = joined_planes((s.tier, s.plane) for s in switches)
     for s in switches:
-        for name, _ in s.above:
+        for name, _ in (*s.above, *s.peers):
             other = known.get(name)
             if other is None:
                 continue

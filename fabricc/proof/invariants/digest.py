@@ -20,7 +20,7 @@ class SwitchDigest(NamedTuple):
     """One switch in the census.
 
     Attributes:
-        above, below: neighboring switch -> links to it.
+        above, below: neighboring switch -> links to it; `peers`: the same for switches of its own tier.
         widest: the switch above with the most bandwidth, and this in Gb/s.
         host_links: links to hosts.
         mtus: MTUs of links between switches; `host_mtu`: the least of links to hosts, 0 when not stated.
@@ -52,6 +52,7 @@ class SwitchDigest(NamedTuple):
     segments: tuple[tuple[str, bytes], ...]
     file: str
     line: int
+    peers: tuple[tuple[str, int], ...] = ()
 
 
 class Landing(NamedTuple):

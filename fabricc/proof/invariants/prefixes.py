@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants.view import SwitchView
+    from fabricc.proof.invariants.view import LinkPort, SwitchView
 
 _BLOCK = struct.Struct(">B16sBI")
 """Family, first address, prefix length, line: sorts as blocks do, larger ones first."""
@@ -165,13 +165,19 @@ def owned_blocks(seen: SwitchView) -> dict[str, str]:
         texts["management/address"] = str(facts["management/address"]).partition("/")[0]
     directions = {Direction.UP, Direction.EXTERNAL} | (set() if seen.aggregates else {Direction.HOST})
     for link in seen.links:
-        if link.port.direction in directions:
+        if link.port.direction in directions or _owns_peer_link(seen, link):
             for path, text in zip(
                 paths_of_port(link.port.name, _FAMILIES), (link.ipv4, link.ipv6), strict=True
             ):
                 if text:
                     texts[path] = text
     return texts
+
+
+def _owns_peer_link(seen: SwitchView, link: LinkPort) -> bool:
+    """Return whether a link leads to a switch of the same tier that comes later by name; the first end owns it."""
+    peer = link.port.peer
+    return link.port.direction is Direction.PEER and peer is not None and seen.switch.name < peer.device
 
 
 def packed_blocks(texts: Iterable[str], lines: Iterable[int]) -> bytes:

@@ -85,6 +85,7 @@ def digest_of(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], fold
     switch = seen.switch
     above: Counter[str] = Counter()
     below: Counter[str] = Counter()
+    peers: Counter[str] = Counter()
     wide: Counter[str] = Counter()
     load: Counter[tuple[bool, bool]] = Counter()
     mtus: Counter[int | None] = Counter()
@@ -94,11 +95,12 @@ def digest_of(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], fold
         if direction is Direction.EXTERNAL:
             continue
         up = direction is Direction.UP
-        load[up, enabled] += gbps
+        if direction is not Direction.PEER:
+            load[up, enabled] += gbps
         if direction is Direction.HOST:
             host_mtus.append(mtu)
         elif port.peer:
-            (above if up else below)[port.peer.device] += 1
+            (above if up else peers if direction is Direction.PEER else below)[port.peer.device] += 1
             if up:
                 wide[port.peer.device] += gbps
             mtus[mtu] += 1
@@ -114,7 +116,7 @@ def digest_of(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], fold
         min(filter(None, host_mtus), default=0), seen.number("watchdog/detect_ms") or 0,
         _outer_asns(seen), policy,
         tuple((function, *_place_below(folder, seen.place(path))) for function, path in contracts.items()),
-        own_blocks(seen), packed_segments(seen), file, line,
+        own_blocks(seen), packed_segments(seen), file, line, tuple(sorted(peers.items())),
     )  # fmt: skip
 
 

@@ -37,12 +37,15 @@ def kinds_of(switches: Sequence[SwitchDigest], policies: Mapping[bytes, Policy])
     of = {s.name: index[s.policy] for s in switches}
     up: list[set[tuple[str, int]]] = [set() for _ in kinds]
     down: list[set[tuple[str, int]]] = [set() for _ in kinds]
+    beside: list[set[tuple[str, int]]] = [set() for _ in kinds]
     for s in switches:  # those of a class have many neighbors in common
         up[index[s.policy]].update(s.above)
         down[index[s.policy]].update(s.below)
-    for kind, above, below in zip(kinds, up, down, strict=True):
+        beside[index[s.policy]].update(s.peers)
+    for kind, above, below, peers in zip(kinds, up, down, beside, strict=True):
         kind.neighbors["up"].update(of[name] for name, _ in above if name in of)
         kind.neighbors["down"].update(of[name] for name, _ in below if name in of)
+        kind.neighbors["peer"].update(of[name] for name, _ in peers if name in of)
     return kinds
 
 
@@ -78,6 +81,11 @@ def _valley_finding(kinds: list[Kind], valley: Valley) -> Finding:
         f"{kind} announce upwards what they learn from above ({step} permits {valley.prefix}): "
         f"traffic can come down to a {TIERS[kind.policy.tier]} and go up again"
     )
+    if kind.neighbors["peer"]:
+        message = (
+            f"{kind} announce to the other ToR what they learn from it ({step} permits {valley.prefix}): "
+            "traffic can turn round between them"
+        )
     return breach_finding(10, message, *_valley_place(kinds, valley))
 
 
@@ -113,11 +121,12 @@ def _check_reach(kinds: list[Kind], result: Spread) -> Iterator[Finding]:
                 continue
             if origin == holder and kinds[origin].members == 1:
                 continue
-            if not kinds[holder].neighbors["up"]:
+            ways = kinds[holder].neighbors["up"] | kinds[holder].neighbors["peer"]
+            if not ways:
                 message = f"{kinds[holder]} have no way to {kinds[origin].policy.name} of the same plane"
                 yield breach_finding(9, message, kinds[holder].policy.file, 0)
                 continue
-            for above in sorted(kinds[holder].neighbors["up"]):
+            for above in sorted(ways):
                 have = by_route.get((origin, holder, above), set())
                 lost = [p for p in wanted if p not in have or (origin, holder, above, p) in result.refused]
                 if lost:

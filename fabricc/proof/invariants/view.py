@@ -366,4 +366,4 @@ def leads_out(link: LinkPort) -> bool:
 
 def between_switches(link: LinkPort) -> bool:
     """Whether the port leads to another switch."""
-    return link.port.direction in (Direction.UP, Direction.DOWN)
+    return link.port.direction in (Direction.UP, Direction.DOWN, Direction.PEER)

@@ -97,7 +97,10 @@ def change_direction(
     if name == "prefix_list" and "leak" in impacts:
         return _of_entry(subject, before, after, sides)
     if name == "route_map" and "leak" in impacts:
-        upwards = tuple(subject.startswith(f"route_map[{each}-UPSTREAM]") for each in ("FROM", "TO"))
+        upwards = tuple(
+            subject.startswith((f"route_map[{each}-UPSTREAM]", f"route_map[{each}-PEER]"))
+            for each in ("FROM", "TO")
+        )
         clauses = str(before or ""), str(after or "")
         if upwards[0] and all(clauses) and _FROM_ABOVE[0] not in clauses[0]:
             clauses = clauses[0], clauses[1].replace(f" {_FROM_ABOVE[0]}", "")

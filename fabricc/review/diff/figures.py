@@ -40,7 +40,7 @@ def count_figures(counts: Mapping[str, int], shape: Mapping[str, int], transport
     """
     rails, spines = shape["rails"], shape["spines"]
     found = {title: f"{counts[name]:,}" for name, title in _COUNTS.items() if counts.get(name)}
-    links = counts.get("spine_cables", 0) + counts.get("core_cables", 0)
+    links = sum(counts.get(f"{kind}_cables", 0) for kind in ("spine", "core", "peer"))
     found["rails per host"] = str(rails)
     found["cables"] = f"{counts.get('host_cables', 0) + links:,}"
     found["BGP sessions"] = f"{links * transports:,}"
@@ -87,7 +87,7 @@ def _tier_title(tier: str) -> str:
 def _switch_ratio(switch: Switch) -> Fraction | None:
     speeds: Counter[str] = Counter()
     for port in switch.ports:
-        if port.direction not in (Direction.UNUSED, Direction.EXTERNAL):
+        if port.direction not in (Direction.UNUSED, Direction.EXTERNAL, Direction.PEER):
             speeds["up" if port.direction is Direction.UP else "down"] += port.speed_gbps
     return Fraction(speeds["down"], speeds["up"]) if speeds["up"] else None
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _ROLES = {
     "host": "host port", "up": "up-link", "down": "down-link", "rail": "rail", "unused": "unused port",
-    "external": "external port", "other": "session",
+    "external": "external port", "other": "session", "peer": "peer link",
 }  # fmt: skip
 _MOST = 4
 _INDEXED = re.compile(r"(queue|class)\[(\d+)\]")

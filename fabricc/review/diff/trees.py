@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _LARGEST = 512 << 20  # bytes of a table; a million cables have 100 MB
 _PLAN = re.compile(r"plan/([a-z]+)/fabric\.json")
 _TIERS = ("tor", "spine", "core")
-_RANK = {"host": 0, "spine": 1, "core": 2, "external": 3}
+_RANK = {"host": 0, "spine": 1, "core": 2, "external": 3, "peer": 0}
 Cable = tuple[str, str, str, str, int, str]
 """(own port, role, peer, peer port, length in metres, medium)"""
 
@@ -244,7 +244,8 @@ def _read_devices(
     """Return the kind of every device, and its cables in the order of the plan."""
     kinds: dict[str, str] = {}
     cables: dict[str, list[Cable]] = {}
-    lower = {"host": "host", "spine": "tor", "core": "spine"}
+    lower = {"host": "host", "spine": "tor", "core": "spine", "peer": "tor"}
+    ways = {"host": ("rail", "host"), "peer": ("peer", "peer")}
     for row in sorted(rows, key=lambda r: _RANK[r["kind"]]):
         near, far = row["a_device"], row["b_device"]
         if row["kind"] == "external":
@@ -254,7 +255,7 @@ def _read_devices(
         kinds[near] = lower[row["kind"]]
         kinds[far] = _TIERS[_RANK[row["kind"]]]
         length, medium = int(row["length_m"]), row["medium"]
-        up, down = ("rail", "host") if row["kind"] == "host" else ("up", "down")
+        up, down = ways.get(row["kind"], ("up", "down"))
         cables.setdefault(near, []).append((row["a_port"], up, far, row["b_port"], length, medium))
         cables.setdefault(far, []).append((row["b_port"], down, near, row["a_port"], length, medium))
     named = {path.split("/")[1] for path in manifest.files if path.startswith(("switches/", "hosts/"))}

@@ -144,8 +144,10 @@ def uplink_of(fabric: Fabric, place: Place) -> Link:
     at, number = place.switch, place.uplink
     if at.tier is TierName.TOR:
         parallel = fabric.shape.links_per_spine
-        number = number // parallel * fabric.tor_links[fabric.units[at.unit].group] + number % parallel
-    up = (link for link in links.switch_links(fabric, at) if link.direction is Direction.UP)
+        if parallel:
+            number = number // parallel * fabric.tor_links[fabric.units[at.unit].group] + number % parallel
+    ways = (Direction.UP, Direction.PEER)
+    up = (link for link in links.switch_links(fabric, at) if link.direction in ways)
     return next(islice(up, number, None))
 
 

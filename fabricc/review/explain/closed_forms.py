@@ -155,6 +155,7 @@ def _maximum_paths(subject: Subject, _path: str, _value: Value) -> Closed:
     rows = (
         Row("uplinks of a ToR" if fabric.even else "uplinks of the busiest ToR", shape.uplinks, "", "plan"),
         Row("uplinks of a spine", shape.spine_uplinks, "", "plan"),
+        *([Row("links to the other ToR", shape.peer_links, "", "spec")] if shape.peer_links else ()),
         Row("stride of uplinks", fabric.strides.uplink, "", "lock: room that a ToR's uplinks have"),
         Row(f"{least.title} holds", least.ecmp_max_paths, "", least.sources.get("ecmp_max_paths", "catalog")),
         Row("maximum paths", fabric.routing.maximum_paths, "", _MOST_PATHS),

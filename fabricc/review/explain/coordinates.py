@@ -14,6 +14,7 @@ from fabricc.fabric.given_identities import COMPUTED
 from fabricc.fabric.links import host_links, tor_id
 from fabricc.fabric.management import ManagementPlace
 from fabricc.fabric.management_addresses import management_network, management_place
+from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import GUEST_UNITS, SwitchId, TierName
 from fabricc.review.explain.formulas import link_pool_bits
 
@@ -112,7 +113,7 @@ def fabric_link(fabric: Fabric, offset: int) -> Place:
     if offset < half:
         link, end = divmod(offset, 2)
         number, uplink = divmod(link, strides.uplink)
-        place, most = _tor_of(fabric, number), shape.uplinks
+        place, most = _tor_of(fabric, number), shape.uplinks or shape.peer_links
         place = place._replace(missing=place.missing or _kept_free(fabric, place.switch, uplink))
     else:
         link, end = divmod(offset - half, 2)
@@ -128,11 +129,15 @@ def fabric_link(fabric: Fabric, offset: int) -> Place:
 def _kept_free(fabric: Fabric, tor: SwitchId, uplink: int) -> str:
     """Why a position among a ToR's uplinks has no link although others do; "" where it has one."""
     parallel = fabric.shape.links_per_spine
-    spine, cable = divmod(uplink, parallel)
-    links = fabric.tor_links[fabric.units[tor.unit].group]
-    if spine >= fabric.shape.spines or cable < links:
+    if fabric.shape.peer_links and not links.is_lower_end(fabric, tor, Direction.PEER):
+        return f"links between ToRs have numbers of the first one; {fabric.name(tor)} is the second"
+    if not parallel:
         return ""
-    each = f"{plural(links, 'link')} to each spine"
+    spine, cable = divmod(uplink, parallel)
+    own = fabric.tor_links[fabric.units[tor.unit].group]
+    if spine >= fabric.shape.spines or cable < own:
+        return ""
+    each = f"{plural(own, 'link')} to each spine"
     return f"{fabric.name(tor)} has {each}; positions for {parallel} are kept, number {uplink + 1} is free"
 
 

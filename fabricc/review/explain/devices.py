@@ -50,6 +50,7 @@ _BORDER = "A border leaf has the links to every spine that `tors.border_links` s
 _NO_SPINES = (
     "The spec has no spines: a ToR leads to its hosts alone, and keeps its other ports for what comes later."
 )
+_PEERS = "The spec has no spines: the two ToRs of each plane have as many links as `tors.peer_links` states."
 DOCS = "fabricc docs architecture"
 
 
@@ -97,7 +98,9 @@ def _switch_details(subject: Subject, switch: Switch) -> Iterator[tuple[str, str
     yield from _earlier_names(subject)
     yield "model", f"{switch.model.title}{_place_text(subject, '@model')}"
     yield "runs", f"{switch.nos} {switch.release}".strip() + _place_text(subject, "@nos")
-    ways = {Direction.HOST: "to hosts", Direction.DOWN: "down", Direction.UP: "up"}
+    ways = {
+        Direction.HOST: "to hosts", Direction.DOWN: "down", Direction.UP: "up", Direction.PEER: "to the other ToR",
+    }  # fmt: skip
     for direction, words in ways.items():
         ports = [port for port in switch.ports if port.direction is direction]
         if ports:
@@ -223,6 +226,9 @@ def _no_fact(name: str, word: str, facts: Iterable[str]) -> SubjectError:
 def explain_uplinks(plan: PlanSources, group: int = 0) -> Statement:
     """Explain the uplinks of every ToR of a host group."""
     fabric, shape = plan.fabric, plan.fabric.shape
+    if shape.peer_links:
+        name, origins = "links to the other ToR", plan.all_of(("tors.peer_links", "tors.uplink_gbps"))
+        return Statement(name, str(shape.peer_links), _PEERS, (), (), origins, docs="fabricc docs shapes")
     if not shape.spines:
         return Statement("uplinks of a ToR", "0", _NO_SPINES, (), (), (), docs=DOCS)
     own, count = fabric.tor_links[group], fabric.uplinks(group)

@@ -34,7 +34,9 @@ _NEIGHBOR = re.compile(r"(?:bgp|structure)/neighbor\[([^\]]*)\]")
 _QUEUE = re.compile(r"(?:queue|traffic_class|priority)\[(\d{1,9})\]")
 _PFC = re.compile(r"pfc_priority\[(\d{1,9})\]")
 _DSCP = re.compile(r"dscp\[(\d{1,9})\]")
-_KINDS = {Direction.HOST: "host", Direction.DOWN: "spine", Direction.UP: "spine"}
+_KINDS = {
+    Direction.HOST: "host", Direction.DOWN: "spine", Direction.UP: "spine", Direction.PEER: "peer",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ class Subject:
         return self.plan.fabric.external.at(self.device.name).get(name)
 
     def link_kind(self, path: str) -> str:
-        """`host`, `spine` or `core`: the kind of link of the port that a path is about."""
+        """`host`, `spine`, `core` or `peer`: the kind of link of the port that a path is about."""
         port = self.port_of(path)
         if isinstance(self.device, Host) or port is None or not hasattr(port, "direction"):
             return "host"
@@ -228,7 +230,8 @@ def _link_keys(subject: Subject, path: str, override: str, key: str) -> tuple[st
 
 
 def _cable_keys(subject: Subject, _path: str) -> tuple[str, ...]:
-    kinds = ("host", "spine", "core") if subject.plan.fabric.shape.cores else ("host", "spine")
+    shape = subject.plan.fabric.shape
+    kinds = ("host", "spine", "core") if shape.cores else ("host", "peer" if shape.peer_links else "spine")
     return tuple(f"cables.{kind}.length_m" for kind in kinds)
 
 
@@ -239,6 +242,8 @@ def _speed_keys(subject: Subject, path: str) -> tuple[str, ...]:
     kind = subject.link_kind(path)
     if kind == "host":
         return (*_group_key(subject, "model"), *_group_key(subject, "nic"), "planes", "tors.model")
+    if kind == "peer":
+        return ("tors.uplink_gbps", "tors.model")
     low, high = ("tors", "spines") if kind == "spine" else ("spines", "cores")
     return (f"{low}.uplink_gbps", f"{low}.model", f"{high}.model")
 
@@ -266,6 +271,8 @@ def _cabling_keys(subject: Subject, path: str) -> tuple[str, ...]:
         return (f"{subject.tier}.reserved_ports",)
     if port is not None and subject.link_kind(path) == "host":
         return ("gpus.wiring", "gpus.rails_per_tor")
+    if subject.link_kind(path) == "peer":
+        return ("tors.peer_links",)
     above = ("spines.uplinks", "cores.count") if subject.link_kind(path) == "core" else ()
     return ("tors.uplinks", "spines.count", *above)
 

@@ -79,7 +79,8 @@ def used_addresses(fabric: Fabric, kind: str) -> int:
     if kind == "hosts":
         return 2 * counts["host_cables"]
     if kind == "links":
-        return 2 * (counts["spine_cables"] + counts["core_cables"]) if fabric.addresses.numbered else 0
+        cables = counts["spine_cables"] + counts["core_cables"] + counts.get("peer_cables", 0)
+        return 2 * cables if fabric.addresses.numbered else 0
     return switches
 
 

@@ -115,9 +115,10 @@ def _page_figures(fabric: Fabric, found: tuple[Kind, ...], lost: tuple[Failure, 
     yield Figure(f"{counts['gpus']:,}", "GPUs", said)
     switches = sum(counts[f"{tier.value}s"] for tier in fabric.tiers)
     yield Figure(f"{switches:,}", "switches", _describe_switches(fabric))
-    links = {"host_cables": "to hosts", "spine_cables": "to spines", "core_cables": "to cores"}
-    said = ", ".join(f"{counts[name]:,} {where}" for name, where in links.items() if counts[name])
-    yield Figure(f"{sum(counts[name] for name in links):,}", "links", said)
+    ways = {"host": "to hosts", "spine": "to spines", "core": "to cores", "peer": "between ToRs"}
+    links = {where: number for kind, where in ways.items() if (number := counts.get(f"{kind}_cables", 0))}
+    said = ", ".join(f"{number:,} {where}" for where, number in links.items())
+    yield Figure(f"{sum(links.values()):,}", "links", said)
     ratios = topology.tier_ratios(found)
     if ratios:
         said = ", ".join(

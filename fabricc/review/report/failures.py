@@ -74,12 +74,13 @@ def list_shared_nic_ports(fabric: Fabric, at: ExampleUnit) -> list[SlotPort]:
 
 
 def list_uplink_cages(fabric: Fabric, at: ExampleUnit) -> list[list[str]]:
-    """Return the ports of each cage of the first ToR that has uplinks."""
+    """Return the ports of each cage of the first ToR that has uplinks, or links to the other ToR."""
     tor = links.tor_id(fabric, at.unit, 0, 0)
     layout, names = links.port_layout(fabric, tor), links.port_names(fabric, tor)
     found: dict[int, list[str]] = {}
-    for end in links.tor_uplinks(fabric, tor):
-        found.setdefault(layout.slots[end.slot].cage, []).append(names[end.slot])
+    for link in links.switch_links(fabric, tor):
+        if link.direction in (Direction.UP, Direction.PEER):
+            found.setdefault(layout.slots[link.slot].cage, []).append(names[link.slot])
     return list(found.values())
 
 
@@ -141,7 +142,7 @@ def _list_failures_below(measure: _Measure, at: ExampleUnit) -> Iterator[Failure
     tors = Part("ToR", at.tor, fabric.tor_counts()[at.group])
     yield from _list_cable_failures(measure, at, sum(len(each.hosts) for each in alike), tors.number)
     yield measure(tors, Outage(gone=frozenset({at.tor})))
-    if fabric.shape.spines:
+    if fabric.shape.spines or fabric.shape.peer_links:
         yield from _list_uplink_failures(measure, at, tors)
     names = {*unit.hosts.values(), *(fabric.name(tor) for tor in fabric.tor_ids(at.unit))}
     part = Part("Power of a whole unit: its hosts and ToRs", unit.name, len(alike))
@@ -172,12 +173,14 @@ def _list_cable_failures(measure: _Measure, at: ExampleUnit, hosts: int, tors: i
 
 def _list_uplink_failures(measure: _Measure, at: ExampleUnit, tors: Part) -> Iterator[Failure]:
     """Yield a single uplink of a ToR, and all uplinks in one cage; `tors` are those of the host group."""
-    uplinks, cages = measure.fabric.uplinks(at.group), list_uplink_cages(measure.fabric, at)
-    name = "ToR uplink: cable, or transceiver at either end"
-    cases = [(Part(name, tors.example, tors.number * uplinks), cages[0][:1])]
+    fabric, cages = measure.fabric, list_uplink_cages(measure.fabric, at)
+    peers = fabric.shape.peer_links
+    uplinks, number = peers or fabric.uplinks(at.group), tors.number * fabric.uplinks(at.group)
+    name = f"{'Link between ToRs' if peers else 'ToR uplink'}: cable, or transceiver at either end"
+    cases = [(Part(name, tors.example, fabric.counts().get("peer_cables", number)), cages[0][:1])]
     cage = max(cages, key=len)
     if len(cage) > 1:
-        name = "Split cage of a ToR, uplinks: its transceiver"
+        name = f"Split cage of a ToR, {'to the other ToR' if peers else 'uplinks'}: its transceiver"
         cases.append((Part(name, tors.example, tors.number * len(cages)), cage))
     for part, ports in cases:
         width = f"{uplinks - len(ports)} of {uplinks} at that ToR"

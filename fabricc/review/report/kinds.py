@@ -89,11 +89,14 @@ def switch_kinds(fabric: Fabric) -> tuple[Kind, ...]:
 def count_cables(found: tuple[Kind, ...]) -> Counter[Cable]:
     """Count the cables of each kind; each is counted at its lower end, a host's at the ToR."""
     counted: Counter[Cable] = Counter()
+    between: Counter[Cable] = Counter()  # ToRs, where both ends are alike
     for kind in found:
         for link in kind.links:
-            if link.direction is not Direction.DOWN:
+            if link.direction is Direction.PEER:
+                between[kind.cable(link)] += kind.count
+            elif link.direction is not Direction.DOWN:
                 counted[kind.cable(link)] += kind.count
-    return counted
+    return counted + Counter({cable: ends // 2 for cable, ends in between.items()})
 
 
 def host_port_gbps(fabric: Fabric, group: int) -> int:

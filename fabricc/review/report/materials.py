@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from fabricc.review.report.kinds import Cable, Kind
     from fabricc.review.report.values import Row
 
-LINKS = {"host": "host to ToR", "spine": "ToR to spine", "core": "spine to core"}
+LINKS = {"host": "host to ToR", "spine": "ToR to spine", "core": "spine to core", "peer": "ToR to ToR"}
 _TIERS = {TierName.TOR: "ToR", TierName.SPINE: "spine", TierName.CORE: "core"}
-_WAYS = {Direction.HOST: "towards hosts", Direction.DOWN: "down", Direction.UP: "up"}
+_WAYS = {
+    Direction.HOST: "towards hosts", Direction.DOWN: "down", Direction.UP: "up", Direction.PEER: "to the other ToR",
+}  # fmt: skip
 MEDIA = {
     "dac": "passive copper, both ends attached",
     "aec": "active copper, both ends attached",

@@ -83,8 +83,13 @@ def make_scene(fabric: Fabric, cables: Mapping[Cable, int]) -> Scene:
     }
     models = sorted({fabric.host_models[unit.group].title for unit in fabric.units.values()})
     hosts = (plural(counts["hosts"], "host"), f"{counts['gpus']:,} GPUs", ", ".join(models))
-    links = {kind: tuple(_link_lines(fabric, kind, cables)) for kind in ("host", "spine", "core")}
+    links = {kind: tuple(_link_lines(fabric, kind, cables)) for kind in ("host", "spine", "core", "peer")}
     return Scene(pods, left_out, tiers, links, hosts, tuple(_describe_scene(fabric, cables)))
+
+
+_CABLE_KINDS = {
+    "host": "Hosts to ToRs", "spine": "ToRs to spines", "core": "Spines to cores", "peer": "ToRs to each other",
+}  # fmt: skip
 
 
 def _select_shown(numbers: Sequence[int], most: int) -> tuple[tuple[int | None, ...], int]:
@@ -178,7 +183,7 @@ def _describe_scene(fabric: Fabric, cables: Mapping[Cable, int]) -> Iterator[str
         )
     for cable, count in sorted(cables.items(), key=lambda each: (each[0].kind, -each[1])):
         together = format_rate(count * cable.speed_gbps)
-        name = {"host": "Hosts to ToRs", "spine": "ToRs to spines", "core": "Spines to cores"}[cable.kind]
+        name = _CABLE_KINDS[cable.kind]
         each = format_count(count, f"{cable.speed_gbps}G")
         yield f"{name}: {each} over {cable.medium}, {cable.length_m} m; {together} together."
 
@@ -186,6 +191,9 @@ def _describe_scene(fabric: Fabric, cables: Mapping[Cable, int]) -> Iterator[str
 def _uplinks_in_words(fabric: Fabric, tors: int) -> str:
     """How the ToRs are connected upwards."""
     shape = fabric.shape
+    if shape.peer_links:
+        pairs = f"{plural(tors, 'ToR')} without spines, two in each plane"
+        return f"{pairs}, joined by {plural(shape.peer_links, 'link')} of {shape.uplink_gbps}G."
     if not shape.spines:
         return f"{plural(tors, 'ToR')} without uplinks."
     of = "its plane" if len(fabric.planes) > 1 else "the fabric"

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fabricc.review.report.values import Row
 
 _DOWN = (Direction.HOST, Direction.DOWN)
+_UP = (Direction.UP, Direction.PEER)
 _LISTED = 40
 _TIER = (
     "tier", "switches", "model", "runs", "ports down", "ports up", "free ports", "oversubscription", "declared",
@@ -96,7 +97,7 @@ def _tier_rows(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...]) -> It
         models = ", ".join([plan.model.title, *(f"{number} x {model}" for model, number in boxes.items())])
         yield (
             title, sum(kind.count for kind in alike), models, f"{plan.nos} {plan.release}".strip(),
-            _describe_ports(busiest, _DOWN), _describe_ports(busiest, (Direction.UP,)),
+            _describe_ports(busiest, _DOWN), _describe_ports(busiest, _UP),
             f"{free}, {kept} kept for you" if kept else str(free),
             format_ratio(ratios[tier]) if tier in ratios else NONE,
             NONE if declared is None else format_ratio(declared) + (", one lost" if asked and asked.n_minus_1 else ""),

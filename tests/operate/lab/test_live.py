@@ -15,6 +15,7 @@ from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.running import Lab
 from fabricc.operate.lab.steady import Network, compare_steady
 from fabricc.operate.lab.trial import network_of, trial_of, try_out
+from tests import paired
 from tests.operate.lab import specs
 
 if TYPE_CHECKING:
@@ -123,6 +124,17 @@ def test_a_fabric_of_three_tiers_agrees_in_every_failure_and_a_drain(tmp_path: P
     assert kinds == {
         "host link", "ToR up-link", "spine up-link", "ToR", "spine", "core", "silent cut", "silent spine", "drain of",
     }  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wiring", [paired.RAILS, paired.RACKS])
+def test_two_tors_without_spines_agree_in_every_failure(tmp_path: Path, folder: Path, wiring: str) -> None:
+    spec = specs.write(tmp_path / "spec", paired.spec_text("frr", wiring=wiring, hosts=2))
+    network = booted(spec, folder)
+    trial = try_out(network.lab, network)
+    agrees(trial)
+    kinds = {event.name.partition(" su")[0] for event in trial.events}
+    assert kinds == {"host link", "link between ToRs", "ToR", "silent cut"}
 
 
 @pytest.mark.slow

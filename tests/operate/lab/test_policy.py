@@ -22,7 +22,12 @@ AGGREGATE = ip_network("10.0.0.0/30")
 
 def bgp(tier: TierName, *, drained: bool = False):
     made = build_policy(
-        tier, has_upstream=tier is not TierName.CORE, drained=drained, fabric=FABRIC, connected=(), own=()
+        tier,
+        upstream="" if tier is TierName.CORE else "UPSTREAM",
+        drained=drained,
+        fabric=FABRIC,
+        connected=(),
+        own=(),
     )
     return replace(
         tor().bgp,

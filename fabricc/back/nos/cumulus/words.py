@@ -30,7 +30,7 @@ CONTROL_PLANE_LISTS = ("acl-default-dos", "acl-default-whitelist")
 SPEEDS = (1, 10, 25, 40, 50, 100, 200, 400, 800)
 """Speeds of `link speed` in Gb/s, spelled `400G`."""
 
-FABRIC = (Direction.UP, Direction.DOWN)
+FABRIC = (Direction.UP, Direction.DOWN, Direction.PEER)
 """Where ports of equal cost lead: to other switches."""
 
 MTU_RANGE = (552, 9216)

@@ -125,6 +125,8 @@ def _against_global(switch: Switch) -> Iterator[str]:
     }
     if double := [name for links in peers.values() for name, count in links.items() if count > 1]:
         yield f"over several links to {double[0]}"
+    if any(port.direction is Direction.PEER for port in switch.ports):
+        yield "between two leaves without spines"
     if switch.tier_index > 1 or (switch.tier_index and peers[Direction.UP]):
         yield "in five stages"
     if switch.tier_index and len(peers[Direction.DOWN]) > _MOST_LEAVES:

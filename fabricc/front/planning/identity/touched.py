@@ -159,7 +159,7 @@ def compare_fabrics(
     if before is None:
         counts = after.counts()
         switches = counts["tors"] + counts["spines"] + counts["cores"]
-        cables = counts["spine_cables"] + counts["core_cables"]
+        cables = counts["spine_cables"] + counts["core_cables"] + counts.get("peer_cables", 0)
         return Touched(counts["gpus"], switches, counts["hosts"], cables, 0)
     old, new = _by_place(before), _by_place(after)
     was, becomes = was or Numbers(old), becomes or Numbers(new)
@@ -174,7 +174,7 @@ def compare_fabrics(
         changed = {place for place, link in then.items() if now.get(place) != link}
         for place in changed:
             direction, end, _ = then[place]
-            if direction is Direction.DOWN:
+            if direction is Direction.DOWN or (direction is Direction.PEER and old.name(at) > end[0]):
                 continue
             stays = place in now and now[place][1] == end
             moved, readdressed = moved + (not stays), readdressed + stays

@@ -253,7 +253,8 @@ def _ways_out(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterat
     for spec, name in zip(specs, names, strict=True):
         inside = Taken()
         for other, whose in zip(specs, names, strict=True):
-            own = own_networks(other.addressing, other.management, spines=other.spines is not None)
+            joined = other.spines is not None or other.tors.peer_links > 0
+            own = own_networks(other.addressing, other.management, joined=joined)
             for key, network in own.items() if other is not spec else ():
                 inside.add(network, f"{key} of {whose}")
         for party in spec.external:

@@ -39,7 +39,7 @@ def with_tenants(
         message = f"{last.name} is the {last.number:,}th tenant that the lock counts, and the last number is {MOST:,}"
         help_ = "Delete the lines of tenants that left from the lock; their numbers are free then."
         findings.append(spec.error("FAB3320", message, SECTION, last.name, help=help_))
-    tunnels = fabric.shape.spines > 0
+    tunnels = fabric.shape.spines > 0 or fabric.shape.peer_links > 0
     of_host = assign_rails(spec, fabric, findings)
     tenancy = Tenancy(tenants, of_host, tunnels, port_mtu(fabric.switch_mtu, tunnels=tunnels))
     findings.extend(_report_unassigned(spec, fabric, tenancy))

@@ -68,7 +68,7 @@ def box_of(
 def _far_end_ports(fabric: Fabric, at: SwitchId, tier: PortLayout) -> dict[int, tuple[Slot, bool]]:
     """Return speed -> a port as the far ends need it, and whether a copper cable fixes its lanes."""
     down = "host" if at.tier is TierName.TOR else "spine" if at.tier is TierName.SPINE else "core"
-    up = "spine" if at.tier is TierName.TOR else "core"
+    up = "core" if at.tier is TierName.SPINE else "peer" if fabric.shape.peer_links else "spine"
     found: dict[int, tuple[Slot, bool]] = {}
     for kind, ports in ((down, tier.down), (up, tier.up)):
         if ports:

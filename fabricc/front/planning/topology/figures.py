@@ -142,6 +142,9 @@ def compute_figures(
     ends = {"host": _host_ends(hosts, attached, sized, peopled)}
     if shape.spines:
         ends["spine"] = _spine_ends(sized, attached, links, units)
+    if shape.peer_links:
+        cages = shape.planes * _count_cages(sized.tor_layouts[0], sized.tor_layouts[0].up)
+        ends["peer"] = Ends(shape.planes * shape.peer_links, cages, cages)
     if shape.cores and sized.core_layout is not None:
         into = shape.pods * shape.rail_planes * shape.spines_per_core_group * shape.links_per_core
         ends["core"] = Ends(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
@@ -38,6 +39,30 @@ def with_present_planes(spec: ClusterSpec, fabric: Fabric) -> Fabric:
     return replace(fabric, attachments=attachments, planes_present=spec.planes_present)
 
 
+def refuse_unpaired(spec: ClusterSpec, fabric: Fabric) -> None:
+    """Reject links between ToRs unless each plane has two ToRs; among more, lossless traffic could form a circle.
+
+    Raises:
+        UnfitError: FAB3062.
+    """
+    if not spec.tors.peer_links:
+        return
+    counts = Counter(at.plane for at in fabric.switch_ids())
+    most, fewest = max(counts.values()), min(counts.values())
+    if most == fewest == 2:
+        return
+    number = most if most > 2 else fewest
+    message = f"tors.peer_links joins the two ToRs of a plane, and a plane of this spec has {number}"
+    per_tor = fabric.shape.rails // 2
+    one_unit = len([*fabric.places()]) * fabric.shape.port_planes == fabric.shape.nic_ports and per_tor
+    help_ = (
+        "Add `spines`, which join any number of ToRs; remove `peer_links`"
+        + f"; or write `gpus.rails_per_tor: {per_tor}` for two ToRs" * bool(one_unit)
+        + "."
+    )
+    raise UnfitError(spec.error("FAB3062", message, "tors", "peer_links", help=help_))
+
+
 @dataclass(frozen=True, slots=True)
 class Planes:
     """How many sets of spines a pod has: `by_rail` for its rails, each times `by_port` for the ports of a NIC."""
@@ -60,12 +85,15 @@ def planes_of(spec: ClusterSpec, rails: int, per_tor: int, nic_ports: int, one_t
         UnfitError: the rails cannot be shared out so, or ToRs would be islands that the spec does not request.
     """
     groups = rails // per_tor
+    if spec.tors.peer_links:
+        return Planes(1, spec.planes)
     if spec.spines is None:
         if groups > 1 and not spec.gpus.rails_apart:
             message = f"without spines the {groups} ToRs of a unit for {rails} rails are {groups} islands"
             help_ = (
                 "Write `wiring: rail-only` for rails that meet in the hosts alone, "
                 + "`rails_per_tor: 0` for one ToR, " * one_tor
+                + "`tors.peer_links: N` for N links between the two ToRs, " * (groups == 2)
                 + "or add `spines`."
             )
             raise UnfitError(spec.error("FAB3052", message, "gpus", help=help_))

@@ -45,7 +45,8 @@ def stride_rooms(fabric: Fabric) -> Iterator[Room]:
     yield Room("nic_port", "ports of a NIC", shape.nic_ports, strides.nic_port)
     yield Room("group", "ToRs of a unit for one NIC port", shape.groups, strides.group)
     yield Room("unit", "units, by their numbers", fabric.present, strides.unit)
-    yield Room("uplink", "uplinks of a ToR", shape.uplinks, strides.uplink)
+    what = "links to the other ToR" if shape.peer_links else "uplinks of a ToR"
+    yield Room("uplink", what, shape.uplinks or shape.peer_links, strides.uplink)
     yield Room("spine", "spines of a plane" + " and pod" * bool(shape.cores), shape.spines, strides.spine)
     yield Room("plane", "planes", shape.planes, strides.plane)
     if shape.cores:

@@ -106,13 +106,15 @@ def check_joined(spec: ClusterSpec, models: Models, units: int, pins: Mapping[st
     Raises:
         UnfitError: they have none; the diagnostic contains spines that would join them.
     """
-    if spec.spines is None and units > 1:
+    if spec.spines is None and units > 1 and not spec.tors.peer_links:
         raise UnfitError(report_islands(spec, models, bottom_of(spec, models, pins), units))
 
 
 def _one_tier(spec: ClusterSpec, models: Models, units: int, bottom: Bottom) -> Sizing:
-    """ToRs of one unit alone; strides get room for the units that spines would join later."""
-    shape = replace(_two_tier_shape(bottom, 0, 0), units_per_pod=units, uplink_gbps=0)
+    """ToRs without spines, alone or in pairs; strides get room for the units that spines would join later."""
+    peers = spec.tors.peer_links
+    gbps = bottom.up_gbps if peers else 0
+    shape = replace(_two_tier_shape(bottom, 0, 0), units_per_pod=units, uplink_gbps=gbps, peer_links=peers)
     return _assemble_sizing(spec, models, bottom, shape, units, PortLayout((), (), ()), None, 0)
 
 
@@ -345,7 +347,7 @@ def _assemble_sizing(
     spine_up_cage: int,
 ) -> Sizing:
     reserved = spec.tors.reserved_ports
-    uplinks = Block(bottom.up_gbps, shape.uplinks)
+    uplinks = Block(bottom.up_gbps, shape.uplinks or shape.peer_links)
     tors = tuple(
         arrange_ports(
             models.tor,

@@ -65,12 +65,12 @@ def choose_strides(
         nic_port=power_of_two(shape.nic_ports),
         group=power_of_two(shape.groups),
         unit=power_of_two(units),
-        uplink=power_of_two(shape.uplinks),
+        uplink=power_of_two(shape.uplinks or shape.peer_links),
         spine=power_of_two(shape.spines),
         plane=power_of_two(shape.planes),
         spine_uplink=power_of_two(max(1, shape.spine_uplinks)),
     )
-    uplink = power_of_two(max(most_uplinks, shape.uplinks))
+    uplink = max(power_of_two(most_uplinks), tight.uplink)
     planes = replace(tight, nic_port=max(4, tight.nic_port), plane=max(4, tight.plane))
     roomy = replace(planes, uplink=uplink, spine=max(tight.spine, uplink))
     room = 4 * tight.unit

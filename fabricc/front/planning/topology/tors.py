@@ -230,6 +230,7 @@ def _tor_uplinks(
     most = _count_free_ports(tor, up_gbps, start, behind)
     ratio = tier.oversubscription or 1.0
     if models.spine is None:
+        _check_peer_links(spec, tor, up_gbps, most)
         return placed, tuple(0 for _ in hosts), start, most
     down = [
         sum(each.count * each.speed_gbps for each in (hosts[index], *(block for _, block in placed[index])))
@@ -248,6 +249,18 @@ def _tor_uplinks(
         per_tor = attached[busiest].rails_per_tor
         raise UnfitError(too_many_uplinks(spec, tor, hosts[busiest], per_tor, up_gbps, max(uplinks), most))
     return placed, uplinks, start, most
+
+
+def _check_peer_links(spec: ClusterSpec, tor: SwitchModel, gbps: int, most: int) -> None:
+    """Check that the cages behind the host ports hold the links to the other ToR.
+
+    Raises:
+        UnfitError: FAB3007.
+    """
+    if spec.tors.peer_links > most:
+        message = f"{spec.tors.peer_links} links of {gbps}G to the other ToR; {tor.title} has room for {most}"
+        help_ = f"Write `peer_links: {most}`." if most else "Put fewer hosts on a ToR."
+        raise UnfitError(spec.error("FAB3007", message, "tors", "peer_links", help=help_))
 
 
 def _end_of_block(model: SwitchModel, start: int, block: Block) -> int:
