@@ -89,10 +89,13 @@ class Models:
 
 
 def direction_of(statement: Statement, port: str) -> Direction | None:
-    """Return the direction of a port; None for a device of the same tier or of an unknown one."""
+    """Return the direction of a port; None for a device of an unknown tier, or of the same one without addresses."""
     far = statement.fars[port].tier
     if far is Tier.HOST:
         return Direction.HOST
+    if far is statement.place.tier is Tier.TOR:
+        says = statement.ports.get(port, {})
+        return Direction.PEER if "ipv4" in says or "ipv6" in says or "unnumbered" in says else None
     here, there = _HEIGHT.get(statement.place.tier), _HEIGHT.get(far)
     if here is None or there is None or here == there:
         return None
