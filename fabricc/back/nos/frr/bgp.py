@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -310,6 +311,16 @@ def bgp_topic(multipath_limit: int) -> Topic:
     return Topic(ROWS, partial(_finish, multipath_limit))
 
 
+def _requires_policy_unstated(document: Document) -> bool:
+    """Return whether FRR requires policies by default: in this profile since 7.4 (bgp_vty.c, user guide, BGP)."""
+    release = _RELEASE.search(document.text)
+    old = release is not None and (int(release[1]), int(release[2])) < (7, 4)
+    return "traditional" in document.scope.values and not old
+
+
+_RELEASE = re.compile(r"^frr version (\d{1,4})\.(\d{1,4})", re.MULTILINE)
+
+
 def _finish(multipath_limit: int, document: Document) -> None:
     """State lists, maps, timers, and sessions with the values of their peer groups; the first process counts."""
     scope = document.scope
@@ -319,10 +330,8 @@ def _finish(multipath_limit: int, document: Document) -> None:
     processes = [*scope.each("bgp").items()]
     for number, bgp in processes[:1]:
         document.put("bgp/asn", number, bgp.line)  # type: ignore[arg-type]
-        if "traditional" in document.scope.values and "bgp/requires_policy" not in document.reading.facts:
-            document.put(
-                "bgp/requires_policy", "true", bgp.line
-            )  # the default of this profile (user guide, BGP)
+        if _requires_policy_unstated(document) and "bgp/requires_policy" not in document.reading.facts:
+            document.put("bgp/requires_policy", "true", bgp.line)
         finish_process(document, bgp, multipath_limit)
         evpn.finish_routes(document, bgp)
         sessions.finish(document, bgp)
