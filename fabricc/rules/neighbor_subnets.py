@@ -5,7 +5,6 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import session_path
@@ -14,7 +13,7 @@ from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
 from fabricc.rules.rule import SwitchRule
 from fabricc.rules.sessions import is_address
-from fabricc.rules.subnets import parse_addresses, states_all_addresses
+from fabricc.rules.subnets import is_idle, link_ports, parse_addresses, states_all_addresses
 from fabricc.rules.topics import ADDRESSES
 
 if TYPE_CHECKING:
@@ -32,8 +31,6 @@ _FARTHER = ("multihop", "update_source", "ttl_security_hops", "maximum_hops", "i
 _UNCHECKED = ("connected-check", "connected_check", "connected-route-check", "connected_route_check",
               "connected_rt_check", "confederation")  # fmt: skip
 """Parts of paths of settings by which a neighbor need not be in a subnet of the switch."""
-_SMALL = 2
-"""Addresses of the subnet of a link between two switches."""
 
 
 def _off_link_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -54,14 +51,11 @@ def _off_link_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
         return
     for version in (4, 6):
         keys = [key for key, ip in lost if ip.version == version]
-        ports = [
-            port
-            for port, addresses in own.items()
-            if _is_link(statement, port) and any(each.version == version for each in addresses)
-        ]
+        ports = link_ports(statement, own, version)
         if not keys or not ports:
             continue
-        idle = [port for port in ports if _is_idle(own[port], version, [*statement.sessions])]
+        used = [ip_address(neighbor) for _, neighbor in statement.sessions if is_address(neighbor)]
+        idle = [port for port in ports if is_idle(own[port], version, used)]
         idle = idle if len(idle) <= len(keys) else []  # with more of them, the wrong one is not known
         who = join_words([neighbor for _, neighbor in keys], 2)
         where = f" ({idle[0]} has {_first_of(own[idle[0]], version)})" if idle else ""
@@ -86,21 +80,6 @@ def _one_hop_neighbor(key: Key, says: Mapping[str, Value]) -> IPv4Address | IPv6
     except ValueError:
         return None
     return None if found.is_link_local and found.version == 6 else found
-
-
-def _is_link(statement: Statement, port: str) -> bool:
-    """Return whether a port may lead to another switch of the default routing instance."""
-    kind = statement.parsed(port).kind
-    return kind in (PortKind.PORT, PortKind.BUNDLE) and statement.of(port, "vrf") is None
-
-
-def _is_idle(addresses: list[IPv4Interface | IPv6Interface], version: int, keys: list[Key]) -> bool:
-    """Return whether a port has the subnet of a link, and no neighbor is in it."""
-    nets = [each.network for each in addresses if each.version == version]
-    small = [net for net in nets if net.max_prefixlen - net.prefixlen <= _SMALL]
-    return bool(small) and not any(
-        is_address(neighbor) and ip_address(neighbor) in net for _, neighbor in keys for net in nets
-    )
 
 
 def _first_of(addresses: list[IPv4Interface | IPv6Interface], version: int) -> str:

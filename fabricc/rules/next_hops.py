@@ -7,15 +7,17 @@ from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
+from fabricc.facts.frame import PORT
 from fabricc.facts.statement import scope_of
 from fabricc.proof.invariants.prefixes import parse_block
 from fabricc.rules.rule import FabricRule, Report
-from fabricc.rules.subnets import parse_addresses, states_all_addresses
+from fabricc.rules.sessions import is_address
+from fabricc.rules.subnets import is_idle, link_ports, parse_addresses, states_all_addresses
 from fabricc.rules.topics import POLICY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+    from collections.abc import Iterator, Mapping
+    from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Address, IPv6Interface, IPv6Network
 
     from fabricc.facts.statement import Statement
     from fabricc.rules.rule import Switches
@@ -30,12 +32,18 @@ _LEARNED = ("bgp", "ospf", "isis", "eigrp", "rip", "vni", "import", "leak", "rou
 
 
 class UnresolvedHop(NamedTuple):
-    """A next hop in no subnet of its switch; `subject` sends to it, `learned`: a route to it may be learned."""
+    """A next hop in no subnet of its switch; `subject` sends to it.
+
+    Attributes:
+        learned: whether a route to it may be learned.
+        idle: the only port whose subnet nothing uses, where there is one: its address may be the wrong one.
+    """
 
     subject: str
     hop: str
     path: str
     learned: bool
+    idle: str = ""
 
 
 def unresolved_hops(statement: Statement) -> tuple[UnresolvedHop, ...]:
@@ -84,16 +92,32 @@ def unresolved_hops(statement: Statement) -> tuple[UnresolvedHop, ...]:
         if not near and any(each.version == hop.version for each in inside):
             subject = f"sets the next hop {hop} by the policy {name}"
             found.append(UnresolvedHop(subject, str(hop), path, learned=True))
-    return tuple(found) if found and states_all_addresses(statement, own) else ()
+    if not found or not states_all_addresses(statement, own, borrowing=True):
+        return ()
+    return tuple(each._replace(idle=_idle_port(statement, own, each.hop, routes)) for each in found)
+
+
+def _idle_port(
+    statement: Statement, own: Mapping[str, list[IPv4Interface | IPv6Interface]], hop: str, routes: list[str]
+) -> str:
+    """Return the only port with a subnet of two and without a known link, a neighbor or a next hop; else ""."""
+    version = ip_address(hop).version
+    used = [ip_address(name) for _, name in statement.sessions if is_address(name)]
+    used += [each for path in routes for each in _next_hops(str(statement.rest[path]))]
+    ports = [
+        port
+        for port in link_ports(statement, own, version)
+        if port not in statement.fars and is_idle(own[port], version, used)
+    ]
+    return ports[0] if len(ports) == 1 else ""
 
 
 def _set_next_hops(statement: Statement) -> Iterator[tuple[str, str, IPv4Address | IPv6Address]]:
-    """Yield policies of sessions that set a next hop, with the path of the clause."""
+    """Yield import policies of sessions that set a next hop, with the path of the clause."""
     used = {
         name
-        for says in statement.sessions.values()
-        for way in ("import", "export")
-        for name in re.findall(r"[^\s,]+", str(says.get(way, "")))
+        for (vrf, _), says in statement.sessions.items()
+        for name in re.findall(r"[^\s,]+", str(says.get("import", "")) if not vrf else "")
     }
     for path, value in statement.rest.items() if used else ():
         if path.startswith(_MAP) and "next-hop" in str(value):
@@ -126,16 +150,36 @@ def _next_hops(via: str) -> Iterator[IPv4Address | IPv6Address]:
 
 
 def _report_unresolved(fabric: Switches) -> Iterator[Report]:
-    """Report next hops that are in no subnet of the switch and are the address of no device."""
-    for name, summary in fabric.summaries.items():
-        for subject, hop, path, learned in summary.unresolved:
-            if fabric.owners(hop) or _is_announced(fabric, hop):
+    """Report next hops that are in no subnet of the switch and are no loopback of a device."""
+    unresolved = {
+        name: summary.unresolved for name, summary in fabric.summaries.items() if summary.unresolved
+    }
+    ports = _port_addresses(fabric) if unresolved else {}
+    for name, hops in unresolved.items():
+        for subject, hop, path, learned, idle in hops:
+            far = ports.get(hop, "")
+            if _is_announced(fabric, hop) or (fabric.owners(hop) and not far):
                 continue
-            effect = "no device has that address" if learned else "the route is not used"
+            effect = "the route is not used"
+            if learned:
+                effect = f"{far} has it on another link" if far else "no device has that address"
             message = f"{name} {subject}, which is in the subnet of no port: {effect}"
             severity = Severity.WARNING if learned else Severity.ERROR
             remedy = "Correct the next hop or the address of the port, or remove the static route."
             yield Report(NEXT_HOP, name, (path,), message, "next hop", severity, remedy)
+            if idle:
+                message = (
+                    f"{name} {idle} has a subnet that nothing uses, and the next hop {hop} is in no subnet"
+                )
+                paths = (f"{PORT}{idle}]/ipv{ip_address(hop).version}", path)
+                yield Report(NEXT_HOP, name, paths, message, "next hop", severity, remedy)
+
+
+def _port_addresses(fabric: Switches) -> dict[str, str]:
+    """Return the addresses of ports with a subnet -> their devices."""
+    return {
+        each.text.partition("/")[0]: name for name, mine in fabric.subnets().items() for each in mine.of(name)
+    }
 
 
 def _is_announced(fabric: Switches, hop: str) -> bool:

@@ -119,6 +119,7 @@ def _messages(pairs: list[tuple[Subnet, Subnet]]) -> Iterator[tuple[Subnet, str,
 def _overlaps_between(fabric: Switches) -> Iterator[Report]:
     """Report subnets of different sizes that overlap on two devices which links join.
 
+    A device without a known link counts as joined: the wrong prefix length may be what hides its link.
     Equal subnets are those of links and of shared segments; FAB9602 and FAB9604 compare their addresses.
     """
     subnets = [each for name, mine in fabric.subnets().items() for each in mine.of(name)]
@@ -132,7 +133,8 @@ def _overlaps_between(fabric: Switches) -> Iterator[Report]:
     for outer, inner in pairs:
         if outer.device not in joined:
             joined[outer.device] = fabric.reachable({outer.device})
-        if inner.device in joined[outer.device]:
+        alone = outer.vrf == "" and not (fabric.linked(outer.device) and fabric.linked(inner.device))
+        if alone or inner.device in joined[outer.device]:
             near.append((outer, inner))
     for one, path, message in _messages(near):
         yield Report(OVERLAP, one.device, (path,), message, "overlap", Severity.ERROR, _REMEDY)

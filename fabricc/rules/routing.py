@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import uses_one_path_unstated
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.numbers import is_number
 from fabricc.facts.device import Tier
 from fabricc.facts.statement import session_path
 from fabricc.proof.invariants.rules import RULES as INVARIANTS
+from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.external_sessions import external_sessions, has_policy
 from fabricc.rules.findings import finding_at
@@ -161,25 +162,54 @@ def _unused_detection(statement: Statement, sessions: Sessions) -> Iterator[Find
 
 
 def _one_path(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
-    """Report several sessions to upper switches where the system, without a statement, uses one path (invariant 9)."""
-    unstated = "bgp/maximum_paths" not in statement.rest and uses_one_path_unstated(statement.device.system)
-    if not unstated and statement.rest.get("bgp/multipath_relax") != "none":
-        return
+    """Report several links to upper switches of which one is used: by default, or by a number (invariant 9)."""
     here = _HEIGHT.get(statement.place.tier, 0)
-    families: Counter[str] = Counter()
+    links: dict[str, set[str]] = {}
     for key, says in external_sessions(statement):
-        far = statement.fars.get(sessions.near.get(key, ""))
+        near = sessions.near.get(key, "")
+        far = statement.fars.get(near)
         if far is not None and far.known and _HEIGHT.get(far.tier, 0) > here > 0:
-            families.update(str(says.get("families", "")).split(","))
-    del families[""]
-    if families and max(families.values()) > 1:
-        count = max(families.values())
-        message = f"{statement.name} has {count} equal paths and uses one of them, the default of its system"
-        paths = ("bgp/maximum_paths", "bgp/multipath_relax", "bgp/asn")
+            for family in _FAMILIES.intersection(str(says.get("families", "")).split(",")):
+                links.setdefault(family, set()).add(near)
+    limits = _path_limits(statement)
+    unrelated = statement.rest.get("bgp/multipath_relax") == "none"
+    for family, ports in sorted(links.items()):
+        limit = limits.get(family)
+        unstated = limit is None and uses_one_path_unstated(statement.device.system)
+        if len(ports) < 2 or not (unstated or unrelated or limit == 1):
+            continue
+        why = "the number that it sets" if limit == 1 else "the default of its system"
+        message = f"{statement.name} has {len(ports)} equal paths and uses one of them, {why}"
+        paths = ("bgp/maximum_paths", f"bgp/family[{family}]/maximum_paths", "bgp/multipath_relax", "bgp/asn")
         rule = INVARIANTS[9]
         yield finding_at(
             rule.code, statement.device, paths, message, rule.slug, Severity.WARNING, rule.remedy
         )
+        return
+
+
+def _path_limits(statement: Statement) -> dict[str, int]:
+    """Return the number of equal paths that each family may use, as far as invariant 9 does not count them.
+
+    It reads one number for all families, and follows no routes where loops are accepted.
+    """
+    stated = statement.rest.get("bgp/maximum_paths")
+    families = {
+        family: as_int(statement.rest.get(f"bgp/family[{family}]/maximum_paths")) for family in _FAMILIES
+    }
+    limits = {family: limit for family, limit in families.items() if limit is not None}
+    if isinstance(stated, str):
+        pairs = (part.split() for part in stated.split(","))
+        limits |= {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and is_number(pair[1])}
+    elif stated is not None:
+        looped = any(says.get("allow_as_in") not in (None, 0, "0") for says in statement.sessions.values())
+        limits = dict.fromkeys(_FAMILIES, int(stated) if looped else _COUNTED) | limits
+    return limits
+
+
+_FAMILIES = frozenset({"ipv4", "ipv6"})
+_COUNTED = 64
+"""In the place of a limit that invariant 9 compares."""
 
 
 RULES = (

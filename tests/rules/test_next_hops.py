@@ -111,13 +111,14 @@ def write(folder: Path, system: str, hop: str) -> None:
 @pytest.mark.parametrize("system", FILES)
 def test_a_next_hop_in_no_subnet_is_reported_at_its_line(system: str, tmp_path: Path) -> None:
     write(tmp_path, system, NOWHERE)
-    (found,) = findings_of(tmp_path)
-    assert found.severity is Severity.ERROR
-    assert NOWHERE in found.message
+    found = findings_of(tmp_path)
+    assert [each.severity for each in found] == [Severity.ERROR] * 2
+    assert all(NOWHERE in each.message for each in found)
     (file,) = (tmp_path / "lf1").iterdir()
     lines = file.read_text().split("\n")
-    assert found.position is not None
-    assert any(text in lines[found.position.line - 1] for text in (NOWHERE, "10.9.0.0/16", "STATIC_ROUTE"))
+    texts = " ".join(lines[each.position.line - 1] for each in found if each.position)
+    assert any(text in texts for text in (NOWHERE, "10.9.0.0/16", "STATIC_ROUTE"))
+    assert "10.66.11.1/31" in texts  # the only port, whose subnet nothing uses
 
 
 @pytest.mark.parametrize("system", FILES)
@@ -138,6 +139,16 @@ def test_a_route_that_may_be_learned_makes_it_a_warning(tmp_path: Path) -> None:
     (tmp_path / "lf1" / "lf1.cfg").write_text(EOS.format(route="ip route 10.9.0.0/16 192.0.2.77\n" + BGP))
     (found,) = findings_of(tmp_path)
     assert found.severity is Severity.WARNING
+
+
+def test_a_policy_that_sets_a_next_hop_of_nobody_is_reported(tmp_path: Path) -> None:
+    bgp = BGP.replace("remote-as 65000\n", "remote-as 65000\n   neighbor 10.66.11.0 route-map M in\n")
+    for hop, count in (("192.0.2.77", 1), ("10.66.11.0", 0)):
+        folder = tmp_path / hop
+        (folder / "lf1").mkdir(parents=True)
+        text = f"route-map M permit 10\n   set ip next-hop {hop}\n"
+        (folder / "lf1" / "lf1.cfg").write_text(EOS.format(route=text + bgp))
+        assert len(findings_of(folder)) == count
 
 
 def test_a_next_hop_that_another_device_has_is_not_reported(tmp_path: Path) -> None:

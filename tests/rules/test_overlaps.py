@@ -141,8 +141,16 @@ def test_a_mask_that_covers_ports_of_another_switch_is_reported(tmp_path: Path) 
 
 def test_switches_that_no_link_joins_may_be_of_two_fabrics(tmp_path: Path) -> None:
     write(tmp_path, "nxos", "lf1", "10.66.11.1/31", "10.66.20.1/24")
-    write(tmp_path, "nxos", "lf2", "10.66.12.1/31", "10.66.20.128/31")
+    write(tmp_path, "nxos", "lf2", "10.66.11.0/31", "10.66.21.1/31")
+    write(tmp_path, "nxos", "lf3", "10.66.12.1/31", "10.66.20.128/31")
+    write(tmp_path, "nxos", "lf4", "10.66.12.0/31", "10.66.21.3/31")
     assert findings_of(tmp_path) == []
+
+
+def test_a_mask_that_hides_the_only_link_of_a_switch_is_reported(tmp_path: Path) -> None:
+    write(tmp_path, "nxos", "lf1", "10.66.11.1/28", "10.66.20.1/31")
+    write(tmp_path, "nxos", "lf2", "10.66.11.2/30", "10.66.21.1/31")
+    assert len(findings_of(tmp_path)) == 2
 
 
 def test_a_segment_of_several_switches_is_in_order(tmp_path: Path) -> None:

@@ -216,7 +216,44 @@ def _mask(line: str, value: str) -> str:
     return line.replace(f"/{old}", "/28") if old in ("30", "31") else line
 
 
+def _covering_mask(found: Found, device: Device, every: bool) -> Texts | None:
+    """Give a port between switches a /24 that covers the subnet of another port of the folder."""
+
+    def covered(found: Found, device: Device) -> list[str]:
+        others = [
+            ip_interface(str(value)).network
+            for each in found.devices.values()
+            for path, value in each.reading.facts.items()
+            if path.startswith("interface[") and path.endswith("/ipv4") and "/" in str(value)
+        ]
+        paths = []
+        for path in of_links("ipv4")(found, device):
+            mine = ip_interface(str(device.reading.facts.get(path, "0.0.0.0/0")))
+            wide = ip_interface(f"{mine.ip}/24").network
+            if mine.network.prefixlen > 24 and any(
+                24 < net.prefixlen < 32 and net != mine.network and net.subnet_of(wide) for net in others
+            ):
+                paths.append(path)
+        return paths
+
+    return at_fact(covered, lambda line, value: line.replace(value, f"{value.partition('/')[0]}/24"))(
+        found, device, every
+    )
+
+
+def _static_routes(_: Found, device: Device) -> list[str]:
+    """Return the static routes of a device with an address as their next hop."""
+    return [
+        path
+        for path, value in device.reading.facts.items()
+        if path.startswith("static_route[") and re.fullmatch(r"\d+\.\d+\.\d+\.\d+", str(value))
+    ]
+
+
 KINDS: dict[str, Fault] = {
+    "a mask that covers another link": _covering_mask,
+    "another next hop of a static route": at_fact(_static_routes, lambda line, value: re.sub(rf"(?<![\d./]){re.escape(value)}(?![\d./])", "192.0.2.77", line)),
+    "a static route to nowhere": on_top("ip route 198.51.100.0/24 192.0.2.77\n", _CLI),
     "another MTU on a link": at_fact(of_links("mtu"), _number("1400")),
     "another address on a link": at_fact(of_links("ipv4"), _address),
     "another mask on a link": at_fact(of_links("ipv4"), _mask),
