@@ -98,6 +98,7 @@ def _value_changes(base: DeviceView, head: DeviceView, layouts: Layouts) -> Iter
     replaced = (base.model, base.nos) != (head.model, head.nos)
     before, after = _place_facts(base, old, head, layouts[1]), _place_facts(head, new, base, layouts[0])
     yield from _sessions_beside(before, after)
+    yield from _sessions_gone(before, after)
     for key in before.keys() | after.keys():
         if (first := before.get(key)) == (second := after.get(key)):
             continue
@@ -125,6 +126,20 @@ def _sessions_beside(before: Placed, after: Placed) -> Iterator[Occurrence]:
                 new[identity, role] = value
     for (identity, role), families in new.items():
         yield identity, f"{role}] beside", None, families or ""
+
+
+def _sessions_gone(before: Placed, after: Placed) -> Iterator[Occurrence]:
+    """Take sessions that only the older facts have out of them; each is one thing that goes."""
+    known = {identity for identity, subject in after if subject.startswith(_SESSION)}
+    gone: dict[tuple[str, str], Value] = {}
+    for identity, subject in list(before):
+        if subject.startswith(_SESSION) and identity not in known:
+            role, _, rest = subject.partition("]/")
+            value = before.pop((identity, subject))
+            if rest == "families" or (identity, role) not in gone:
+                gone[identity, role] = value if rest == "families" else ""
+    for (identity, role), families in gone.items():
+        yield identity, f"{role}] gone", families, None
 
 
 def _silent_subject(
@@ -223,7 +238,7 @@ class _Builder:
         self.impact = Impact.NONE
         self.renumbering = Renumbering()
         self.lost: tuple[set[str], set[str]] = (set(), set())
-        self.down: tuple[set[str], set[str]] = (set(), set())
+        self.down: set[str] = set()
         self.whole = False
         self.cut = False
         self.restarts = False
@@ -292,8 +307,8 @@ class _Builder:
             port = self.layouts[side].get(identity.partition(" ")[0])
             if port is not None and impact >= Impact.TRAFFIC_LOSS:
                 self.lost[side].add(port)
-            if port is not None and found.down:
-                self.down[side].add(port)
+            if found.down and (port := self.layouts[0].get(identity.partition(" ")[0])) is not None:
+                self.down.add(port)
         else:
             self.whole = self.whole or impact >= Impact.TRAFFIC_LOSS
             self.restarts = self.restarts or found.down
@@ -311,9 +326,7 @@ class _Builder:
     def _lost_sessions(self) -> frozenset[Link]:
         if self.restarts:
             return frozenset(sessions_on(self.base, self.base.ports.keys()))
-        return frozenset(sessions_on(self.base, self.down[0])) | frozenset(
-            sessions_on(self.head, self.down[1])
-        )
+        return frozenset(sessions_on(self.base, self.down))
 
     def built(self) -> DeviceDiff:
         for (subject, op), peers in self.links.items():

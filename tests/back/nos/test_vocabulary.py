@@ -43,7 +43,7 @@ FILES = [
 ]
 OF_REVIEWS = {
     "link[*]", "link[*] left", "interface[*]/port", "bgp/neighbor[*]/remote", "bgp/neighbor[*] beside",
-    "prefix_list[*]/entry[*]", "text", "text/ended[*]", "text/harmless", "text/vouched",
+    "bgp/neighbor[*] gone", "prefix_list[*]/entry[*]", "text", "text/ended[*]", "text/harmless", "text/vouched",
 }  # fmt: skip
 """What only a comparison of two fabrics states."""
 

@@ -85,6 +85,15 @@ def test_one_change_has_the_same_class_and_words_on_every_system(kind: str, tmp_
     assert {nos: each for nos, each in found.items() if each != first} == {}
 
 
+def test_sessions_reset_only_where_some_go_down(tmp_path: Path) -> None:
+    for nos, edit in ROUTING["a session less"].items():
+        review = reviewed(nos, edit, tmp_path / nos)
+        assert review is not None
+        assert (review.impact, review.sessions > 0) == (Impact.SESSION_RESET, True), nos
+        subjects = [line.statement.subject for group in review.groups for line in group.lines]
+        assert all("gone" in each for each in subjects if each.startswith("session[")), subjects
+
+
 @pytest.mark.parametrize("kind", ["access for all", "access lists gone"])
 def test_management_opened_to_all_is_access_on_every_system(kind: str, tmp_path: Path) -> None:
     for nos, edit in ACCESS[kind].items():

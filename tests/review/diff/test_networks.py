@@ -9,6 +9,7 @@ import pytest
 from fabricc import compile_spec
 from fabricc.review.diff import wording
 from fabricc.review.diff.inputs import open_inputs
+from fabricc.review.diff.model import Impact
 from fabricc.review.diff.run import compare_sides
 
 if TYPE_CHECKING:
@@ -106,3 +107,13 @@ def test_no_more_gpus_lose_service_than_there_are(compared) -> None:  # type: ig
     assert found.hosts_affected == 8
     assert found.rails_affected == tuple(range(8))
     assert "8 hosts change" in dict(wording.impact_rows(found))["devices"]
+
+
+def test_hosts_that_leave_end_no_session_and_no_traffic_of_others(compared) -> None:  # type: ignore[no-untyped-def]
+    found = compared(SPEC, SPEC.replace("hosts: 8,", "hosts: 7,"))
+    rows = dict(wording.impact_rows(found))
+    assert (rows["worst effect"], rows["BGP sessions that go down"]) == ("hitless", "0")
+    assert rows["GPUs that lose service"] == "0 of 56"
+    assert {
+        (line.statement.subject, line.verdict.impact) for group in found.groups for line in group.lines
+    } == {("link[host] left", Impact.HITLESS)}
