@@ -10,6 +10,7 @@ from fabricc.base.values import replace
 from fabricc.fabric.model import Direction
 from fabricc.operate.change.effect import Effect
 from fabricc.operate.devices import running
+from fabricc.operate.devices.secrets import REFERENCE
 from fabricc.review.diff.application import application_impact, application_words
 from fabricc.review.diff.compare import compare_views
 from fabricc.review.diff.impact import judge_statement
@@ -46,8 +47,7 @@ def assess_effect(
         after: file -> text that it is to run.
         silent: code points that nobody sends, neither before nor after.
     """
-    old = _read_facts(device, before)
-    new = _read_facts(device, {name: text for name, text in after.items() if name in before})
+    old, new = _read_facts(device, before, after)
     platform = f"{device.nos} {device.release}".strip()
     cabled = [(port, port.peer) for port in switch.ports if port.peer]
     planned = [(port.name, port.direction.value, peer.device, peer.port) for port, peer in cabled]
@@ -84,10 +84,22 @@ def _is_confined(switch: Switch, base: DeviceView, head: DeviceView) -> bool:
     return found is None or found.impact < Impact.SESSION_RESET
 
 
-def _read_facts(device: Device, files: Mapping[str, str]) -> Facts:
-    """The facts of some files without values of secrets, which devices store in a form of their own."""
-    facts = running.read_facts(device.nos, files).facts
-    return {path: value for path, value in facts.items() if not running.is_secret(device.nos, path)}
+def _read_facts(device: Device, before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Facts, Facts]:
+    """Return the facts of both sides without secrets that may be the same.
+
+    A device stores a secret in a form of its own. So a secret counts as changed if only one side has it, or if two
+    references name different secrets.
+    """
+    texts = before, {name: text for name, text in after.items() if name in before}
+    old, new = (running.read_facts(device.nos, files).facts for files in texts)
+    stored = {
+        path
+        for path in old.keys() & new.keys()
+        if running.is_secret(device.nos, path)
+        and not all(REFERENCE.search(str(facts[path])) for facts in (old, new))
+    }
+    kept = [{path: value for path, value in facts.items() if path not in stored} for facts in (old, new)]
+    return kept[0], kept[1]
 
 
 def _is_in_use(facts: Facts, port: str) -> bool:
