@@ -288,21 +288,42 @@ def _read_piece(folder: Folder, groups: Sequence[tuple[str, Sequence[str]]], ali
 
 
 def _name_devices(read: list[Read]) -> tuple[dict[str, Read], list[Finding]]:
-    """Return devices by name; a duplicate takes the name of its file and is reported."""
+    """Return devices by name, and a finding for each name that two of them have.
+
+    A copy of a device is left out: what it states would contradict the device itself. Another device takes the name of
+    its file.
+    """
     named: dict[str, Read] = {}
     findings: list[Finding] = []
-    for device in sorted(read, key=_device_path):
-        name = device.name or _device_path(device)
-        if (first := named.get(name)) is not None:
-            name = _device_path(device)
-            message = (
-                f"{_device_path(first)} and {name} have the host name {device.name}; the second "
-                f"is called {name} here"
-            )
+    for device in sorted(read, key=_preference):
+        name, path = device.name or _device_path(device), _device_path(device)
+        first = named.get(name)
+        if first is None:
+            named[name] = device
+            continue
+        both = f"{_device_path(first)} and {path} have the host name {device.name}"
+        if _is_copy(first, device):
+            message = f"{both} and addresses in common: {path} is a copy, and is not compared"
+            remedy = f"Remove {path}, or the other file if {path} is the present configuration."
+        else:
+            named[path] = device
+            message = f"{both}; the second is called {path} here"
             remedy = "Remove duplicates, or rename one of the devices."
-            findings.append(Finding("FAB9504", message, name, 1, "twice", Severity.WARNING, remedy))
-        named[name] = device
+        findings.append(Finding("FAB9504", message, path, 1, "twice", Severity.WARNING, remedy))
     return dict(sorted(named.items())), findings
+
+
+def _preference(device: Read) -> tuple[bool, int, str]:
+    """Return the rank of a device among those of its name: first a file that is called as the device is."""
+    path = _device_path(device)
+    called = path.rpartition("/")[2].rpartition(".")[0], path.rpartition("/")[0].rpartition("/")[2]
+    return device.name not in called, path.count("/"), path
+
+
+def _is_copy(first: Read, second: Read) -> bool:
+    """Return whether two devices of one name have an address in common."""
+    own = [{(row[0], row[4]) for row in one.said.joining()[0]} for one in (first, second)]
+    return not own[0].isdisjoint(own[1])
 
 
 def _device_path(device: Read) -> str:

@@ -232,10 +232,21 @@ def test_what_nobody_knows_is_told(tmp_path: Path) -> None:
     assert (found.files, found.used) == (4, 1)
 
 
-def test_two_devices_of_one_name_are_told_and_both_kept(tmp_path: Path) -> None:
-    found = gather_devices(folder_of(tmp_path, {"dc1/leaf1.cfg": EOS, "dc2/leaf1.cfg": EOS}), jobs=1)
+def test_two_devices_of_one_name_are_reported_and_both_kept(tmp_path: Path) -> None:
+    other = EOS.replace("10.0.0.1/31", "10.9.0.1/31").replace("10.255.0.1", "10.255.9.1")
+    found = gather_devices(folder_of(tmp_path, {"dc1/leaf1.cfg": EOS, "dc2/leaf1.cfg": other}), jobs=1)
     assert set(found.devices) == {"leaf1", "dc2/leaf1.cfg"}
     assert codes(found) == [("FAB9504", "dc2/leaf1.cfg")]
+
+
+@pytest.mark.parametrize("copy", ["backup/leaf1.cfg", "leaf1.old/running-config.cfg", "a-copy-of-it.cfg"])
+def test_a_copy_of_a_device_is_reported_and_not_compared(tmp_path: Path, copy: str) -> None:
+    older = EOS.replace("remote-as 65000", "remote-as 65009")
+    found = gather_devices(folder_of(tmp_path, {"leaf1.cfg": EOS, copy: older}), jobs=1)
+    assert {name: set(device.paths.values()) for name, device in found.devices.items()} == {
+        "leaf1": {"leaf1.cfg"}
+    }
+    assert codes(found) == [("FAB9504", copy)]
 
 
 def test_outputs_without_a_configuration_are_told(tmp_path: Path) -> None:
