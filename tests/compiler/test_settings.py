@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+import pytest
+
+from fabricc.back.nos import load
 from fabricc.back.nos.base import Gap
 from fabricc.back.nos.frr import FrrLinux
 from fabricc.compiler.render.gaps import find_unexpressed
-from fabricc.fabric.facts import SETTINGS, Facts, setting_facts
+from fabricc.fabric import facts, routing
+from fabricc.fabric.facts import SETTINGS, Facts, Reading, setting_facts
 from fabricc.fabric.model import NtpKey, Snmp, Switch, Tacacs
 from fabricc.fabric.qos import Trimming
 from fabricc.fabric.routing import OPTIONS, LoadBalancing, Reassignment, Spreading, StaticRoute
 from fabricc.fabric.tenants import Tenant, TenantVrfs
+from tests.outward import MODELS, switch
 from tests.samples import tor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 TOR = tor()
 
@@ -45,6 +54,12 @@ class Silent(FrrLinux):
 
     def __init__(self, *stated: str) -> None:
         self.stated = stated
+
+    def render(self, switch: Switch) -> dict[str, str]:
+        return {"frr.conf": "\n".join(self.planned(switch))}
+
+    def read(self, files: Mapping[str, str]) -> Reading:
+        return Reading(dict.fromkeys(files["frr.conf"].splitlines(), ""), {}, [])
 
     def planned(self, switch: Switch) -> Facts:
         return {path: value for path, value in setting_facts(switch).items() if path.startswith(self.stated)}
@@ -107,3 +122,18 @@ def test_what_is_stated_or_explained_is_not_refused_again() -> None:
 
 def test_what_nobody_asks_for_is_no_gap() -> None:
     assert list(find_unexpressed(TOR, Silent(), ())) == []
+
+
+@pytest.mark.parametrize("nos", MODELS)
+def test_an_option_that_no_system_writes_is_refused_on_every_system(
+    nos: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A back end may take a new option into its planned facts before a template has a line for it."""
+    each = switch(nos, "rack001-tor1a")
+    known = tuple(load(nos).gaps(each))
+    assert list(find_unexpressed(each, load(nos), known)) == []
+    for place in (facts, routing):
+        monkeypatch.setitem(place.OPTIONS, "aggregates", "an option that no system has")
+    monkeypatch.setitem(SETTINGS, "bgp/aggregates", "an option that no system has")
+    refused = list(find_unexpressed(each, load(nos), known))
+    assert [(gap.code, gap.feature) for gap in refused] == [("FAB5001", "an option that no system has")]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
+from fabricc.back.nos import templating
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import as_sentence
 from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts
@@ -41,11 +42,16 @@ def capability_gaps(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
 
 
 def find_unexpressed(switch: Switch, back_end: Nos, known: Iterable[Gap]) -> Iterator[Gap]:
-    """Yield settings of the switch for which its back end has no fact, unless a `known` gap explains them."""
+    """Yield settings of the switch that its back end does not write, unless a `known` gap explains them.
+
+    A back end may plan a fact without a line for it, so its rendered files are read as well.
+    """
     told = {gap.feature for gap in known}
     wanted = setting_facts(switch) | congestion_facts(switch.qos)
     asked = {path for path in wanted if path.startswith(tuple(SETTINGS))}
     missing = asked and asked - back_end.planned(switch).keys()
+    if asked - missing and not templating.in_use():
+        missing |= asked - back_end.read(back_end.render(switch)).facts.keys()
     for beginning, feature in SETTINGS.items():
         if feature not in told and any(path.startswith(beginning) for path in missing):
             reason = f"fabricc knows no configuration of {switch.nos} for it"
