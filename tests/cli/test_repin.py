@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,13 @@ gpus: {hosts: 8, model: dgx-b200, wiring: rail, hosts_per_unit: 4}
 tors: {model: sn5400, nos: frr}
 spines: {model: sn5400, nos: frr}
 priorities: {rdma: {dscp: 26}, default: {}}
+"""
+RACKS = """\
+cluster: lab
+gpus: {{model: dgx-b200, wiring: rack, racks: 3, hosts_per_rack: 2}}
+tors: {{model: sn5400, nos: frr, uplinks: 8}}
+spines: {{model: sn5400, nos: frr, count: {count}}}
+priorities: {{rdma: {{dscp: 26}}, default: {{}}}}
 """
 
 
@@ -96,3 +104,20 @@ def test_nothing_outgrown_changes_nothing_and_says_so(repo: Path, fabricc: Fabri
 def test_alone_and_with_a_key_exclude_each_other(repo: Path, fabricc: Fabricc) -> None:
     ran = fabricc("build", "--repin", "--repin=unit", "cluster.yaml")
     assert (ran.status, "give either" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize(("spines", "more"), [(2, 4), (2, 8), (4, 8)])
+def test_the_cables_that_move_are_those_that_the_tables_list(
+    repo: Path, fabricc: Fabricc, spines: int, more: int
+) -> None:
+    """A spine count that the pins do not take is newer than they are."""
+    spec, cables = repo / "cluster.yaml", []
+    for count, words in ((spines, ()), (more, ("--repin",))):
+        spec.write_text(RACKS.format(count=count))
+        ran = fabricc("build", "cluster.yaml", *words)
+        assert ran.status == 0, ran.err
+        (table,) = repo.glob("build/*/plan/cabling.csv")
+        cables.append({tuple(row[1:5]) for row in csv.reader(table.open())})
+    gone = len(cables[0] - cables[1])
+    assert gone
+    assert f"{gone} cables moved" in ran.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from fabricc.base.diagnostics.wording import plural
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import PortLayout, SwitchId
+    from fabricc.front.planning.topology.models import Models
+    from fabricc.front.planning.topology.shape import Sizing
     from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec
 
@@ -103,9 +106,8 @@ def as_pinned(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric) ->
     today's ToRs and spines cannot be laid out as the lock pins them.
     """
     models = models_of(spec, catalog)
-    try:
-        sizing = with_border(spec, models, size_fabric(spec, models, 1, 1, lock.strides, catalog))
-    except UnfitError:
+    sizing = _size_as_pinned(spec, models, catalog, lock)
+    if sizing is None:
         return None
     strides = Strides(**{name: lock.strides.get(name, getattr(after.strides, name)) for name in NAMES})
     room = min(sizing.capacity_units, lock.strides.get("unit", sizing.capacity_units))
@@ -138,6 +140,14 @@ def as_pinned(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric) ->
         core_layout=sizing.core_layout,
     )
     return with_leaves(spec, models, before)
+
+
+def _size_as_pinned(spec: ClusterSpec, models: Models, catalog: Catalog, lock: Lock) -> Sizing | None:
+    """Return the sizes with the lock's pins; a spine count that does not fit them is newer, so the pins decide it."""
+    for each in (spec, replace(spec, spines=spec.spines and replace(spec.spines, count=None))):
+        with suppress(UnfitError):
+            return with_border(each, models, size_fabric(each, models, 1, 1, lock.strides, catalog))
+    return None
 
 
 def find_touched(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric | None) -> Touched:
