@@ -18,7 +18,7 @@ from fabricc.audit.adopt.sides import Sides
 from fabricc.audit.adopt.trial import Site, built_files, compiled_of, error_codes, find_mismatches
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.diagnostics.codes import TITLES
-from fabricc.base.diagnostics.wording import plural
+from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.values import dataclass
 from fabricc.facts.device import Kind, Tier
 
@@ -104,6 +104,7 @@ def adopt_networks(found: Found, name: str, folder: Path) -> Adopted:
                 f"{', '.join(refused)} have all lines that no word of the spec says. With them the proof of a build "
                 "fails, so the spec does not name these files."
             )
+        assumed += _describe_growth(draft)
         assumed += [_describe_acceptance(code, hosts=bool(sides.hosts)) for code in accepted]
         whole, rails = site.whole(draft), rails or order
         sites.append(site)
@@ -123,6 +124,21 @@ def _no_hosts_error(order: Order) -> FindingsError:
     message = f"no port of {where} leads to a host: a spec is computed from the hosts of its ToRs"
     help_ = "Collect configurations with the ports of hosts: an address, a VLAN, or a bundle on each."
     return FindingsError("FAB9700", message, help_)
+
+
+def _describe_growth(draft: Draft) -> list[str]:
+    """Name the overlays of single devices that hold lines of sessions: a new neighbor gets none of these lines."""
+    names = [
+        entry["file"]
+        for entry in draft.words.get("overlays", ())
+        if entry.get("devices") and "neighbor" in draft.more.get(entry["file"], "").lower()
+    ]
+    if not names:
+        return []
+    return [
+        f"Overlays of single devices hold lines of sessions with the present neighbors ({join_words(names, 3)}). "
+        "Growth writes no such line for a new neighbor: add it there, or move the lines into keys of the spec."
+    ]
 
 
 def _compare_draft(
