@@ -60,7 +60,9 @@ class Moment(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 @click.option("--verified", type=options.PATH, metavar="FILE",
               help="Output of `fabricc verify --format json`: everything down in it counts as an outage.")  # fmt: skip
 @options.network_option
-@click.option("--keep", type=Share(), help="Fail if less than this share of any part or switch is left.")
+@click.option(
+    "--keep", type=Share(), help="Fail if less than this share of any part, rail or switch is left."
+)
 @click.option("--write", type=options.PATH, metavar="DIR",
               help="Prove the specs that drain and undrain, and write them to DIR.")  # fmt: skip
 @options.data_option()

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.base.diagnostics.wording import format_share, join_words, plural
+from fabricc.base.diagnostics.wording import format_share, format_share_option, join_words, plural
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.capacity.further_failure import FurtherFailure, find_further_failure
 from fabricc.fabric.capacity.hosts import count_cut_gpus, find_affected_hosts
@@ -43,6 +43,7 @@ class NetworkMaintenance:
         parts: part of the fabric -> what is left of it at each moment.
         switches: switch with uplinks that has less than all at some moment -> the same.
         rails: rail that has less than all its NIC ports at some moment -> the share of them at each.
+        served: rail -> the share of the NIC ports that switches serve at each moment; hosts that are out count.
         touched: hosts that have less while the devices are out.
         cut: GPUs without a port at each moment.
         next: the worst further failure while they are out; `usual` the same without the maintenance.
@@ -54,18 +55,19 @@ class NetworkMaintenance:
     parts: Mapping[str, tuple[LinkShare, ...]]
     switches: Mapping[str, tuple[LinkShare, ...]]
     rails: Mapping[str, tuple[Fraction, ...]]
+    served: Mapping[str, tuple[Fraction, ...]]
     touched: tuple[AffectedHost, ...]
     cut: tuple[int, ...]
     next: FurtherFailure
     usual: FurtherFailure
 
     def least(self, moment: Moment) -> tuple[Fraction, str]:
-        """Return the smallest capacity of any part, or of any switch in service, and its name."""
+        """Return the smallest capacity of any part or rail, or of any switch in service, and its name."""
         at, out = tuple(Moment).index(moment), self.moments[moment]
-        idle = out.gone | out.drained
-        shares = {name: each[at] for name, each in self.parts.items()}
-        shares |= {name: each[at] for name, each in self.switches.items() if name not in idle}
-        return find_narrowest(shares)
+        parts, switches = (
+            {name: each[at] for name, each in of.items()} for of in (self.parts, self.switches)
+        )
+        return _find_least(parts, switches, {name: each[at] for name, each in self.served.items()}, out)
 
 
 def assess_network(name: str, wiring: Wiring, target: Outage, down: Outage) -> NetworkMaintenance:
@@ -77,28 +79,97 @@ def assess_network(name: str, wiring: Wiring, target: Outage, down: Outage) -> N
         target: what is maintained: devices under `gone`, links under `ends`.
         down: what is out already, and stays so.
     """
-    standing = (wiring.shut | down).exclude_outage(target)
-    drained = frozenset(target.gone & wiring.switches.keys())
-    before = wiring.shut | down
-    moments = {
-        Moment.BEFORE: before,
-        Moment.DRAINED: before | Outage(drained=drained, ends=target.ends),
-        Moment.OUT: standing | target,
-        Moment.BACK: standing,
-    }
+    moments = _list_moments(wiring, target, down)
+    standing = moments[Moment.BACK]
     left = {moment: Remainder(wiring, outage) for moment, outage in moments.items()}
     each = tuple(left.values())
     parts = {part: tuple(one.parts[part] for one in each) for part in each[0].parts}
     above = {switch: tuple(one.shares[switch] for one in each) for switch in wiring.uplinks}
     rails = {rail: tuple(one.rails[rail] for one in each) for rail in each[0].rails}
+    served = [_list_served_shares(one) for one in each]
     return NetworkMaintenance(
         name, standing, moments, parts,
         {switch: shares for switch, shares in above.items() if any(s.even < s.of for s in shares)},
         {rail: shares for rail, shares in rails.items() if min(shares) < 1},
+        {rail: tuple(one[rail] for one in served) for rail in rails},
         tuple(find_affected_hosts(left[Moment.BEFORE], left[Moment.OUT])),
         tuple(count_cut_gpus(one) for one in each),
         find_further_failure(left[Moment.OUT]), find_further_failure(Remainder(wiring, Outage())),
     )  # fmt: skip
+
+
+def _list_moments(wiring: Wiring, target: Outage, down: Outage) -> dict[Moment, Outage]:
+    """Return what is out at each moment of a maintenance."""
+    standing = (wiring.shut | down).exclude_outage(target)
+    drained = frozenset(target.gone & wiring.switches.keys())
+    before = wiring.shut | down
+    return {
+        Moment.BEFORE: before,
+        Moment.DRAINED: before | Outage(drained=drained, ends=target.ends),
+        Moment.OUT: standing | target,
+        Moment.BACK: standing,
+    }
+
+
+def _list_served_shares(left: Remainder) -> Mapping[str, Fraction]:
+    """Return rail -> the share of its NIC ports that have a path; a host that is out takes none from the others."""
+    switches = left.outage.gone & left.wiring.switches.keys()
+    if switches == left.outage.gone:
+        return left.rails
+    return Remainder(left.wiring, replace(left.outage, gone=switches)).rails
+
+
+def _find_least(
+    parts: Mapping[str, LinkShare],
+    switches: Mapping[str, LinkShare],
+    rails: Mapping[str, Fraction],
+    out: Outage,
+) -> tuple[Fraction, str]:
+    """Return the smallest capacity of any part or rail, or of any switch in service, and its name."""
+    idle = out.gone | out.drained
+    in_service = {name: share for name, share in switches.items() if name not in idle}
+    return min([find_narrowest({**parts, **in_service}), *((share, name) for name, share in rails.items())])
+
+
+def _find_least_of_round(wiring: Wiring, target: Outage, down: Outage) -> tuple[Fraction, str]:
+    """Return the smallest capacity while the devices are drained or out, and its name."""
+    moments = _list_moments(wiring, target, down)
+    found = []
+    for moment in (Moment.DRAINED, Moment.OUT):
+        left = Remainder(wiring, moments[moment])
+        switches = {name: left.shares[name] for name in wiring.uplinks}
+        found.append(_find_least(left.parts, switches, _list_served_shares(left), moments[moment]))
+    return min(found)
+
+
+def _split_target(wiring: Wiring, target: Outage) -> Iterator[Outage]:
+    """Yield the outage of each device and link of the network."""
+    for name in sorted(target.gone):
+        if name in wiring.switches or name in wiring.hosts:
+            yield Outage(gone=frozenset({name}))
+    links = {frozenset({end, far}) for end in target.ends if (far := wiring.far_end(end)) is not None}
+    for link in sorted(links, key=sorted):
+        yield Outage(ends=link)
+
+
+def plan_rounds(
+    wiring: Wiring, target: Outage, down: Outage, keep: Fraction
+) -> tuple[Fraction, list[Outage]]:
+    """Split a maintenance into rounds that keep a share of the capacity.
+
+    Returns:
+        The share that the rounds keep: `keep`, or less where one device alone leaves less. The outage of each round.
+    """
+    singles = list(_split_target(wiring, target))
+    keep = min([keep, *(_find_least_of_round(wiring, one, down)[0] for one in singles)])
+    rounds: list[Outage] = []
+    for one in singles:
+        joined = rounds[-1] | one if rounds else one
+        if rounds and _find_least_of_round(wiring, joined, down)[0] >= keep:
+            rounds[-1] = joined
+        else:
+            rounds.append(one)
+    return keep, rounds
 
 
 def check_network(
@@ -131,11 +202,12 @@ def _find_conflicts(
         yield Diagnostic("FAB9402", Severity.ERROR, message, None, remedy)
     elif network.standing != Outage():
         now, at = network.least(Moment.OUT)
-        own = only.parts.get(at) or only.shares.get(at)
-        if own is not None and now < own.capacity:
+        links = only.parts.get(at) or only.shares.get(at)
+        own = links.capacity if links else only.rails.get(at)
+        if own is not None and now < own:
             message = (
                 f"{names} out while {beside} is leaves {format_share(now)} of {at}; alone it would leave "
-                f"{format_share(own.capacity)}"
+                f"{format_share(own)}"
             )
             yield Diagnostic("FAB9403", Severity.WARNING, message, None, f"Bring {beside} back first.")
     singly = sum(count_cut_gpus(Remainder(wiring, one)) for one in target.split())
@@ -149,6 +221,13 @@ def _find_conflicts(
                 f"{format_share(least)} of {at} is left while {names} is {moment}; "
                 f"to be kept is {format_share(keep)}"
             )
-            remedy = "Maintain fewer devices at a time, restore others first, or lower --keep."
+            best, rounds = plan_rounds(wiring, target, network.standing, keep)
+            remedy = "Maintain these rounds one after the other."
+            if best < keep:
+                remedy = f"--keep {format_share_option(best)} is the most that one at a time leaves: its rounds follow."
             yield Diagnostic("FAB9404", Severity.ERROR, message, None, remedy)
+            for number, each in enumerate(rounds, 1):
+                share, at = _find_least_of_round(wiring, each, network.standing)
+                left = f"round {number}: {join_words(each.names, 4)} out, keeps {format_share(share)} of {at}"
+                yield Diagnostic("FAB9404", Severity.NOTE, left, None, "")
             break

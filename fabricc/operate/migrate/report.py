@@ -90,6 +90,7 @@ def _render_waves(order: Order) -> Iterator[Line]:
     label = f"  {order.network}: " if order.network else "  "
     if order.refused:
         yield Line(f"{label}{order.refused}")
+        yield from (Line(f"    {each}") for each in order.possible)
         return
     yield Line(f"{label}A push takes it in {plural(len(order.waves), 'wave')}:")
     for number, wave in enumerate(order.waves[:_SHOWN], 1):
@@ -138,6 +139,7 @@ def as_json(found: Migration) -> Rendered:
                     "waves": {
                         order.network or "compute": {
                             "refused": order.refused or None,
+                            "possible": list(order.possible),
                             "order": list(map(wave_json, order.waves)),
                         }
                         for order in stage.orders

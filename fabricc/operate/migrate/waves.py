@@ -28,11 +28,16 @@ _PORT = re.compile(r"interface\[(\w+)\]/(\w+)")
 
 
 class Order(NamedTuple):
-    """The waves of a network, or the reason why there are none."""
+    """The waves of a network, or the reason why there are none.
+
+    Attributes:
+        possible: lines about the waves of the largest share that some order keeps; none where there are waves.
+    """
 
     network: str
     waves: Sequence[Wave]
     refused: str = ""
+    possible: tuple[str, ...] = ()
 
 
 def order_networks(told: Review, after: Compiled, keep: Fraction) -> tuple[Order, ...]:
@@ -72,7 +77,8 @@ def _order_network(
     try:
         return Order(network, plan_waves(build_capacity_model(fabric, places, effects), keep, None))
     except RefusedError as error:
-        return Order(network, (), f"{error.diagnostic.message}. {error.diagnostic.help}")
+        possible = tuple(note.message for note in error.diagnostics[1:])
+        return Order(network, (), f"{error.diagnostic.message}. {error.diagnostic.help}", possible)
 
 
 def _find_changed_directions(group: Group, after: Fabric) -> frozenset[str]:

@@ -10,9 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.base.diagnostics.wording import format_share, format_share_option
+from fabricc.base.diagnostics.wording import format_share, format_share_option, join_words
 from fabricc.base.order import group_pairs
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.operate.change.order import ShareError, compute_waves, find_largest_keep
 from fabricc.operate.change.order_text import describe_kept_share, list_wave_notes
 from fabricc.operate.change.resources import build_capacity_model
@@ -197,7 +197,7 @@ class Push:
         ordered = {name: chosen[name] for name in source.places if name in chosen}
         planted = build_capacity_model(source.fabric, source.places, ordered, self.skipped)
         if options.keep:
-            require_partners(planted)
+            require_partners(planted, options.keep, options.most)
         return plan_waves(planted, options.keep, options.most)
 
     def carry_out(self, waves: Sequence[Wave]) -> None:
@@ -392,20 +392,33 @@ def report_skipped(names: Collection[str], severity: Severity) -> list[Diagnosti
     return [Diagnostic("FAB9140", severity, message, None, remedy)]
 
 
-def require_partners(found: CapacityModel) -> None:
+def require_partners(found: CapacityModel, keep: Fraction, most: int | None) -> None:
     """Refuse a disruptive change of the last switch of a redundant set that answers.
 
     Raises:
-        RefusedError: FAB9141.
+        RefusedError: FAB9141, with the waves of the other switches.
     """
     absent = {one.redundancy: one.name for one in found.absent if one.redundancy}
-    for member in found.members.values():
-        if member.disruptive and (other := absent.get(member.redundancy)):
-            message = (
-                f"{member.name} cannot be taken out of service: {other}, which backs it up, does not answer"
-            )
-            remedy = f"Repair {other} first, leave {member.name} out (--only), or use --keep 0%."
-            raise RefusedError("FAB9141", message, remedy)
+    blocked = {
+        member.name: absent[member.redundancy]
+        for member in found.members.values()
+        if member.disruptive and member.redundancy in absent
+    }
+    if not blocked:
+        return
+    name, other = next(iter(blocked.items()))
+    message = f"{name} cannot be taken out of service: {other}, which backs it up, does not answer"
+    repair = f"Repair {join_words(list(dict.fromkeys(blocked.values())), 4)} first"
+    rest = {each: member for each, member in found.members.items() if each not in blocked}
+    waves: list[Wave] = []
+    with suppress(ShareError):
+        waves = compute_waves(replace(found, members=rest), keep, most)
+    out = join_words(list(blocked), 4)
+    remedy = f"{repair}, or leave {out} out (--only): the waves of the others follow."
+    if not waves:
+        remedy = f"{repair}, leave {out} out (--only), or use --keep 0%."
+    refusal = Diagnostic("FAB9141", Severity.ERROR, message, None, remedy)
+    raise RefusedError.of([refusal, *list_wave_notes("FAB9141", waves)])
 
 
 def _report_rolled_back(names: Sequence[str]) -> list[Diagnostic]:

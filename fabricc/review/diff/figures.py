@@ -45,7 +45,7 @@ def count_figures(counts: Mapping[str, int], shape: Mapping[str, int], transport
     found["cables"] = f"{counts.get('host_cables', 0) + links:,}"
     found["BGP sessions"] = f"{links * transports:,}"
     if spines:
-        found["rail bandwidth left when one spine fails"] = format_share(share_without(spines))
+        found["uplinks left when one spine fails"] = format_share(share_without(spines))
     with_gpus = counts["hosts"] - counts.get("hosts_without_gpus", 0)
     per_rail = Fraction(counts["gpus"], max(1, with_gpus * rails))
     kept = format_share(share_without(count_cabled_ports(shape)))

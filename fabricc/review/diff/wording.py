@@ -23,7 +23,7 @@ NOUNS = {"tor": "ToR", "spine": "spine", "core": "core", "host": "host"}
 BOTH_ENDS = (
     "Apply both ends of every session in one window: a session stays down until both have the new ASNs."
 )
-_KEY_FIGURES = ("oversubscription", "headroom used", "rail bandwidth left", "worst single")
+_KEY_FIGURES = ("oversubscription", "headroom used", "uplinks left", "worst single")
 UNKNOWN = "effect unknown, treated as a reload"
 IMPACTS = {
     Impact.NONE: "no effect on traffic",

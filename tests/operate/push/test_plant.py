@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -111,9 +112,21 @@ def test_the_partner_of_a_switch_that_does_not_answer_stays_in_service() -> None
     )
     absent, partner = next(iter(sets.values()))[:2]
     found = build_capacity_model(fabric, places, {partner: Effect.unknown(known[partner])}, (absent,))
+    half = Fraction(1, 2)
     with pytest.raises(RefusedError, match="which backs it up, does not answer"):
-        require_partners(found)
-    require_partners(build_capacity_model(fabric, places, {partner: Effect.unknown(known[partner])}))
+        require_partners(found, half, None)
+    require_partners(
+        build_capacity_model(fabric, places, {partner: Effect.unknown(known[partner])}), half, None
+    )
+    every = {name: Effect.unknown(device) for name, device in known.items() if name != absent}
+    with pytest.raises(RefusedError) as refusal:
+        require_partners(build_capacity_model(fabric, places, every, (absent,)), half, None)
+    first, *notes = refusal.value.diagnostics
+    assert f"leave {partner} out (--only)" in first.help
+    del every[partner]
+    waves = compute_waves(build_capacity_model(fabric, places, every, (absent,)), half)
+    assert notes[0].message == f"wave {describe_wave(1, waves[0], 4)}"
+    assert len(notes) == min(len(waves), 12) + (len(waves) > 12)
 
 
 def test_a_spine_that_does_not_answer_counts_as_lost(tmp_path: Path) -> None:
@@ -164,7 +177,8 @@ def test_a_refusal_lists_the_waves_that_would_work(tmp_path: Path) -> None:
         waves_of(fabric, Fraction(3, 4))
     first, *notes = refusal.value.diagnostics
     assert "--keep 50%" in first.help
-    waves = waves_of(fabric, Fraction(1, 2))
+    (keep,) = re.findall(r"--keep (\d+)%", first.help)
+    waves = waves_of(fabric, Fraction(int(keep), 100))
     assert [note.message for note in notes] == [
         f"wave {describe_wave(number, wave, 4)}" for number, wave in enumerate(waves, 1)
     ]
@@ -184,7 +198,7 @@ def test_all_verbs_report_the_same_share_for_one_lost_spine(tmp_path: Path) -> N
         format_share(left.share("su001-tor1a").capacity),
         format_share(left.parts["plane a"].capacity),
         format_share(row.kept),
-        figures["rail bandwidth left when one spine fails"],
+        figures["uplinks left when one spine fails"],
     } == {"75 %"}
 
 

@@ -1,0 +1,178 @@
+"""One change and one outage have the same effect, drains, waves and shares in every verb."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.base.diagnostics.wording import format_share
+from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.render.switch_files import render_switch
+from fabricc.fabric.capacity.outage import Outage
+from fabricc.fabric.capacity.wiring import Wiring
+from fabricc.fabric.qos import unsent_code_points
+from fabricc.operate.change.effect import Effect
+from fabricc.operate.change.resources import build_capacity_model
+from fabricc.operate.change.variant import review_variant
+from fabricc.operate.devices.device import devices_by_name
+from fabricc.operate.maintain.plan import Moment, assess_network
+from fabricc.operate.migrate.waves import order_networks
+from fabricc.operate.push.impact import assess_effect
+from fabricc.operate.push.run import plan_waves
+from fabricc.review.diff.figures import fabric_figures
+from fabricc.review.diff.model import Impact
+from fabricc.review.report.failures import single_failures
+from tests.operate.push.test_plant import SMALL as LARGE
+from tests.review.diff.edits import SYSTEMS, spec_with_services
+from tests.review.report import specs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fabricc.compiler.compiled import Compiled
+    from fabricc.fabric.fabric import Fabric
+
+    Edit = Callable[[str], str]
+
+
+def put(*edits: tuple[str, str]) -> Edit:
+    """Replace what expressions match; each has to match."""
+
+    def edit(text: str) -> str:
+        for pattern, new in edits:
+            text, count = re.subn(pattern, new, text, flags=re.MULTILINE)
+            assert count, pattern
+        return text
+
+    return edit
+
+
+def routing(words: str) -> Edit:
+    return put((r"^routing: \{", f"routing: {{{words}, "))
+
+
+def addressing(words: str) -> Edit:
+    return put((r"^addressing: \{family: ipv4", f"addressing: {{{words}"))
+
+
+def more(text: str) -> Edit:
+    return lambda spec: f"{spec}{text}\n"
+
+
+CHANGES: dict[str, Edit] = {
+    "another MTU": more("mtu: {host: 4000, switch: 4200}"),
+    "another hold time": routing("hold_s: 30"),
+    "no BFD": routing("bfd: false"),
+    "other BFD timers": routing("bfd: {interval_ms: 500}"),
+    "an ASN for each spine": put((r"spine_asn: shared", "spine_asn: unique")),
+    "other ASNs": routing("asn_base: 4210000000"),
+    "links without addresses": addressing("family: ipv4, fabric_links: unnumbered"),
+    "other addresses of links": addressing("family: ipv4, links: 100.64.0.0/10"),
+    "other loopbacks": addressing("family: ipv4, loopbacks: 10.192.0.0/12"),
+    "a drained spine": more("overrides: {spine01a: {drain: true}}"),
+    "a drained ToR": more("overrides: {rack001-tor1a: {drain: true}}"),
+    "another code point": put((r"dscp: 26", "dscp: 24")),
+    "no lossless class": put((r"dscp: 26, lossless: true", "dscp: 26, lossless: false")),
+    "a class without strict priority": put((r"dscp: 48, strict: true", "dscp: 48")),
+    "a rack more": put((r"racks: 2", "racks: 3")),
+    "a rack less": put((r"racks: 2", "racks: 1")),
+    "a log server less": put((r"192\.0\.2\.104, ", "")),
+    "a time server less": put((r"192\.0\.2\.101, ", "")),
+    "another TACACS+ server": put((r"192\.0\.2\.106", "192.0.2.206")),
+    "other operators": put((r"10\.250\.0\.0/24", "10.251.0.0/24")),
+    "more accepted from outside": put((r"203\.0\.113\.0/24 le 28", "203.0.112.0/23 le 28")),
+    "a way out less": put((r"^      - \{at: spine02a.*\n", "")),
+    "another password of a way out": put((r"secret: dc-core", "secret: dc-other")),
+    "another MTU outside": put((r"mtu: 9000", "mtu: 1500")),
+    "other descriptions": more("descriptions: {fabric: 'to {peer}'}"),
+    "another key": put((r"AAAAIGcN", "AAAAIBcN")),
+}
+
+
+@cache
+def compiled(text: str) -> Compiled:
+    path = Path(mkdtemp(prefix="fabricc-agreement-")) / "cluster.yaml"
+    path.write_text(text)
+    return compile_spec(path, gaps=False)
+
+
+def pushed_effects(old: Fabric, new: Fabric) -> dict[str, Effect]:
+    """The effect that a push finds on each switch of both sides whose text changes."""
+    before, devices, found = {old.name(at): at for at in old.switch_ids()}, devices_by_name(new), {}
+    for at in new.switch_ids():
+        name = new.name(at)
+        if name not in before:
+            continue
+        was, now = old.switch(before[name]), new.switch(at)
+        texts = render_switch(was), render_switch(now)
+        if texts[0] != texts[1]:
+            silent = unsent_code_points(was.qos.classes) & unsent_code_points(now.qos.classes)
+            found[name] = assess_effect(devices[name], now, *texts, silent)
+    return found
+
+
+@pytest.mark.spread(13)
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("nos", SYSTEMS)
+def test_diff_push_and_migrate_rate_a_change_alike(nos: str, change: str) -> None:
+    text = spec_with_services(nos)
+    old, new = compiled(text), compiled(CHANGES[change](text))
+    assert new.sound, new.diagnostics
+    review = review_variant(old, new, ("old", "new"))
+    effects = pushed_effects(old.fabric, new.fabric)
+    rated = {name: group.impact for group in review.groups for name in group.devices if group.kind != "host"}
+    quiet = {Impact.NONE, Impact.HITLESS}
+    assert {name: each.impact for name, each in effects.items() if each.impact not in quiet} == {
+        name: impact for name, impact in rated.items() if impact not in quiet
+    }
+    assert effects.keys() == rated.keys()
+    assert (review.impact is Impact.SESSION_RESET) <= bool(review.sessions)
+    assert bool(review.sessions) <= (review.impact >= Impact.SESSION_RESET)
+    places = {new.fabric.name(at): at for at in new.fabric.switch_ids()}
+    if any(each.disruptive for each in effects.values()):
+        (order,) = order_networks(review, new, Fraction(0))
+        assert list(order.waves) == plan_waves(
+            build_capacity_model(new.fabric, places, effects), Fraction(0), None
+        )
+    else:
+        assert order_networks(review, new, Fraction(0)) == ()
+
+
+FABRICS = {
+    **specs.SMALL,
+    "mixed": specs.MIXED,
+    "mixed speeds": specs.MIXED_SPEEDS,
+    "unnumbered": specs.UNNUMBERED,
+    "large": LARGE,
+}
+
+
+@pytest.mark.spread(3)
+@pytest.mark.parametrize("name", FABRICS)
+def test_every_verb_reports_the_same_share_for_one_spine_and_one_tor(name: str) -> None:
+    fabric = compiled(FABRICS[name]).fabric
+    wiring = Wiring(fabric)
+    places, devices = {fabric.name(at): at for at in fabric.switch_ids()}, devices_by_name(fabric)
+    for switch in (
+        next(each for each in wiring.switches if "spine" in each),
+        next(each for each in wiring.switches if "-tor" in each),
+    ):
+        maintained = assess_network("", wiring, Outage(gone=frozenset({switch})), Outage())
+        effects = {switch: Effect.unknown(devices[switch])}
+        (wave,) = plan_waves(build_capacity_model(fabric, places, effects), Fraction(0), None)
+        share, _ = maintained.least(Moment.OUT)
+        if wave.at.startswith("the hosts of"):  # hosts that keep a part of their ports, or none
+            assert wave.kept <= share
+        else:
+            assert format_share(wave.kept) == format_share(share)
+        if "spine" in switch:
+            figure = fabric_figures(fabric)["uplinks left when one spine fails"]
+            row = next(each for each in single_failures(fabric, hashed=True) if each.part == "Spine")
+            assert figure == format_share(share)
+            assert row.kept >= share, "hosts may need less than all uplinks"

@@ -1,0 +1,120 @@
+"""A refusal of waves lists a plan that works: each verb accepts the plan that it proposes."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.compiler.compiled import compile_spec
+from fabricc.fabric.capacity.wiring import Wiring
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Ran
+
+    Run = Callable[..., Ran]
+
+SPEC = """\
+cluster: small
+gpus: {model: hgx-8gpu, hosts: 4, hosts_per_unit: 2}
+tors: {model: sn4700, nos: sonic-202305, uplinks: 4}
+spines: {model: sn4700, nos: sonic-202305, count: 4}
+routing: {bfd: false}
+priorities: {rdma: {dscp: 26, lossless: true}, default: {}}
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    path = tmp_path / "now" / "cluster.yaml"
+    path.parent.mkdir()
+    path.write_text(SPEC)
+    return path
+
+
+def proposed_share(text: str) -> str:
+    """The share that a refusal proposes."""
+    (share,) = set(re.findall(r"--keep ([\d.]+%)", text)) - {"0%"}
+    return share
+
+
+def wave_lines(text: str) -> list[str]:
+    return re.findall(r"wave (\d+(?: \(canary\))?: .*)", text)
+
+
+def test_push_accepts_the_waves_that_its_refusal_lists(spec: Path, tmp_path: Path, fabricc: Run) -> None:
+    tree = tmp_path / "out" / "small"
+    assert fabricc("build", str(spec), "-o", str(tmp_path / "out")).status == 0
+    words = ("push", str(tree), "--spec", str(spec), "--journal", str(tmp_path / "j"), "--plan")
+    refused = fabricc(*words, "--keep", "90%")
+    assert (refused.status, "FAB9121" in refused.err) == (1, True)
+    accepted = fabricc(*words, "--keep", proposed_share(refused.err), "--format", "json")
+    assert accepted.status == 0, accepted.err
+    waves = json.loads(accepted.out)["waves"]
+    assert len(wave_lines(refused.err)) == len(waves) > 1
+    for line, wave in zip(wave_lines(refused.err), waves, strict=True):
+        assert wave[0] in line
+
+
+def test_upgrade_accepts_the_waves_that_its_refusal_lists(spec: Path, fabricc: Run) -> None:
+    words = ("upgrade", str(spec), "--to", "sonic-202311")
+    refused = fabricc(*words, "--keep", "90%")
+    assert (refused.status, "FAB9121" in refused.err) == (1, True)
+    accepted = fabricc(*words, "--keep", proposed_share(refused.err), "--format", "json")
+    assert accepted.status == 0, accepted.err
+    waves = json.loads(accepted.out)["waves"]["compute"]
+    assert len(wave_lines(refused.err)) == len(waves) > 1
+
+
+def test_migrate_accepts_the_waves_that_its_refusal_lists(spec: Path, tmp_path: Path, fabricc: Run) -> None:
+    wanted = tmp_path / "wanted" / "cluster.yaml"
+    wanted.parent.mkdir()
+    assert fabricc("build", str(spec), "-o", str(tmp_path / "out")).status == 0
+    lock = spec.with_name("fabricc.lock")
+    wanted.write_text(SPEC.replace("{bfd: false}", "{bfd: false, hold_s: 30, keepalive_s: 5}"))
+    wanted.with_name(lock.name).write_bytes(lock.read_bytes())
+    words = ("migrate", str(spec), str(wanted), "--format", "json")
+    (refused,) = json.loads(fabricc(*words, "--keep", "90%").out)["steps"]
+    order = refused["waves"]["compute"]
+    assert (order["order"], len(order["possible"]) > 1) == ([], True)
+    (accepted,) = json.loads(fabricc(*words, "--keep", proposed_share(order["refused"])).out)["steps"]
+    assert accepted["waves"]["compute"]["refused"] is None
+    assert len(accepted["waves"]["compute"]["order"]) == len(order["possible"])
+    shown = fabricc(*words[:3], "--keep", "90%").out
+    assert all(line in shown for line in order["possible"])
+
+
+def rounds_of(text: str) -> list[list[str]]:
+    return [re.split(r", | and ", each) for each in re.findall(r"round \d+: (.*) out, keeps", text)]
+
+
+@pytest.mark.parametrize(
+    ("devices", "keep", "count"),
+    [
+        (("spine01a", "spine02a", "spine03a"), "50%", 2),
+        (("spine01a", "spine02a"), "90%", 2),
+        (("su001-tor1a:UPLINK",), "99%", 1),
+        (("su001-tor1a", "su001-tor2a", "spine01a"), "75%", 1),
+    ],
+)
+def test_maintain_accepts_the_rounds_that_its_refusal_lists(
+    spec: Path, fabricc: Run, devices: tuple[str, ...], keep: str, count: int
+) -> None:
+    uplink = Wiring(compile_spec(spec).fabric).ports("su001-tor1a")[-1]
+    devices = tuple(each.replace("UPLINK", uplink) for each in devices)
+    words = ("maintain", "--window", "30m")
+    refused = fabricc(*words, *devices, "--keep", keep, str(spec))
+    assert refused.status == 1
+    text = refused.out + refused.err
+    assert "FAB9404" in text
+    share = proposed_share(text) if "--keep" in text else keep
+    rounds = rounds_of(text)
+    assert (len(rounds), {name for each in rounds for name in each} >= {*devices}) == (count, True)
+    for each in rounds:
+        accepted = fabricc(*words, *each, "--keep", share, str(spec))
+        assert accepted.status == 0, (each, share, accepted.out, accepted.err)
