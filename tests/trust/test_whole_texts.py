@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fabricc.operate.drivers.answers import AnswerError
-from fabricc.operate.drivers.whole_texts import require_braces, require_end, require_eos, require_lines
+from fabricc.operate.drivers.whole_texts import require_braces, require_end, require_eos, require_nxos
 
 EOS = "! Command: show running-config\n! device: a (DCS, EOS-4.32.1F)\n!\nhostname a\n!\nrouter bgp 65001\n!\nend\n"
 JUNOS = (
@@ -18,10 +18,18 @@ def test_whole_texts_pass() -> None:
     require_eos({"running": EOS, "startup": "", "candidate": ""})
     require_eos({"running": "hostname a\n"})
     require_end("Current configuration:\n!\nfrr version 10.0\nend\n", "it")
-    require_lines("!Command: show running-config\nversion 10.4(3)\nline vty\n", "it")
-    require_lines("", "it")
+    require_nxos("\n!Command: show running-config\nversion 10.4(3)\nline vty\n")
+    require_nxos("")
     require_braces(JUNOS, "it")
     require_braces("", "it")
+
+
+@pytest.mark.parametrize(
+    "text", ["% Permission denied for the role\n", "ERROR: Loop detection is not enabled\n", "--More--"]
+)
+def test_another_text_is_no_configuration_of_nxos(text: str) -> None:
+    with pytest.raises(AnswerError, match="the running configuration is none"):
+        require_nxos(text)
 
 
 @pytest.mark.parametrize("at", range(40, len(EOS) - 4))

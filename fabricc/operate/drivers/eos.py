@@ -60,6 +60,8 @@ _BEFORE = 3
 _MOST_REFUSED = 20
 _NOT_RUN = 1000
 """The code of eAPI for a command that could not be run."""
+_OLD_NAME = "--- system:/running-config"
+"""First line of a difference (published outputs of `show session-config diffs`)."""
 _LOCK_S = 10.0
 _VERSION, _HOSTNAME = "show version", "show hostname"
 _ROUTES = ("show ip route bgp", "show ipv6 route bgp")
@@ -367,9 +369,23 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
 
     def compare_config(self) -> str:
         """Return EOS's own difference between session and running configuration."""
-        difference = super().compare_config()
+        difference = self._difference() if self.config_session else ""
         self._compared = difference if self.config_session else None
         return difference
+
+    def _difference(self) -> str:
+        """Return the lines of `show session-config diffs` below its two names; none for an equal configuration.
+
+        Raises:
+            ConnectionException: the answer is no difference.
+        """
+        with self._clean(CommitError):
+            command = f"show session-config named {self.config_session} diffs"
+            (shown,) = self._run_commands([command], encoding="text")
+            lines = str(shown["output"]).strip().splitlines()
+            if lines and not lines[0].startswith(_OLD_NAME):
+                raise AnswerError(f"no difference of a session: {quote_words(str(shown['output']))}")
+            return "\n".join(lines[2:]).strip()
 
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:  # noqa: ARG002
         """Commit the session; with `revert_in` (seconds, less than a day) EOS goes back unless confirmed.
@@ -382,7 +398,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             raise CommitError(f"{self.hostname}: no candidate is loaded")
         if revert_in is not None and not 0 < revert_in < _DAY_S:
             raise CommitConfirmException(f"{self.hostname}: revert_in must be 1 to {_DAY_S - 1} seconds")
-        if self._compared is not None and super().compare_config() != self._compared:
+        if self._compared is not None and self._difference() != self._compared:
             raise CommitError(f"{self.hostname}: the running configuration has changed since it was compared")
         timer = "" if revert_in is None else f" timer {_format_duration(revert_in)}"
         commands = [

@@ -27,6 +27,7 @@ from napalm.base.exceptions import (
     NapalmException,
     ReplaceConfigException,
     SessionLockedException,
+    UnlockError,
 )
 from ncclient import NCClientError
 
@@ -35,6 +36,7 @@ from fabricc.operate.drivers import junos_commits, junos_views
 from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES, AnswerError
 from fabricc.operate.drivers.checking import Options, Refusal
 from fabricc.operate.drivers.holds import Claim, Hold
+from fabricc.operate.drivers.junos_replies import require_kind, skip_warnings
 from fabricc.operate.drivers.junos_secrets import holds_clear_secrets, write_stored_forms
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.netconf_session import bounded_sessions
@@ -67,6 +69,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
       (True), False being an explicit opt-out.
     * Only a key that is given is tried: `use_keys` (False), `allow_agent` (False).
     * `revert_in` is rounded up to whole minutes, which is what Junos counts in.
+    * An answer of another kind than its request has is an error (`junos_replies.py`).
     * An answer with errors of severity `warning` alone is a success: Junos has loaded or committed then, such as
       without a license for BGP. `ignore_warning` (True) of False makes failures of them, as NAPALM does.
     * A load is refused while a commit waits, because Junos takes the next commit as its confirmation.
@@ -91,7 +94,17 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         self.device._look_for_keys = bool(options.get("use_keys", False))
         self.device._allow_agent = bool(options.get("allow_agent", False))
         self.device._conn_open_timeout = timeout
+        self._request = self.device.execute
+        self.device.execute = self._execute
         self._known_hosts = options.get("alt_key_file")
+
+    def _execute(self, request: Any, ignore_warning: Any = False, **named: Any) -> Any:
+        """Send a request as PyEZ does; warnings are ignored in each answer, and its kind is checked."""
+        reply = self._request(request, ignore_warning=ignore_warning or self.ignore_warning, **named)
+        reply = skip_warnings(reply)
+        if hasattr(request, "tag"):
+            require_kind(request, reply)
+        return reply
 
     def _clean(self, failure: type[NapalmException]) -> Any:
         foreign: dict[type[BaseException], type[NapalmException]] = {
@@ -153,6 +166,11 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
             self._load_candidate(None, text, replace)
         except LockError as error:
             raise SessionLockedException(str(error)) from None
+
+    def _unlock(self) -> None:
+        """Give the lock back; one that Junos does not take back ends with the session, and is no failed commit."""
+        with suppress(UnlockError):
+            super()._unlock()
 
     def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
         """Load the whole device's configuration (`load override`) under an exclusive lock."""

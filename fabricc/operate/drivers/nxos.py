@@ -33,7 +33,7 @@ from netmiko.exceptions import (
 from requests.exceptions import RequestException
 
 from fabricc.operate.drivers import nxos_views
-from fabricc.operate.drivers.answers import AnswerError
+from fabricc.operate.drivers.answers import AnswerError, quote_words
 from fabricc.operate.drivers.checking import Checking, Options, Refusal
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.lossless import Counters, Tally
@@ -50,12 +50,14 @@ from fabricc.operate.drivers.nxos_forms import FORMS_FILE, PrintedForms
 from fabricc.operate.drivers.nxos_replace import (
     REPLACED,
     ROLLED_BACK,
+    SAVED,
     Operation,
     changing_commands,
     is_idle,
     is_verified,
     read_log,
     refused_lines,
+    refuses,
     remaining_s,
     reports_outcome,
 )
@@ -63,7 +65,7 @@ from fabricc.operate.drivers.nxos_terminal import BoundedTerminal
 from fabricc.operate.drivers.quiet import silence_libraries
 from fabricc.operate.drivers.redact import excerpt, redact_text
 from fabricc.operate.drivers.single import clean_errors, one_text
-from fabricc.operate.drivers.whole_texts import require_lines, require_terminals
+from fabricc.operate.drivers.whole_texts import require_nxos, require_terminals
 
 FILE = "running-config.cfg"
 SHORTEST_S, LONGEST_S = 30, 3600
@@ -210,7 +212,11 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         with self._clean(failure):
             assert self.device is not None
             answers = self.device.show_list(["terminal dont-ask", *commands], raw_text=True)
-            return [str(one["result"] or "") for one in answers[1:]]
+            texts = [str(one["result"] or "") for one in answers[1:]]
+            for command, text in zip(commands, texts, strict=True):
+                if refuses(text):
+                    raise AnswerError(f"`{command}` shows {quote_words(text)}")
+            return texts
 
     def load_replace_candidate(self, filename: str | None = None, config: str | None = None) -> None:
         """Copy the whole device's configuration to the device, which verifies it; not when the device runs it."""
@@ -238,7 +244,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
     def _require_running(self, running: str) -> str:
         """Return a running configuration; an answer without a command, or a part of one, is an error."""
         with self._clean(ReplaceConfigException):
-            require_lines(running, "the running configuration")
+            require_nxos(running)
         if all(one.head.startswith("!") or not one.head for one in split_blocks(running)):
             raise ReplaceConfigException(f"{self.hostname}: `{_RUNNING}` shows no configuration")
         return running
@@ -286,7 +292,8 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         if not self.loaded or self._unchanged:
             return ""
         said = self._say(f"configure replace {self._target} show-patch", CommitError)
-        return "\n".join(changing_commands(said))
+        with self._clean(CommitError):
+            return "\n".join(changing_commands(said))
 
     def commit_config(self, message: str = "", revert_in: int | None = None) -> None:  # noqa: ARG002
         """Replace the running configuration; with `revert_in` (30 to 3600 s) NX-OS goes back unless confirmed.
@@ -399,8 +406,18 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
                 return None
 
     def _save(self) -> None:
+        """Save what runs; where the answer does not report it, what was saved decides.
+
+        Raises:
+            CommitError: it is not saved.
+        """
+        said = self._say("copy running-config startup-config", CommitError)
+        if reports_outcome(said, SAVED):
+            return
+        (running,) = self._show(CommitError, _RUNNING)
         with self._clean(CommitError):
-            self._copy_run_start()
+            if differs(running, self._show_startup()):
+                raise CommitError(f"the configuration is not saved: {excerpt(said, self.password)}")
 
     def has_pending_commit(self) -> bool:
         """Return whether a commit waits for confirmation."""
@@ -411,7 +428,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
 
         NX-OS does not report who made it. Not part of NAPALM.
         """
-        status = self._say(_STATUS, CommandErrorException)
+        (status,) = self._show(CommandErrorException, _STATUS)
         if left_s := remaining_s(status):
             return [Hold(Claim.COMMIT, left_s=float(left_s), own=None)]
         return [] if is_idle(status) else [Hold(Claim.COMMIT)]
@@ -452,10 +469,13 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
 
     def _is_timer_running(self) -> bool:
         """Return whether the time that the status reports gets shorter; a time that stays is no running timer."""
-        if not (before := remaining_s(self._say(_STATUS, CommandErrorException))):
+        if not (before := self._remaining_s()):
             return False
         time.sleep(POLL_S)
-        return 0 < remaining_s(self._say(_STATUS, CommandErrorException)) < before
+        return 0 < self._remaining_s() < before
+
+    def _remaining_s(self) -> int:
+        return remaining_s(self._show(CommandErrorException, _STATUS)[0])
 
     def rollback(self) -> None:
         """Go back to the checkpoint taken before the last commit, then stop a timer that runs, then save.
@@ -523,8 +543,8 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         if command == _STARTUP:
             return self._show_startup()
         answer = super()._send_command(command, raw_text)
-        if command.startswith(_RUNNING):
-            require_lines(str(answer or ""), "the running configuration")
+        if command in (_RUNNING, f"{_RUNNING} all"):
+            require_nxos(str(answer or ""))
         return answer
 
     def _show_startup(self) -> str:

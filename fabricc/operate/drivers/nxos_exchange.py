@@ -74,7 +74,11 @@ class Exchange(RPCClient):  # type: ignore[misc]
         field, answers = ("msg" if raw_text else "body"), []
         for command, one in zip(commands, several, strict=False):
             self._error_check({**one, "command": command})
-            answers.append({"command": command, "result": (one.get("result") or {}).get(field)})
+            if "result" not in one or not isinstance(one["result"] or {}, dict):
+                raise AnswerError(f"not an NX-API answer: {quote_words(response.text)}")
+            answers.append({"command": command, "result": (one["result"] or {}).get(field)})
+        if len(answers) != len(commands):
+            raise AnswerError(f"{len(commands)} commands have {len(answers)} answers")
         return answers
 
 

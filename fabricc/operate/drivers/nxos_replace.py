@@ -11,8 +11,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from fabricc.operate.drivers.answers import AnswerError, quote_words
+
 REPLACED = "Configure replace completed successfully"
 ROLLED_BACK = "Rollback completed successfully"
+SAVED = "Copy complete"
+"""Beginning of the last line of `copy running-config startup-config` (the same transcript)."""
+_EMPTY_PATCH = "Rollback Patch is Empty"
+_REFUSAL = re.compile(r"\s*(?:%|error\b|syntax error\b)", re.IGNORECASE)
 _VERIFIED = re.compile(r"Patch validation completed successful(?:ly)?\.?")
 _NAME = re.compile(r"[A-Z][\w -]*")
 _PATCH = "Executing Patch"
@@ -94,6 +100,11 @@ def reports_outcome(answer: str, outcome: str) -> bool:
     return any(line.strip().startswith(outcome) for line in answer.splitlines())
 
 
+def refuses(answer: str) -> bool:
+    """Return whether an answer that was to show something begins with a refusal, as `% Permission denied`."""
+    return _REFUSAL.match(answer) is not None
+
+
 def is_verified(answer: str) -> bool:
     """Return whether `verify-only` ends with its verdict that the patch is valid."""
     return any(_VERIFIED.fullmatch(line.strip()) for line in answer.splitlines())
@@ -129,8 +140,14 @@ def _is_verdict(line: str) -> bool:
 
 
 def changing_commands(answer: str) -> list[str]:
-    """Return the commands of `show-patch` that configure something; none for a switch that is unchanged."""
+    """Return the commands of `show-patch` that configure something; none for a switch that is unchanged.
+
+    Raises:
+        AnswerError: it has no commands and does not report that the patch is empty either.
+    """
     commands = [command for command, _ in patch_commands(answer) if command not in _ENTRIES]
+    if not commands and not reports_outcome(answer, _EMPTY_PATCH):
+        raise AnswerError(f"the answer to `show-patch` has no patch: {quote_words(answer)}")
     return [] if all(one in _MODES for one in commands) else commands
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from fabricc.operate.drivers.answers import AnswerError
+from fabricc.operate.drivers.answers import AnswerError, quote_words
 
 _END = "end"
 _EOS_HEAD = "! Command: show running-config"
+_NXOS_HEAD = "!Command: show running-config"
 _NXOS_TERMINALS = ("line console", "line vty")
 _JUNOS_ASIDE = re.compile(r'"(?:[^"\\]|\\(?:.|\Z))*(?:"|\Z)|/\*.*?(?:\*/|\Z)|#[^\n]*', re.DOTALL)
 
@@ -46,14 +47,18 @@ def require_eos(found: Mapping[str, str]) -> None:
             require_end(text, f"the {kind} configuration", _EOS_HEAD.replace("running", kind))
 
 
-def require_lines(text: str, what: str) -> None:
-    """Refuse a text whose last line does not end.
+def require_nxos(running: str) -> None:
+    """Refuse a running configuration of NX-OS that is another text, or whose last line does not end.
 
     Raises:
-        AnswerError: it is cut off.
+        AnswerError: it is cut off, or has not the comment with the command that NX-OS prints above it.
     """
-    if text.strip() and not text.endswith("\n"):
-        raise _cut_off(what, "its last line does not end")
+    if not running.strip():
+        return
+    if _NXOS_HEAD not in running:
+        raise AnswerError(f"the running configuration is none: {quote_words(running)}")
+    if not running.endswith("\n"):
+        raise _cut_off("the running configuration", "its last line does not end")
 
 
 def require_terminals(running: str, startup: str) -> None:

@@ -111,10 +111,10 @@ class EosSwitch:
         if self._mode is not None:
             return self._line(text)
         if text.startswith("show session-config named "):
-            old, new = self.running, self.sessions[text.split()[3]]
-            return {
-                "output": "\n".join(difflib.unified_diff(old, new, "system:/running", "session", lineterm=""))
-            }
+            name = text.split()[3]
+            old, new = self.running, self.sessions[name]
+            names = ("system:/running-config", f"session:/{name}-session-config")
+            return {"output": "\n".join(difflib.unified_diff(old, new, *names, lineterm=""))}
         if text in eos_shows.SHOWS and not self.counted.refuses(text):
             return eos_shows.SHOWS[text](self.counted)
         simple = {

@@ -156,7 +156,7 @@ class NxosSwitch:
             ("rollback running-config file ", self._rollback),
             ("delete ", lambda name: self.files.pop(name, "") and ""),
             ("dir ", lambda name: name if name in self.files else "No such file or directory"),
-            ("copy run startup-config", self._save),
+            ("copy running-config startup-config", self._save),
         ]
         for verb, serve in verbs:
             if text.startswith(verb):
