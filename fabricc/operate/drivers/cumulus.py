@@ -32,7 +32,8 @@ from fabricc.operate.drivers.redact import excerpt, redact_text
 from fabricc.operate.drivers.single import one_text
 
 FILE = "startup.yaml"
-_YAML = re.compile(r"\s*(?:---|- \w[\w-]*:|[\w-]+:\s|\[|\{)")
+_YAML = re.compile(r"\s*(?:---\s+)?(?:- )?(?:\{\W?)?(?:header|set|unset)\b\W?:|\s*\[\s*\]")
+"""Beginning of NVUE's own documents: `header`, `set` or `unset`, as an entry or a key, or an empty list."""
 _CHANGES = re.compile(r"(?m)^nv (?:set|unset) ")
 _POLL_S = 1.0
 _MINUTE_S = 60

@@ -17,6 +17,7 @@ from fabricc.operate.drivers.junos_replies import require_kind, skip_warnings
 from fabricc.operate.drivers.nxos_replace import changing_commands
 from tests.operate.drivers.servers.eos import EosSwitch, eos_switch
 from tests.operate.drivers.servers.junos import JunosSwitch, junos_switch
+from tests.operate.drivers.servers.linux_switch import LinuxSwitch, linux_switch
 from tests.operate.drivers.servers.nxos import NxosSwitch, nxos_switch
 
 if TYPE_CHECKING:
@@ -129,6 +130,36 @@ def test_a_text_that_is_no_difference_of_eos_is_an_error(
         answer_with(monkeypatch, EosSwitch, "_run", change)
         with pytest.raises(ConnectionException, match="no difference of a session"):
             driver.compare_config()
+
+
+# Cumulus.
+
+
+@pytest.mark.parametrize(
+    "text", ["Error: The requested item does not exist.\n", '{"title": "Bad Request", "status": 400}\n']
+)
+def test_an_error_of_nvue_is_no_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """NVUE's client prints such texts, also where its exit status is 0."""
+    usual = LinuxSwitch.serve
+
+    def serve(self: LinuxSwitch, channel: Any, command: str) -> None:
+        if "nv config show" not in command:
+            return usual(self, channel, command)
+        while channel.recv(65536):  # to the end of the request
+            pass
+        channel.sendall(f"==fabricc==\n{text}".encode())
+        channel.send_exit_status(0)
+        return None
+
+    monkeypatch.setattr(LinuxSwitch, "serve", serve)
+    with (
+        linux_switch(tmp_path, "cumulus", "[]") as switch,
+        switch.device.connect() as driver,
+        pytest.raises(ConnectionException, match="is not YAML of NVUE"),
+    ):
+        driver.get_config("running")
 
 
 # Junos.
