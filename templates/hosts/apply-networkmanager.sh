@@ -21,12 +21,89 @@ rebuild_initramfs() {
     dracut -f
 }
 
+# Files that leave a port to others. A rule of udev does so too, which the planned `managed=1` replaces.
+excluding_files() {
+    grep -lsE '^[[:space:]]*(unmanaged-devices[+]?|managed)[[:space:]]*=' /usr/lib/NetworkManager/conf.d/*.conf \
+        /run/NetworkManager/conf.d/*.conf /etc/NetworkManager/NetworkManager.conf /etc/NetworkManager/conf.d/*.conf || :
+}
+
+# Settings of devices that NetworkManager reads after the planned ones, which they replace: FILE DEVICES SETTINGS.
+later_settings() {
+    for file in /etc/NetworkManager/conf.d/*.conf; do
+        if [ -e "${file#/}" ] || [ "$(printf '%s\n' "$file" "$1" | LC_ALL=C sort | tail -n 1)" != "$file" ]; then
+            continue
+        fi
+        awk -F= -v file="$file" '
+            function show() { if (settings != "") print file, (devices == "" ? "*" : devices), settings }
+            /^\[/ { show(); devices = settings = ""; device = ($0 ~ /^\[device/); next }
+            { gsub(/[ \t]/, "") }
+            device && $1 == "match-device" { devices = $2 }
+            device && ($1 == "managed" || $1 == "ignore-carrier") { settings = settings $0 " " }
+            END { show() }' "$file"
+    done
+}
+
+# PORT DEVICES: one of the devices of a list of NetworkManager is the port.
+is_among() {
+    set -f
+    found=1
+    for device in $(printf '%s' "$2" | tr ',;' '  '); do
+        pattern=${device#*:}
+        pattern=${pattern#[=~]}
+        # shellcheck disable=SC2254  # patterns
+        case $device in
+        '*' | type:ethernet | type:infiniband | except:*) found=0 ;;
+        driver:*) [ "$pattern" != "$(basename "$(readlink -f "/sys/class/net/$1/device/driver")")" ] || found=0 ;;
+        mac:*) ! grep -qixF "$pattern" "/sys/class/net/$1/address" || found=0 ;;
+        *) case $1 in $pattern) found=0 ;; esac ;;
+        esac
+    done
+    set +f
+    return "$found"
+}
+
+# Other connections that NetworkManager may take when the port appears: it takes the highest priority, and the latest
+# one among equals. UUIDs, one a line.
+rivals() {
+    for uuid in $(nmcli -t -f CONNECTIONS device show "$1" 2>/dev/null |
+        sed -n 's/^CONNECTIONS.AVAILABLE-CONNECTIONS\[[0-9]*\]:\([0-9a-f-]*\) .*/\1/p'); do
+        [ "$uuid" = "$2" ] ||
+            case $(nmcli -g connection.autoconnect,connection.autoconnect-priority connection show uuid "$uuid" | tr '\n' ' ') in
+            'yes 999 ') echo "$uuid" ;;
+            esac
+    done
+}
+
 # The connection that NetworkManager has on a port.
 verify_owner() {
     owner=$(nmcli -g GENERAL.CON-UUID device show "$1" 2>/dev/null) || owner=
     planned=$(sed -n 's/^uuid=//p' "$connections/fabricc-$1.nmconnection")
     [ -z "$owner" ] || [ "$owner" = "$planned" ] ||
         differs "$1: NetworkManager uses connection $owner and not the planned $planned"
+    case $(nmcli -g GENERAL.STATE device show "$1" 2>/dev/null) in
+    '10 '*) differs "$1: NetworkManager leaves it alone (unmanaged); see $(excluding_files | grep -v /90-fabricc | words)" ;;
+    esac
+}
+
+# What gives a port another connection or other settings at the next boot. Bringing it up again changes nothing of that.
+verify_rivals() {
+    planned=$(sed -n 's/^uuid=//p' "$connections/fabricc-$1.nmconnection")
+    for uuid in $(rivals "$1" "$planned"); do
+        file=$(nmcli -t -f UUID,FILENAME connection show | sed -n "s/^$uuid://p")
+        differs "$1: $file has autoconnect-priority 999 too, and NetworkManager may take it; lower it there"
+    done
+    carrier=$(grep -lsF "interface-name:=$1" etc/NetworkManager/conf.d/90-fabricc*.conf | head -n 1)
+    while read -r file devices settings; do
+        [ -z "$file" ] || ! is_among "$1" "$devices" ||
+            differs "$1: $file comes after ${carrier##*/} and sets ${settings% }; rename it so that it comes before"
+    done << LATER
+$([ -z "$carrier" ] || later_settings "/$carrier")
+LATER
+    file=$(networkd_file "$1")
+    case $file in
+    '' | unmanaged) ;;
+    *) differs "$1: systemd-networkd configures it as well, by $file; remove the port there" ;;
+    esac
 }
 
 # NetworkManager takes a file when it is loaded; one that it refuses must not stay.

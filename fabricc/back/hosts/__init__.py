@@ -73,7 +73,7 @@ _OF_NETWORK = re.compile(
         re.escape(mark_path(path, "%")).replace("%", "-([a-z]+)")
         for path in (
             netplan.FILE,
-            keyfile.CARRIER,
+            keyfile.DEVICES,
             interfaces.RDMA_NAMES,
             interfaces.SYSCTL,
             qos.SCRIPT,

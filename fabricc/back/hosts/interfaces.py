@@ -195,5 +195,5 @@ READERS: Mapping[str, Reader] = {
     words.mark_path(SYSCTL, "*"): words.each_line(
         r"([^=\s]*(?:\s+[^=\s]+)*)\s*=\s*(.*)", r"sysctl[\1]", r"\2"
     ),
-    **keyfile.CARRIER_READERS,
+    **keyfile.DEVICE_READERS,
 }

@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Host, HostPort
 
 FOLDER = "etc/NetworkManager/system-connections/"
-CARRIER = "etc/NetworkManager/conf.d/90-fabricc.conf"
+DEVICES = "etc/NetworkManager/conf.d/90-fabricc.conf"
 ACTIVATION = "apply-networkmanager.sh"
+
+FIRST = 999
+"""The highest autoconnect-priority (nm-settings-keyfile(5)): no other connection takes the port at boot."""
 
 _SPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "fabricc")
 
@@ -48,15 +51,24 @@ def render(host: Host) -> dict[str, str]:
         f"{FOLDER}fabricc-{check_word(port.name)}.nmconnection": _keyfile_text(host, port)
         for port in host.ports
     }
-    names = [check_word(port.name) for port in host.ports if ignores_carrier(port)]
-    if names:
-        files[network_path(CARRIER, host)] = (
-            "# A connection cannot state this: the ports keep their addresses, rules and routes while a link is down.\n"
-            f"[device-{_unit_name(host.network)}]\n"
-            f"match-device={','.join([f'interface-name:={name}' for name in names])}\n"
-            "ignore-carrier=yes\n"
-        )
+    if host.ports:
+        files[network_path(DEVICES, host)] = _device_settings(host)
     return files
+
+
+def _device_settings(host: Host) -> str:
+    """Return the file of what NetworkManager does with the ports, which a connection cannot state.
+
+    `managed` counts before rules of udev and before files that are read earlier (NetworkManager.conf(5)).
+    """
+    names = ",".join([f"interface-name:={check_word(port.name)}" for port in host.ports])
+    stay = all(ignores_carrier(port) for port in host.ports)
+    return (
+        "# A connection cannot state this: NetworkManager has these ports"
+        f"{', which keep their addresses, rules and routes while a link is down' if stay else ''}.\n"
+        f"[device-{_unit_name(host.network)}]\nmatch-device={names}\nmanaged=1\n"
+        f"{'ignore-carrier=yes' + chr(10) if stay else ''}"
+    )
 
 
 def _unit_name(network: str) -> str:
@@ -67,7 +79,7 @@ def _keyfile_text(host: Host, port: HostPort) -> str:
     text = (
         f"# {ports_of(host.network)} port of {host.name}; any other interface belongs in a connection of its own.\n"
         f"[connection]\nid=fabricc-{port.name}\nuuid={connection_id(host, port)}\ntype=ethernet\n"
-        f"autoconnect=true\ninterface-name={port.name}\n\n[ethernet]\nmtu={port.mtu}\n"
+        f"autoconnect=true\nautoconnect-priority={FIRST}\ninterface-name={port.name}\n\n[ethernet]\nmtu={port.mtu}\n"
     )
     text += _family_section("ipv4", port.ipv4, port.gateway4, (*host.fabric_prefixes4, *host.outside4), port)
     return text + _family_section(
@@ -102,6 +114,8 @@ def state(facts: Facts, host: Host) -> None:
         facts[prefix + "connection/uuid"] = connection_id(host, port)
         facts[prefix + "connection/type"] = "ethernet"
         facts[prefix + "connection/autoconnect"] = "true"
+        facts[prefix + "connection/autoconnect_priority"] = FIRST
+        facts[prefix + "managed"] = "true"
         if ignores_carrier(port):
             facts[prefix + "ignore_carrier"] = "true"
         for family, address in (("ipv4", port.ipv4), ("ipv6", port.ipv6)):
@@ -112,6 +126,7 @@ def state(facts: Facts, host: Host) -> None:
 
 _LEAVES = {
     **{f"connection.{key}": f"connection/{key}" for key in ("id", "uuid", "type", "autoconnect")},
+    "connection.autoconnect-priority": "connection/autoconnect_priority",
     "ethernet.mtu": "mtu",
     **{f"{family}.{key}": f"{family}{leaf}" for family in ("ipv4", "ipv6")
        for key, leaf in (("address1", ""), ("method", "_method"), ("never-default", "_never_default"))},
@@ -155,21 +170,25 @@ _DEVICE_SECTION = re.compile(r"device[A-Za-z0-9_-]*\.([a-z-]+)")
 _NAMED_DEVICE = re.compile(r"interface-name:=?([^*?]+)")
 
 
-def read_carrier(reading: Reading, file: str, text: str) -> None:
-    """Add the ports that keep their configuration without a carrier, from a file in NetworkManager's conf.d."""
+_DEVICE_SETTINGS = {"ignore-carrier": "ignore_carrier", "managed": "managed"}
+"""Key of a section of devices -> leaf of the fact of each port."""
+
+
+def read_device_settings(reading: Reading, file: str, text: str) -> None:
+    """Add what a file in NetworkManager's conf.d sets for ports that it names."""
     names: list[str] = []
     for number, key, value, line in setting_lines(text):
         section = _DEVICE_SECTION.fullmatch(key)
         devices = [_NAMED_DEVICE.fullmatch(each) for each in value.split(",")]
         if section and section[1] == "match-device" and all(devices):
             names = [device[1] for device in devices if device]
-        elif section and section[1] == "ignore-carrier" and names:
-            ignored = "true" if value in ("yes", "true", "on", "1") else "false"
+        elif section and section[1] in _DEVICE_SETTINGS and names:
+            is_set = "true" if value in ("yes", "true", "on", "1") else "false"
             for name in names:
-                reading.put(f"interface[{name}]/ignore_carrier", ignored, file, number)
+                reading.put(f"interface[{name}]/{_DEVICE_SETTINGS[section[1]]}", is_set, file, number)
         else:
             reading.unknown.append((file, number, line))
 
 
 READERS: Mapping[str, Reader] = {f"{FOLDER}*": read}
-CARRIER_READERS: Mapping[str, Reader] = {mark_path(CARRIER, "*"): read_carrier}
+DEVICE_READERS: Mapping[str, Reader] = {mark_path(DEVICES, "*"): read_device_settings}

@@ -33,7 +33,7 @@ _PLAIN_KEY = re.compile(r"[a-z]{2,}[0-9]+[a-z]?")  # YAML reads none of these as
 _RENDERER = "networkd"
 _SCALARS = {
     "renderer": "renderer", "mtu": "mtu", "accept-ra": "accept_ra", "optional": "optional",
-    "ignore-carrier": "ignore_carrier",
+    "ignore-carrier": "ignore_carrier", "dhcp4": "dhcp4", "dhcp6": "dhcp6",
 }  # fmt: skip
 _TRUTHS = dict.fromkeys(("true", "yes", "on", "y"), "true") | dict.fromkeys(
     ("false", "no", "off", "n"), "false"
@@ -54,7 +54,8 @@ def render(host: Host) -> dict[str, str]:
 def render_text(host: Host) -> str:
     """Return the text: one block per back-end port, and no default route on any.
 
-    Each port has its own `renderer`: one for the file would count for the interfaces of all files, and take them away
+    DHCP is off by name, as netplan joins the entries of all files, such as those of cloud-init's installer file. Each
+    port has its own `renderer`: one for the file would count for the interfaces of all files, and take them away
     from NetworkManager on hosts where that configures them (Ubuntu's `01-network-manager-all.yaml`).
     """
     lines = [
@@ -111,8 +112,8 @@ def _port_head(name: str, mtu: int, ignore_carrier: bool) -> str:
     key = name if _PLAIN_KEY.fullmatch(name) else json.dumps(name)  # whose strings are YAML's
     carrier = "\n      ignore-carrier: true" if ignore_carrier else ""
     return (
-        f"    {key}:\n      renderer: {_RENDERER}\n      mtu: {mtu}\n      link-local: []\n      accept-ra: false\n"
-        f"      optional: true{carrier}"
+        f"    {key}:\n      renderer: {_RENDERER}\n      mtu: {mtu}\n      dhcp4: false\n      dhcp6: false\n"
+        f"      link-local: []\n      accept-ra: false\n      optional: true{carrier}"
     )
 
 
@@ -124,6 +125,7 @@ def state(facts: Facts, host: Host) -> None:
         facts[prefix + "renderer"] = _RENDERER
         facts[prefix + "link_local"] = "none"
         facts[prefix + "accept_ra"] = "false"
+        facts[prefix + "dhcp4"] = facts[prefix + "dhcp6"] = "false"
         facts[prefix + "optional"] = "true"
         if ignores_carrier(port):
             facts[prefix + "ignore_carrier"] = "true"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.gpus import GPUS
-from fabricc.back.hosts.keyfile import CARRIER, connection_uuid
+from fabricc.back.hosts.keyfile import DEVICES, connection_uuid
 from fabricc.back.hosts.nccl import ALL_JOINED, as_text
 from fabricc.back.hosts.services import APPLY
 from fabricc.back.hosts.words import network_path
@@ -160,7 +160,7 @@ def _render_keyfiles(
             names.append(name)
             yield keyfile_of(name), _render_template("keyfile.j2", {**_ipoib_mode(ipoib), **own_view})
     unit = f"fabricc-{host.network}" if host.network else "fabricc"
-    yield network_path(CARRIER, host), _render_template("carrier.conf.j2", {"names": names, "unit": unit})
+    yield network_path(DEVICES, host), _render_template("carrier.conf.j2", {"names": names, "unit": unit})
 
 
 def _render_networkd(host: Host, ipoib: IpoibPlan, tenants: list[Partition]) -> Iterator[tuple[str, str]]:

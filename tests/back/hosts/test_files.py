@@ -366,7 +366,7 @@ def test_collected_files_that_mean_nothing_here_are_listed() -> None:
     files = render(samples.host()) | {
         "etc/hostname": "x\n",
         nccl.FILE: "NCCL_DEBUG=INFO\n export NCCL_IB_TC=1\n",
-        "etc/netplan/50-cloud-init.yaml": "network: {version: 2, ethernets: {eno1: {dhcp4: true}}}\n",
+        "etc/netplan/50-cloud-init.yaml": "network: {version: 2, ethernets: {eno1: {wakeonlan: true}}}\n",
     }
     unknown = [(file, line) for file, line, _ in read(files).unknown]
     assert ("etc/hostname", 1) in unknown

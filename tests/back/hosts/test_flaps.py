@@ -111,5 +111,8 @@ def test_a_port_with_routes_in_the_main_table_gives_them_up(tmp_path: Path) -> N
 def test_only_rails_ignore_their_carrier() -> None:
     host = VARIANTS["rhel-9-dual-stack"]
     rails = render(host)["etc/NetworkManager/conf.d/90-fabricc.conf"]
-    assert "match-device=interface-name:=rail0,interface-name:=rail1\nignore-carrier=yes\n" in rails
-    assert not [path for path in render(storage_part(host)) if "conf.d" in path]
+    assert (
+        "match-device=interface-name:=rail0,interface-name:=rail1\nmanaged=1\nignore-carrier=yes\n" in rails
+    )
+    storage = render(storage_part(host))["etc/NetworkManager/conf.d/90-fabricc-storage.conf"]
+    assert storage.endswith("interface-name:=storage1\nmanaged=1\n")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LABEL = "a text for people"
 SAME = "the lower two bits of a traffic class, which the NIC sets by itself (`hosts.nics.tos_byte`)"
 REASONS = (
-    (r"Description=|echo 'usage: ", LABEL),
+    (r"Description=|echo 'usage: |\[device-", LABEL),
     (r"(NCCL_IB_.*TC|ROCE_TOS)=N \[", SAME),
     (r"routing-ruleN=", SAME),
 )

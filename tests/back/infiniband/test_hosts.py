@@ -137,7 +137,7 @@ def test_networkmanager_reads_the_keyfiles_without_losing_a_word(tenants: bool) 
     keyfiles = {path: text for path, text in files.items() if path.startswith(host_files.CONNECTIONS)}
     assert len(keyfiles) == (16 if tenants else 8)
     for path, text in sorted(keyfiles.items())[:2]:
-        command = ["nmcli", "--offline", "connection", "modify", "connection.autoconnect-priority", "1"]
+        command = ["nmcli", "--offline", "connection", "modify", "connection.autoconnect-slaves", "1"]
         done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=30)
         assert done.returncode == 0, (path, done.stderr)
         kept = {line for line in done.stdout.splitlines() if "=" in line}
