@@ -1,4 +1,5 @@
-# Reads of GPU memory go in the largest requests, and no bridge sends peers' traffic up to the root complex.
+# Reads of GPU memory go in the largest requests, and no bridge sends peers' traffic up to the root complex (NCCL's
+# troubleshooting page, PCI Access Control Services).
 read_request_code() {
     code=0
     bytes=128
@@ -34,18 +35,50 @@ verify_pci() {
     fi
     control=$(setpci -s "$address" CAP_EXP+08.w)
     same 'PCIe read request (code)' "$((0x$control >> 12 & 7))" "$(read_request_code)"
-    leaves_out access-control || for bridge in $(bridges); do
+    if leaves_out access-control; then
+        return 0
+    elif has_own_access_control; then
+        [ "$mode" != check ] || report_access_control
+        return 0
+    fi
+    for bridge in $(bridges); do
         # Without the capability setpci fails, and there is nothing to turn off.
         access=$(setpci -s "$bridge" ECAP_ACS+6.w 2>/dev/null) || continue
         same "PCIe access control of $bridge" "$access" 0000
     done
 }
 
+# Where the NIC reaches GPUs by a PCIe function of its own (DMA controller of ConnectX-8), or GPUs are below root ports of
+# Grace or Vera, bridges need other bits than none (rdma-core, kernel-boot/rdma_topo, whose identifiers these are).
+has_own_access_control() {
+    for function in "$SYSFS"/bus/pci/devices/*; do
+        case $(cat "$function/vendor" "$function/device" 2>/dev/null | words) in
+        '0x15b3 0x2100' | '0x10de 0x22b'[128] | '0x10de 0x2f9'[56]) return 0 ;;
+        esac
+    done
+    return 1
+}
+
+# The kernel sets these bits at boot, by what `rdma_topo write-grub-acs` writes.
+report_access_control() {
+    if ! command -v rdma_topo >/dev/null; then
+        not_seen 'PCIe access control of this platform, for want of rdma_topo (rdma-core)'
+        return 0
+    fi
+    found=$(rdma_topo check 2>&1) && return 0
+    fault=$(printf '%s\n' "$found" | sed -n 's/^FAIL[[:space:]]*//p' | head -n 1)
+    if [ -n "$fault" ]; then
+        same 'PCIe access control' "wrong ($fault)" 'that of rdma_topo write-grub-acs, and a reboot'
+    else
+        not_seen "PCIe access control of this platform: rdma_topo says: $(printf '%s\n' "$found" | tail -n 1)"
+    fi
+}
+
 configure_pci() {
     address=$(pci_address)
     [ -n "$address" ] && command -v setpci >/dev/null || return 0
     setpci -s "$address" "CAP_EXP+08.w=$(read_request_code)000:7000"
-    leaves_out access-control || for bridge in $(bridges); do
+    leaves_out access-control || has_own_access_control || for bridge in $(bridges); do
         ! setpci -s "$bridge" ECAP_ACS+6.w >/dev/null 2>&1 || setpci -s "$bridge" ECAP_ACS+6.w=0000
     done
 }

@@ -449,6 +449,41 @@ def test_access_control_stays_where_the_spec_leaves_it_out(
     assert not [call for call in recorded(tmp_path) if "ACS" in call]
 
 
+TOPOLOGIES = {
+    "direct-nic": ("0x15b3", "0x2100"),
+    "grace": ("0x10de", "0x22b1"),
+    "vera": ("0x10de", "0x2f96"),
+}
+
+
+@pytest.mark.spread(2)
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_access_control_that_a_platform_needs_is_left_to_the_kernel(tmp_path: Path, topology: str) -> None:
+    """Without these bits a Direct NIC cannot reach its GPU (rdma-core, kernel-boot/rdma_topo)."""
+    machine(tmp_path, "rail0", "mlx5_r0")
+    function = tmp_path / "sys/bus/pci/devices/0009:03:00.0"
+    function.mkdir()
+    for file, text in zip(("vendor", "device"), TOPOLOGIES[topology], strict=True):
+        (function / file).write_text(text + "\n")
+    for words in (["--firmware", "rail0"], ["rail0"]):
+        assert run(tmp_path, "connectx-8", *words).returncode == 0
+    assert not [call for call in recorded(tmp_path) if "ACS" in call]
+    unseen = run(tmp_path, "connectx-8", "--check", "rail0")
+    assert (unseen.returncode, "for want of rdma_topo" in unseen.stdout) == (4, True)
+    tool = tmp_path / "bin/rdma_topo"
+    tool.write_text("#!/bin/sh\nprintf 'OK\\tx\\nFAIL\\tACS for bridge 1 != 2\\n'\nexit 100\n")
+    tool.chmod(0o755)
+    wrong = run(tmp_path, "connectx-8", "--check", "rail0")
+    assert wrong.returncode == 1
+    assert (
+        "rail0: PCIe access control is wrong (ACS for bridge 1 != 2), planned that of rdma_topo"
+        in wrong.stdout
+    )
+    assert run(tmp_path, "connectx-8", "rail0").stdout == ""  # a run cannot change it, and touches nothing
+    tool.write_text("#!/bin/sh\nexit 0\n")
+    assert run(tmp_path, "connectx-8", "--check", "rail0").returncode == 0
+
+
 def test_access_control_stays_where_the_operator_leaves_it_out(tmp_path: Path) -> None:
     machine(tmp_path, "rail0", "mlx5_r0")
     (tmp_path / "leave-out").write_text("access-control\n")
