@@ -23,6 +23,8 @@ VXLAN_BYTES = 50
 """Outer IPv4, UDP and VXLAN header with the inner Ethernet header, which an IP MTU has to hold more (RFC 7348)."""
 ROUTE_TARGET_AS = 65000
 """Administrator of route targets; their number is the VNI (RFC 4360 section 4)."""
+_ABOVE_DERIVED = 20000
+"""Added to the number of a route distinguisher; the result fits 16 bits."""
 RESERVED = MANAGEMENT_RESERVED
 """First addresses of a subnet, left to the gateway, which has the first, and to virtual addresses."""
 
@@ -100,6 +102,15 @@ class Evpn:
         return tuple(str(subnet) for subnet in subnets if subnet)
 
 
+def route_distinguisher(source: str, number: int) -> str:
+    """Return the route distinguisher of a VRF or VLAN with this number at a VTEP (RFC 4364 section 4.2, type 1).
+
+    FRR derives a distinguisher from the router ID and a small number that counts its VRFs and VNIs. It drops an
+    `rd` line that states the derived value (`bgp_evpn_vrf_rd_matches_existing`), so ours are far above these.
+    """
+    return f"{source}:{_ABOVE_DERIVED + number}"
+
+
 @dataclass(frozen=True, slots=True)
 class Vtep:
     """What a ToR has of that.
@@ -116,7 +127,7 @@ class Vtep:
 
     def distinguisher(self, vlan: int) -> str:
         """The route distinguisher of a VLAN or VRF: the VTEP's own (RFC 4364 section 4.2, type 1)."""
-        return f"{self.source}:{vlan}"
+        return route_distinguisher(self.source, vlan)
 
 
 def host_offset(strides: Strides, unit: int, group: int, nic_port: int, number: int, rail: int) -> int:

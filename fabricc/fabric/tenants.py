@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.evpn import VXLAN_BYTES, route_target
+from fabricc.fabric.evpn import VXLAN_BYTES, route_distinguisher, route_target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -103,7 +103,7 @@ class TenantVrfs:
 
     def distinguisher(self, tenant: Tenant) -> str:
         """Return the route distinguisher of a VRF, which no other ToR and no other VRF has (RFC 4364 section 4.2)."""
-        return f"{self.source}:{tenant.number}"
+        return route_distinguisher(str(self.source), tenant.number)
 
 
 def port_mtu(switch_mtu: int, *, tunnels: bool) -> int:
