@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabricc.base.documents.package_yaml import load_package_yaml
 from fabricc.base.values import dataclass
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 TABLE = Path(__file__).parent / "field-problems.yaml"
 
 ONE_LOSSLESS_CLASS, MARKED_LOSSLESS_CLASSES = "one-lossless-class", "marked-lossless-classes"
-CONDITIONS = (ONE_LOSSLESS_CLASS, MARKED_LOSSLESS_CLASSES)
+ROUTED_TUNNELS = "routed-tunnels"
+CONDITIONS = (ONE_LOSSLESS_CLASS, MARKED_LOSSLESS_CLASSES, ROUTED_TUNNELS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +25,7 @@ class FieldProblem:
 
     Attributes:
         systems: the network operating systems that have it.
+        releases: system -> its releases that have it; a system without a row has it in all.
         asics: the families of ASICs that have it; empty for all.
         when: the condition in a fabric, one of `CONDITIONS`.
         problem, way_out: what happens, and what avoids it.
@@ -28,15 +34,18 @@ class FieldProblem:
 
     name: str
     systems: tuple[str, ...]
+    releases: Mapping[str, tuple[str, ...]]
     asics: tuple[str, ...]
     when: str
     problem: str
     way_out: str
     source: str
 
-    def affects(self, nos: str, asic_family: str) -> bool:
-        """Whether a switch of this system and family of ASICs has the problem."""
-        return nos in self.systems and (not self.asics or asic_family in self.asics)
+    def affects(self, nos: str, release: str, asic_family: str) -> bool:
+        """Return whether a switch of this system, release and family of ASICs has the problem."""
+        if nos not in self.systems or release not in self.releases.get(nos, (release,)):
+            return False
+        return not self.asics or asic_family in self.asics
 
 
 @cache
@@ -46,6 +55,7 @@ def load_field_problems() -> tuple[FieldProblem, ...]:
         FieldProblem(
             name,
             tuple(raw["systems"]),
+            {nos: tuple(releases) for nos, releases in raw.get("releases", {}).items()},
             tuple(raw["asics"]),
             raw["when"],
             raw["problem"],

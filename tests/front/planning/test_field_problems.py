@@ -11,6 +11,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.catalog.field_problems import CONDITIONS, load_field_problems
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.compiled import compile_spec
+from tests import tenanted
 
 SPEC = """\
 cluster: th5one
@@ -76,3 +77,17 @@ def test_other_systems_asics_and_the_way_out_have_none(
     tmp_path: Path, model: str, nos: str, more: str
 ) -> None:
     assert warnings(tmp_path, model, nos, more) == []
+
+
+@pytest.mark.parametrize(
+    ("release", "spines", "warned"),
+    [("8.4", 2, True), ("9.1", 2, False), ("10.0", 2, False), ("8.4", 1, False)],
+)
+def test_tenants_over_several_spines_need_a_release_that_keeps_router_macs(
+    tmp_path: Path, release: str, spines: int, warned: bool
+) -> None:
+    spec = tmp_path / "cluster.yaml"
+    text = tenanted.spec_text("frr").replace("nos: frr", f"nos: frr-{release}")
+    spec.write_text(text.replace("count: 2", f"count: {spines}"))
+    found = [each.message for each in compile_spec(spec).diagnostics if each.code == "FAB3091"]
+    assert any("router MAC" in message for message in found) is warned
