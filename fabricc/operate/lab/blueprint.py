@@ -18,6 +18,7 @@ from fabricc.operate.lab import outside
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.kernel import IPV6
 from fabricc.operate.lab.node import HOST_QUIET, Node
+from fabricc.operate.lab.vrfs import port_commands, read_vrfs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,10 +126,10 @@ def switch_node(switch: Switch, used: set[str], *, managed: bool = True) -> Node
     ]
     if managed:
         commands += _management_commands(facts)
-    for port in sorted(used, key=natural_key):
-        commands.append(f"link set {port} mtu {facts[f'interface[{port}]/mtu']}")
-        if facts[f"interface[{port}]/enabled"] == "true":
-            commands.append(f"link set {port} up")
+    ports = sorted(used, key=natural_key)
+    for port in ports:
+        if f"interface[{port}]/vrf" not in facts:
+            commands += port_commands(facts, port)
     return Node(
         switch.name,
         _kernel_settings(facts) | _SWITCH_QUIET,
@@ -136,6 +137,7 @@ def switch_node(switch: Switch, used: set[str], *, managed: bool = True) -> Node
         files,
         switch.management.address.partition("/")[0],
         {port.name: port.speed_gbps for port in switch.ports if port.name in used},
+        read_vrfs(facts, ports),
     )
 
 

@@ -32,7 +32,7 @@ ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 _DENIED = {
     "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41), "open_tree": (428, 428),
     "move_mount": (429, 429), "fsopen": (430, 430), "fsconfig": (431, 431), "fsmount": (432, 432),
-    "fspick": (433, 433), "mount_setattr": (442, 442), "open_tree_attr": (467, 467), "setns": (308, 268),
+    "fspick": (433, 433), "mount_setattr": (442, 442), "open_tree_attr": (467, 467),
     "unshare": (272, 97), "bpf": (321, 280), "perf_event_open": (298, 241), "fanotify_init": (300, 262),
     "swapon": (167, 224), "swapoff": (168, 225), "quotactl": (179, 60), "quotactl_fd": (443, 443),
     "kexec_load": (246, 104), "kexec_file_load": (320, 294), "init_module": (175, 105),
@@ -43,8 +43,10 @@ _DENIED = {
     "ioperm": (173, None),
 }  # fmt: skip
 """System calls that no box needs and that reach beyond it, by their numbers on the machines of `ARCHITECTURES`."""
-_CLONE, _CLONE3 = (56, 220), 435
-_NEW_NAMESPACES = 0x7E020000  # CLONE_NEW* of linux/sched.h
+_CLONE, _CLONE3, _SETNS = (56, 220), 435, (308, 268)
+_NEW_NAMESPACES, _NEW_NETWORK = 0x7E020000, 0x40000000  # CLONE_NEW* and CLONE_NEWNET of linux/sched.h
+_VRFS = "/run/netns"
+"""Namespaces that are VRFs of this box; without a VRF there is no such folder."""
 _X32 = 0x40000000  # numbers of the x32 ABI begin here
 _LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # linux/bpf_common.h
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000  # linux/seccomp.h
@@ -75,20 +77,25 @@ def confine() -> None:
     for number in range(64):
         if number not in CAPABILITIES.values() and number != _SYS_ADMIN:
             _prctl(_DROP_BOUND, number, missing=errno.EINVAL)  # the kernel has fewer than 64
-    program = b"".join(struct.pack("HBBI", *each) for each in rules(platform.machine()))
+    # The box sees the network namespaces of its VRFs and no others, and zebra enters them.
+    vrfs = os.path.isdir(_VRFS)  # noqa: PTH112
+    program = b"".join(struct.pack("HBBI", *each) for each in rules(platform.machine(), vrfs=vrfs))
     code = ctypes.create_string_buffer(program, len(program))
     whole = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
     header = ctypes.create_string_buffer(whole, len(whole))
     _prctl(_SET_SECCOMP, _FILTER, ctypes.addressof(header))
 
 
-def rules(machine: str) -> list[tuple[int, int, int, int]]:
-    """Return the filter as instructions of classic BPF: operation, jumps if true and false, operand."""
+def rules(machine: str, *, vrfs: bool = False) -> list[tuple[int, int, int, int]]:
+    """Return the filter as instructions of classic BPF: operation, jumps if true and false, operand.
+
+    `vrfs`: the box may enter network namespaces.
+    """
     audit, column = ARCHITECTURES[machine]
     numbers = [found for each in _DENIED.values() if (found := each[column]) is not None]
     length = len(numbers)
-    # Jumps are relative. Four instructions, the calls, and four on clone precede the results.
-    allow, refuse, unknown = length + 8, length + 9, length + 10
+    # Jumps are relative. Four instructions, the calls, three on setns and four on clone precede the results.
+    allow, refuse, unknown = length + 11, length + 12, length + 13
 
     def to(target: int, at: int) -> int:
         return target - at - 1
@@ -101,6 +108,13 @@ def rules(machine: str) -> list[tuple[int, int, int, int]]:
     ]
     made += [(_IF_EQUAL, to(refuse, at), 0, number) for at, number in enumerate(numbers, 4)]
     at = length + 4
+    enters = to(allow, at + 2) if vrfs else to(refuse, at + 2)
+    made += [
+        (_IF_EQUAL, 0, 2, _SETNS[column]),
+        (_LOAD, 0, 0, 24),  # seccomp_data.args[1], lower half
+        (_IF_EQUAL, enters, to(refuse, at + 2), _NEW_NETWORK),
+    ]
+    at += 3
     return [
         *made,
         (_IF_EQUAL, to(unknown, at), 0, _CLONE3),  # its flags are in memory; libraries then use clone

@@ -6,7 +6,7 @@ import resource
 import socket
 import struct
 from contextlib import ExitStack, contextmanager
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_interface, ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
@@ -36,6 +36,7 @@ class Endpoint:
     Attributes:
         node, port: where it is; `tor`: the switch it hangs off (itself for a switch's loopback).
         prefix: the route that leads to it from afar.
+        vrf: of the switch's port, where tenants have VRFs.
     """
 
     node: str
@@ -43,6 +44,7 @@ class Endpoint:
     address: str
     tor: str
     prefix: str
+    vrf: str = ""
 
     @property
     def version(self) -> int:
@@ -62,15 +64,21 @@ class Arrival:
 
 
 def rail_endpoints(hosts: Iterable[Host], switches: Iterable[Switch]) -> list[Endpoint]:
-    """Return every rail address, with the aggregate that its ToR announces."""
-    aggregates = {switch.name: [ip_network(p) for p in switch.bgp.aggregates] for switch in switches}
+    """Return every rail address, with the prefix that its ToR announces: an aggregate, or the link of a VRF."""
+    aggregates = {}
+    vrfs: dict[tuple[str, str], str] = {}
+    for switch in switches:
+        aggregates[switch.name] = [ip_network(prefix) for prefix in switch.bgp.aggregates]
+        vrfs |= {(switch.name, port.name): port.vrf for port in switch.ports if port.vrf}
     found = []
     for host in hosts:
         for port in host.ports:
+            tor = port.peer.device
             for text in filter(None, (port.ipv4, port.ipv6)):
-                address = ip_address(text.partition("/")[0])
-                prefix = next(p for p in aggregates[port.peer.device] if address in p)
-                found.append(Endpoint(host.name, port.name, str(address), port.peer.device, str(prefix)))
+                link = ip_interface(text)
+                prefix = next((each for each in aggregates[tor] if link.ip in each), link.network)
+                vrf = vrfs.get((tor, port.peer.port), "")
+                found.append(Endpoint(host.name, port.name, str(link.ip), tor, str(prefix), vrf))
     return found
 
 

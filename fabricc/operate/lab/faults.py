@@ -122,7 +122,7 @@ def _save_faults(lab: Lab, known: Faults) -> None:
 
 
 def _set_links(lab: Lab, ends: Sequence[End], word: str = "up") -> None:
-    lines = ((lab.record.namespace(device), f"link set {port} {word}") for device, port in ends)
+    lines = ((lab.record.port_namespace(device, port), f"link set {port} {word}") for device, port in ends)
     kernel.ip_batches(group_pairs(lines))
 
 
@@ -130,10 +130,10 @@ def _drop_packets(lab: Lab, ends: Sequence[End]) -> None:
     for device, port in ends:
         lines = [f"qdisc replace dev {port} clsact"]
         lines += [f"filter add dev {port} {way} {_DROP}" for way in ("ingress", "egress")]
-        kernel.tc_batch(lines, lab.record.namespace(device))
+        kernel.tc_batch(lines, lab.record.port_namespace(device, port))
 
 
 def _pass_packets(lab: Lab, ends: Sequence[End]) -> None:
     for device, port in ends:
         # What a killed run left half done has no clsact to delete.
-        kernel.tc_batch([f"qdisc del dev {port} clsact"], lab.record.namespace(device), force=True)
+        kernel.tc_batch([f"qdisc del dev {port} clsact"], lab.record.port_namespace(device, port), force=True)

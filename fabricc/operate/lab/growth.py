@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.load.spec_location import LOCK_NAME
-from fabricc.operate.lab import demands, faults, kernel, lifecycle, logins, making, observe, scenarios, state
+from fabricc.operate.lab import (
+    demands,
+    faults,
+    kernel,
+    lifecycle,
+    live_vrfs,
+    logins,
+    making,
+    observe,
+    scenarios,
+    state,
+)
 from fabricc.operate.lab.agreement import Event
 from fabricc.operate.lab.blueprint import build_blueprint
 from fabricc.operate.lab.failure import LabError
@@ -24,7 +35,9 @@ if TYPE_CHECKING:
 
     from fabricc.operate.lab.agreement import Trial
     from fabricc.operate.lab.blueprint import Blueprint
+    from fabricc.operate.lab.endpoints import Endpoint
     from fabricc.operate.lab.node import Node
+    from fabricc.operate.lab.predict import Prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +92,8 @@ def plan_step(before: Network, spec: Path, units: int | None, *, hands: bool = F
         hosts=tuple(node.name for node in plan.hosts),
         outside=tuple(node.name for node in plan.outside),
         cables=state.cable_ends(plan.cables),
+        vrfs=(vrfs := lifecycle.list_vrfs(plan)),
+        idle_vrfs=_list_idle_vrfs(lab.record, vrfs),
         differences=source.differences,
     )
     if hands:
@@ -88,7 +103,16 @@ def plan_step(before: Network, spec: Path, units: int | None, *, hands: bool = F
     after = Network.of(Lab(lab.folder, record), source.fabric)
     old = {switch.name: render_frr(switch) for switch in before.switches}
     new = {node.name: node.files["frr.conf"] for node in plan.switches}
-    return Step(before, after, plan, tuple(name for name in old if old[name] != new[name]))
+    reloaded = (
+        name for name in old if old[name] != new[name] or lab.record.vrf_ports(name) != record.vrf_ports(name)
+    )
+    return Step(before, after, plan, tuple(reloaded))
+
+
+def _list_idle_vrfs(old: state.Record, vrfs: Iterable[state.Vrf]) -> tuple[tuple[str, str], ...]:
+    """Return the VRFs that a switch had and has no longer: FRR keeps their namespaces while it runs."""
+    known = {*old.idle_vrfs, *((switch, vrf) for switch, vrf, _ in old.vrfs)}
+    return tuple(sorted(known - {(switch, vrf) for switch, vrf, _ in vrfs}))
 
 
 def _by_hands(old: Sequence[state.Cable], new: Iterable[state.Cable]) -> tuple[state.Cable, ...]:
@@ -119,7 +143,7 @@ def grow_lab(step: Step, trial: Trial) -> Event:
     faults.require_none(lab)
     name = f"growth by {len(lab.record.switches) - len(step.before.switches)} switches"
     before, after = step.before.predict(), step.after.predict()
-    with Stream(step.before.lab, scenarios.surviving_pairs(step.before, before)) as stream:
+    with Stream(step.before.lab, _find_lasting_pairs(step, before, after)) as stream:
         stream.start()
         state.save_record(lab.folder, lab.record)
         scenarios.while_running(lambda: _join_nodes(step), stream)
@@ -129,6 +153,17 @@ def grow_lab(step: Step, trial: Trial) -> Event:
     scenarios.compare_lossless(trial, name, settled, outage)
     _adopt_spec(lab)
     return Event(name, "no loss", settled, outage, None, None)
+
+
+def _find_lasting_pairs(step: Step, before: Prediction, after: Prediction) -> list[tuple[Endpoint, Endpoint]]:
+    """Return pairs of hosts that reach each other before and after: not those of a host that changes its tenant."""
+    later = {(found.node, found.address): found for found in step.after.rails()}
+    return [
+        (sender, receiver)
+        for sender, receiver in scenarios.surviving_pairs(step.before, before)
+        for near, far in [(later[sender.node, sender.address], later[receiver.node, receiver.address])]
+        if (near.vrf, far.vrf) == (sender.vrf, receiver.vrf) and after.hops(near, far) is not None
+    ]
 
 
 def add_cables(step: Step) -> None:
@@ -152,6 +187,7 @@ def _join_nodes(step: Step) -> None:
     ends = [end for end in state.ends_of_cables(state.cable_ends(step.plan.cables)) if end not in wired]
     making.unplug_ports(lab, [end for end in ends if end[0] in known], dark=False)
     making.wire_nodes(lab, nodes, [cable for cable in lab.record.cables if cable not in had], step.plan)
+    _change_vrfs(step)
     kernel.ip_batches(port_commands(lab, [node for node in step.plan.nodes if node.name in known], ends))
     if lab.record.ssh:
         logins.prepare_logins(lab, step.plan.switches)
@@ -161,6 +197,44 @@ def _join_nodes(step: Step) -> None:
     files = {node.name: node.files for node in step.plan.switches}
     for switch in step.reloaded:
         lab.reload(switch, files[switch]["frr.conf"])
+    _move_vrf_ports(step)
+
+
+def _change_vrfs(step: Step) -> None:
+    """Add and remove VRFs of running switches, as ifupdown2 does on a switch."""
+    lab, old = step.after.lab, step.before.lab.record
+    for node in step.plan.switches:
+        had = {vrf for switch, vrf, _ in old.vrfs if switch == node.name}
+        if node.name not in old.switches:
+            continue
+        for vrf in node.vrfs:
+            if vrf.name not in had:
+                live_vrfs.join_vrf(lab, node, vrf, known=(node.name, vrf.name) in old.idle_vrfs)
+    for switch, vrf_name in _lost_vrfs(step):
+        live_vrfs.leave_vrf(lab, switch, vrf_name)
+
+
+def _lost_vrfs(step: Step) -> list[tuple[str, str]]:
+    """Return the VRFs, each with its switch, that go in this step."""
+    new = {(switch, vrf) for switch, vrf, _ in step.after.lab.record.vrfs}
+    return [(switch, vrf) for switch, vrf, _ in step.before.lab.record.vrfs if (switch, vrf) not in new]
+
+
+def _move_vrf_ports(step: Step) -> None:
+    """Move ports of running switches that change their VRF; FRR has its new lines by then."""
+    lab, old = step.after.lab, step.before.lab.record
+    wired = {end for end in state.ends_of_cables(old.cables) if end[0] in old.switches}
+    nodes = {node.name: node for node in step.plan.switches}
+    for switch, port in sorted(wired):
+        if old.vrf_ports(switch).get(port) != lab.record.vrf_ports(switch).get(port):
+            place = lab.record.port_namespace(switch, port)
+            kernel.ip_batch([f"link set {port} netns {place}"], old.port_namespace(switch, port))
+            kernel.ip_batch(_commands_of_port(nodes[switch], port), place)
+
+
+def _commands_of_port(node: Node, port: str) -> list[str]:
+    ports = {port}
+    return [*node.at_ports(ports), *(line for vrf in node.vrfs for line in vrf.at_ports(ports))]
 
 
 def port_commands(
@@ -170,7 +244,13 @@ def port_commands(
     ports: dict[str, set[str]] = defaultdict(set)
     for device, port in ends:
         ports[device].add(port)
-    return {lab.record.namespace(node.name): node.at_ports(ports[node.name]) for node in nodes}
+    found: dict[str, tuple[str, ...]] = {}
+    for node in nodes:
+        found[lab.record.namespace(node.name)] = node.at_ports(ports[node.name])
+        for vrf in node.vrfs:
+            place = lab.record.namespace(state.vrf_table(node.name, vrf.name))
+            found[place] = vrf.at_ports(ports[node.name])
+    return found
 
 
 def _adopt_spec(lab: Lab) -> None:

@@ -12,6 +12,7 @@ from fabricc.fabric import links
 from fabricc.fabric.external import Exit, External, Split
 from fabricc.fabric.plans import DeviceChange, TierPlan
 from fabricc.fabric.shape import TierName
+from fabricc.operate.lab import vrfs
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.slicing import sample_fabric, slice_fabric
 
@@ -70,7 +71,7 @@ def read_source(
 
     Raises:
         UnsoundError: the spec does not plan.
-        LabError: FAB8011, no such number of units; FAB3330, segments or tenants.
+        LabError: FAB8011, no such number of units; FAB3330, segments.
     """
     compiled = compile_spec(spec_path, ethernet_only=True)
     fabric = compiled.planned
@@ -87,9 +88,7 @@ def read_source(
         remedy = "Boot another network of the hosts by `--network`, or the fabric without `evpn`."
         raise LabError("FAB3330", message, remedy)
     if part.tenancy:
-        message = "the lab boots routed fabrics without VRFs, and this one has tenants"
-        remedy = "Boot another network of the hosts by `--network`, or a copy of the spec without `tenants`."
-        raise LabError("FAB3330", message, remedy)
+        differences.append(vrfs.DIFFERENCE)
     through_frr = _through_frr(part, frr_release, differences)
     return LabFabric(through_frr, compiled, tuple(differences), units, sample)
 

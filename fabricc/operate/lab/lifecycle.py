@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 _NO_NEXT_HOP_GROUPS = "no zebra nexthop kernel enable"
+_NO_PUSH = "a push to a lab with tenants needs VRF devices, and VRFs of the lab are network namespaces"
+_NO_PUSH_REMEDY = "Boot it without --ssh; `fabricc lab grow` then moves hosts between tenants."
 _NO_LLDP = "lldpd is not installed: cables are proved by sessions and datagrams alone"
 _GONE_S = 10.0
 
@@ -81,6 +83,7 @@ def boot_lab(
     Raises:
         UnsoundError: the spec does not plan.
         LabError: the machine does not allow it, or a switch did not take its configuration; nothing is left then.
+            FAB3330, a push to tenants.
     """
     demands.require_root()
     demands.require_programs()
@@ -90,6 +93,8 @@ def boot_lab(
     source = read_source(spec, units, known_release(frr), sample=sample, network=network)
     differences = [*source.differences, *([] if lldp.is_installed() else [_NO_LLDP])]
     if ssh:
+        if source.fabric.tenancy:
+            raise LabError("FAB3330", _NO_PUSH, _NO_PUSH_REMEDY)
         differences += _require_own_system(source, network, known_release(frr))
     if sentence := demands.describe_strain(source.fabric):
         differences.append(sentence)
@@ -151,7 +156,13 @@ def _make_record(plan: Blueprint, source: LabFabric, folder: Path, frr: str) -> 
         sample=source.sample,
         lldp=lldp.is_installed(),
         outside=tuple(node.name for node in plan.outside),
+        vrfs=list_vrfs(plan),
     )
+
+
+def list_vrfs(plan: Blueprint) -> tuple[state.Vrf, ...]:
+    """Return the VRFs of a plan as a record has them."""
+    return tuple((node.name, vrf.name, vrf.ports) for node in plan.switches for vrf in node.vrfs)
 
 
 def _require_own_system(source: LabFabric, network: str | None, release: str) -> list[str]:

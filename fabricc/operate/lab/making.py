@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr import daemons
 from fabricc.base.foreign import files as foreign
-from fabricc.operate.lab import kernel, logins
+from fabricc.operate.lab import kernel, live_vrfs, logins
 from fabricc.operate.lab.blueprint import MANAGEMENT_PORT
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.node import MANAGEMENT_NODE
-from fabricc.operate.lab.state import cable_ends, ends_of_cables
+from fabricc.operate.lab.state import VRFS, cable_ends, ends_of_cables, vrf_table
 from fabricc.operate.lab.supervisor import WANTED
+from fabricc.operate.lab.vrfs import NAMESPACE_DAEMONS, NAMESPACE_OPTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -54,7 +55,9 @@ def wire_nodes(
     bridge = name(MANAGEMENT_NODE)
     new = [name(node.name) for node in nodes]
     first = not (kernel.NAMESPACES / bridge).exists()
+    tables = [(node, vrf) for node in nodes for vrf in node.vrfs]
     kernel.ip_batch(f"netns add {namespace}" for namespace in ([bridge] if first else []) + new)
+    live_vrfs.add_vrfs(lab, tables)
     if first:
         gateways = (f"addr add {gateway} dev br0" for gateway in plan.gateways)
         kernel.ip_batch(["link add br0 type bridge", *gateways, "link set br0 up"], bridge)
@@ -72,13 +75,17 @@ def wire_nodes(
     wired = set(ends_of_cables(lab.record.cables))
     unplug_ports(lab, [end for end in ends_of_cables(cable_ends(plan.cables)) if end not in wired])
     kernel.ip_batches({name(node.name): node.commands for node in nodes})
+    for node, vrf in tables:
+        live_vrfs.start_vrf(lab, node, vrf)
+        kernel.ip_batch(vrf.port_lines, name(vrf_table(node.name, vrf.name)))
 
 
 def plug_cables(lab: Lab, cables: Iterable[Cable]) -> None:
     """Put cables up; their ports are as the kernel makes them."""
-    name = lab.record.namespace
+    place = lab.record.port_namespace
     kernel.ip_batch(
-        f"link add name {port} netns {name(device)} type veth peer name {far_port} netns {name(far)}"
+        f"link add name {port} netns {place(device, port)} type veth "
+        f"peer name {far_port} netns {place(far, far_port)}"
         for device, port, far, far_port in cables
     )
 
@@ -88,12 +95,13 @@ def unplug_ports(lab: Lab, ports: Iterable[End], *, dark: bool = True) -> None:
 
     Its far end is a port that is never set up.
     """
-    name, bridge = lab.record.namespace, lab.record.namespace(MANAGEMENT_NODE)
+    bridge = lab.record.namespace(MANAGEMENT_NODE)
     for device, port in ports:
-        kernel.ip_batch([f"link del {port}"], name(device), force=True)
+        place = lab.record.port_namespace(device, port)
+        kernel.ip_batch([f"link del {port}"], place, force=True)
         if dark:
             nowhere = f"name {_short_port_name('d', f'{device}:{port}')} netns {bridge}"
-            kernel.ip_batch([f"link add name {port} netns {name(device)} type veth peer {nowhere}"])
+            kernel.ip_batch([f"link add name {port} netns {place} type veth peer {nowhere}"])
 
 
 def _short_port_name(kind: str, name: str) -> str:
@@ -157,7 +165,7 @@ def _write_box(lab: Lab, node: Node) -> None:
     (places / "etc/hosts").write_text(f"127.0.0.1 localhost\n127.0.1.1 {node.name}\n")
     (places / "etc/fabricc-lab/daemons").write_text(_startup_lines(node))
     files = {
-        "frr.conf": lab.fill_in(node.files["frr.conf"]),
+        "frr.conf": lab.adapt(node.name, node.files["frr.conf"]),
         "daemons": node.files["daemons"],
         "vtysh.conf": "service integrated-vtysh-config\n",
         "overlay.conf": "".join(f"{line}\n" for line in lab.record.overlay),
@@ -173,6 +181,9 @@ def _write_box(lab: Lab, node: Node) -> None:
     os.chown(places / "etc/frr", owner.pw_uid, owner.pw_gid)
     if lab.record.ssh and node.management:
         logins.write_login_files(lab, node)
+    (box / VRFS).write_text(
+        "".join(f"{vrf.name} {lab.record.namespace(vrf_table(node.name, vrf.name))}\n" for vrf in node.vrfs)
+    )
     (box / WANTED).write_text(lab.record.namespace(node.name))
 
 
@@ -190,6 +201,8 @@ def _startup_lines(node: Node) -> str:
     except daemons.DaemonsError as error:
         message = f"{node.name}: line {error.line} of daemons is not started in a lab: {error}"
         raise LabError("FAB8020", message, _REMEDY) from None
-    return "".join([
-        f"{startup.open_files}\n", *(f"{' '.join((name, *words))}\n" for name, words in startup.daemons.items())
-    ])  # fmt: skip
+    lines = [f"{startup.open_files}\n"]
+    for name, words in startup.daemons.items():
+        more = [NAMESPACE_OPTION] if node.vrfs and name in NAMESPACE_DAEMONS else []
+        lines.append(f"{' '.join((name, *words, *more))}\n")
+    return "".join(lines)

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
+    from fabricc.operate.lab.vrfs import LabVrf
+
 MANAGEMENT_NODE = "management"
 """The name of the namespace that switches' management ports lead to."""
 HOST_QUIET = {
@@ -32,6 +34,7 @@ class Node:
         files: what a switch boots from; empty for a host.
         management: address of a switch's management port.
         speeds: port -> planned Gb/s, of a switch.
+        vrfs: VRFs of a switch; the namespace of each has its ports and its commands.
     """
 
     name: str
@@ -40,6 +43,7 @@ class Node:
     files: Mapping[str, str]
     management: str = ""
     speeds: Mapping[str, int] = field(default_factory=dict)
+    vrfs: tuple[LabVrf, ...] = ()
 
     def at_ports(self, ports: AbstractSet[str]) -> tuple[str, ...]:
         """Return the commands that name one of some ports."""

@@ -22,14 +22,14 @@ Difference = tuple[str, str, object, object]
 
 
 def width_differences(
-    lab: Lab, prediction: Prediction, switches: Iterable[str] | None = None
+    lab: Lab, prediction: Prediction, tables: Iterable[str] | None = None
 ) -> list[Difference]:
-    """Return prefixes whose next hops in the kernel are not as many as predicted."""
+    """Return prefixes whose next hops in the kernel are not as many as predicted, in some tables or in all."""
     return [
         one
-        for switch in (switches if switches is not None else lab.record.switches)
+        for table in (tables if tables is not None else prediction.widths)
         for one in _find_differences(
-            switch, prediction.widths[switch], bgp_widths(lab.record.namespace(switch)), 0
+            table, prediction.widths[table], bgp_widths(lab.record.namespace(table)), 0
         )
     ]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import field
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface, ip_network
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,6 +16,7 @@ from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
 from fabricc.fabric.routing import Transport
 from fabricc.operate.lab.route_maps import Route, apply_route_map
+from fabricc.operate.lab.state import vrf_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -46,24 +47,38 @@ class Prediction:
     """The predicted state of the network.
 
     Attributes:
-        widths: switch -> prefix -> equal-cost next hops.
+        widths: routing table (a switch, or a VRF of it) -> prefix -> equal-cost next hops.
         sessions: switch -> neighbor (address, or port when unnumbered) -> whether it must be Established.
         following: switch -> prefix -> the switches next on the way.
         cut: host ports whose link is down.
+        vteps: switch with VRFs that meet over tunnels -> prefix of its VTEP.
     """
 
     widths: dict[str, dict[str, int]]
     sessions: dict[str, dict[str, bool]]
     following: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     cut: set[End] = field(default_factory=set)
+    vteps: dict[str, str] = field(default_factory=dict)
 
     def hops(self, sender: Endpoint, receiver: Endpoint) -> int | None:
         """Switches on the way between two addresses; None when they cannot reach each other."""
         if {(sender.node, sender.port), (receiver.node, receiver.port)} & self.cut:
             return None
+        if sender.vrf != receiver.vrf:
+            return None
         tor, prefix, far = sender.tor, receiver.prefix, receiver.tor
         if tor == far:
             return 1
+        if sender.vrf:
+            # A packet's own hop limit falls where it enters the tunnel and where it leaves it (RFC 7348 section 5).
+            return 2 if self.reaches(tor, far) else None
+        return self._count_switches(tor, far, prefix)
+
+    def reaches(self, tor: str, far: str) -> bool:
+        """Return whether a switch reaches the VTEP of another one."""
+        return far in self.vteps and self._count_switches(tor, far, self.vteps[far]) is not None
+
+    def _count_switches(self, tor: str, far: str, prefix: str) -> int | None:
         seen = {tor}
         at, count = tor, 1
         while at != far:
@@ -112,6 +127,11 @@ def predict_network(
     }
     tables = _solve_routes(known, live, adjacencies, beyond)
     prediction = Prediction({}, _predict_sessions(known, live, beyond))
+    prediction.vteps = {
+        name: f"{switch.tenants.source}/32"
+        for name, switch in known.items()
+        if switch.tenants and switch.tenants.source
+    }
     for name, switch in known.items():
         prediction.cut |= {
             (port.peer.device, port.peer.port)
@@ -131,7 +151,29 @@ def predict_network(
             for party in beyond[name].values()
             for prefix in (party.prefixes if party.asn is None else ())
         }
+    prediction.widths |= _predict_vrfs(known, live, prediction)
     return prediction
+
+
+def _predict_vrfs(
+    known: Mapping[str, Switch], live: Mapping[str, set[str]], prediction: Prediction
+) -> dict[str, dict[str, int]]:
+    """Return the tables of VRFs: a route to each link of the same tenant at another switch, by its VTEP."""
+    links: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for name, switch in known.items():
+        for port in switch.ports:
+            if port.vrf and port.name in live[name]:
+                links[port.vrf] += [
+                    (name, str(ip_interface(text).network)) for text in (port.ipv4, port.ipv6) if text
+                ]
+    return {
+        vrf_table(name, tenant.name): {
+            prefix: 1 for far, prefix in links[tenant.name] if far != name and prediction.reaches(name, far)
+        }
+        for name, switch in known.items()
+        if switch.tenants
+        for tenant in switch.tenants.tenants
+    }
 
 
 def _is_up(name: str, port: Port, down: frozenset[End]) -> bool:

@@ -65,6 +65,15 @@ for device in null zero full random urandom tty; do
     mount --bind "/dev/$device" "$root/dev/$device"
 done
 
+# VRFs are network namespaces of the lab's own.
+if [ -s "$box/vrfs" ]; then
+    mkdir "$root/run/netns"
+    while read -r vrf namespace; do
+        : > "$root/run/netns/$vrf"
+        mount --bind "/run/netns/$namespace" "$root/run/netns/$vrf"
+    done < "$box/vrfs"
+fi
+
 mkdir "$root/run/old"
 cd "$root"
 pivot_root . run/old

@@ -17,6 +17,7 @@ from fabricc.operate.lab.box import CAPABILITIES
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.node import MANAGEMENT_NODE
 from fabricc.operate.lab.supervisor import READY, UNSHARE
+from fabricc.operate.lab.vrfs import name_namespaces, name_vrfs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,6 +76,10 @@ class Lab:
         places = {name: self.folder / SECRETS / name for name in REFERENCE.findall(text)}
         known = {name: place.read_text() for name, place in places.items() if place.exists()}
         return REFERENCE.sub(lambda found: known.get(found[1], found[0]), text)
+
+    def adapt(self, switch: str, configuration: str) -> str:
+        """Return the `frr.conf` of a switch as the lab loads it: with secrets, and with VRFs that are namespaces."""
+        return name_vrfs(self.fill_in(configuration), self.record.vrf_ports(switch))
 
     def process(self, switch: str) -> int | None:
         """Process 1 of a switch as this machine numbers it; None when the switch does not run."""
@@ -175,7 +180,8 @@ class Lab:
         return [line.rstrip() for line in told.splitlines() if line.strip(" =")]
 
     def _reload(self, switch: str, configuration: str, *words: str, trouble: str) -> str:
-        text = with_overlay(self.fill_in(configuration), self.record.overlay)
+        text = name_namespaces(self.adapt(switch, configuration), self.record.box_vrfs(switch))
+        text = with_overlay(text, self.record.overlay)
         ran = self.run(switch, ["sh", "-c", _COMPARE, "sh", RELOAD, *words], text=text)
         if ran.returncode:
             said = (ran.stdout + ran.stderr).strip().splitlines()[-1:]

@@ -118,7 +118,7 @@ def _compare_silence(
     """Check that timers alone detected it: every broken end still has its carrier, and only its sessions are down."""
     carrier = trial.check(name, "carrier of the silent ports", "up all the while")
     for device, port in sorted(ends):
-        lit = kernel.has_carrier(network.lab.record.namespace(device), port)
+        lit = kernel.has_carrier(network.lab.record.port_namespace(device, port), port)
         carrier.add(lit, f"{device}:{port} is down")
     sessions = trial.check(name, "BGP sessions", "down over silent links, Established elsewhere")
     steady.compare_sessions(network, after, sessions)

@@ -24,10 +24,14 @@ DEFAULT = Path("/run/fabricc-lab")
 """Labs of this machine, a folder each, named after the cluster."""
 RECORD, LOCK, FAULTS, SUPERVISOR, SPEC = "lab.json", "lock", "faults.json", "supervisor", "spec"
 NEXT_SPEC, BOXES, LOGINS, SUPERVISOR_LOG = "spec.next", "boxes", "ssh", "supervisor.log"
+VRFS = "vrfs"
+"""File in the folder of a box: a line for each VRF with its name and its namespace."""
 FOLDERS = (BOXES, LOGINS, SPEC, NEXT_SPEC)
 """What a lab writes below its state folder."""
 _FORMAT = 1
 
+Vrf = tuple[str, str, tuple[str, ...]]
+"""Switch, VRF, and the ports of that VRF."""
 Cable = tuple[str, str, str, str]
 """Lower device and port, upper device and port."""
 
@@ -50,6 +54,8 @@ class Record:
         lldp: whether the switches run lldpd.
         ssh: whether they can be logged in to.
         outside: names of the boxes of outside parties.
+        vrfs: switch, its VRF, and the ports of that VRF.
+        idle_vrfs: switch, and a VRF that it had; the namespace stays, empty.
     """
 
     cluster: str
@@ -69,17 +75,38 @@ class Record:
     network: str | None = None
     ssh: bool = False
     outside: tuple[str, ...] = ()
+    vrfs: tuple[Vrf, ...] = ()
+    idle_vrfs: tuple[tuple[str, str], ...] = ()
 
     def namespace(self, node: str) -> str:
         """Return name of a node's network namespace."""
         return f"{self.prefix}.{node}"
 
+    def port_namespace(self, device: str, port: str) -> str:
+        """Return the namespace of a port: that of its VRF, or of its node."""
+        vrf = self.vrf_ports(device).get(port)
+        return self.namespace(vrf_table(device, vrf) if vrf else device)
+
+    def vrf_ports(self, switch: str) -> dict[str, str]:
+        """Return the VRF of each port of a switch that is in one."""
+        return {port: vrf for name, vrf, ports in self.vrfs if name == switch for port in ports}
+
+    def box_vrfs(self, switch: str) -> list[str]:
+        """Return the VRFs whose namespaces the box of a switch has."""
+        found = [vrf for name, vrf, _ in self.vrfs if name == switch]
+        return found + [vrf for name, vrf in self.idle_vrfs if name == switch]
+
     @property
     def namespaces(self) -> list[str]:
         """Every namespace of the lab."""
-        return [
-            self.namespace(node) for node in (*self.switches, *self.hosts, *self.outside, MANAGEMENT_NODE)
-        ]
+        tables = [vrf_table(switch, vrf) for switch in self.switches for vrf in self.box_vrfs(switch)]
+        nodes = (*self.switches, *tables, *self.hosts, *self.outside, MANAGEMENT_NODE)
+        return [self.namespace(node) for node in nodes]
+
+
+def vrf_table(switch: str, vrf: str) -> str:
+    """Return the name of the routing table of a VRF; that of the default VRF has the name of the switch."""
+    return f"{switch}.{vrf}"
 
 
 def cable_ends(cables: Iterable[CableRow]) -> tuple[Cable, ...]:

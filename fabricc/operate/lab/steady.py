@@ -16,7 +16,7 @@ from fabricc.operate.lab import lldp, observe, outside, probes
 from fabricc.operate.lab.endpoints import loopback_endpoints, rail_endpoints
 from fabricc.operate.lab.predict import predict_network
 from fabricc.operate.lab.routes import bgp_widths
-from fabricc.operate.lab.state import cable_ends, ends_of_cables
+from fabricc.operate.lab.state import cable_ends, ends_of_cables, vrf_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -150,6 +150,13 @@ def compare_widths(network: Network, prediction: Prediction, trial: Trial, group
     classes, tiers = prefix_classes(network.switches), {s.name: s.tier.value for s in network.switches}
     beyond = outside.outside_answers(network.fabric).values()
     classes |= {str(prefix): "prefix outside" for found in beyond for prefix in found.prefixes}
+    classes |= {endpoint.prefix: "link of its tenant" for endpoint in network.rails() if endpoint.vrf}
+    tiers |= {
+        vrf_table(switch.name, tenant.name): f"VRF of a {switch.tier.value}"
+        for switch in network.switches
+        if switch.tenants
+        for tenant in switch.tenants.tenants
+    }
     checks: dict[tuple[str, str, int], Check] = {}
     wrong = {
         (switch, prefix): seen

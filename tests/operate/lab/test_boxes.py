@@ -222,7 +222,7 @@ def evaluate(program: list[tuple[int, int, int, int]], audit: int, call: int, ar
         if operation == 0x06:
             return operand
         if operation == 0x20:
-            loaded = {4: audit, 0: call, 16: argument}[operand]
+            loaded = {4: audit, 0: call, 16: argument, 24: argument}[operand]
         else:
             test = {0x15: loaded == operand, 0x35: loaded >= operand, 0x45: bool(loaded & operand)}[operation]
             at += yes if test else no
