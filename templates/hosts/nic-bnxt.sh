@@ -1,5 +1,6 @@
-# --- Broadcom Thor: the driver's congestion folder in configfs ---
-cc=$SYSFS/kernel/config/bnxt_re/$rdma/ports/1/cc
+# --- Broadcom Thor: the congestion folder of Broadcom's own driver in configfs; the kernel's has none ---
+switches=$SYSFS/kernel/config/bnxt_re
+cc=$switches/$rdma/ports/1/cc
 
 # Code points without an entry are in priority 0.
 default_priority() {
@@ -82,6 +83,11 @@ configure_nic() {
     dcb app flush dev "$netdev" dgram-port-prio
     [ -z "$ROCE_TOS" ] || dcb app add dev "$netdev" dgram-port-prio "$(rdma_entry)"
     await_device
+    if [ ! -d "$switches" ]; then
+        quiet=
+        note "no $switches (inbox driver): congestion control stays as the driver has it"
+        return 0
+    fi
     mkdir -p "${cc%/ports*}"
     while read -r file value; do
         [ ! -e "$cc/$file" ] || printf '%s' "$value" > "$cc/$file"

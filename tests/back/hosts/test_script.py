@@ -248,6 +248,20 @@ def test_broadcom_firmware_with_profiles_takes_classes_from_dcb(tmp_path: Path) 
     assert run(tmp_path, "thor2", "--check", "rail0").stdout == ""
 
 
+@pytest.mark.parametrize("variant", ["thor2", "e810"])
+def test_the_drivers_of_the_kernel_have_no_congestion_folder(tmp_path: Path, variant: str) -> None:
+    """Makers' own drivers alone have one in configfs; the settings after it are still made."""
+    rdma = VARIANTS[variant].ports[0].rdma
+    machine(tmp_path, "rail0", rdma)
+    done = run(tmp_path, variant, "rail0")
+    assert (done.returncode, done.stdout) == (0, "rail0: configured\n")
+    assert PCI[0] in recorded(tmp_path)
+    assert content(tmp_path, f"kernel/config/rdma_cm/{rdma}/ports/1/default_roce_tos") == "104"
+    checked = run(tmp_path, variant, "--check", "rail0")
+    assert checked.returncode == 4, checked.stdout
+    assert [line.partition(": rail0: ")[0] for line in checked.stdout.splitlines()] == ["not looked at"]
+
+
 def test_broadcom_firmware_that_runs_dcbx_is_named_before_it_refuses(tmp_path: Path) -> None:
     """The driver then refuses every setting of dcb with nothing but `Invalid argument` (bnxt_dcb.c)."""
     machine(tmp_path, "rail0", "bnxt_re_r0")
