@@ -136,6 +136,11 @@ def build_switch(name: str, raw: Raw, table: Callable[[str], Raw]) -> SwitchMode
     )
 
 
+_NIC_DEFAULTS = ("traffic_classes", "lossless_classes", "rings", "read_request")
+"""Figures of a NIC that host files always have, with a default of `NicModel`."""
+_DEFAULT_FIGURE = "assumed: the file does not state it, and the figure of a ConnectX is used"
+
+
 def build_nic(name: str, raw: Raw) -> NicModel:
     """The NIC of a validated mapping."""
     return NicModel(
@@ -148,7 +153,8 @@ def build_nic(name: str, raw: Raw) -> NicModel:
         infiniband=raw["infiniband"]["value"] if "infiniband" in raw else "",
         **_nic_figures(raw),
         cages=tuple(map(_nic_cage, raw.get("cages", ()))),
-        sources={key: read_citation(part) for key, part in raw.items() if isinstance(part, dict)}
+        sources={key: _DEFAULT_FIGURE for key in _NIC_DEFAULTS if key not in raw}
+        | {key: read_citation(part) for key, part in raw.items() if isinstance(part, dict)}
         | {f"cages.{index}": read_citation(cage) for index, cage in enumerate(raw.get("cages", ()))},
     )
 
@@ -200,6 +206,8 @@ def build_host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> Host
         read_citation(stated),
     )
     value["gpu_vendor"] = raw.get("gpu_vendor", "nvidia") if value["gpus"] else "none"
+    if value["gpus"] and "gpu_vendor" not in raw:
+        sources["gpu_vendor"] = "assumed: the file does not name the maker of the GPUs"
     if "cages" in raw:
         value["form_factor"] = raw["cages"]["form_factor"]
         value["cages"] = tuple(map(tuple, raw["cages"]["rails"]))

@@ -92,6 +92,15 @@ def test_the_spec_names_the_interface(tmp_path: Path) -> None:
     assert "socket_interface" not in {fact.fact for fact in host_facts(spec.fabric, spec.spec)}
 
 
+def test_sockets_on_a_rail_are_reported(tmp_path: Path) -> None:
+    """Sockets that bind no source address find no route by a rail; a port of the front end has routes."""
+    (message,) = found(compiled(tmp_path, "model: dgx-h100, socket_interface: rail3"), "FAB5629")
+    assert "on rail3, a rail" in message
+    for rest in (CLASSES, CLASSES + FRONT_END):
+        assert not found(compiled(tmp_path, "model: dgx-h100, socket_interface: bond0", rest), "FAB5629")
+    assert not found(compiled(tmp_path, "model: dgx-h100", CLASSES + FRONT_END), "FAB5629")
+
+
 def test_a_group_names_its_own_interface(tmp_path: Path) -> None:
     path = tmp_path / "cluster.yaml"
     group = "{name: %s, model: dgx-h100, hosts: 4, hosts_per_unit: 4%s}"
@@ -334,3 +343,57 @@ def test_assumed_figures_of_a_nic_are_listed_under_its_name(tmp_path: Path) -> N
                     assert (part.name, key) in listed
     assert listed["thor2", "read_request"].value == "4096"
     assert listed["thor2", "read_request"].key == "nics.thor2.read_request"
+
+
+OWN = (
+    "sources: {sheet: own sheet}\nhosts:\n  own:\n    title: Own\n    vendor: own\n"
+    + "".join(
+        f"    {key}: {{value: {value}, source: sheet}}\n"
+        for key, value in (
+            ("gpus", 8), ("rails", 8), ("nic", "mine"), ("ports_per_nic", 1), ("port_gbps", 400),
+            ("management_interface", "eno1"),
+        )
+    )
+    + "nics:\n  mine:\n    title: Mine\n    vendor: own\n    ports: {splits: [1x400/4], source: sheet}\n"
+    + "    driver: {value: mlx5_core, source: sheet}\n    rdma_prefix: {value: mlx5, source: sheet}\n"
+)  # fmt: skip
+
+
+def test_figures_that_a_file_does_not_state_are_listed(tmp_path: Path) -> None:
+    """A default is a figure without a source, and `plan` lists it with the key that settles it."""
+    (tmp_path / "own.yaml").write_text(OWN)
+    tiers = "catalog: [own.yaml]\ntors: {model: sn5600, nos: sonic}\nspines: {model: sn5600, nos: sonic, count: 2}\n"
+    spec = compiled(tmp_path, "model: own", CLASSES, tiers)
+    listed = {fact.key: fact.value for fact in host_facts(spec.fabric, spec.spec)}
+    assert listed["hosts.own.gpu_vendor"] == "nvidia"
+    figures = {"traffic_classes": "8", "lossless_classes": "8", "rings": "8192 8192", "read_request": "4096"}
+    assert {key: listed[f"nics.mine.{key}"] for key in figures} == figures
+
+
+FIGURES = {
+    "nics": (
+        "driver",
+        "rdma_prefix",
+        "ports",
+        "traffic_classes",
+        "lossless_classes",
+        "rings",
+        "read_request",
+    ),
+    "hosts": ("gpus", "rails", "nic", "ports_per_nic", "port_gbps", "management_interface", "management"),
+}
+"""Figures that host files contain or depend on."""
+
+
+@pytest.mark.parametrize("section", FIGURES)
+def test_every_figure_of_host_files_has_a_source_or_is_assumed(section: str) -> None:
+    catalog, _ = load_catalog()
+    models = catalog.nics if section == "nics" else catalog.hosts
+    lacking = [
+        f"{name}.{key}"
+        for name, model in models.items()
+        for key in FIGURES[section]
+        if not model.sources.get(key)
+    ]
+    assert lacking == []
+    assert not [name for name, model in catalog.hosts.items() if "gpu_vendor" in model.sources]

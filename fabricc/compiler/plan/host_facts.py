@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import HostModel
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import Host
     from fabricc.front.spec.model import ClusterSpec, HostGroup
 
 ASSUMED = "assumed"
@@ -47,6 +48,8 @@ def host_fact_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic
     """Report interfaces, GPU links and NIC modes of hosts with GPUs that are assumed or do not fit the wiring."""
     if not fabric.rails_elsewhere:  # its jobs are those of the spec of the rails
         yield from _uncertain_sockets(spec, fabric)
+        if fabric.qos:  # IP over InfiniBand has its routes in the main table
+            yield from _sockets_on_rails(spec, fabric)
     yield from _topology_names(spec, fabric)
     yield from _unequal_domains(spec, fabric)
     for group in _gpu_groups(fabric):
@@ -80,6 +83,17 @@ def _uncertain_sockets(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic
         message = f"{models[0]}{more}: jobs open their sockets on {names}, which no source confirms"
     help_ = "Write `socket_interface` in `gpus`, as `ip link` names it, or add the network `frontend`."
     yield spec.note("FAB5620", message, *(paths[0] if len(paths) == 1 else ("gpus",)), help=help_)
+
+
+def _sockets_on_rails(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """Report jobs that open their sockets on a rail, which has no routes for sockets without a source address."""
+    for group in _gpu_groups(fabric):
+        name = fabric.socket_interface(group)
+        host = _first_host(fabric, group)
+        if name in [port.name for port in host.ports if port.metric is None]:
+            message = f"{host.model.title}: jobs open their sockets on {name}, a rail without routes in the main table"
+            help_ = "Name another interface with `socket_interface`, or add the network `frontend`."
+            yield spec.warning("FAB5629", message, *spec.gpus.groups[group].path, help=help_)
 
 
 def _topology_names(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
@@ -162,10 +176,7 @@ def _rails_without_gpu_links(spec: ClusterSpec, model: HostModel, path: KeyPath)
 def _classes_without_map(
     spec: ClusterSpec, fabric: Fabric, group: int, path: KeyPath
 ) -> Iterator[Diagnostic]:
-    coordinate, unit = next(
-        (at, unit) for at, unit in fabric.units.items() if unit.group == group and unit.hosts
-    )
-    host = fabric.host(HostId(coordinate, next(iter(unit.hosts))))
+    host = _first_host(fabric, group)
     if names := unmapped_classes(host):
         message = (
             f"jobs/kubernetes/nic-configuration.yaml has no template for {host.model.name}: its operator has no DSCP "
@@ -186,6 +197,13 @@ def host_facts(fabric: Fabric, spec: ClusterSpec) -> Iterator[HostFact]:
             if (fact.model, fact.fact) not in told:
                 told.add((fact.model, fact.fact))
                 yield fact
+
+
+def _first_host(fabric: Fabric, group: int) -> Host:
+    coordinate, unit = next(
+        (at, unit) for at, unit in fabric.units.items() if unit.group == group and unit.hosts
+    )
+    return fabric.host(HostId(coordinate, next(iter(unit.hosts))))
 
 
 def _gpu_groups(fabric: Fabric) -> list[int]:
@@ -240,6 +258,7 @@ def _nic_facts(model: HostModel) -> Iterator[HostFact]:
     values = {
         "ports": " ".join(f"{use.children}x{use.speed_gbps}/{use.lanes}" for use in nic.port_splits),
         "read_request": str(nic.read_request_bytes),
+        "rings": f"{nic.ring_rx} {nic.ring_tx}",
         **{f"cages.{index}": cage.form_factor for index, cage in enumerate(nic.cages)},
     }
     for key, source in nic.sources.items():
