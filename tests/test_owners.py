@@ -1,0 +1,133 @@
+"""Every question has one owner: what a module may decide alone, and which test compares the others with it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CUTTING = re.compile(
+    r'(?:removeprefix|startswith|len|partition|split)\("interface\[|partition\("\]/"\)|\[len\(PORT\)'
+)
+CUTS_PORT_PATHS = {
+    "audit/adopt/pools.py", "audit/adopt/sides.py", "audit/coverage.py", "audit/rules/invariant_rules.py",
+    "operate/migrate/waves.py", "operate/verify/drift.py",
+    "proof/invariants/segments.py", "proof/invariants/tenants.py", "proof/invariants/view.py",
+    "review/diff/compare.py", "review/diff/impact.py", "review/diff/trees.py",
+    "review/explain/subject.py", "rules/duplicates.py", "rules/filters.py", "rules/findings.py",
+    "rules/sessions.py",
+}  # fmt: skip
+"""Modules outside of `facts`, `fabric` and the back ends that cut the path of a port or of a list. The list only
+becomes shorter: a new module takes the parts from `facts.statement`."""
+COMPARISONS = {
+    "FAB9600": "rules/link_ends.py", "FAB9601": "rules/session_pairs.py", "FAB9602": "rules/link_ends.py",
+    "FAB9603": "rules/link_ends.py", "FAB9604": "rules/duplicates.py", "FAB9609": "audit/rules/design.py",
+    "FAB9610": "audit/rules/outliers.py", "FAB9611": "audit/rules/design.py", "FAB9621": "audit/rules/design.py",
+}  # fmt: skip
+"""Findings that are no row of the registry, because they compare devices of a folder -> the module that makes them."""
+ACCOUNTS = "rules/account.py"
+CLASSES = {
+    "Remainder": "fabric/capacity/remainder.py",
+    "LinkShare": "fabric/capacity/share.py", "Wave": "operate/change/order.py",
+    "SwitchRule": "rules/rule.py", "FabricRule": "rules/rule.py",
+}  # fmt: skip
+FUNCTIONS = {
+    "read_statement": "facts/statement.py", "end_findings": "rules/link_ends.py",
+    "share_without": "fabric/capacity/share.py",
+    "describe_share": "fabric/capacity/share.py", "review_variant": "operate/change/variant.py",
+    "describe_kept_share": "operate/change/order_text.py", "wave_json": "operate/change/order_text.py",
+    "run_switch_rules": "rules/registry.py", "run_fabric_rules": "rules/registry.py",
+}  # fmt: skip
+"""The answer to a question -> its only definition."""
+GUARDS = {
+    "rules run in every verb": "rules/test_verbs.py::test_a_verb_runs_every_rule",
+    "rows of rules are in the registry": "rules/test_verbs.py::test_the_registry_has_every_row",
+    "topics are proved only where their rules ran": "audit/test_unchecked.py",
+    "both ends of a link": "rules/test_neighbors.py::test_check_and_audit_compare_both_ends",
+    "what a change does": "review/diff/test_harm.py::test_a_harmful_change_of_all_switches_is_never_low",
+    "text without a statement": "review/diff/test_texts.py",
+    "capacity": "fabric/capacity/test_capacity.py::test_links_that_carry_are_the_flow_from_a_tor_to_all_others",
+    "waves over that capacity": "operate/push/test_plant.py",
+    "variants of a spec": "operate/migrate/test_sequences.py",
+    "equal devices": "compiler/test_alike.py",
+    "substitution in audit": "audit/test_substitution.py",
+    "one path of a fact on all systems": "audit/test_accords.py",
+    "the outcome of a push is the device's": "operate/drivers/test_nxos.py",
+}
+"""Question -> the test that compares the verbs or the models."""
+
+
+@cache
+def sources() -> dict[str, str]:
+    """Return the text of every module, by its path below the package."""
+    package = ROOT / "fabricc"
+    return {str(path.relative_to(package)): path.read_text("utf-8") for path in package.rglob("*.py")}
+
+
+def defined(kind: type[ast.ClassDef] | type[ast.FunctionDef], name: str) -> set[str]:
+    """Return the modules that define a class or a function of a name at their top."""
+    word = "class" if kind is ast.ClassDef else "def"
+    return {
+        path
+        for path, text in sources().items()
+        if f"{word} {name}" in text
+        and any(isinstance(each, kind) and each.name == name for each in ast.parse(text).body)
+    }
+
+
+def test_port_paths_are_cut_by_no_further_module() -> None:
+    rooms = ("facts/", "fabric/", "back/")
+    found = {path for path, text in sources().items() if not path.startswith(rooms) and CUTTING.search(text)}
+    assert found <= CUTS_PORT_PATHS
+
+
+def test_the_list_of_modules_that_cut_paths_is_as_short_as_it_can_be() -> None:
+    assert {path for path in CUTS_PORT_PATHS if not CUTTING.search(sources().get(path, ""))} == set()
+
+
+def test_a_finding_of_the_rules_is_made_by_one_module() -> None:
+    makers: dict[str, set[str]] = {}
+    for path, text in sources().items():
+        for code in re.findall(r'"(FAB96\d\d)"', text) if path != ACCOUNTS else ():
+            makers.setdefault(code, set()).add(path)
+    assert {code: paths for code, paths in makers.items() if len(paths) > 1} == {}
+    others = {code: next(iter(paths)) for code, paths in makers.items()}
+    assert {code: path for code, path in others.items() if not path.startswith("rules/")} == {
+        code: path for code, path in COMPARISONS.items() if not path.startswith("rules/")
+    }
+    assert {code: others[code] for code in COMPARISONS} == COMPARISONS
+
+
+def test_rules_are_rows_in_rules_alone() -> None:
+    made = {path for path, text in sources().items() if re.search(r"\b(?:Switch|Fabric)Rule\(", text)}
+    assert made
+    assert {path for path in made if not path.startswith("rules/")} == set()
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_model_has_one_definition(name: str) -> None:
+    assert defined(ast.ClassDef, name) == {CLASSES[name]}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_an_answer_has_one_definition(name: str) -> None:
+    assert defined(ast.FunctionDef, name) == {FUNCTIONS[name]}
+
+
+@pytest.mark.parametrize("verb", ["maintain", "migrate", "upgrade"])
+def test_a_verb_reviews_variants_by_one_function(verb: str) -> None:
+    texts = {path: text for path, text in sources().items() if path.startswith(f"operate/{verb}/")}
+    assert any("review_variant" in text for text in texts.values())
+    assert {path for path, text in texts.items() if re.search(r"\bcompile_(?:spec|text)\(", text)} == set()
+
+
+@pytest.mark.parametrize("question", GUARDS)
+def test_the_test_of_a_question_exists(question: str) -> None:
+    path, _, name = GUARDS[question].partition("::")
+    text = (ROOT / "tests" / path).read_text("utf-8")
+    names = {each.name for each in ast.parse(text).body if isinstance(each, ast.FunctionDef)}
+    assert name in names if name else any(each.startswith("test_") for each in names)
