@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.defaults import forwards_nothing, routes_unstated
+from fabricc.back.nos.defaults import checks_sources, forwards_nothing, routes_unstated
 from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import join_words
+from fabricc.facts.device import Tier
+from fabricc.facts.frame import PORT
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
 from fabricc.rules.rule import SwitchRule
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
     from fabricc.rules.sessions import Sessions
 
-STILL = "FAB9682"
+STILL, STRICT = "FAB9682", "FAB9685"
 
 
 def _does_not_route(statement: Statement, _: Sessions) -> Iterator[Finding]:
@@ -42,4 +45,28 @@ def _does_not_route(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(STILL, statement.device, paths, message, "no routing", Severity.ERROR, remedy)
 
 
-RULES = (SwitchRule(STILL, POLICY, (Input.LINKS, Input.BGP), _does_not_route),)
+def _checks_sources(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report a strict check of sources on links between switches, which have several ways back to a source."""
+    links = [port for port, far in statement.fars.items() if far.known and far.tier is not Tier.HOST]
+    if len(links) < 2:
+        return
+    found = {
+        port: f"{PORT}{each}]/{leaf}"
+        for port in links
+        for each in statement.chain(port)
+        for leaf, value in statement.ports.get(each, {}).items()
+        if checks_sources(leaf, value)
+    }
+    whole = next((path for path, value in statement.rest.items() if checks_sources(path, value)), None)
+    found |= {"all ports": whole} if whole else {}
+    if found:
+        message = f"{statement.name} {join_words(list(found), 2)}: packets with another way back are lost"
+        remedy = "Turn the check of sources off between switches, or make it loose."
+        path = next(iter(found.values()))
+        yield finding_at(STRICT, statement.device, path, message, "source check", Severity.WARNING, remedy)
+
+
+RULES = (
+    SwitchRule(STRICT, POLICY, (Input.LINKS,), _checks_sources),
+    SwitchRule(STILL, POLICY, (Input.LINKS, Input.BGP), _does_not_route),
+)

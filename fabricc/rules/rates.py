@@ -13,6 +13,7 @@ from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports, queue_of
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
+from fabricc.rules.protection import ROCE_4096
 from fabricc.rules.rule import SwitchRule
 from fabricc.rules.topics import ECN, INTERFACES, OTHER, PFC
 
@@ -92,6 +93,23 @@ def _late_marking(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(SLOW, statement.device, paths, message, "late marking", Severity.WARNING, remedy)
 
 
+def _constant_marking(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report lossless queues that mark every packet with less than one RDMA packet queued, as a wrong unit does."""
+    early: dict[tuple[int, int], list[str]] = {}
+    for port, priorities in lossless_ports(statement).items():
+        for queue in {queue_of(statement, each) for each in priorities}:
+            size = as_int(statement.ports[port].get(f"queue[{queue}]/ecn_max_bytes"))
+            if size is not None and 0 < size < ROCE_4096:
+                early.setdefault((queue, size), []).append(port)
+    for (queue, size), ports in early.items():
+        message = (
+            f"{statement.name} {join_words(ports, 2)}: queue {queue} marks every packet, from {size:,} bytes"
+        )
+        remedy = "Correct the threshold or its unit: marking ends above some tens of packets."
+        path = f"{PORT}{ports[0]}]/queue[{queue}]/ecn_max_bytes"
+        yield finding_at(SLOW, statement.device, path, message, "constant marking", Severity.WARNING, remedy)
+
+
 def _limited_rates(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report ports and queues with PFC that may send at less than half of the port's speed."""
     lossless = lossless_ports(statement)
@@ -154,6 +172,7 @@ def _hash_of_addresses(statement: Statement, _: Sessions) -> Iterator[Finding]:
 RULES = (
     SwitchRule(SLOW, PFC, (Input.PFC,), _small_shares, shared=True),
     SwitchRule(SLOW, ECN, (Input.PFC,), _late_marking, shared=True),
+    SwitchRule(SLOW, ECN, (Input.PFC,), _constant_marking, shared=True),
     SwitchRule(SLOW, PFC, (Input.PFC,), _limited_rates, shared=True),
     SwitchRule(SLOW, INTERFACES, (), _no_correction, shared=True),
     SwitchRule(SLOW, OTHER, (), _hash_of_addresses),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fabricc.rules import (
     access,
     announcements,
+    default_routes,
     duplicates,
     filters,
     forwarding,
@@ -46,7 +47,7 @@ RULES: tuple[Rule, ...] = (
     *undefined_names.RULES, *unread.RULES, *lanes.RULES, *lossless.RULES, *protection.RULES, *filters.RULES,
     *routing.RULES, *loops.RULES, *access.RULES, *static_routes.RULES, *unknown_peers.RULES, *hash_seeds.RULES,
     *services.RULES, *idle_sessions.RULES, *announcements.RULES, *rates.RULES, *duplicates.RULES,
-    *neighbor_subnets.RULES, *next_hops.RULES, *overlaps.RULES, *forwarding.RULES,
+    *neighbor_subnets.RULES, *next_hops.RULES, *overlaps.RULES, *forwarding.RULES, *default_routes.RULES,
 )  # fmt: skip
 
 

@@ -10,19 +10,27 @@ from fabricc.facts.device import Tier
 from fabricc.facts.statement import session_path
 from fabricc.proof.invariants.policy import Route
 from fabricc.rules.external_sessions import UPPER
+from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
 from fabricc.rules.routing import POLICY
-from fabricc.rules.rule import FabricRule, Report
+from fabricc.rules.rule import FabricRule, Report, SwitchRule
 from fabricc.rules.static_routes import find_origins
 from fabricc.rules.topics import POLICY as TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fabricc.facts.statement import Statement
+    from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.policy import Policy
     from fabricc.proof.invariants.prefixes import Block
     from fabricc.rules.rule import Switches
+    from fabricc.rules.sessions import Sessions
     from fabricc.rules.summary import OuterSession, Summary
+
+
+OPEN = "FAB9684"
+_EVERYONE = ("bgp/listen[0.0.0.0/0]", "bgp/listen[::/0]")
 
 
 def _unknown_peers(fabric: Switches) -> Iterator[Report]:
@@ -44,7 +52,19 @@ def _unknown_peers(fabric: Switches) -> Iterator[Report]:
                 yield Report(POLICY, name, paths, message, "unknown peer", Severity.WARNING, remedy)
 
 
-RULES = (FabricRule(POLICY, TOPIC, (Input.TIER,), _unknown_peers),)
+def _open_listeners(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report that a switch accepts sessions from every address of a family."""
+    for path in statement.rest:
+        if path in _EVERYONE:
+            message = f"{statement.name} accepts BGP sessions from every address: any host can announce routes to it"
+            remedy = "Accept sessions from the addresses of the neighbors only."
+            yield finding_at(OPEN, statement.device, path, message, "open sessions", Severity.WARNING, remedy)
+
+
+RULES = (
+    FabricRule(POLICY, TOPIC, (Input.TIER,), _unknown_peers),
+    SwitchRule(OPEN, TOPIC, (Input.BGP,), _open_listeners),
+)
 
 
 def _breach(session: OuterSession, policy: Policy | None, tors: list[Block]) -> str:

@@ -6,11 +6,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.back.nos.defaults import checks_sources
+from fabricc.fabric.facts import Reading
+from fabricc.facts.device import Device, End, Kind, Place, Tier
+from fabricc.facts.packed import Contents
+from fabricc.facts.statement import Far, read_statement
 from fabricc.interface import audit_folder
-from fabricc.rules.forwarding import STILL
+from fabricc.rules.default_routes import NOWHERE, RULES
+from fabricc.rules.forwarding import STILL, STRICT
+from fabricc.rules.rule import SwitchRule
+from fabricc.rules.sessions import sessions_of
+from fabricc.rules.unknown_peers import OPEN
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from fabricc.fabric.facts import Value
 
 EOS = """service routing protocols model multi-agent
 hostname {name}
@@ -59,3 +70,87 @@ def test_a_switch_that_does_not_route_is_reported(case: str, tmp_path: Path) -> 
         )  # fmt: skip
     found = [each.code for each in audit_folder(tmp_path, jobs=1).diagnostics if each.code == STILL]
     assert len(found) == (2 if wrong else 0)
+
+
+BGP = """frr version 10.1
+hostname {name}
+interface swp1
+ description {peer} swp1
+ ip address {address}
+exit
+interface swp2
+ description {peer} swp2
+ ip address {second}
+exit
+{more}router bgp {asn}
+{session} neighbor {far} remote-as {other}
+ neighbor {far} timers 3 9
+exit
+"""
+
+
+def findings_of(
+    folder: Path, code: str, more: str = "", session: str = "", file: dict[str, str] | None = None
+) -> int:
+    """Return how often a code is reported of two switches with two links and these lines."""
+    for number, (name, peer) in enumerate((("lf1", "lf2"), ("lf2", "lf1"))):
+        (folder / name).mkdir(parents=True)
+        text = BGP.format(
+            name=name, peer=peer, address=f"10.66.11.{number}/31", second=f"10.66.12.{number}/31",
+            far=f"10.66.11.{1 - number}", asn=65101 + number, other=65102 - number,
+            more=more, session=session.format(far=f"10.66.11.{1 - number}"),
+        )  # fmt: skip
+        (folder / name / "frr.conf").write_text(text)
+        for other, content in (file or {}).items():
+            (folder / name / other).write_text(content)
+    return sum(1 for each in audit_folder(folder, jobs=1).diagnostics if each.code == code)
+
+
+def test_sessions_from_everywhere_are_reported(tmp_path: Path) -> None:
+    lines = " neighbor G peer-group\n neighbor G remote-as external\n bgp listen range {} peer-group G\n"
+    assert findings_of(tmp_path / "open", OPEN, session=lines.format("0.0.0.0/0")) == 2
+    assert findings_of(tmp_path / "closed", OPEN, session=lines.format("10.66.0.0/16")) == 0
+
+
+@pytest.mark.parametrize(("value", "count"), [("1", 2), ("2", 0), ("0", 0)])
+def test_a_strict_check_of_sources_is_reported(value: str, count: int, tmp_path: Path) -> None:
+    sysctl = {"sysctl.conf": f"net.ipv4.conf.all.rp_filter = {value}\n"}
+    assert findings_of(tmp_path, STRICT, file=sysctl) == count
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "strict"),
+    [
+        ("setting[ip verify unicast]", "source reachable-via rx", True),
+        ("setting[ip verify unicast]", "source reachable-via any", False),
+        ("setting[rpf-check]", "true", True),
+        ("setting[rpf-check mode]", "loose", False),
+        ("kernel[net.ipv4.conf.eth0.rp_filter]", 1, False),
+    ],
+)
+def test_a_check_of_sources_is_strict_or_loose(path: str, value: object, strict: bool) -> None:
+    assert checks_sources(path, value) is strict
+
+
+DEFAULTS = {
+    "no default route": ("", "spine", 1),
+    "one of its own": ("static_route[0.0.0.0/0]", "spine", 0),
+    "to a device of its tier": ("", "tor", 0),
+    "with a session out": ("", "", 0),
+}
+
+
+@pytest.mark.parametrize("case", DEFAULTS)
+def test_a_default_route_needs_a_way_out(case: str) -> None:
+    own, tier, count = DEFAULTS[case]
+    facts: dict[str, Value] = {
+        "bgp/asn": 65101, "bgp/neighbor[10.66.11.0]/remote_asn": 65000, "interface[swp1]/ipv4": "10.66.11.1/31",
+        "bgp/neighbor[10.66.11.0]/default_originate": "all", **({own: "10.66.11.0"} if own else {}),
+    }  # fmt: skip
+    device = Device("lf1", Kind.SWITCH, "frr", {}, {}, Contents(Reading(facts)))
+    fars = {"swp1": Far(End("x01", "swp1"), Tier(tier), known=True)} if tier else {}
+    statement = read_statement(device, Place(Tier.TOR), fars)
+    (rule,) = RULES
+    assert isinstance(rule, SwitchRule)
+    found = list(rule.find(statement, sessions_of(statement)))
+    assert [each.code for each in found] == [NOWHERE] * count

@@ -88,3 +88,16 @@ def test_a_limit_leaves_half_of_the_link_to_rdma(switch: Switch, leaf: str, valu
     found = [each for each in run_switch_rules(statement, sessions_of(statement)) if each.code == rates.SLOW]
     limited = LIMITS[leaf, value]
     assert [each.group for each in found if each.group == "rate limit"] == (["rate limit"] if limited else [])
+
+
+@pytest.mark.parametrize(("size", "constant"), [(2, True), (4000, True), (8320, False), (1_421_638, False)])
+def test_marking_leaves_room_for_a_packet(switch: Switch, size: int, constant: bool) -> None:
+    facts = back_ends.load(switch.nos).planned(switch)
+    paths = [path for path in facts if path.endswith("queue[3]/ecn_max_bytes")]
+    assert paths
+    facts |= dict.fromkeys(paths, size)
+    statement = planned_statement(switch, Reading(facts), {})
+    groups = {
+        each.group for each in run_switch_rules(statement, sessions_of(statement)) if each.code == rates.SLOW
+    }
+    assert ("constant marking" in groups) is constant

@@ -67,6 +67,18 @@ def forwards_nothing(path: str, value: object) -> str:
     return _STILL.get(path, "") if value in ("false", "0", 0) else ""
 
 
+def checks_sources(path: str, value: object) -> bool:
+    """Return whether a fact of a port, or of all, drops packets from sources that are not reached over the same port.
+
+    Linux: 1 is strict, 2 is loose (ip-sysctl); `rx` is strict on EOS and NX-OS, a mode of Junos is loose.
+    """
+    if path == "setting[ip verify unicast]":
+        return "reachable-via rx" in str(value)
+    if path == "kernel[net.ipv4.conf.all.rp_filter]":
+        return str(value) == "1"
+    return path == "setting[rpf-check]" and value == "true"
+
+
 def routes_unstated(system: str, facts: Mapping[str, object]) -> bool:
     """Whether a system routes IPv4 with these facts, or may do so; EOS does after `ip routing` (user manual, "IPv4").
 

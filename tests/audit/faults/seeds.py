@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
 from fabricc.rules.access import OPEN
-from tests.audit.faults import access, details, filters, lossless, ports, sessions, traffic
+from tests.audit.faults import access, details, filters, lossless, policies, ports, sessions, traffic
 from tests.audit.faults.edits import UnchangedError
 from tests.audit.faults.fabric import SYSTEMS, built, examined, spines, tors
 
@@ -24,6 +24,7 @@ GROUPS = {
     "access": access.KINDS,
     "filters": filters.KINDS,
     "details": details.KINDS,
+    "policies": policies.KINDS,
 }
 KINDS = {kind: fault for group in GROUPS.values() for kind, fault in group.items()}
 WITH_HOSTS = frozenset({"RDMA in a lossy class"})
