@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from fabricc.base import secret_words
 from fabricc.base.values import dataclass
 from fabricc.fabric.routing import LoadBalancing
 from fabricc.fabric.shape import TierName
@@ -108,7 +109,7 @@ class Account:
     password: str = ""
 
 
-SECRET_PREFIX = "FABRICC-SECRET-"
+SECRET_PREFIX = secret_words.SECRET_PREFIX
 """What a reference to a secret begins with in the files; the secret's name follows, at most 16 characters."""
 
 

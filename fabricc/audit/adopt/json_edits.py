@@ -137,8 +137,10 @@ def _allowed_items(items: list[Any], key: _Key, sides: Sides) -> list[Any]:
 
 def _value_to_add(name: str, key: _Key, sides: Sides) -> Any:
     """Return the value to add for a key, without ignored parts and secrets; None for nothing."""
+    if key.line in sides.barred:
+        return None
     if not isinstance(key.value, dict) or not key.value:
-        out = key.line in sides.barred or (key.line in sides.aside and key.line not in sides.found_lines)
+        out = key.line in sides.aside and key.line not in sides.found_lines
         return None if out or holds_secret(f'"{name}": {json.dumps(key.value)}') else key.value
     below = {path[0]: part for path, part in _key_paths(key.value).items() if len(path) == 1}
     moved = {own: part._replace(line=key.line + part.line - 1) for own, part in below.items()}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.commands import command_lines
 from fabricc.back.nos.overlay_text import outline_text
+from fabricc.base.secret_words import secrets_by_line
 from fabricc.compiler.render.device_text import holds_secret
 
 if TYPE_CHECKING:
@@ -46,7 +47,11 @@ def lost_lines(device: Device, built: Mapping[str, str]) -> list[LostLine]:
             }
         else:
             missing = {line for at, line in barred if at == file and 0 < line <= len(lines)}
-        found += [LostLine(file, line, _shown(lines[line - 1])) for line in sorted(missing)]
+        secret = {line for line, _ in secrets_by_line(text)}
+        found += [
+            LostLine(file, line, _HIDDEN if line in secret else _shown(lines[line - 1]))
+            for line in sorted(missing)
+        ]
     return found
 
 

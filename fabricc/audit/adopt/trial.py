@@ -14,6 +14,7 @@ import yaml
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
+from fabricc.base.secret_words import secrets_by_line
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.model import SECRET_PREFIX, Switch
@@ -248,7 +249,8 @@ def secret_places(device: Device) -> set[tuple[str, int]]:
     """Return files and lines that state a secret itself instead of a reference to one."""
     row = back_ends.load_vocabulary(device.system).row
     facts = device.reading.facts
-    return {at for path, at in device.reading.lines.items() if _holds_key(row(path).tags, facts.get(path))}
+    places = {at for path, at in device.reading.lines.items() if _holds_key(row(path).tags, facts.get(path))}
+    return places | {(file, line) for file, text in device.files.items() for line, _ in secrets_by_line(text)}
 
 
 def _holds_key(tags: Collection[str], value: Value | None) -> bool:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.commands import matching_lines
+from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.templating import template_environment
 from fabricc.back.reading.non_forwarding import recognized_lines
 from fabricc.base.values import dataclass
@@ -78,7 +79,7 @@ class SingleFileNos:
 
     def read(self, files: Mapping[str, str]) -> Reading:
         """The facts of a switch's files."""
-        return self.reader.read(files)
+        return hide_values(self.reader.read(files))
 
     def aside(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
         """File and line of each unknown line of a reading that is known to be irrelevant."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.model import Severity
 from fabricc.base.foreign.text import Terminal, visible_text
+from fabricc.base.secret_words import HIDDEN, secrets_by_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics.model import Diagnostic, Position
 
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
+_SPEC = re.compile(r"^cluster:", re.MULTILINE)
 WIDTH = 100
 _NARROWEST = 20
 COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
@@ -41,8 +43,19 @@ def render_text(
     if not found:
         return Terminal()
     lines = {file: LINE_BREAK.split(text) for file, text in sources.items()}
+    shown = {each.position.file for each in found if each.position}
+    for file in shown & sources.keys():
+        _hide_secrets(lines[file], sources[file])
     blocks = [_finding_block(each, lines, color, width) for each in found]
     return Terminal("\n").join([*blocks, severity_summary(found), Terminal()])
+
+
+def _hide_secrets(lines: list[str], source: str) -> None:
+    """Replace the secrets of a configuration; a spec has only the names of secrets."""
+    if _SPEC.search(source):
+        return
+    for number, word in secrets_by_line("\n".join(lines)):
+        lines[number - 1] = lines[number - 1].replace(word, HIDDEN)
 
 
 def severity_summary(diagnostics: Iterable[Diagnostic]) -> str:

@@ -9,13 +9,14 @@ from base64 import b32encode, b64decode, b64encode
 from functools import lru_cache
 from html.entities import html5
 
+from fabricc.base.secret_words import HIDDEN, hide_secret_words
+
 _AFTER_WORD = re.compile(
     r"(?i)\b(passwords?|passphrase|passkey|passwd|secret|community|authentication-key|encrypted-password|auth-key|key|md5)"
     r"(\"?(?:\s+(?:[:=]\s*)?|[:=]\s*)\"?)((?:\d{1,2}|sha512|md5|encrypted)\s+)?([^\s\",;]+)"
 )
 _PLAIN = {"chain", "string", "id", "is", "was", "not", "for", "of"}
 _BASIC = re.compile(r"(?i)\b(basic(?:\s|%20|\+)+)([A-Za-z0-9+/_=-]{4,}(?:%3D){0,2})")
-HIDDEN = "<hidden>"
 _ENCODINGS = ("utf-8", "latin-1", "utf-16-le", "utf-16-be")
 _LEAST_BYTES = 4
 """Bytes of a secret from which its hexadecimal form is looked for: shorter ones would be found in any number."""
@@ -37,7 +38,7 @@ def redact_text(text: str, *known: str) -> str:
 
     `known` are secrets that the caller holds; empty ones are ignored.
     """
-    return _AFTER_WORD.sub(_hide_word, mask_secrets(text, *known))
+    return hide_secret_words(_AFTER_WORD.sub(_hide_word, mask_secrets(text, *known)))
 
 
 def mask_secrets(text: str, *known: str) -> str:

@@ -77,7 +77,7 @@ class Executor(Returning):
             if self.hook:  # the release of before may refuse the candidate
                 diff = f"{self.action}: {device.nos} {device.release}\n"
             else:
-                diff = hide_secrets(device.nos, self._candidate(switch, wanted), files)
+                diff = hide_secrets(self._candidate(switch, wanted), files)
                 switch.call("FAB9114", "discarding the candidate", "discard_config")
             measured = gates.measure_switch(switch)
         planned = self.source.switch(name)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from fabricc.base.secret_words import HIDDEN, hide_secret_words, secrets_by_line
 from fabricc.operate.devices import running
 from fabricc.operate.devices.failure import DeviceError
 from fabricc.operate.devices.secrets import REFERENCE, secret_names_in
-from fabricc.operate.drivers.redact import HIDDEN, secrets_in
+from fabricc.operate.drivers.redact import secrets_in
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.secret_store import MARK
 
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
 
     from fabricc.operate.devices.access import Access
 
-_TYPE_DIGITS = 2
-"""Longest word before an encrypted secret that only names its encryption, such as EOS's `7` and `8a`."""
+_LEAST = 4
+"""Characters of a secret from which a diff is searched for it: a shorter one is part of too many words."""
 
 
 def require_secrets(access: Access, texts: Callable[[str], Iterable[str]], names: Collection[str]) -> None:
@@ -61,15 +63,17 @@ def extract_secrets(
 
     In the files stand references in place of the secrets that are known; `known` are marks that have a meaning already.
     """
-    found = running.read_facts(nos, files)
     places: dict[tuple[str, int], set[str]] = {}
-    for path, value in found.facts.items():
-        if running.is_secret(nos, path) and path in found.lines:
-            places.setdefault(found.lines[path], set()).update(_split_secret(str(value)))
-    for file, line, text in found.unknown:
-        places.setdefault((file, line), set()).update(secrets_in(text))
-    marks = {secret: mark for mark, secret in (known or {}).items()}
+    for file, text in files.items():
+        for line, word in secrets_by_line(text):
+            places.setdefault((file, line), set()).add(word)
+    found = running.read_facts(nos, files)
     texts = {file: text.splitlines(keepends=True) for file, text in files.items()}
+    stated = {place for path, place in found.lines.items() if running.is_secret(nos, path)}
+    for file, line in stated | {(file, line) for file, line, _ in found.unknown}:
+        if 0 < line <= len(texts.get(file, ())):
+            places.setdefault((file, line), set()).update(secrets_in(texts[file][line - 1]))
+    marks = {secret: mark for mark, secret in (known or {}).items()}
     for (file, line), words in places.items():
         for word in sorted(words, key=len, reverse=True):
             lines = texts.get(file, [])
@@ -79,17 +83,11 @@ def extract_secrets(
     return {file: "".join(lines) for file, lines in texts.items()}, {m: word for word, m in marks.items()}
 
 
-def _split_secret(value: str) -> set[str]:
-    return {word for word in value.replace(",", " ").split() if len(word) > _TYPE_DIGITS}
-
-
-def hide_secrets(nos: str, diff: str, files: Mapping[str, str]) -> str:
-    """A device's own diff without what the device runs in the places of secrets, in whichever form it prints them."""
+def hide_secrets(diff: str, files: Mapping[str, str]) -> str:
+    """Return a device's own diff without secrets, neither those of its configuration nor those of its lines."""
     if not diff:
         return diff
-    for path, value in running.read_facts(nos, files).facts.items():
-        if running.is_secret(nos, path):
-            for word in _split_secret(str(value)):
-                if not REFERENCE.fullmatch(word):
-                    diff = diff.replace(word, HIDDEN)
-    return diff
+    words = {word for text in files.values() for _, word in secrets_by_line(text)}
+    for word in sorted((word for word in words if len(word) >= _LEAST), key=len, reverse=True):
+        diff = re.sub(rf"(?<![\w$.]){re.escape(word)}(?!\w)", HIDDEN, diff)
+    return hide_secret_words(diff)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from fabricc.base.secret_words import hide_secret_words
+
 MASK = "(masked)"
 _NAMES = r"password|passwd|passphrase|secret|private[-_ ]?key|auth[-_ ]?key|token|md5[-_ ]?key|snmp-server community"
 _NAMED = re.compile(rf"(?i)(^user\[|ssh_key|{_NAMES})")
@@ -21,4 +23,4 @@ def mask_secrets(line: str) -> str:
     """Return the line without keys, passwords and references to secrets."""
     line = _KEY.sub(rf"\1{MASK}", line)
     line = _REFERENCE.sub(MASK, line)
-    return _LINE.sub(rf"\1{MASK}", line)
+    return hide_secret_words(_LINE.sub(rf"\1{MASK}", line), MASK)

@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricc.base.secret_words import HIDDEN
 from fabricc.operate.drivers.bundle import candidate_files, pack_bundle, unpack_bundle
-from fabricc.operate.drivers.redact import HIDDEN, excerpt, mask_secrets, redact_text
+from fabricc.operate.drivers.redact import excerpt, mask_secrets, redact_text
 
 if TYPE_CHECKING:
     from pathlib import Path

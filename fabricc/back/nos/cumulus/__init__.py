@@ -27,6 +27,7 @@ from fabricc.back.nos.cumulus.foreign import second_reading
 from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
 from fabricc.back.nos.exec_commands import exec_lines, exec_pattern
 from fabricc.back.nos.frr import ASIDES
+from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.reading import Document, Reader, Topic, Types
 from fabricc.back.reading.non_forwarding import recognized_lines as lines_aside
 from fabricc.fabric.facts import Reading, Unplanned, switch_facts
@@ -101,7 +102,7 @@ def read(files: Mapping[str, str]) -> Reading:
         roce.expand_roce(text, words.FILE, reading)
     else:
         flat.read_files(files, reading)
-    return reading
+    return hide_values(reading)
 
 
 def aside(files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:

@@ -14,6 +14,7 @@ from fabricc.back.nos.frr import bgp, daemons, evpn, interfaces, non_forwarding,
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
 from fabricc.back.nos.frr.words import BFD_PROFILE, MULTIPATH_LIMIT, port_name
+from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.templating import template_environment
 from fabricc.back.reading import Reader
 from fabricc.back.reading.non_forwarding import recognized_lines as lines_aside
@@ -187,7 +188,7 @@ class FrrLinux:
         _state_stopped(reading)
         unknown = "a file that this reader does not know"
         reading.unknown += [(name, 1, unknown) for name in sorted(files.keys() - readers.keys())]
-        return reading
+        return hide_values(reading)
 
     def aside(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
         """File and line of each unknown line of a reading that is known to be irrelevant."""

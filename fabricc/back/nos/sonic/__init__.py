@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.commands import matching_lines
 from fabricc.back.nos.frr import ASIDES, COMMANDS, exec_lines
+from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.sonic import (
     bgp,
     config_db,
@@ -89,7 +90,7 @@ class Sonic:
                     reading.put(f"unread[{FRR_FILE}/{consumer.split()[0]}]", why, FRR_FILE, line)
             interfaces.read_isolation(document, reading)
             tenants.finish_names(document, reading)
-        return reading
+        return hide_values(reading)
 
     def typical_applications(self, switch: Switch) -> Iterator[tuple[str, Application]]:
         """What is often done to a switch, and how it is applied."""

@@ -1,0 +1,54 @@
+"""Keep secrets out of what readers state: whoever prints, compares or stores facts needs no secret."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fabricc.base.secret_words import SECRET_PREFIX, hide_secret_words
+from fabricc.fabric.facts import Unplanned
+
+if TYPE_CHECKING:
+    from fabricc.fabric.facts import Reading, Value
+
+_SET = "set"
+_KNOWN_TO_EVERYONE = ("public", "private")
+"""Communities that each rule about them may name."""
+_STATEMENT_PATHS = ("setting[", "table[")
+"""Beginnings of parts of paths whose facts quote a configuration."""
+
+
+def hide_values(reading: Reading) -> Reading:
+    """Replace each secret in the facts and unknown lines of a reading: a fact states only that there is one.
+
+    References to secrets stay. The reading is changed and returned.
+    """
+    facts, lines = reading.facts, reading.lines
+    quoting = []
+    for path, value in facts.items():
+        if path.endswith("/secret"):
+            facts[path] = _shown_value(value)
+        elif any(part in path for part in _STATEMENT_PATHS):
+            quoting.append((path, value))
+    for path, value in quoting:
+        shown, quote = hide_secret_words(path), hide_secret_words(f"{path}={value}")
+        if shown != path:
+            facts[shown] = facts.pop(path)
+            if path in lines:
+                lines[shown] = lines.pop(path)
+        if quote != f"{shown}={value}":
+            facts[shown] = quote.removeprefix(f"{shown}=")
+    for at, unknown in enumerate(reading.unknown):
+        file, line, text = unknown
+        if (hidden := hide_secret_words(text)) != text:
+            kind = Unplanned if isinstance(unknown, Unplanned) else None
+            reading.unknown[at] = kind(file, line, hidden) if kind else (file, line, hidden)
+    return reading
+
+
+def _shown_value(value: Value) -> Value:
+    parts = [
+        part if part.startswith(SECRET_PREFIX) or part in _KNOWN_TO_EVERYONE else _SET
+        for part in str(value).split(",")
+        if part
+    ]
+    return ",".join(dict.fromkeys(parts))

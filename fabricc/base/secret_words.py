@@ -1,0 +1,142 @@
+"""Find the words of configuration lines that are secrets, on any system, so that nothing prints or stores them."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SECRET_PREFIX = "FABRICC-SECRET-"
+"""Beginning of a reference, which stands for a secret until it is pushed."""
+HIDDEN = "<hidden>"
+_LEAST = 3
+"""Characters of a word from which it is taken for a secret: shorter ones name an encryption or a number."""
+_ORDINARY = frozenset(
+    [
+        "chain", "string", "text", "clear", "encrypted", "ascii-text", "hexadecimal", "id", "is", "was", "not", "for",
+        "of", "profile", "policy", "set", "stated", "none", "hash", "hashed", "authentication", "encryption-key",
+        "localized", "localizedkey", "localizedv2key", "secret", "password", "value", "type", "key", "true", "false",
+        "minimum", "maximum", "the", "and", "null", "key-string", "key-chain", "keychain", "strength-check",
+    ]
+)  # fmt: skip
+_KINDS = (
+    r"(?:(?:\d{1,5}|8a|md5|sha\d*|sha1|sha-?\d{3}|clear|encrypted|text|ascii-text|hexadecimal)[^\S\n]+){0,3}"
+)
+_VALUE = r"""(?:"(?P<{0}q>(?:[^"\\\n]|\\.)+)"|'(?P<{0}s>[^'\n]+)'|(?P<{0}w>[^\s"',;{{}}\[\]=:][^\s"',;{{}}\[\]]*))"""
+_BETWEEN = r"""["']?(?:[^\S\n]*[:=][^\S\n]*|[^\S\n]+)"""
+_FORMS = (
+    # A name and the kind of encryption: `password 7 X`, `"passkey": "X"`, `authentication-key 4 md5 7 X`.
+    r"(?:[\w-]*(?:password|passwd|passphrase|passkey|pre-shared-key|privacy-key|authentication-key|auth[-_]key|md5-key"
+    rf"|key-string|key-octet-string|community-name|_cak)|(?<![\w-])(?:[\w-]*_)?secret|(?<![\w-])cak){_BETWEEN}{_KINDS}{{}}",
+    r"(?:simple-password|message-digest-key[^\S\n]+\d+[^\S\n]+md5|authentication[^\S\n]+text|isis authentication key"
+    rf"|\bmd5[^\S\n]+\d+[^\S\n]+key)[^\S\n]+{_KINDS}{{}}",
+    # Keys of servers and of other protocols.
+    rf"\b(?:tacacs|radius|ldap)\b[^\n]*?\bkey{_BETWEEN}{_KINDS}{{}}",
+    rf"\b(?:tacacs|radius|ldap)-server[^\n]*?\bkey{_BETWEEN}{_KINDS}{{}}",
+    r"^(?![^\n]*\bntp (?:server|peer)\b)[^\n]*?\bkey[^\S\n]+(?:[\da-f]{2,64}[^\S\n]+)?(?:[035679]|8a|10)[^\S\n]+{}",
+    r"\bkey[^\S\n]+(?=\"){}",
+    r"\blicense\b[^\n]*?\bkey[^\S\n]+{}",
+    # SNMP: communities, and the passwords of users.
+    r"\bsnmp-server[^\S\n]+(?:mib[^\S\n]+)?community(?:-map)?[^\S\n]+{}",
+    r"\bsnmp-server[^\S\n]+host[^\n]*?\bversion[^\S\n]+(?:1|2c)[^\S\n]+{}",
+    r"\bsnmp[^\S\n]+(?:community|trap-group)[^\S\n]+{}",
+    r"(?<!send-)\b(?:community|trap-group)[^\S\n]+{}(?=[^\S\n]*\{{)",
+    r"SNMP_COMMUNITY\|{}(?=[\s\"])",
+    r"\"Community\"[^\S\n]*:[^\S\n]*{}",
+    r"\baut(?:h|hentication)?[^\S\n]+(?:md5|sha[-\d]*)[^\S\n]+{}",
+    r"\bpriv[^\S\n]+(?!(?:read|write|notify|context|match)\b)(?:(?:3?des|aes)[-\d]*[^\S\n]+)?{}",
+    r"\b(?:auth-(?:md5|sha)|encrypt-(?:aes|des))\b\W+{}",
+    # Logins in commands and addresses, tokens, and private keys.
+    r"\btoken[\w-]*[=:,][^\S\n]*{}",
+    r"(?<!\S)(?:-u|--user)[^\S\n]+[\w.-]+:{}",
+    r"://[^\s:/@]+:{}(?=@)",
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<{0}w>[^\"\n]+)",
+)  # fmt: skip
+_HASH = r"(?<![\w$])(?P<hash>\$(?:[0-9]{1,2}|2[aby]|y|nvsec|sha512)\$[^\s\"',;{}\[\]]+)"
+_HINT = re.compile(
+    r"(?i)pass|secret|key|cak|communit|auth|\baut\b|token|priv|trap-group|encrypt-|snmp-|://|\$|(?<!\S)-u "
+)
+"""What is on every line with a secret; it spares the other lines the costly pattern."""
+_KEYED_BY_SECRET = frozenset(
+    [
+        "readonly-community",
+        "readonly-community-v6",
+        "community-password",
+        "auth-md5",
+        "auth-sha",
+        "SNMP_COMMUNITY",
+    ]
+)
+"""Keys of YAML and JSON whose own keys are secrets."""
+_KEYS_WITH_VALUE = frozenset(["NTP_KEY", "key"])
+"""Keys of YAML and JSON below which `value` is a secret."""
+_ENTRY = re.compile(r"^(\s*)(?:- )?[\"']?([^\s\"':{}]+)[\"']?\s*:\s*[\"']?([^\s\"',{}]*)")
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    forms = []
+    for number, form in enumerate(_FORMS):
+        value = _VALUE.format(f"v{number}")
+        if "{0}w" in form:
+            forms.append(form.replace("{0}", f"v{number}"))
+        else:
+            forms.append(form.replace("{{", "\0").replace("}}", "\1").replace("{}", value))
+    text = "|".join(forms).replace("\0", "{").replace("\1", "}")
+    return re.compile(f"(?im:{text})|{_HASH}")
+
+
+def secret_spans(line: str) -> list[tuple[int, int]]:
+    """Return beginning and end of each secret in a line of a configuration, in order; references are none."""
+    found: list[tuple[int, int]] = []
+    if not _HINT.search(line):
+        return found
+    at = 0
+    while match := _pattern().search(line, at):
+        group = match.lastgroup or ""
+        begin, end = match.span(group)
+        if _is_secret(line[begin:end]):
+            found.append((begin, end))
+            at = end
+        else:
+            at = max(match.start() + 1, begin if begin > at else at + 1)
+    return found
+
+
+def _is_secret(word: str) -> bool:
+    lowered = word.lower().strip("\\")
+    plain = len(lowered) < _LEAST or lowered in _ORDINARY or HIDDEN in word or word.startswith("(masked")
+    return not plain and "FABRICC-" not in word and word.strip("*!") != ""
+
+
+def hide_secret_words(text: str, hidden: str = HIDDEN) -> str:
+    """Return a text of one or more lines with `hidden` in place of each secret."""
+    if not _HINT.search(text):
+        return text
+    lines = []
+    for line in text.split("\n"):
+        for begin, end in reversed(secret_spans(line)):
+            line = f"{line[:begin]}{hidden}{line[end:]}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def secrets_by_line(text: str) -> Iterator[tuple[int, str]]:
+    """Yield number, from 1, and secret of the lines of a file, also where a key of YAML or JSON is the secret."""
+    above: list[tuple[int, str]] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        for begin, end in secret_spans(line):
+            yield number, line[begin:end]
+        if not (entry := _ENTRY.match(line)):
+            continue
+        depth, key, value = len(entry[1]), entry[2], entry[3]
+        while above and above[-1][0] >= depth:
+            above.pop()
+        if above and above[-1][1] in _KEYED_BY_SECRET and _is_secret(key):
+            yield number, key
+        if key == "value" and _is_secret(value) and any(each in _KEYS_WITH_VALUE for _, each in above):
+            yield number, value
+        above.append((depth, key))
