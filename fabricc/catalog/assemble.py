@@ -215,7 +215,12 @@ def build_host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> Host
     networks = {}
     for network, part in raw.get("networks", {}).items():
         counts = {key: part[key] for key in ("nics", "ports_per_nic", "port_gbps")}
-        networks[network] = HostPorts(find_nic(part["nic"]), **counts, pci=tuple(part.get("pci", ())))
+        networks[network] = HostPorts(
+            find_nic(part["nic"]),
+            **counts,
+            pci=tuple(part.get("pci", ())),
+            infiniband_gbps=part.get("infiniband_gbps"),
+        )
         sources[f"networks.{network}"] = read_citation(part)
     if "power" in raw:
         sources["power"] = read_citation(raw["power"])

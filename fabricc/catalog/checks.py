@@ -62,6 +62,8 @@ def host_findings(model: HostModel) -> Iterator[Finding]:
                 "List one for each NIC.",
             )
         yield from _speed_findings(ports.nic, ports.port_gbps, *path)
+        if ports.infiniband_gbps is not None:
+            yield from _speed_findings(ports.nic, ports.infiniband_gbps, *path)
 
 
 def _second_function_findings(model: HostModel) -> Iterator[Finding]:

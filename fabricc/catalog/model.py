@@ -346,6 +346,7 @@ class HostPorts:
 
     Attributes:
         nics: how many NICs; the other attributes are those of `HostModel`.
+        infiniband_gbps: speed of a port on InfiniBand, where it is another one than on Ethernet; else None.
     """
 
     nic: NicModel
@@ -353,6 +354,7 @@ class HostPorts:
     ports_per_nic: int
     port_gbps: int
     pci: tuple[str, ...] = ()
+    infiniband_gbps: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

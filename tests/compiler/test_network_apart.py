@@ -223,3 +223,20 @@ def test_the_refusal_beside_infiniband_names_the_word(tmp_path: Path) -> None:
     path.write_text(yaml.safe_dump(RAILS | {"networks": networks}))
     found = [each for each in compile_spec(path).diagnostics if each.code == "FAB2114"]
     assert "network: {name: NAME}" in found[0].help
+
+
+@pytest.mark.parametrize("model", ["dgx-h100", "dgx-h200", "dgx-b200"])
+def test_the_storage_fabric_of_a_superpod_has_the_published_counts(model: str, tmp_path: Path) -> None:
+    """RA-11333 and RA-11334: two NDR ports of each of 127 nodes take eight leaves and four spines of 64 ports."""
+    gpus = {"model": model, "hosts": 127, "hosts_per_unit": 16}
+    path = tmp_path / "cluster.yaml"
+    path.write_text(yaml.safe_dump({**IB_STORAGE, "network": {"name": "storage"}, "gpus": gpus}))
+    found = compile_spec(path, gaps=False).infiniband
+    assert found is not None
+    counts = found.wiring.counts()
+    assert (counts["tors"], counts["spines"], counts["host_cables"], counts["spine_cables"]) == (
+        8,
+        4,
+        254,
+        256,
+    )

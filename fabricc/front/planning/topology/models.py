@@ -140,7 +140,7 @@ def _network_model(spec: ClusterSpec, network: Network, catalog: Catalog, index:
         rails=ports.nics,
         nic=ports.nic,
         ports_per_nic=ports.ports_per_nic,
-        port_gbps=ports.port_gbps,
+        port_gbps=(spec.infiniband and ports.infiniband_gbps) or ports.port_gbps,
         pci=ports.pci,
         second_pci=(),
         form_factor="",
