@@ -93,7 +93,7 @@ def plan_fabric(spec: ClusterSpec, catalog: Catalog, lock: Lock, naming: Naming)
     try:
         spec, outside = numbered_outside(spec, lock)
         models = models_of(spec, catalog)
-        tiers = tiers_of(spec, models, naming, findings)
+        tiers = tiers_of(spec, models, catalog, naming, findings)
         if worst_severity(soften_errors(findings, spec.accept)) is Severity.ERROR:
             return Plan(None, lock, tuple(findings))
         models = models_at_releases(models, tiers)

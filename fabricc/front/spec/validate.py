@@ -13,6 +13,7 @@ from fabricc.base.documents.fitting import compile_pattern as compiled
 from fabricc.base.documents.schema import breaches, schema_validator
 from fabricc.base.order import group_pairs
 from fabricc.catalog.flavors import spell_flavor
+from fabricc.catalog.names import find_printed_name, list_built_in
 from fabricc.front.spec.document import format_path, format_value, join_words
 from fabricc.front.spec.resources import cluster_schema, resolve_schema
 
@@ -134,7 +135,9 @@ def _diagnostics_of(
             if "type" not in schema or _has_type(value, schema["type"]):
                 words = [format_value(word) for word in expected]
                 yield problem(
-                    "FAB1004", f"{name} cannot be {format_value(value)}", _enum_help(value, expected, words)
+                    "FAB1004",
+                    f"{name} cannot be {format_value(value)}",
+                    _spreading_help(value, path) or _enum_help(value, expected, words),
                 )
         case "minimum" | "maximum" if not _has_type(value, schema.get("type", "number")):
             pass  # reported once, by its type
@@ -156,7 +159,10 @@ def _diagnostics_of(
             yield problem(
                 "FAB1006",
                 f"{label} is not {what}" if label == name else f"{label} it must be {what}",
-                _other_family(value, path) or _vendor_build(value, path) or _pattern_help(value, schema),
+                _other_family(value, path)
+                or _vendor_build(value, path)
+                or _printed_name(value, path)
+                or _pattern_help(value, schema),
             )
         case size:
             yield problem("FAB1007", f"{name} {SIZES[str(size)].format(n=f'{expected:,}')}")
@@ -243,6 +249,40 @@ def _dscp_by_name(name: str) -> int | None:
     return None
 
 
+_SPREADING = {
+    "packet": ("adaptive", "adaptive-routing", "ar", "spray", "spraying", "packet-spraying", "per-packet"),
+    "flowlet": ("dlb", "dynamic", "ars", "flowlets", "per-flowlet"),
+    "hash": ("ecmp", "static", "per-flow", "none"),
+}
+"""Mode of load balancing -> other words that people use for it."""
+_GLOBAL = ("glb", "global")
+_CLUSTER = ("clb", "cluster", "cluster-load-balancing")
+
+
+def _spreading_help(value: Any, path: KeyPath) -> str:
+    """Return how a spec names a mode of load balancing that is written in a maker's words."""
+    if path != ("load_balancing", "mode") or not isinstance(value, str):
+        return ""
+    word = clip(value).lower().replace("_", "-").replace(" ", "-")
+    if word in _GLOBAL:
+        return "Write `{mode: flowlet, global: true}`."
+    if word in _CLUSTER:
+        return (
+            "Cluster load balancing is not a mode; `fabricc docs load-balancing` shows what each system has."
+        )
+    mode = next((mode for mode, words in _SPREADING.items() if word in words), "")
+    return f"Write `mode: {mode}`; `fabricc docs load-balancing` shows what each system has." if mode else ""
+
+
+def _printed_name(value: str, path: KeyPath) -> str:
+    """Return the catalog's name of a model that is written as its maker prints it."""
+    sections = {"model": ("switches", "hosts"), "nic": ("nics",)}.get(str(path[-1]), ())
+    if path[:1] == ("gpus",):
+        sections = tuple(section for section in sections if section != "switches")
+    found = next((name for each in sections if (name := find_printed_name(value, list_built_in(each)))), "")
+    return f"Did you mean '{found}'?" if found else ""
+
+
 def _enum_help(value: Any, allowed: list[Any], words: list[str]) -> str:
     if isinstance(value, str):
         by_name = {word: word for word in allowed if isinstance(word, str)}
@@ -275,8 +315,19 @@ def _pattern_help(value: str, schema: dict[str, Any]) -> str:
     """A repaired value when a plain one fits, else an example."""
     plain = clip(value.lower(), 64)
     words = re.split(r"[^a-z0-9.]+", plain)
-    for repaired in (plain, re.sub(r"[^a-z0-9]+", "-", plain).strip("-"), f"{words[0]}-{words[-1]}"):
+    for repaired in (
+        plain,
+        re.sub(r"[^a-z0-9]+", "-", plain).strip("-"),
+        _dotted_release(plain),
+        f"{words[0]}-{words[-1]}",
+    ):
         if repaired and repaired != value and compiled(schema["pattern"]).search(repaired):
             return f"Did you mean '{repaired}'?"
     example = _first_example(schema)
     return f"For example: {example}" if example else ""
+
+
+def _dotted_release(plain: str) -> str:
+    """Return name and release of a system as makers write them: `nx-os 10.6(3)F` is `nxos-10.6`."""
+    found = re.match(r"([a-z]+(?:-[a-z]+)?)[ a-z-]* ([0-9]+\.[0-9]+|[0-9]{6})", plain)
+    return f"{found[1].replace('-', '')}-{found[2]}" if found else ""

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.flavors import find_flavor, spell_flavor
-from fabricc.catalog.names import suggestion_remedy
+from fabricc.catalog.names import find_printed_name, find_titled_name, suggestion_remedy
 from fabricc.catalog.support import model_at_release, nearest_release, oldest_release, runs_release
 from fabricc.fabric.plans import TierPlan
 from fabricc.fabric.shape import TierName
+from fabricc.front.planning.topology.layout import cage_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -153,7 +154,9 @@ def _with_nic(spec: ClusterSpec, catalog: Catalog, model: HostModel, index: int)
     group = spec.gpus.groups[index]
     at = (*group.path, "nic") if (*group.path, "nic") in spec.positions else ("gpus", "nic")
     if group.nic is None or (nic := catalog.nics.get(group.nic)) is None:
-        help_ = suggest_name(group.nic or "", tuple(catalog.nics))
+        titles = {name: nic.title for name, nic in catalog.nics.items()}
+        named = find_titled_name(group.nic or "", titles)
+        help_ = f"Did you mean {named}?" if named else suggest_name(group.nic or "", tuple(titles))
         raise UnfitError(spec.error("FAB3013", f"the catalog has no NIC {group.nic!r}", *at, help=help_))
     speeds = {use.speed_gbps for use in nic.port_splits}
     if model.port_gbps not in speeds:
@@ -178,11 +181,13 @@ def _known_switch(spec: ClusterSpec, catalog: Catalog, name: str, *path: str) ->
 
 def suggest_name(name: str, known: tuple[str, ...]) -> str:
     """Return "Did you mean …", or the list of known names."""
+    if printed := find_printed_name(name, known):
+        return f"Did you mean {printed}?"
     return suggestion_remedy(name, known, f"Known: {', '.join(sorted(known))}.")
 
 
 def tiers_of(
-    spec: ClusterSpec, models: Models, naming: Naming, findings: list[Diagnostic]
+    spec: ClusterSpec, models: Models, catalog: Catalog, naming: Naming, findings: list[Diagnostic]
 ) -> dict[TierName, TierPlan]:
     """Return model, NOS and release of each tier; an invalid one is a finding."""
     found = {}
@@ -194,12 +199,25 @@ def tiers_of(
     for tier_name, key, tier, model in wanted:
         if tier is None or model is None:
             continue
-        release = nos_release(spec, naming, tier.nos, model, findings, key, "nos")
+        release = nos_release(spec, naming, tier.nos, model, findings, key, "nos", others=catalog.switches)
         if release is not None:
             found[tier_name] = TierPlan(
                 model_at_release(model, tier.nos.name, release), tier.nos.name, release
             )
     return found
+
+
+_MOST_SIBLINGS = 8
+
+
+def _name_siblings(naming: Naming, nos: str, model: SwitchModel, others: Mapping[str, SwitchModel]) -> str:
+    """Return the models with the same ASIC and as many cages on which a NOS runs, after a comma; "" for none."""
+    found = [
+        other.name
+        for other in others.values()
+        if other.asic == model.asic and cage_count(other) == cage_count(model) and naming.supports(nos, other)
+    ]
+    return f", or name a box with this ASIC: {', '.join(found[:_MOST_SIBLINGS])}" if found else ""
 
 
 def models_at_releases(models: Models, tiers: Mapping[TierName, TierPlan]) -> Models:
@@ -220,8 +238,12 @@ def nos_release(
     model: SwitchModel,
     findings: list[Diagnostic],
     *path: str | int,
+    others: Mapping[str, SwitchModel] | None = None,
 ) -> str | None:
-    """Return the release of a NOS to use on a model, or None after a finding."""
+    """Return the release of a NOS to use on a model, or None after a finding.
+
+    `others`: models that the finding may name in its place.
+    """
     flavor = find_flavor(nos.name, nos.release)
     asked = None if flavor else nos.release
     try:
@@ -249,7 +271,9 @@ def nos_release(
             if able
             else "It is an InfiniBand switch: write `fabric: infiniband`, or name an Ethernet model."
             if "infiniband" in model.nos
-            else "None is known to: extend the model with `nos` in a catalog file of your own."
+            else "None is known to: extend the model with `nos` in a catalog file of your own"
+            + _name_siblings(naming, nos.name, model, others or {})
+            + "."
         )
         findings.append(spec.error("FAB3016", message, *path, help=remedy))
         return None
