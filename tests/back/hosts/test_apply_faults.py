@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -216,6 +217,26 @@ stage check sh "$folder/tree/apply" --check
     seen = run(WORLD + TOOL + script, tmp_path, "rhel-9", RHEL)
     assert f"differs: {file} names rail1, its MAC address or its card as well" in seen["check"]
     assert f"{file} names rail0" not in seen["check"]
+
+
+def test_rules_of_the_sriov_operator_are_no_files_for_a_port(tmp_path: Path) -> None:
+    """They keep NetworkManager off virtual functions and the planned name on the port (sriov-network-operator)."""
+    script = """
+card=$(sed -n 's/^Path=pci-//p' "$folder/tree/etc/systemd/network/10-fabricc-rail1.link")
+cd /etc/udev/rules.d
+printf 'SUBSYSTEM=="net", ATTRS{device}=="0x101e", IMPORT{program}="/etc/udev/disable-nm-sriov.sh $env{INTERFACE} %s"' \
+    "$card" > "10-nm-disable-$card.rules"
+printf 'SUBSYSTEM=="net", ACTION=="add", DRIVERS=="?*", KERNELS=="%s", NAME="rail1"' "$card" > "10-pf-name-$card.rules"
+echo 4 > "$folder/sys/class/net/rail1/device/sriov_numvfs"
+stage check sh "$folder/tree/apply" --check
+sed -i s/rail1/ens1/ "10-pf-name-$card.rules"
+stage renamed sh "$folder/tree/apply" --check
+"""
+    seen = run(WORLD + TOOL + script, tmp_path, "rhel-9", RHEL)
+    assert "names rail1" not in seen["check"]
+    assert "note: rail1 has 4 virtual functions: pods of sriov.yaml get its address" in seen["check"]
+    assert re.search(r"differs: /etc/udev/rules.d/10-pf-name-\S+ names rail1", seen["renamed"])
+    assert "10-nm-disable" not in seen["renamed"]
 
 
 @pytest.mark.slow
