@@ -53,6 +53,7 @@ USING = (
         ("NCCL INFO Using network Socket\n", 1, "FAULT: NET/Socket"),
         ("NCCL INFO NET/IB : No device found.\n", 1, "no RDMA device"),
         ("NCCL INFO Channel 00 : 0[0] -> 1[1] via P2P/CUMEM\n", 2, "no connection between hosts"),
+        ("the job asked for a path via NET/Socket/0\n" + USING + DIRECT, 0, "0 over sockets"),
         ("step 1 loss 2.3\n", 2, "no line of NCCL"),
         ("", 2, "no line of NCCL"),
     ],
