@@ -75,7 +75,7 @@ _GETTERS: Mapping[str, Sequence[Any]] = {
     "get_interfaces_counters": ("show interfaces",),
     "get_ecmp_widths": _ROUTES,
     "get_lossless_counters": [{"cmd": one, "revision": revision} for one, revision, _ in eos_views.QUESTIONS],
-    "get_alarms": [{"cmd": one, "revision": revision} for one, revision, _ in eos_views.HEALTH],
+    "get_alarms": [{"cmd": one, "revision": revision} for one, revision, *_ in eos_views.HEALTH],
 }
 """Getter -> its commands, for `read_ahead`; the first two as NAPALM's own driver sends them."""
 
@@ -560,12 +560,14 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             NotImplementedError: the platform does not report them.
         """
         with self._clean(CommandErrorException):
-            answers = [
-                (self._try_command(command, revision), read) for command, revision, read in eos_views.HEALTH
-            ]
-            if all(answer is None for answer, _ in answers):
+            asked = (
+                (self._try_command(command, revision), wanted, read)
+                for command, revision, wanted, read in eos_views.HEALTH
+            )
+            answers = [(answer, read) for answer, wanted, read in asked if answer and wanted in answer]
+            if not answers:
                 raise NotImplementedError("the platform states nothing of its health")
-            return [alarm for answer, read in answers if answer is not None for alarm in read(answer)]
+            return [alarm for answer, read in answers for alarm in read(answer)]
 
 
 def _command_text(command: Any) -> str:

@@ -74,26 +74,26 @@ def _measures(answer: Mapping[str, Any]) -> bool:
 
 def read_temperature(answer: Mapping[str, Any]) -> Iterator[str]:
     """`show system environment temperature`."""
-    if (status := answer.get("systemStatus", "temperatureOk")) != "temperatureOk" and _measures(answer):
+    if (status := answer["systemStatus"]) != "temperatureOk" and _measures(answer):
         yield f"temperature: {status}"
 
 
 def read_cooling(answer: Mapping[str, Any]) -> Iterator[str]:
     """`show system environment cooling`."""
-    if (status := answer.get("systemStatus", "coolingOk")) != "coolingOk" and _measures(answer):
+    if (status := answer["systemStatus"]) != "coolingOk" and _measures(answer):
         yield f"cooling: {status}"
 
 
 def read_power(answer: Mapping[str, Any]) -> Iterator[str]:
     """`show system environment power`."""
-    for name, supply in answer.get("powerSupplies", {}).items():
-        if (state := supply.get("state", "ok")) != "ok":
+    for name, supply in answer["powerSupplies"].items():
+        if (state := supply.get("state", "unknown")) != "ok":
             yield f"power supply {name}: {state}"
 
 
-HEALTH: tuple[tuple[str, int, Callable[[Mapping[str, Any]], Iterator[str]]], ...] = (
-    ("show system environment temperature", 1, read_temperature),
-    ("show system environment cooling", 1, read_cooling),
-    ("show system environment power", 1, read_power),
+HEALTH: tuple[tuple[str, int, str, Callable[[Mapping[str, Any]], Iterator[str]]], ...] = (
+    ("show system environment temperature", 1, "systemStatus", read_temperature),
+    ("show system environment cooling", 1, "systemStatus", read_cooling),
+    ("show system environment power", 1, "powerSupplies", read_power),
 )
-"""Command, revision of its JSON, and its reader; fields as Arista's ANTA reads them."""
+"""Command, revision of its JSON, the field that it must have, and its reader; fields as Arista's ANTA reads them."""

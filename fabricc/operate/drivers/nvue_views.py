@@ -79,9 +79,15 @@ def _split_cells(line: str, starts: list[int]) -> list[str]:
     return [line[start:end].strip() for start, end in zip(starts, [*starts[1:], None], strict=True)]
 
 
-def read_alarms(answer: Mapping[str, Any]) -> list[str]:
-    """`nv show system health`: components that are not well."""
-    if str(answer.get("status", "OK")).upper() == "OK":
+def read_alarms(answer: Any) -> list[str]:
+    """`nv show system health`: components that are not well.
+
+    Raises:
+        NotImplementedError: it has no status.
+    """
+    if not isinstance(answer, dict) or "status" not in answer:
+        raise NotImplementedError("nv show system health has no status")
+    if str(answer["status"]).upper() == "OK":
         return []
     issues = answer.get("issues") or {}
     found = [

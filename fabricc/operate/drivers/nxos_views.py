@@ -139,20 +139,28 @@ QUESTIONS = ((WATCHDOG, read_watchdog), (QUEUES, read_queues), (PFC, read_pfc), 
 
 
 def read_alarms(answer: Mapping[str, Any]) -> list[str]:
-    """`show environment`: supplies, fans and sensors that are not well; names end in the device's series on some."""
-    return list(dict.fromkeys(_find_alarms(answer)))
+    """`show environment`: supplies, fans and sensors that are not well; names end in the device's series on some.
+
+    Raises:
+        NotImplementedError: it has the state of none.
+    """
+    states = list(_find_states(answer))
+    if not states:
+        raise NotImplementedError("the platform states nothing of its health")
+    return list(dict.fromkeys(f"{part}: {state}" for part, state in states if state.lower() not in _WELL))
 
 
-def _find_alarms(answer: Any) -> Iterator[str]:
+def _find_states(answer: Any) -> Iterator[tuple[str, str]]:
+    """Find each part with its state."""
     if isinstance(answer, list):
         for one in answer:
-            yield from _find_alarms(one)
+            yield from _find_states(one)
     elif isinstance(answer, dict):
         for key, value in answer.items():
             if isinstance(value, (dict, list)):
-                yield from _find_alarms(value)
-            elif key.startswith(_STATES) and (state := str(value).strip()).lower() not in _WELL:
-                yield f"{_name_part(key, answer)}: {state}"
+                yield from _find_states(value)
+            elif key.startswith(_STATES):
+                yield _name_part(key, answer), str(value).strip()
 
 
 def _name_part(key: str, row: Mapping[str, Any]) -> str:

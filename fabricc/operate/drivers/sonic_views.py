@@ -98,7 +98,7 @@ def _object_rows(dump: Mapping[str, Any], names: str) -> Iterator[tuple[str, Map
         yield name, dump.get(f"COUNTERS:{oid}", {}).get("value", {})
 
 
-def read_alarms(dump: Mapping[str, Any]) -> list[str]:
+def read_alarms(dump: Any) -> list[str]:
     """Return the problems that system-health reports, from a dump of STATE_DB.
 
     Source: system-health-HLD.md, table SYSTEM_HEALTH_INFO.
@@ -106,10 +106,11 @@ def read_alarms(dump: Mapping[str, Any]) -> list[str]:
     Raises:
         NotImplementedError: the image has no system-health.
     """
-    if not dump:
+    rows = [row for row in dump.values() if isinstance(row, dict)] if isinstance(dump, dict) else []
+    told = {name: str(text) for row in rows for name, text in row.get("value", {}).items()}
+    if "summary" not in told:
         raise NotImplementedError("no system health in STATE_DB")
-    told = {name: str(text) for row in dump.values() for name, text in row.get("value", {}).items()}
-    if told.pop("summary", "OK") == "OK":
+    if told.pop("summary") == "OK":
         return []
     wrong = [f"{name}: {text}" for name, text in sorted(told.items()) if not text.startswith("OK")]
     return wrong or ["Not OK"]

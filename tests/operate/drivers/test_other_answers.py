@@ -12,6 +12,7 @@ from napalm.base.exceptions import (
     NapalmException,
 )
 
+from fabricc.operate.drivers import nvue_views, nxos_views, sonic_views
 from fabricc.operate.drivers.answers import AnswerError
 from fabricc.operate.drivers.junos_replies import require_kind, skip_warnings
 from fabricc.operate.drivers.nxos_replace import changing_commands
@@ -243,3 +244,25 @@ def test_an_error_before_an_ok_is_an_error() -> None:
     )
     with pytest.raises(AnswerError, match="not an answer to load-configuration"):
         require_kind(etree.Element("load-configuration"), counted)
+
+
+@pytest.mark.parametrize("read", [nvue_views.read_alarms, sonic_views.read_alarms, nxos_views.read_alarms])
+@pytest.mark.parametrize("answer", [{}, [], {"title": "Bad Request"}, {"SYSTEM_HEALTH_INFO": {"value": {}}}])
+def test_an_answer_without_a_state_is_not_good_health(read: Callable[[Any], Any], answer: Any) -> None:
+    with pytest.raises(NotImplementedError):
+        read(answer)
+
+
+def test_environments_of_eos_without_a_status_are_not_good_health(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change(usual: Callable[[], Any], command: str) -> Any:
+        return {"messages": ["x"]} if command.startswith("show system environment") else usual()
+
+    answer_with(monkeypatch, EosSwitch, "_run", change)
+    with (
+        eos_switch(tmp_path) as switch,
+        switch.device.connect(timeout=5) as driver,
+        pytest.raises(NotImplementedError),
+    ):
+        driver.get_alarms()
