@@ -38,11 +38,13 @@ _FORMS = (
     rf"\b(?:tacacs|radius|ldap)-server[^\n]*?\bkey{_BETWEEN}{_KINDS}{{}}",
     r"^(?![^\n]*\bntp (?:server|peer)\b)[^\n]*?\bkey[^\S\n]+(?:[\da-f]{2,64}[^\S\n]+)?(?:[035679]|8a|10)[^\S\n]+{}",
     r"\bkey[^\S\n]+(?=\"){}",
+    rf"\bkey[^\S\n]+config-key[^\S\n]+ascii[^\S\n]+{_KINDS}{{}}",
     r"\blicense\b[^\n]*?\bkey[^\S\n]+{}",
     # SNMP: communities, and the passwords of users.
     r"\bsnmp-server[^\S\n]+(?:mib[^\S\n]+)?community(?:-map)?[^\S\n]+{}",
     r"\bsnmp-server[^\S\n]+host[^\n]*?\bversion[^\S\n]+(?:1|2c)[^\S\n]+{}",
     r"\bsnmp[^\S\n]+(?:community|trap-group)[^\S\n]+{}",
+    r"\breadonly-community(?:-v6)?[^\S\n]+{}",
     r"(?<!send-)\b(?:community|trap-group)[^\S\n]+{}(?=[^\S\n]*\{{)",
     r"SNMP_COMMUNITY\|{}(?=[\s\"])",
     r"\"Community\"[^\S\n]*:[^\S\n]*{}",

@@ -58,6 +58,10 @@ set snmp community S32community authorization read-only
         "bind_password": "S50ldap"
 SNMP_COMMUNITY|S51community TYPE: RW
 system license keys key S29license
+key config-key ascii 7 S29config
+nv set system snmp-server readonly-community S29comm access any
+nv set system snmp-server username bob auth-sha S29auth encrypt-aes S29priv
+set snmp v3 usm local-engine user bob privacy-aes128 privacy-password S29privacy
 """.strip("\n").splitlines()
 PLAIN_LINES = """
 snmp-server group g v3 priv read all

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _SPEC = re.compile(r"^cluster:", re.MULTILINE)
+_SPEC_SECRET = re.compile(r"((?<![\w-])(?:password|key|community|auth|privacy)\s*:\s+)(?![{&*!|>\s])[^\s,}]+")
+"""A text in the place of a mapping with the name of a secret."""
 WIDTH = 100
 _NARROWEST = 20
 COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
@@ -51,8 +53,9 @@ def render_text(
 
 
 def _hide_secrets(lines: list[str], source: str) -> None:
-    """Replace the secrets of a configuration; a spec has only the names of secrets."""
+    """Replace the secrets of a configuration, and those that a spec has where a reference belongs."""
     if _SPEC.search(source):
+        lines[:] = [_SPEC_SECRET.sub(rf"\1{HIDDEN}", line) for line in lines]
         return
     for number, word in secrets_by_line("\n".join(lines)):
         lines[number - 1] = lines[number - 1].replace(word, HIDDEN)

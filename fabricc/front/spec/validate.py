@@ -98,6 +98,10 @@ def _diagnostics_of(
         place = document.key_position(path)
         name = f"the name {format_value(value)} in {name}"
 
+    shown = format_value(value)
+    if isinstance(value, str) and (path[-1:] == ("secret",) or "secret" in schema.get("properties", ())):
+        shown = "a text"  # it may be the secret itself
+
     def problem(code: str, message: str, help: str = "") -> tuple[KeyPath, Diagnostic]:
         return path, Diagnostic(code, Severity.ERROR, message, place, help)
 
@@ -122,14 +126,12 @@ def _diagnostics_of(
             )
             yield problem(
                 "FAB1003",
-                f"{name} must be {wanted}, not {format_value(value)}",
+                f"{name} must be {wanted}, not {shown}",
                 _type_help(expected, value, schema),
             )
         case "anyOf":
             wanted = join_words([branch["title"] for branch in expected])
-            yield problem(
-                "FAB1003", f"{name} must be {wanted}, not {format_value(value)}", _anyof_help(value, schema)
-            )
+            yield problem("FAB1003", f"{name} must be {wanted}, not {shown}", _anyof_help(value, schema))
         case "enum":
             # A value of the wrong type is reported once, by its type.
             if "type" not in schema or _has_type(value, schema["type"]):
@@ -151,11 +153,7 @@ def _diagnostics_of(
             )
         case "pattern":
             what = schema.get("patternErrorMessage", "")
-            label = (
-                name
-                if "propertyNames" in error.absolute_schema_path
-                else f"{name} cannot be {format_value(value)}:"
-            )
+            label = name if "propertyNames" in error.absolute_schema_path else f"{name} cannot be {shown}:"
             yield problem(
                 "FAB1006",
                 f"{label} is not {what}" if label == name else f"{label} it must be {what}",
