@@ -18,7 +18,7 @@ from fabricc.base.values import dataclass
 from fabricc.facts.device import HOST, Kind
 from fabricc.facts.frame import KEPT
 from fabricc.facts.packed import parts_of
-from fabricc.rules.topics import (
+from fabricc.rules.rule import (
     ADDRESSES,
     BGP,
     BUFFERS,

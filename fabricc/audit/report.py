@@ -16,7 +16,7 @@ from fabricc.base.foreign.formats import json_rendered
 from fabricc.base.foreign.screen import Line, Table
 from fabricc.facts.device import Tier
 from fabricc.rules.account import ACCOUNT, account_rows, accounts_by_topic
-from fabricc.rules.topics import TOPICS
+from fabricc.rules.rule import TOPICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,7 +13,7 @@ from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.review.report.page import render_page
 from fabricc.review.report.values import Figure, Page, Section, Table
 from fabricc.rules.account import ACCOUNT, account_rows
-from fabricc.rules.topics import TOPICS
+from fabricc.rules.rule import TOPICS
 from fabricc.version import __version__
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
-from fabricc.rules.rule import SwitchRule
-from fabricc.rules.topics import ADDRESSES, OTHER
+from fabricc.rules.rule import ADDRESSES, OTHER, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.proof.invariants.rules import RULES as INVARIANTS
 from fabricc.rules import registry
-from fabricc.rules.topics import (
+from fabricc.rules.rule import (
     ADDRESSES,
     BGP,
     BUFFERS,

@@ -8,15 +8,15 @@ from fabricc.base.diagnostics import Severity
 from fabricc.facts.device import Tier
 from fabricc.proof.invariants.policy import Route
 from fabricc.proof.invariants.prefixes import parse_block
-from fabricc.rules.external_sessions import UPPER
 from fabricc.rules.inputs import Input
-from fabricc.rules.rule import FabricRule, Report
-from fabricc.rules.topics import POLICY
+from fabricc.rules.rule import POLICY, FabricRule, Report
+from fabricc.rules.sessions import UPPER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.proof.invariants.policy import Policy
+    from fabricc.proof.invariants.prefixes import Block
     from fabricc.rules.rule import Switches
 
 SILENT, LIMIT = "FAB9676", "FAB9677"
@@ -48,17 +48,37 @@ def _announces_connected(policy: Policy | None, prefix: str) -> bool:
 def _small_limits(fabric: Switches) -> Iterator[Report]:
     """Report limits on sessions to upper switches below the number of ToRs whose prefixes come over them."""
     announcing = sum(1 for each in fabric.summaries.values() if each.tier is Tier.TOR and each.prefixes)
-    if any(each.prefixes for each in fabric.summaries.values() if each.tier in UPPER):
-        return  # an upper switch may announce one prefix for many ToRs
-    for name, summary in fabric.summaries.items():
-        if summary.limit is None or summary.tier is not Tier.TOR:
-            continue
-        limit, path = summary.limit
-        others = announcing - bool(summary.prefixes)
-        if limit < others:
-            message = f"{name} ends a session at more than {limit:,} prefixes: {others:,} other ToRs announce one each"
-            remedy = "Raise the limit well above the number of prefixes of the fabric."
-            yield Report(LIMIT, name, (path,), message, "limit of prefixes", Severity.ERROR, remedy)
+    small = [
+        (name, summary.limit, announcing - bool(summary.prefixes))
+        for name, summary in fabric.summaries.items()
+        if summary.tier is Tier.TOR
+        and summary.limit
+        and summary.limit[0] < announcing - bool(summary.prefixes)
+    ]
+    if not small or _are_aggregated(fabric):
+        return
+    for name, (limit, path), others in small:
+        message = (
+            f"{name} ends a session at more than {limit:,} prefixes: {others:,} other ToRs announce one each"
+        )
+        remedy = "Raise the limit well above the number of prefixes of the fabric."
+        yield Report(LIMIT, name, (path,), message, "limit of prefixes", Severity.ERROR, remedy)
+
+
+def _are_aggregated(fabric: Switches) -> bool:
+    """Return whether an upper switch announces a prefix that contains one of a ToR, and so may stand for many."""
+
+    def blocks(upper: bool) -> set[Block]:
+        texts = (
+            text
+            for each in fabric.summaries.values()
+            if (each.tier in UPPER if upper else each.tier is Tier.TOR)
+            for text in each.prefixes
+        )
+        return {block for text in texts if (block := parse_block(text))}
+
+    below = blocks(upper=False)
+    return any(above.covers(block) for above in blocks(upper=True) for block in below)
 
 
 RULES = (

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.facts.statement import session_path
-from fabricc.rules.external_sessions import UPPER, external_sessions
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
-from fabricc.rules.rule import SwitchRule
-from fabricc.rules.topics import POLICY
+from fabricc.rules.rule import POLICY, SwitchRule
+from fabricc.rules.sessions import UPPER, external_sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,8 +13,7 @@ from fabricc.facts.device import Kind, Tier
 from fabricc.facts.frame import PORT
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
-from fabricc.rules.rule import FabricRule, Report
-from fabricc.rules.topics import ADDRESSES
+from fabricc.rules.rule import ADDRESSES, FabricRule, Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,8 +10,7 @@ from fabricc.base.numbers import is_number
 from fabricc.facts.device import Tier
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
-from fabricc.rules.rule import SwitchRule
-from fabricc.rules.topics import INTERFACES
+from fabricc.rules.rule import INTERFACES, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,7 @@ from fabricc.facts.device import Tier
 from fabricc.facts.frame import PORT
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
-from fabricc.rules.rule import SwitchRule
-from fabricc.rules.topics import POLICY
+from fabricc.rules.rule import POLICY, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

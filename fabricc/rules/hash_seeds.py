@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.facts.device import Tier
-from fabricc.rules.external_sessions import UPPER
 from fabricc.rules.inputs import Input
-from fabricc.rules.rule import FabricRule, Report
-from fabricc.rules.topics import OTHER
+from fabricc.rules.rule import OTHER, FabricRule, Report
+from fabricc.rules.sessions import UPPER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,7 @@ from fabricc.facts.frame import PORT
 from fabricc.facts.statement import session_path
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
-from fabricc.rules.rule import SwitchRule
-from fabricc.rules.topics import BGP
+from fabricc.rules.rule import BGP, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import SwitchRule
-from fabricc.rules.topics import INTERFACES
+from fabricc.rules.rule import INTERFACES, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

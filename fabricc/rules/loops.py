@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Severity
 from fabricc.facts.device import Tier
 from fabricc.facts.statement import session_path
-from fabricc.rules.external_sessions import UPPER, external_sessions
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
-from fabricc.rules.rule import FabricRule, Report, SwitchRule
+from fabricc.rules.rule import POLICY, FabricRule, Report, SwitchRule
+from fabricc.rules.sessions import UPPER, external_sessions
 from fabricc.rules.summary import OWN_AS
-from fabricc.rules.topics import POLICY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

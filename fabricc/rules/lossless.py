@@ -19,8 +19,7 @@ from fabricc.rules.classes import (
 )
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
-from fabricc.rules.rule import SwitchRule
-from fabricc.rules.topics import CLASSIFICATION, PFC
+from fabricc.rules.rule import CLASSIFICATION, PFC, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

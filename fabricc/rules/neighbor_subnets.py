@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import session_path
-from fabricc.rules.external_sessions import external_sessions
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
-from fabricc.rules.rule import SwitchRule
-from fabricc.rules.sessions import is_address
+from fabricc.rules.rule import ADDRESSES, SwitchRule
+from fabricc.rules.sessions import external_sessions, is_address
 from fabricc.rules.subnets import is_idle, link_ports, parse_addresses, states_all_addresses
-from fabricc.rules.topics import ADDRESSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -51,21 +49,39 @@ def _off_link_neighbors(statement: Statement, _: Sessions) -> Iterator[Finding]:
         return
     for version in (4, 6):
         keys = [key for key, ip in lost if ip.version == version]
+        moved = _ports_elsewhere(statement, own, [ip for _, ip in lost if ip.version == version])
         ports = link_ports(statement, own, version)
-        if not keys or not ports:
+        if not keys or not (ports or moved):
             continue
         used = [ip_address(neighbor) for _, neighbor in statement.sessions if is_address(neighbor)]
         idle = [port for port in ports if is_idle(own[port], version, used)]
         idle = idle if len(idle) <= len(keys) else []  # with more of them, the wrong one is not known
         who = join_words([neighbor for _, neighbor in keys], 2)
         where = f" ({idle[0]} has {_first_of(own[idle[0]], version)})" if idle else ""
+        port_paths = [f"{PORT}{port}]/ipv{version}" for port in idle]
+        if moved:
+            where = f" ({moved[0]} is in the routing instance {statement.of(moved[0], 'vrf')})"
+            port_paths = [f"{PORT}{each}]/vrf" for port in moved for each in statement.chain(port)]
         message = (
             f"{statement.name}: no port has an address in the subnet of {who}{where}: no session comes up"
         )
-        port_paths = tuple(f"{PORT}{port}]/ipv{version}" for port in idle)
         paths = (*port_paths, session_path(keys[0], "remote_asn"), session_path(keys[0], "remote_kind"))
         remedy = "Correct the address of the port or of the neighbor, or allow several hops on the session."
         yield finding_at(OFF_LINK, statement.device, paths, message, "neighbor off link", remedy=remedy)
+
+
+def _ports_elsewhere(
+    statement: Statement,
+    own: Mapping[str, list[IPv4Interface | IPv6Interface]],
+    neighbors: list[IPv4Address | IPv6Address],
+) -> list[str]:
+    """Return the ports of other routing instances with the subnet of a neighbor."""
+    return [
+        port
+        for port, addresses in own.items()
+        if statement.of(port, "vrf") is not None
+        and any(ip in each.network for ip in neighbors for each in addresses)
+    ]
 
 
 RULES = (SwitchRule(OFF_LINK, ADDRESSES, (Input.BGP,), _off_link_neighbors),)

@@ -10,10 +10,9 @@ from fabricc.base.diagnostics import Severity
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import scope_of
 from fabricc.proof.invariants.prefixes import parse_block
-from fabricc.rules.rule import FabricRule, Report
+from fabricc.rules.rule import POLICY, FabricRule, Report
 from fabricc.rules.sessions import is_address
 from fabricc.rules.subnets import is_idle, link_ports, parse_addresses, states_all_addresses
-from fabricc.rules.topics import POLICY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

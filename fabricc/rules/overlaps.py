@@ -9,8 +9,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.facts.frame import PORT
 from fabricc.proof.invariants.prefixes import Block, parse_block
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import FabricRule, Report, SwitchRule
-from fabricc.rules.topics import ADDRESSES
+from fabricc.rules.rule import ADDRESSES, FabricRule, Report, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,8 +13,7 @@ from fabricc.proof.invariants.view import as_int, parse_priorities
 from fabricc.rules.classes import classes_of, lossless_ports, priority_group, queue_of
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
-from fabricc.rules.rule import SwitchRule
-from fabricc.rules.topics import BUFFERS, CLASSIFICATION, INTERFACES, PFC
+from fabricc.rules.rule import BUFFERS, CLASSIFICATION, INTERFACES, PFC, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -14,8 +14,7 @@ from fabricc.rules.classes import lossless_ports, queue_of
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
 from fabricc.rules.protection import ROCE_4096
-from fabricc.rules.rule import SwitchRule
-from fabricc.rules.topics import ECN, INTERFACES, OTHER, PFC
+from fabricc.rules.rule import ECN, INTERFACES, OTHER, PFC, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

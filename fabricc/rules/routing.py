@@ -13,12 +13,11 @@ from fabricc.facts.statement import session_path
 from fabricc.proof.invariants.rules import RULES as INVARIANTS
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
-from fabricc.rules.external_sessions import external_sessions, has_policy
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
-from fabricc.rules.rule import SwitchRule
-from fabricc.rules.topics import BGP
-from fabricc.rules.topics import POLICY as TOPIC
+from fabricc.rules.rule import BGP, SwitchRule
+from fabricc.rules.rule import POLICY as TOPIC
+from fabricc.rules.sessions import external_sessions, has_policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from fabricc.rules.summary import Summary
 
 
+INTERFACES, ADDRESSES, BGP, POLICY, PFC, ECN, BUFFERS, CLASSIFICATION, HOSTS, OTHER = TOPICS = (
+    "interfaces", "addresses", "BGP", "policy", "PFC", "ECN", "buffers", "classification", "hosts", "other",
+)  # fmt: skip
+"""Topics of statements, rules and findings."""
+
+
 class SwitchRule(NamedTuple):
     """A rule about one switch; switches that differ in coordinates alone get the same answer.
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.rules.access import OPEN
-from fabricc.rules.rule import FabricRule, Report
+from fabricc.rules.rule import OTHER, FabricRule, Report
 from fabricc.rules.summary import ACCESS, SERVICES
-from fabricc.rules.topics import OTHER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

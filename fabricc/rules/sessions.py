@@ -10,6 +10,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
+from fabricc.facts.device import Tier
 from fabricc.facts.packed import few_bytes, value_of
 from fabricc.facts.statement import scope_of
 from fabricc.proof.invariants.view import as_int, sibling_address
@@ -29,6 +30,12 @@ ONE_HOP = ("ttl_security_hops", "maximum_hops")
 """Statements of a session that limit the number of hops of its packets."""
 _WAITS = ("setting[passive]", "setting[passive-mode]", "setting[transport connection-mode]")
 _OFF = (None, "off", "false")
+UPPER = (Tier.SPINE, Tier.CORE)
+_POLICIES = {
+    "import": ("import", "prefix_list_in", "filter_in", "distribute_in"),
+    "export": ("export", "prefix_list_out", "filter_out", "distribute_out"),
+}
+"""Direction -> what of a session counts as a policy (RFC 8212 section 2)."""
 _LOOPBACKS = ("lo", "loopback0")
 """Names of the interface whose addresses are stated as those of the switch."""
 
@@ -233,3 +240,18 @@ def pack_sessions(sessions: Sessions) -> bytes:
 def _unpack_sessions(content: bytes) -> Sessions:
     found: Sessions = value_of(content)
     return found
+
+
+def external_sessions(statement: Statement) -> Iterator[tuple[Key, Mapping[str, Value]]]:
+    """Yield the sessions of the default routing instance with another AS, but for those that are shut."""
+    asn = statement.rest.get("bgp/asn")
+    for key, says in statement.sessions.items():
+        remote = says.get("local_asn", asn), says.get("remote_asn", says.get("remote_kind"))
+        if key[0] or says.get("enabled") == "false" or remote[1] in (None, "internal", remote[0]):
+            continue
+        yield key, says
+
+
+def has_policy(says: Mapping[str, Value], direction: str) -> bool:
+    """Whether a session has a policy in a direction."""
+    return any(leaf in says for leaf in _POLICIES[direction])

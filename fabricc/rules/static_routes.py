@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.proof.invariants.prefixes import Block, parse_block
-from fabricc.rules.rule import FabricRule, Report
-from fabricc.rules.topics import POLICY
+from fabricc.rules.rule import POLICY, FabricRule, Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

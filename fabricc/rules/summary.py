@@ -10,8 +10,8 @@ from fabricc.facts.device import Tier
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import session_path
 from fabricc.proof.invariants.view import as_int
-from fabricc.rules.external_sessions import UPPER, external_sessions, has_policy
 from fabricc.rules.next_hops import unresolved_hops
+from fabricc.rules.sessions import UPPER, external_sessions, has_policy
 
 if TYPE_CHECKING:
     from fabricc.facts.statement import Statement

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.numbers import is_number
 from fabricc.facts.statement import session_path
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import SwitchRule
-from fabricc.rules.topics import POLICY
+from fabricc.rules.rule import POLICY, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

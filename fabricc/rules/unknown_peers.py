@@ -9,13 +9,13 @@ from fabricc.base.diagnostics import Severity
 from fabricc.facts.device import Tier
 from fabricc.facts.statement import session_path
 from fabricc.proof.invariants.policy import Route
-from fabricc.rules.external_sessions import UPPER
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
 from fabricc.rules.routing import POLICY
+from fabricc.rules.rule import POLICY as TOPIC
 from fabricc.rules.rule import FabricRule, Report, SwitchRule
+from fabricc.rules.sessions import UPPER
 from fabricc.rules.static_routes import find_origins
-from fabricc.rules.topics import POLICY as TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import SwitchRule
-from fabricc.rules.topics import OTHER
+from fabricc.rules.rule import OTHER, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -163,7 +163,13 @@ IN_A_VRF = {
 @pytest.mark.parametrize("system", IN_A_VRF)
 def test_a_neighbor_in_the_subnet_of_another_instance_is_reported(system: str, tmp_path: Path) -> None:
     port, more = IN_A_VRF[system]
-    write(tmp_path, system, RIGHT, port, more)
+    path = write(tmp_path, system, RIGHT, port, more)
+    (found,) = findings_of(tmp_path)
+    assert path.read_text().split("\n")[found.line - 1] == port.strip("\n")
+
+
+def test_neighbors_of_a_switch_with_all_ports_in_another_instance_are_reported(tmp_path: Path) -> None:
+    write(tmp_path, "eos", RIGHT, "   vrf T1\n")
     assert len(findings_of(tmp_path)) == 1
 
 

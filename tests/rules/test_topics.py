@@ -13,7 +13,7 @@ import pytest
 from fabricc.cli.entry import run
 from fabricc.interface import audit_folder, build, check
 from fabricc.rules.account import ACCOUNT, account_rows, accounts_by_topic
-from fabricc.rules.topics import ADDRESSES, BUFFERS, ECN, INTERFACES, PFC
+from fabricc.rules.rule import ADDRESSES, BUFFERS, ECN, INTERFACES, PFC
 from tests.audit.faults.fabric import spec_of
 
 if TYPE_CHECKING:

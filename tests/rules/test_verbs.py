@@ -14,8 +14,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.codes import TITLES
 from fabricc.interface import audit_folder, build, check, diff
 from fabricc.rules import registry
-from fabricc.rules.rule import FabricRule, SwitchRule
-from fabricc.rules.topics import TOPICS
+from fabricc.rules.rule import TOPICS, FabricRule, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
