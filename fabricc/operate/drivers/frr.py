@@ -336,7 +336,7 @@ class FrrDriver(LinuxDriver):
             "model": "Linux",
             "hostname": hostname.strip(),
             "fqdn": hostname.strip(),
-            "interface_list": sorted(link["ifname"] for link in json.loads(links)),
+            "interface_list": sorted(link["ifname"] for link in self._parse_json(links, "ip -j link")),
         }
 
     def get_interfaces(self) -> dict[str, Any]:
@@ -346,8 +346,9 @@ class FrrDriver(LinuxDriver):
             ("vtysh", "-c", "show interface vrf all json"),
             ("sh", "-c", "grep -s . /sys/class/net/*/speed || true"),
         )
-        found = linux_views.read_interfaces(json.loads(links), linux_views.read_speeds(speeds))
-        for name, one in json.loads(told or "{}").items():
+        known = self._parse_json(links, "ip -j link")
+        found = linux_views.read_interfaces(known, linux_views.read_speeds(speeds))
+        for name, one in self._parse_json(told or "{}", "show interface vrf all json").items():
             if name in found and one.get("description"):
                 found[name]["description"] = one["description"]
         return found

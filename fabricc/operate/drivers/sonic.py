@@ -294,6 +294,17 @@ class SonicDriver(LinuxSession):
             self._keep_commit()
         self.discard_config()
 
+    def _kept_plan(self) -> dict[str, Any]:
+        """Return the plan of the last commit, empty without one.
+
+        Raises:
+            ConnectionException: the answer is no plan.
+        """
+        found = self._parse_json(self._kept("plan.json") or "{}", f"{self._folder}/plan.json")
+        if not isinstance(found, dict):
+            raise ConnectionException(f"{self.hostname}: {self._folder}/plan.json is no plan of a commit")
+        return found
+
     def _limit_s(self) -> float:
         """Seconds that this commit may take."""
         if self._plan["way"] == "reload":
@@ -302,7 +313,7 @@ class SonicDriver(LinuxSession):
 
     def _prepare(self, name: str, message: str) -> None:
         """Checkpoint, backup, and the process that goes back should this connection break."""
-        last = json.loads(self._kept("plan.json") or "{}").get("checkpoint")
+        last = self._kept_plan().get("checkpoint")
         if last:
             self._run(f"config delete-checkpoint {shlex.quote(last)} || true")
         self._run(f"config checkpoint {name}", CommitError, limit_s=self._patience)
@@ -427,7 +438,7 @@ class SonicDriver(LinuxSession):
         Raises:
             CommitError: there is none, or it failed.
         """
-        self._plan = json.loads(self._kept("plan.json") or "{}")
+        self._plan = self._kept_plan()
         waits = self.has_pending_commit()
         if not self._plan or self._kept("phase") == "reverted":
             raise CommitError(f"{self.hostname}: nothing to roll back to")

@@ -72,6 +72,15 @@ def test_a_confirmation_time_below_a_second_is_refused(switch: LinuxSwitch, driv
     assert json.loads(switch.text("running.json")) == OLD
 
 
+def test_a_text_in_place_of_the_last_plan_is_an_error(switch: LinuxSwitch, driver: Any) -> None:
+    driver.load_replace_candidate(config=BUNDLE)
+    folder = next(switch.root.rglob("napalm-sonic"))
+    (folder / "plan.json").write_text("Warning: Running config is not saved\n")
+    with pytest.raises(ConnectionException, match="is not JSON"):
+        driver.commit_config()
+    assert json.loads(switch.text("running.json")) == OLD
+
+
 def until(found: Callable[[], Any]) -> Any:
     limit = time.monotonic() + 30
     while not (value := found()) and time.monotonic() < limit:
