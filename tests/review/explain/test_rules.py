@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 OF_REVIEWS = {
     "device/model", "device/platform", "device/drained", "link[*]", "link[*] left", "bgp/neighbor[*] beside",
+    "bgp/neighbor[*] gone",
     "interface[*]/port", "interface[*]/peer", "interface[*]/cable/length_m", "interface[*]/cable/medium", "text",
     "text/ended[*]", "text/harmless", "text/vouched"}  # fmt: skip
 """Facts that a review adds; no file states them, so nobody explains them."""
