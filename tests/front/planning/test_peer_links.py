@@ -131,6 +131,11 @@ def test_the_second_tor_has_the_lower_address_of_each_link() -> None:
         (document(gpus=PAIR, tors={"model": "sn5600", "peer_links": 8}), "FAB3061", "`spines`"),
         (pair(tors={"uplinks": 8}), "FAB3050", "`spines"),
         (document(gpus=PAIR, tors={"model": "sn5600"}, spines=None), "FAB3052", "tors.peer_links"),
+        (
+            pair(gpus={"hosts_per_unit": 8, "rails_per_tor": 0}, tors={"peer_links": None}),
+            "FAB3054",
+            "tors.peer_links",
+        ),
     ],
 )
 def test_what_is_no_pair_is_rejected_with_the_word_that_helps(

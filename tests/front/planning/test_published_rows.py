@@ -12,6 +12,7 @@ from tests.front.planning.support import document, fabric_of, planned
 NV_B200 = "docs.nvidia.com DGX SuperPOD reference architecture, B200"
 NV_B300 = "docs.nvidia.com DGX SuperPOD scalable infrastructure, B300"
 NV_XDR = "docs.nvidia.com DGX SuperPOD, B300 with XDR"
+NV_ERA = "NVIDIA Enterprise Reference Architectures, single tier of two leaves for each plane"
 HPN = "Alibaba HPN, SIGCOMM 2024"
 SIMAI = "SimAI topology template generator"
 DEEPSEEK = "Insights into DeepSeek-V3, ISCA 2025, comparison of topologies of 64-port switches"
@@ -24,6 +25,12 @@ NO_HOSTS = {"hosts": None, "hosts_per_unit": None}
 def superpod(hosts: int, **more: Any) -> dict[str, Any]:
     """B200 SuperPOD: 32 hosts a unit, 64 x 400G switches."""
     return document(gpus={"hosts": hosts, **more.pop("gpus", {})}, **more)
+
+
+def single_tier(model: str, hosts: int, rails: int, **more: Any) -> dict[str, Any]:
+    """Two leaves for each plane, joined by inter-switch links."""
+    gpus = {"model": model, "hosts": hosts, "hosts_per_unit": hosts, "rails_per_tor": rails}
+    return document(gpus=gpus, tors={"model": "sn5600", "peer_links": 8}, spines=None, **more)
 
 
 def b300(hosts: int, **gpus: Any) -> dict[str, Any]:
@@ -62,6 +69,9 @@ ROWS = [
     ("T1", NV_B200, superpod(64), 16, 8, 0, 512, 512, 0),
     ("T2", NV_B200, superpod(128), 32, 16, 0, 1024, 1024, 0),
     ("T3", NV_B200, superpod(256), 64, 32, 0, 2048, 2048, 0),
+    ("ERA-00010, 16 nodes", NV_ERA, single_tier("dgx-h100", 16, 4), 2, 0, 0, 128, 0, 0),
+    ("ERA-00011, dual plane", NV_ERA, single_tier("dgx-b300-2x400", 16, 4, planes=2), 4, 0, 0, 256, 0, 0),
+    ("ERA-00016, 32 nodes", NV_ERA, single_tier("rtx-pro-8gpu", 32, 2), 2, 0, 0, 128, 0, 0),
     ("T4", NV_B200, superpod(512, cores={"model": "sn5400", "nos": "frr"}), 128, 128, 64, 4096, 4096, 4096),
     # T7 and T8 count 4 links of a management appliance in addition to those of 31 and 127 hosts (252, 1020)
     ("T7", NV_B200 + ", as built", superpod(31), 8, 4, 0, 252 - 4, 256, 0),

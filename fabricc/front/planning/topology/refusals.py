@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 def report_islands(spec: ClusterSpec, models: Models, bottom: Bottom, units: int) -> Diagnostic:
     """Report units without spines to join them, whether one can hold all hosts, and which spines suffice."""
     remedies = []
+    if units == 2 and bottom.lead.tors == 1 and bottom.lead.nic_ports == spec.planes:
+        remedies.append("`tors.peer_links: N` joins the two ToRs by N links.")
     group, *others = spec.gpus.groups
     counted = not others and not group.racks
     most = (
