@@ -29,6 +29,7 @@ SERVICE_LIMITS = "etc/systemd/system.conf.d/90-fabricc.conf"
 MODULES = "etc/modules-load.d/fabricc.conf"
 APPLY = "apply"
 
+ETHERNET = 1  # ARPHRD_ETHER, linux/if_arp.h
 RDMA_MODULES = ("ib_umad", "rdma_cm", "rdma_ucm")
 _SYSTEM_LINE = "SYSTEM="
 _SCRIPTS = """
@@ -89,6 +90,7 @@ def apply_script(system: str, networks: bool = False, home: str = "") -> str:
         unplaced="the plan has no PCI address for it",
         links="/etc/systemd/network/10-fabricc-*.link",
         devices="/sys/class/net",
+        link_types=ETHERNET,
         cards="ports",
         parent="$port",
         netplan="60-fabricc*.yaml" if networks else "60-fabricc.yaml",

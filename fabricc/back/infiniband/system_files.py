@@ -141,6 +141,7 @@ def apply_script(system: str, network: str, home: str = "") -> str:
         unplaced="load ib_ipoib, and see its name and its P_Key",
         links="/etc/systemd/network/60-fabricc-*",
         devices="${SYSFS:-/sys}/class/infiniband",
+        link_types="1 | 32",  # fabricc-ib looks at the link layer
         cards="cards",
         parent="${port%%.*}",
     )

@@ -241,6 +241,34 @@ stage renamed sh "$folder/tree/apply" --check
 
 @pytest.mark.slow
 @needs_networkd
+def test_firmware_settings_come_before_those_that_need_them(tmp_path: Path) -> None:
+    """A card in DPU mode refuses the others, and one run must be enough to write the mode."""
+    script = """
+mlxconfig -y -d x set INTERNAL_CPU_OFFLOAD_ENGINE=0
+: > "$RECORD"
+stage apply sh "$folder/tree/apply" --firmware
+stage record cat "$RECORD"
+"""
+    seen = run(WORLD + TOOL + script, tmp_path, "bluefield-3")
+    assert "mlxconfig -y -d 0000:18:00.0 set" in seen["record"]
+    assert "INTERNAL_CPU_OFFLOAD_ENGINE=1" in seen["record"]
+
+
+@needs_networkd
+@pytest.mark.slow
+def test_a_port_of_another_link_type_is_reported(tmp_path: Path) -> None:
+    script = """
+ip link del rail1
+ip tuntap add dev rail1 mode tun
+stage check sh "$folder/tree/apply" --check
+"""
+    seen = run(WORLD + TOOL + script, tmp_path)
+    assert "differs: rail1 is a port of another link type; see LINK_TYPE of its NIC" in seen["check"]
+    assert "rail0 is a port" not in seen["check"]
+
+
+@pytest.mark.slow
+@needs_networkd
 def test_a_step_that_failed_stays_open(tmp_path: Path) -> None:
     script = """
 printf '#!/bin/sh\\nexit 7\\n' | tool update-initramfs
