@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.defaults import classifies_unstated, default_mtu, states_pfc
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.numbers import is_number
 from fabricc.facts.device import Tier
 from fabricc.facts.frame import PORT
-from fabricc.proof.invariants.view import as_int, parse_priorities
+from fabricc.proof.invariants.view import parse_priorities
 from fabricc.rules.classes import classes_of, lossless_ports, priority_group, queue_of
 from fabricc.rules.findings import finding_at
 from fabricc.rules.inputs import Input
@@ -202,7 +203,10 @@ def _small_packets(statement: Statement, _: Sessions) -> Iterator[Finding]:
     found: dict[int, list[str]] = {}
     unstated: list[str] = []
     for port in lossless or _switch_links(statement):
-        mtu = as_int(statement.of(port, "mtu"))
+        says = statement.ports.get(port, {})
+        if not _is_used(says) and "bundle" not in says:  # PFC of a wildcard, on a port that carries nothing
+            continue
+        mtu = _smallest_mtu(statement.of(port, "mtu"))
         if mtu is None and lossless and _is_routed(statement, port):
             unstated.append(port)
         elif mtu is not None and mtu < ROCE_4096:
@@ -222,6 +226,11 @@ def _small_packets(statement: Statement, _: Sessions) -> Iterator[Finding]:
         yield finding_at(
             SHORT, statement.device, f"{PORT}{ports[0]}]/mtu", message, "small MTU", severity, remedy
         )
+
+
+def _smallest_mtu(value: Value | None) -> int | None:
+    """Return the MTU of a port; of address families that differ, `9170,9202`, the smallest one."""
+    return min((int(size) for size in str(value).split(",") if is_number(size)), default=None)
 
 
 def _is_routed(statement: Statement, port: str) -> bool:

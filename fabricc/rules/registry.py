@@ -27,6 +27,7 @@ from fabricc.rules import (
     routing,
     services,
     static_routes,
+    tenant_subnets,
     undefined_names,
     unknown_peers,
     unread,
@@ -47,7 +48,8 @@ RULES: tuple[Rule, ...] = (
     *undefined_names.RULES, *unread.RULES, *lanes.RULES, *lossless.RULES, *protection.RULES, *filters.RULES,
     *routing.RULES, *loops.RULES, *access.RULES, *static_routes.RULES, *unknown_peers.RULES, *hash_seeds.RULES,
     *services.RULES, *idle_sessions.RULES, *announcements.RULES, *rates.RULES, *duplicates.RULES,
-    *neighbor_subnets.RULES, *next_hops.RULES, *overlaps.RULES, *forwarding.RULES, *default_routes.RULES,
+    *neighbor_subnets.RULES, *next_hops.RULES, *overlaps.RULES, *tenant_subnets.RULES, *forwarding.RULES,
+    *default_routes.RULES,
 )  # fmt: skip
 
 

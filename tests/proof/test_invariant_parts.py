@@ -22,7 +22,7 @@ from fabricc.proof.invariants.announce import Kind, follow_all
 from fabricc.proof.invariants.buffers import find_cycle
 from fabricc.proof.invariants.census import RULES_OF_THE_WHOLE, Whole, changed_attributes
 from fabricc.proof.invariants.contract import Contracts
-from fabricc.proof.invariants.policy import Clause, Policy, Route, Stance
+from fabricc.proof.invariants.policy import LEARNED, Clause, Policy, Route, Stance
 from fabricc.proof.invariants.prefixes import _BLOCK, find_overlaps, parse_block
 from fabricc.proof.invariants.view import make_view
 from tests.front.planning.support import document, spec_of
@@ -114,6 +114,40 @@ def test_a_route_map_decides_by_its_first_matching_step(
 
 def test_a_map_that_is_missing_permits_everything_so_that_no_route_is_forgotten() -> None:
     assert policy().apply("NOPE", Route(parse_block("0.0.0.0/0"), False, frozenset())) == (frozenset(), None)
+
+
+EXPRESSION = {
+    "FILTER": (Clause(10, False, "", "ABOVE", "", 1, LEARNED), Clause(20, True, "", "", "65000:9", 2)),
+    "SELECT": (Clause(10, True, "OWN", "", "65000:8", 3), Clause(20, False, "", "", "", 4)),
+}
+
+
+@pytest.mark.parametrize(
+    ("prefix", "own", "communities", "passes"),
+    [
+        ("10.128.7.7/32", False, (), True),
+        ("10.128.7.7/32", False, ("65000:1",), False),
+        ("10.0.0.0/27", True, ("65000:1",), True),
+        ("10.99.0.0/16", False, (), False),
+    ],
+)
+def test_policies_of_an_expression_must_all_permit_a_route(
+    prefix: str, own: bool, communities: tuple[str, ...], passes: bool
+) -> None:
+    held = policy(maps=EXPRESSION)
+    result = held.apply("FILTER && SELECT", Route(parse_block(prefix), own, frozenset(communities)))
+    assert (result is not None) == passes
+    if result:
+        assert {"65000:8", "65000:9"} <= result[0]
+
+
+@pytest.mark.parametrize(
+    ("exports", "followed"),
+    [("FILTER && SELECT", True), ("FILTER SELECT", False), ("FILTER || SELECT", False), ("FILTER", True)],
+)
+def test_chains_and_other_expressions_are_not_followed(exports: str, followed: bool) -> None:
+    held = policy(maps=EXPRESSION, stances=(Stance("up", frozenset({4}), "", exports, True),))
+    assert held.followed is followed
 
 
 def kind(tier: int, name: str, asns: set[int], up: set[int], down: set[int], **changes: Any) -> Kind:

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 OWN = "own"
 """Stands in a prefix rule for a prefix that the switch itself originates."""
+LEARNED = "learned"
+"""Stands for routes that BGP learned from a neighbor."""
 OTHER = "other"
+_AND = " && "
+"""Between the policies of a Junos expression: the second one is asked where the first one accepts."""
 _MATCH = re.compile(r"\bmatch ([\w-]+)(?: ([^ ]+))?")
 _PROTOCOLS = ("protocol", "source-protocol")
 _EMPTY_PATHS = frozenset(("permit ^$", 'permit "^$"', "permit ()", 'permit "()"'))
@@ -60,7 +64,8 @@ class Clause(NamedTuple):
     """A step of a route map, and the line it stands on.
 
     Attributes:
-        only: `OWN` if it matches routes of the switch itself alone, `OTHER` if by a condition that is not followed.
+        only: `OWN` if it matches routes of the switch itself alone, `LEARNED` if those of BGP alone, `OTHER` if by a
+            condition that is not followed.
     """
 
     sequence: int
@@ -105,7 +110,15 @@ class Policy:
         """Return communities of the route after a map and the clause that permitted it, or None if it is denied.
 
         A missing or undefined map permits everything: the proof then assumes too many routes, never too few.
+        `A && B` is a policy expression of Junos, whose policies must all permit the route.
         """
+        if _AND in name and name not in self.maps:
+            taken: tuple[frozenset[str], Clause | None] = route.communities, None
+            for part in name.split(_AND):
+                if (result := self.apply(part, route._replace(communities=taken[0]))) is None:
+                    return None
+                taken = result[0], result[1] or taken[1]
+            return taken
         if not name or name not in self.maps:
             return route.communities, None
         for clause in self.maps[name]:
@@ -119,11 +132,20 @@ class Policy:
     @property
     def followed(self) -> bool:
         """Whether each map of a session matches by prefixes, communities and origin alone."""
-        used = {name for stance in self.stances for name in (stance.imports, stance.exports)}
+        used = {
+            part
+            for stance in self.stances
+            for name in (stance.imports, stance.exports)
+            for part in name.split(_AND)
+        }
+        if any(" " in name and name not in self.maps for name in used):  # a chain, or another expression
+            return False
         return all(clause.only != OTHER for name in used for clause in self.maps.get(name, ()))
 
     def _matches(self, clause: Clause, route: Route) -> bool:
-        if (clause.only == OWN and not route.own) or (clause.only == OTHER and not clause.permit):
+        if (clause.only == OWN and not route.own) or (clause.only == LEARNED and route.own):
+            return False
+        if clause.only == OTHER and not clause.permit:
             return False
         if clause.prefix_list and clause.prefix_list in self.lists:
             for rule in self.lists[clause.prefix_list]:
@@ -290,11 +312,13 @@ def _parse_clause(facts: Mapping[str, Value], sequence: int, text: str, line: in
 def _condition(facts: Mapping[str, Value], text: str) -> str:
     """Return the routes that the conditions of a clause match, without its prefix list and community list."""
     found = {_match_origin(facts, kind, value) for kind, value in _MATCH.findall(text)}
-    return OTHER if OTHER in found else OWN if found else ""
+    return found.pop() if len(found) == 1 else OTHER if found else ""
 
 
 def _match_origin(facts: Mapping[str, Value], kind: str, value: str) -> str:
-    if kind == "interface" or (kind in _PROTOCOLS and value != "bgp"):
+    if kind in _PROTOCOLS and value == "bgp":
+        return LEARNED
+    if kind == "interface" or kind in _PROTOCOLS:
         return OWN
     entries = [str(each) for path, each in facts.items() if path.startswith(f"as_path_list[{value}]/")]
     return OWN if kind == "as-path" and entries and _EMPTY_PATHS.issuperset(entries) else OTHER
