@@ -34,24 +34,48 @@ _LOGINS = re.compile(rb"(?m)^(username|password|ssh_key|key_file)[ \t]*:")
 _ROLES = tuple(
     (role, re.compile(text, re.IGNORECASE))
     for role, text in (
-        ("review policy", r"(.*/)?[^/]*policy[^/]*\.ya?ml"),
+        ("review policy", r"(.*/)?[^/]*polic(y|ies)[^/]*\.(ya?ml|json)"),
         ("access file", r"(.*/)?[^/]*access[^/]*\.ya?ml"),
         ("code owners", r"(.*/)?CODEOWNERS"),
-        ("CI", r"\.(github|gitlab|circleci|buildkite|forgejo|gitea|woodpecker)/.+"),
-        ("CI", r"(.*/)?[^/]*\.gitlab-ci\.ya?ml|(.*/)?(azure|bitbucket)-pipelines\.ya?ml|(.*/)?Jenkinsfile"),
-        ("CI", r"\.drone\.ya?ml|(.*/)?\.?ci/.+|(.*/)?action\.ya?ml|(.*/)?\.(travis|woodpecker)\.ya?ml"),
-        ("pinned packages", r"(.*/)?(requirements|constraints)[^/]*\.(txt|in)|(.*/)?[^/]+\.whl|pyproject\.toml"),
+        ("MCP and assistants", r"(.*/)?[^/]*mcp[^/]*\.(json|ya?ml|toml)|(.*/)?(AGENTS|CLAUDE|GEMINI)\.md"),
+        ("MCP and assistants", r"(.*/)?\.(vscode|cursor|claude|gemini|codex|windsurf|zed|continue|idea)/.+"),
+        ("MCP and assistants", r"(.*/)?(claude_desktop_config\.json|\.cursorrules|\.windsurfrules)"),
+        ("CI", r"(.*/)?\.(github|gitlab(-ci)?|circleci|buildkite|forgejo|gitea|woodpecker|builds|tekton|teamcity)/.+"),
+        ("CI", r"(.*/)?(\.(azure-)?pipelines|\.semaphore|\.jenkins|jenkins|woodpecker)/.+"),
+        ("CI", r"(.*/)?[^/]*\.gitlab-ci\.ya?ml|(.*/)?(azure|bitbucket)-pipelines[^/]*\.ya?ml|(.*/)?Jenkinsfile[^/]*"),
+        ("CI", r"\.drone\.ya?ml|(.*/)?\.?ci/.+|(.*/)?action\.ya?ml|(.*/)?\.(travis|woodpecker|cirrus|build)\.ya?ml"),
+        ("CI", r"(.*/)?(\.?appveyor|cloudbuild|buildspec|atlantis|renovate|dependabot)\.(ya?ml|json5?)"),
+        ("pinned packages", r"(.*/)?(requirements|constraints)[^/]*(/.+)?\.(txt|in|ya?ml)|(.*/)?[^/]+\.whl"),
+        ("pinned packages", r"(.*/)?(pyproject|uv|poetry|pip|mise)\.(toml|lock|conf)|(.*/)?Pipfile(\.lock)?"),
+        ("pinned packages", r"(.*/)?(package|package-lock|composer)\.json|(.*/)?(pnpm-lock|environment)\.ya?ml"),
+        ("pinned packages", r"(.*/)?(yarn|flake|cargo)\.lock|(.*/)?(go\.(mod|sum)|setup\.cfg|tox\.ini)"),
         ("allowed signers", r"(.*/)?[^/]*allowed[-_]signers[^/]*"),
-        ("signature or key", r"(.*/)?[^/]+\.(sig|minisig|pub|pem|key|crt|cer)|(.*/)?(known_hosts|ssh_config)"),
-        ("hooks", r"\.pre-commit-(config|hooks)\.ya?ml|(.*/)?\.?(git)?hooks/.+|\.husky/.+|lefthook\.ya?ml"),
+        ("signature or key", r"(.*/)?[^/]+\.(sig|minisig|pub|pem|key|crt|cer|der|p12|pfx|jks|kdbx|keytab|age|gpg|asc)"),
+        ("signature or key", r"(.*/)?(known_hosts|ssh_config|authorized_keys|id_(rsa|dsa|ecdsa|ed25519)[^/]*)"),
+        ("secrets", r"(?!.*\.(md|rst|adoc|html?|png|svg)$)(.*/)?(secrets?|vault|passwords?)([._-][^/]*)?(/.+)?"),
+        ("secrets", r"(.*/)?\.?env(rc|\.[^/]+)?|(.*/)?\.netrc"),
+        ("hooks", r"\.pre-commit-(config|hooks)\.ya?ml|(.*/)?\.?(git)?hooks/.+|\.husky/.+|\.?lefthook\.ya?ml"),
         ("templates", r"(.*/)?templates/.+|(.*/)?[^/]+\.j2"),
         ("drivers", r"(.*/)?custom_napalm/.+"),
         ("ledger of accepted lines", r"(.*/)?accepted\.ya?ml"),
+        ("table of images", r"(.*/)?[^/]*images?[^/]*\.(csv|ya?ml|json)"),
+        ("journal of pushes", r"(.*/)?[^/]+\.sqlite[^/]*"),
         ("playbooks and their settings", r"(.*/)?ansible\.cfg|(.*/)?(playbooks?/.+|playbook[^/]*\.ya?ml)"),
-        ("playbooks and their settings", r"(.*/)?(group_vars|host_vars)/.+"),
-        ("settings of Git", r"(.*/)?\.git(attributes|modules|ignore)"),
+        ("playbooks and their settings", r"(.*/)?(group_vars|host_vars|roles)/.+"),
+        ("inventory of another tool", r"(.*/)?(inventory|nornir)[^/]*\.(ini|cfg|toml|json|ya?ml)|(.*/)?hosts\.ini"),
+        ("inventory of another tool", r"(.*/)?inventory/(hosts|groups|defaults)\.ya?ml"),
+        ("settings of Git", r"(.*/)?\.git(attributes|modules|ignore|config)|(.*/)?\.git-blame-ignore-revs"),
+        ("program", r"(.*/)?[^/]+\.(sh|bash|zsh|ksh|fish|ps1|bat|cmd|py|pyi|pyx|pth|so|pl|rb|js|mjs|cjs|ts|go|rs|lua)"),
+        ("program", r"(.*/)?[^/]+\.(groovy|jar|exe|awk|tcl|exp|expect|php|mk|nix|bzl|tf|tfvars|hcl|service|timer)"),
+        ("program", r"(.*/)?(GNU)?Makefile|(.*/)?\.?justfile|(.*/)?(Taskfile|compose|docker-compose)[^/]*\.ya?ml"),
+        ("program", r"(.*/)?(Rakefile|Procfile|Tiltfile|Vagrantfile|WORKSPACE|BUILD|crontab)"),
+        ("program", r"(.*/)?(Docker|Container)file[^/]*"),
+        ("program", r"(.*/)?s?bin/.+"),
+        ("hidden settings", r"(.*/)?\.(?!editorconfig$|gitkeep$|prettier|markdownlint|yamllint)[^/]+(/.+)?"),
     )
 )  # fmt: skip
+_PROGRAM = b"#!"
+"""How a program of any name begins."""
 
 
 def control_files(
@@ -94,8 +118,8 @@ def role_of(path: str) -> str:
 
 
 def _role_by_content(change: Change, repository: Repository, commit: str) -> str:
-    """`access file` for YAML under another name that states logins."""
-    if not change.path.endswith((".yaml", ".yml")) or change.kind == "removed":
+    """Return `access file` for YAML under another name that states logins, and `program` for a script."""
+    if change.kind == "removed":
         return ""
     try:
         if not commit:
@@ -105,7 +129,9 @@ def _role_by_content(change: Change, repository: Repository, commit: str) -> str
             text = repository.blob(entry, _LARGEST) if entry else b""
     except (OSError, GitError):
         return ""
-    return "access file" if _LOGINS.search(text) else ""
+    if text.startswith(_PROGRAM):
+        return "program"
+    return "access file" if change.path.endswith((".yaml", ".yml")) and _LOGINS.search(text) else ""
 
 
 def changes_here(repository: Repository, commit: str, trees: Iterable[str]) -> list[Change]:
@@ -125,7 +151,9 @@ def changes_here(repository: Repository, commit: str, trees: Iterable[str]) -> l
 
 
 def _is_control_file(path: str, folders: tuple[str, ...]) -> bool:
-    return bool(role_of(path)) or path.startswith(folders) or path.endswith((".yaml", ".yml", ".lock"))
+    """Return whether to compare a file by its content; a file without an extension may be a program."""
+    known = bool(role_of(path)) or path.startswith(folders) or path.endswith((".yaml", ".yml", ".lock"))
+    return known or "." not in posixpath.basename(path)
 
 
 def _same_bytes(path: Path, name: str) -> bool:

@@ -71,8 +71,10 @@ def _other_findings(review: Review) -> Iterator[Diagnostic]:
     if review.access_changes:
         message = f"logins change: {'; '.join(wording.access_rows(review))}"
         yield Diagnostic("FAB9050", Severity.WARNING, message, place)
+    keys = {change.path: change.position or place for change in review.spec_changes}
     for each, (path, words) in zip(review.control_files, wording.control_rows(review), strict=True):
         own = Position(path, 1) if each.files == 1 and each.change != "removed" else place
+        own = keys.get(path, own)
         yield Diagnostic("FAB9051", Severity.WARNING, f"{path}: {words}", own)
     for tree in review.committed_trees:
         if not tree.passes:

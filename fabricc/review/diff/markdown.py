@@ -149,7 +149,7 @@ def _other_lines(review: Review) -> list[Markdown]:
         ("Lines that the spec vouches for", _code_rows(wording.vouched_rows(review))),
         ("Who can log in", access),
         ("Services and protections that end or become weaker", _text_rows(wording.safeguard_rows(review))),
-        ("Files that decide what a push or a review does", files),
+        ("Files and keys that decide what a push or a review does", files),
         ("Catalog figures of models in use", figures),
     )
     lines: list[Markdown] = []

@@ -245,10 +245,10 @@ class ModelFigure(NamedTuple):
 
 
 class ControlFile(NamedTuple):
-    """A changed file that decides what a push or a review does.
+    """A changed file, or key of the spec, that decides what a push or a review does.
 
     Attributes:
-        path: below the top of the repository.
+        path: below the top of the repository, or in the spec.
         role: what it decides, such as `access file` or `CI`.
         change: `added`, `changed` or `removed`.
         files: how many, where the path is a folder.

@@ -33,7 +33,7 @@ from fabricc.review.diff.model import (
     affected_gpus,
     whole_gpus,
 )
-from fabricc.review.diff.safeguards import safeguards_lost, unknown_lines, vouched_lines
+from fabricc.review.diff.safeguards import safeguards_lost, steering_keys, unknown_lines, vouched_lines
 from fabricc.review.diff.sides import SpecSide, figure_rows
 from fabricc.review.diff.tenants import describe_tenants, find_moves
 from fabricc.review.diff.texts import file_diffs
@@ -136,11 +136,12 @@ def compare_sides(base: Side, head: Side, context: Context, jobs: int | None = N
     cluster = head.cluster
     groups = group_diffs(ordered, base, head, context.spec_changes)
     fabrics = _fabrics(base, head)
+    control = (*context.control_files, *steering_keys(context.spec_changes))
     return Review(
         cluster=cluster.name or base.cluster.name,
         base=base.label,
         head=head.label,
-        **shared_attributes(context, Context),
+        **shared_attributes(context, Context) | {"control_files": control},
         devices=len(both) + len(boxes) + added.count + removed.count,
         groups=groups,
         access_changes=access_changes(groups, context.spec_changes),

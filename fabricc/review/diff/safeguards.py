@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.review.diff.impact import row_of
-from fabricc.review.diff.model import VouchedLine
+from fabricc.review.diff.model import ControlFile, VouchedLine
 from fabricc.review.diff.unread import ENDED, TEXT, VOUCHED, vouching_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fabricc.review.diff.model import Group, Statement
+    from fabricc.review.diff.model import Group, SpecChange, Statement
 
 _KEY = re.compile(r"\[[^]]*\]")
 _WEAKER = ("less", "far")
@@ -89,3 +89,21 @@ def vouched_lines(
     return tuple(
         VouchedLine(entry, after[entry], count, new=entry not in before) for entry, count in counts.items()
     )
+
+
+_STEERING = (
+    (re.compile(r"policy\..*|policy"), "review policy of the spec"),
+    (re.compile(r"accept\[.*\]\.(code|line)"), "findings that the spec accepts"),
+)
+"""Keys of a spec that decide what later builds and reviews report, and what they decide."""
+
+
+def steering_keys(changes: Iterable[SpecChange]) -> tuple[ControlFile, ...]:
+    """Return the changed keys of a spec that decide what later builds and reviews report."""
+    found = []
+    for change in changes:
+        role = next((role for pattern, role in _STEERING if pattern.fullmatch(change.path)), "")
+        if role:
+            what = "added" if change.before is None else "removed" if change.after is None else "changed"
+            found.append(ControlFile(change.path, role, what))
+    return tuple(found)

@@ -67,7 +67,7 @@ def _other_lines(review: Review) -> Iterator[Line]:
         ("lines that the spec vouches for", _join_rows(wording.vouched_rows(review))),
         ("who can log in", wording.access_rows(review)),
         ("services and protections that end or become weaker", wording.safeguard_rows(review)),
-        ("files that decide what a push or a review does", _join_rows(files)),
+        ("files and keys that decide what a push or a review does", _join_rows(files)),
         (
             "catalog figures of models in use",
             [f"{each.model} {each.figure}: {wording.figure_words(each)}" for each in figures],

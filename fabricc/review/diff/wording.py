@@ -37,9 +37,12 @@ IMPACTS = {
 def verdict_line(review: Review) -> str:
     """The first line: risk, devices, GPUs, renumbering."""
     if not review.differs:
-        count = len(review.spec_changes)
+        count, keys = len(review.spec_changes), {change.path for change in review.spec_changes}
         edits = f"{plural(count, 'value')} of the spec {'differs' if count == 1 else 'differ'}"
-        tail = f"; {edits} without consequence" if count and not review.model_figures else ""
+        quiet = (
+            count and not review.model_figures and not any(each.path in keys for each in review.control_files)
+        )
+        tail = f"; {edits} without consequence" if quiet else ""
         return f"{'; '.join(['no device changes, 0 numbers change', *other_changes(review)])}{tail}"
     lose = "loses" if review.gpus_affected == 1 else "lose"
     moves = (review.removed, "leave"), (review.added, "join")
@@ -94,6 +97,10 @@ def other_changes(review: Review) -> list[str]:
     proof = f"the proof of the newer side has {' and '.join(counts)} that the older side lacks"
     figures, files = len(review.model_figures), sum(each.files for each in review.control_files)
     verb = "changes" if files == 1 else "change"
+    keys = {change.path for change in review.spec_changes}
+    counted = plural(files, "file")
+    if any(each.path in keys for each in review.control_files):
+        counted = "1 file or key" if files == 1 else f"{files:,} files and keys"
     failing = [tree.path for tree in review.committed_trees if not tree.passes]
     return [
         *(["who can log in changes"] if review.access_changes else []),
@@ -102,7 +109,7 @@ def other_changes(review: Review) -> list[str]:
         *([proof] if counts else []),
         *([f"{plural(figures, 'catalog figure')} of models in use {'differs' if figures == 1 else 'differ'}"]
           if figures else []),
-        *([f"{plural(files, 'file')} that decide{'s' if files == 1 else ''} what a push or a review does {verb}"]
+        *([f"{counted} that decide{'s' if files == 1 else ''} what a push or a review does {verb}"]
           if files else []),
         *([f"the committed tree fails the check: {fold_names(failing, 3)}"] if failing else []),
     ]  # fmt: skip

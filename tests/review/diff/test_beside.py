@@ -110,6 +110,64 @@ def test_files_are_known_by_their_names(path: str, role: str) -> None:
     assert role_of(path) == role
 
 
+STEERING = """
+Makefile justfile Taskfile.yml tox.ini noxfile.py setup.py setup.cfg package.json Dockerfile compose.yaml
+.devcontainer/devcontainer.json .mcp.json .vscode/mcp.json .cursor/mcp.json .claude/settings.json AGENTS.md
+claude_desktop_config.json push-hook.py scripts/deploy.sh bin/push tools/run.ps1 sitecustomize.py .envrc .env .netrc
+uv.lock poetry.lock Pipfile environment.yml .python-version mise.toml .tool-versions renovate.json inventory.ini
+hosts.ini inventory/hosts.yaml roles/x/tasks/main.yml images.csv main.tf prod.tfvars nornir.yaml deploy.service
+crontab .gitlab-ci/jobs.yml .azure-pipelines/x.yml .semaphore/semaphore.yml appveyor.yml .cirrus.yml .tekton/run.yaml
+cloudbuild.yaml buildspec.yml .build.yml .builds/a.yml Jenkinsfile.prod jenkins/pipeline.groovy atlantis.yaml
+secrets/tacacs secrets.yaml vault.yml vault/password .ssh/config id_ed25519 authorized_keys ca.der journal.sqlite
+policies.yaml policy.json .gitconfig requirements/prod.txt plugins/x.py flake.nix .npmrc pip.conf .pypirc uv.toml
+.lefthook.yml WORKSPACE woodpecker/x.yml
+"""
+QUIET = """
+README.md docs/runbook.md docs/picture.png LICENSE CHANGELOG.md notes.txt cluster.yaml devices.csv links.csv
+overlays/eos/running-config.cfg overlays/sonic/config_db.json catalog/hosts.yaml racks.csv prices.yaml plan.drawio
+.editorconfig .gitkeep docs/policy-history.md docs/environment.md docs/images/rack.png docs/secrets.md build.md
+zone-a/cluster.yaml pages/index.html hosts.yaml .prettierrc .yamllint
+"""
+
+
+def test_files_of_tools_that_build_review_or_push_have_a_role() -> None:
+    assert [path for path in STEERING.split() if not role_of(path)] == []
+    assert [path for path in QUIET.split() if role_of(path)] == []
+
+
+@needs_git
+def test_a_program_of_any_name_is_listed(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / "install").write_text("#!/bin/sh\nexit 0\n", "utf-8")
+    (repository / "NOTES").write_text("no effect\n", "utf-8")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "change")
+    (found,) = review(capsys, "--head", "topic")["control_files"]
+    assert (found["path"], found["role"]) == ("install", "program")
+
+
+@pytest.mark.parametrize(
+    ("more", "paths"),
+    [
+        ("policy: {max_impact: reload}", ["policy.max_impact"]),
+        ("accept: [{code: FAB6212, reason: 'a lab without it'}]", ["accept[FAB6212].code"]),
+        (
+            "accept: [{code: FAB9065, line: 'alias *', reason: 'of the help desk'}]",
+            ["accept[FAB9065].code", "accept[FAB9065].line"],
+        ),
+    ],
+)
+def test_keys_that_later_reviews_obey_are_no_change_without_consequence(
+    bench: Bench, more: str, paths: list[str]
+) -> None:
+    entry = more.partition("[")[2].removesuffix("]")
+    edits = [("accept:\n", f"accept:\n  - {entry}\n")] if entry else []
+    found = bench.review("lab-smallest", *edits, more="" if edits else f"{more}\n")
+    assert {each.path for each in found.control_files} >= {*paths}
+    assert "without consequence" not in wording.verdict_line(found)
+    assert "fabric:control-files" in wording.review_labels(found)
+    assert "fabric:no-change" not in wording.review_labels(found)
+
+
 TEXTS = {
     "eos": ("running.cfg", f"username evil ssh-key {KEY} x\n"),
     "nxos": ("running.cfg", f"username evil sshkey {KEY} x\n"),
