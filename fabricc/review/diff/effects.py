@@ -36,6 +36,10 @@ _DISCARD = "discard"
 _FAMILY = re.compile(r"-V[46]$")
 _FACTOR = 2
 _POLICIES = ("]/export", "]/import", "/redistribute_connected", "/redistribute_static")
+_SEVERITIES = (
+    "none", "emergency", "alert", "critical", "error", "warning", "notice", "info", "debug", "any",
+)  # fmt: skip
+"""Severities of log lines as Junos names them, from the fewest lines to all."""
 _OFF = ("false", "off", "disabled")
 
 
@@ -299,6 +303,8 @@ def _is_less(before: Value | None, after: Value | None) -> bool:
     old, new = str(before), str(after)
     if is_number(old) and is_number(new):
         return int(new) < int(old)
+    if old in _SEVERITIES and new in _SEVERITIES:
+        return _SEVERITIES.index(new) < _SEVERITIES.index(old)
     if {old, new} <= {"true", "false"}:
         return new == "false"
     return not set(re.split(r"[ ,]+", old)) <= set(re.split(r"[ ,]+", new))

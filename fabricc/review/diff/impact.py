@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,9 @@ from fabricc.review.diff.model import Impact, Verdict
 if TYPE_CHECKING:
     from fabricc.fabric.vocabulary import Row, Vocabulary
 
+_UNUSED = "interface[unused]"
+_ADDRESS = re.compile(r"/(ipv[46]|secondary\[|gateway\[)")
+"""Addresses that a switch answers itself, on an interface without a cable too, such as a loopback or a VLAN."""
 _RESETS = (Impact.SESSION_RESET, Impact.RELOAD)
 
 
@@ -37,8 +41,8 @@ def judge_statement(subject: str, direction: str, nos: str) -> Verdict:
     declared = row_of(subject, nos).impact
     role = subject.partition("[")[2].partition("]")[0]
     name = declared.get(direction) or declared.get(role) or declared["else"]
-    if subject.startswith("interface[unused]"):
-        name = "idle"
+    if subject.startswith(_UNUSED):
+        name = "own address" if direction == "+" and _ADDRESS.match(subject, len(_UNUSED)) else "idle"
     found = vocabulary_of(nos).impacts[name]
     impact = Impact[found.impact.upper().replace("-", "_")]
     return Verdict(impact, found.why, found.source, found.down or impact in _RESETS, found.beyond)

@@ -173,11 +173,11 @@ def text_changes(
 
 
 def _line_kind(nos: str, line: str, vouched: Collection[str]) -> str:
-    if any(pattern.fullmatch(line) for pattern in vocabulary_of(nos).harmless):
-        return HARMLESS
     ended = (name for pattern, name in vocabulary_of(nos).ends.items() if pattern.fullmatch(line))
     if name := next(ended, ""):
         return f"{ENDED}{name}]"
+    if any(pattern.fullmatch(line) for pattern in vocabulary_of(nos).harmless):
+        return HARMLESS
     return VOUCHED if vouching_entry(line, vouched) else TEXT
 
 

@@ -261,6 +261,14 @@ ROUTING: dict[str, dict[str, Edit]] = {
         "junos": lines((r"^( +route 198\S+) .*", r"\1 discard;")),
         "cumulus": lines((r"192\.0\.2\.10:\n(\s+)type: ipv4-address", r"blackhole:\n\1type: blackhole")),
     },
+    "a host's address on the loopback": {
+        "frr": more("interface lo\n ip address 10.0.0.1/32\nexit\n", "frr.conf"),
+        "eos": lines((r"^(interface Loopback0\n(?:   .*\n)*?   ip address .*\n)", r"\1   ip address 10.0.0.1/32 secondary" + "\n")),
+        "nxos": lines((r"^(interface loopback0\n(?:  .*\n)*?  ip address .*\n)", r"\1  ip address 10.0.0.1/32 secondary" + "\n")),
+        "sonic": rows(("LOOPBACK_INTERFACE>Loopback0|10.0.0.1/32", {})),
+        "junos": lines((r"^(    lo0 \{\n        unit 0 \{\n            family inet \{\n)", r"\1                address 10.0.0.1/32;" + "\n")),
+        "cumulus": lines((r"^(      lo:\n        ip:\n          address:\n)", r"\1            10.0.0.1/32: {}" + "\n")),
+    },
     "discard of hosts": {
         **of("ip route 10.0.0.0/28 blackhole\n"),
         "eos": before_end("ip route 10.0.0.0/28 Null0\n!\n"),
@@ -610,6 +618,15 @@ SERVICES: dict[str, dict[str, Edit]] = {
         "junos": lines((junos_block(r"host 192\.0\.2\.105 "), "")), "sonic": rows(("SYSLOG_SERVER>*105", None)),
         "cumulus": lines((r"^          192\.0\.2\.105:\n(?:           +.*\n)*", "")),
         "frr": lines((r".*105.*\n", ""), file="rsyslog.conf"),
+    },
+    "emergencies alone in the logs": {
+        "eos": before_end("logging trap emergencies\n!\n"), "nxos": lines((r"^hostname", "logging level bgp 0\nhostname")),
+        "sonic": rows(("SYSLOG_CONFIG>GLOBAL>severity", "emergency")),
+        "junos": lines((r"^( +)any notice;", r"\1any emergency;")),
+        "frr": lines((r"^\*\.\* @", "*.emerg @"), file="rsyslog.conf"),
+    },
+    "no local log": {
+        "eos": before_end("no logging buffered\n!\n"), "nxos": lines((r"^hostname", "no logging logfile\nhostname")),
     },
     "no time servers": {
         "eos": lines((r"^ntp server.*\n", "")), "nxos": lines((r"^ntp server.*\n", "")),

@@ -161,6 +161,21 @@ TEXTS: dict[str, dict[str, Edit]] = {
         "junos": lines((r"^(    (?:em|re|fxp)\S* \{\n)", r'\1        description "out of band";' + "\n")),
         "cumulus": lines((r"^(      eth0:\n)", r"\1        description: out of band" + "\n")),
     },
+    "a description of a VRF": {
+        "eos": lines((r"^(vrf instance MGMT\n)", r"\1   description out of band" + "\n")),
+        "nxos": lines((r"^(vrf context management\n)", r"\1  description out of band" + "\n")),
+        "junos": lines((r"^(    mgmt_junos \{\n)", r'\1        description "out of band";' + "\n")),
+    },
+    "a description of a peer group": {
+        "eos": lines((r"^(   neighbor UPSTREAM peer group\n)", r"\1   neighbor UPSTREAM description spines" + "\n")),
+    },
+    "descriptions that name commands": {
+        "eos": lines((r"^   description .*host.*$", "   description shutdown planned; see port #4 (don't touch)")),
+        "nxos": lines((r"^  description .*host.*$", "  description shutdown planned; see port #4")),
+        "junos": lines((r"description \".*host.*\";", 'description "disable planned: see port #4 (wiki)";')),
+        "frr": lines((r"^ description .*host.*$", " description shutdown planned; see port #4")),
+        "cumulus": lines((r"description: .*host.*", "description: 'shutdown planned: see port #4'")),
+    },
     "a description of a route map": {
         "eos": lines((r"^(route-map TO-\S+ permit 20\n)", r"\1   description own prefixes" + "\n")),
         "nxos": lines((r"^(route-map TO-\S+ permit 20\n)", r"\1  description own prefixes" + "\n")),
@@ -210,6 +225,27 @@ SETTINGS: dict[str, dict[str, Edit]] = {
     "the interval of LLDP": {
         "eos": before_end("lldp timer 20\n!\n"), "nxos": lines((r"^(feature lldp\n)", r"\1lldp timer 20" + "\n")),
         "frr": lines((r"tx-interval 30", "tx-interval 20"), file="lldpd.conf"), "junos": lines((r"^(    lldp \{\n)", r"\1        advertisement-interval 20;" + "\n")),
+    },
+    "a daylight saving time": {
+        "nxos": lines((r"^hostname", "clock summer-time CEST 5 Sun Mar 02:00 5 Sun Oct 03:00 60\nhostname")),
+        "eos": before_end("clock timezone America/New_York\n!\n"),
+    },
+    "sizes of the terminal": {
+        "eos": before_end("terminal length 50\n!\n"), "nxos": lines((r"^hostname", "terminal width 200\nhostname")),
+    },
+    "a building": {"junos": lines((r"^(    host-name .*)$", r"\1" + "\n    location {\n        building A;\n    }"))},
+    "more severities in the logs": {
+        "nxos": lines((r"^hostname", "logging level bgp 6\nhostname")),
+        "eos": before_end("logging level BGP debugging\nlogging trap informational\n!\n"),
+        "junos": lines((r"^( +)any notice;", r"\1any info;")),
+        "sonic": rows(("LOGGER>swss>LOGLEVEL", "INFO")),
+    },
+    "log lines of one port": {
+        "nxos": lines((r"^(interface Ethernet.*\n)", r"\1  logging event port link-status" + "\n")),
+        "eos": lines((r"^(interface Ethernet.*\n)", r"\1   logging event link-status" + "\n")),
+    },
+    "rows from last to first": {
+        "sonic": tables(lambda found: json.dumps({key: dict(reversed(rows_.items())) for key, rows_ in reversed(found.items())}, indent="\t")),
     },
     "more log lines of links": {
         "eos": before_end("logging event link-status global\n!\n"), "nxos": lines((r"^hostname", "logging event link-status default\nhostname")),
