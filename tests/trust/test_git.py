@@ -470,3 +470,28 @@ def test_a_branch_that_is_older_than_the_policy_is_held_to_it(
         git(repository, "checkout", "-q", "topic")
         assert run(["diff", str(spec), "--base", where]) == 1
         assert run(["diff", str(spec), "--base", "main", "--head", "topic"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [
+        ("main", "refs/tags/main"), ("origin/main", "refs/tags/origin/main"), ("origin/main", "refs/heads/origin/main"),
+        ("main", "refs/main"), ("origin", "refs/heads/origin"), ("SHORT", "refs/heads/SHORT"),
+        ("SHORT", "refs/tags/SHORT"),
+    ],
+)  # fmt: skip
+def test_a_name_of_two_commits_is_refused(name: str, reference: str, repository: Path) -> None:
+    base = git(repository, "rev-parse", "main")
+    name, reference = (word.replace("SHORT", base[:9]) for word in (name, reference))
+    for one in ("refs/remotes/origin/main", "refs/remotes/origin/HEAD"):
+        git(repository, "update-ref", one, base)
+    opened = Repository.of(repository)
+    forms = (name, f"{name}~0", f"{name}^{{commit}}")
+    assert {opened.commit(each) for each in forms} == {base}
+    git(repository, "update-ref", reference, "left")
+    for each in forms:
+        with pytest.raises(GitError, match="different commits"):
+            opened.commit(each)
+    assert opened.commit("HEAD") == opened.commit(base) == opened.commit("refs/heads/main") == base
+    git(repository, "update-ref", reference, base)
+    assert {opened.commit(each) for each in forms} == {base}, "both mean the same commit"

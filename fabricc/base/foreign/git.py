@@ -12,13 +12,17 @@ from tempfile import TemporaryFile
 from fabricc.base.foreign import files
 from fabricc.base.foreign.git_boundary import find_foreign_part, find_outside_part
 from fabricc.base.foreign.git_process import GitError, GitProcess, run_git
-from fabricc.base.foreign.shell import shell_path
+from fabricc.base.foreign.shell import shell_path, shell_word
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 
 LARGEST = 64 << 20
 """Bytes of a file that is read whole, and of a listing."""
 _CLONE = "Name a spec in a work tree; `git worktree add FOLDER REVISION` makes one."
+_FORMS = ("refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD")
+"""The references that a name stands for, in the order of Git, see gitrevisions(7)."""
+_NAME = re.compile(r"(?:[^~^:@]|@(?!\{))+")
+_SHORT_NAME = re.compile(r"[0-9a-f]{4,39}")
 _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -115,9 +119,12 @@ class Repository:
         """The name of the commit that a revision means.
 
         Raises:
-            GitError: there is no such commit here.
+            GitError: there is no such commit here, or two references of this name are at different ones.
         """
         if revision and not revision.startswith("-") and revision.isprintable():
+            name = _NAME.match(revision)
+            if name is not None and name[0] != "HEAD" and not name[0].startswith("refs/"):
+                self._check_name(name[0])
             asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
             answer = run_git(self.folder, *asked)
             found = os.fsdecode(answer.out).strip()
@@ -125,6 +132,25 @@ class Repository:
                 return found
         remedy = "Fetch it first: `git fetch origin main`; in CI, check out with the full history."
         raise GitError(f"Git knows no revision {revision!r}", remedy)
+
+    def _check_name(self, name: str) -> None:
+        """Raise an error where a name stands for several references, of which Git would take one without a word.
+
+        Whoever may push a tag could otherwise choose the base of every review: a tag `main` counts before the branch.
+        """
+        named = [form.format(name) for form in _FORMS]
+        answer = run_git(
+            self.folder, "for-each-ref", "--format=%(objectname) %(*objectname) %(refname)", *named
+        )
+        rows = [os.fsdecode(line).split(" ") for line in answer.out.splitlines()]
+        commits = {row[2]: row[1] or row[0] for row in rows if len(row) == 3 and row[2] in named}
+        if commits and _SHORT_NAME.fullmatch(name):
+            asked = ("rev-parse", f"--disambiguate={name}")
+            commits |= {each: each for each in os.fsdecode(run_git(self.folder, *asked).out).split()}
+        if len(set(commits.values())) > 1:
+            first, second, *_ = commits
+            message = f"{name!r} means {first} and {second}, which are different commits"
+            raise GitError(message, f"Name one of them: `{shell_word(first)}`.")
 
     def entry(self, commit: str, path: str) -> Entry | None:
         """What a commit has at `path`, below the top of the repository; None when it has nothing there.

@@ -103,6 +103,18 @@ def verdict(ran: Ran) -> str:
     return ran[1].partition("\n")[0]
 
 
+def test_a_tag_with_the_name_of_a_branch_is_no_base(
+    repository: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    repository.git("checkout", "-qb", "topic")
+    repository.edit("cluster.yaml", "dscp: 26", "dscp: 24")
+    repository.git("tag", "main", repository.commit("change"))
+    for more in ((), ("--head", "topic")):
+        status, out, err = fabricc("diff", "cluster.yaml", "--base", "main", *more)
+        assert (status, out) == (1, "")
+        assert "'main' means refs/heads/main and refs/tags/main" in err
+
+
 def criss_cross(repository: Repository) -> None:
     """Two branches that took each other's first commit; dev dropped what main had changed."""
     git = repository.git
