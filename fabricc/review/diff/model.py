@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _PROOF = ("FAB6", "FAB7", *RULE_CODES)
 """Beginnings of the codes that only `build` and `check` report."""
-OTHER_CLUSTER = "FAB9039"
+CONFLICT, OTHER_CLUSTER = "FAB9033", "FAB9039"
 Rail = tuple[str, int, str]
 """A host, the number of one of its rails or NICs, and the further network that it is in, "" for the rails."""
 Link = tuple[str, str, int, str]
@@ -395,11 +395,18 @@ class Review:
         return not all(tree.passes for tree in self.committed_trees)
 
     @property
+    def has_unknown_merge(self) -> bool:
+        """Whether files of the spec conflict, so that nobody knows what the merge will have."""
+        return any(each.code == CONFLICT and each.severity is Severity.ERROR for each in self.findings)
+
+    @property
     def harmless(self) -> bool:
         """Whether nothing that a reviewer must see changes: no device, access, control file, figure or failing tree.
 
-        Another cluster that changes is to be seen, too, since this review does not compare it.
+        Another cluster that changes is to be seen, too, since this review does not compare it, and so is an error.
         """
+        if any(each.severity is Severity.ERROR for each in self.findings):
+            return False
         others = any(each.code == OTHER_CLUSTER for each in self.findings)
         beside = self.access_changes, self.control_files, self.model_figures, self.proof_findings, others
         return not self.differs and not any(beside) and not self.trees_fail

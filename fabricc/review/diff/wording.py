@@ -36,6 +36,8 @@ IMPACTS = {
 
 def verdict_line(review: Review) -> str:
     """The first line: risk, devices, GPUs, renumbering."""
+    if review.has_unknown_merge and not review.differs:
+        return "the merge conflicts, so its device changes are unknown"
     if not review.differs:
         count, keys = len(review.spec_changes), {change.path for change in review.spec_changes}
         edits = f"{plural(count, 'value')} of the spec {'differs' if count == 1 else 'differ'}"
@@ -343,6 +345,8 @@ LABELS = (
 def review_labels(review: Review) -> list[str]:
     """Return labels for the pull request, out of `LABELS`."""
     found = ["fabric:no-change"] if review.harmless else []
+    if review.has_unknown_merge:
+        found.append("fabric:not-compared")
     if review.access_changes:
         found.append("fabric:access")
     if review.steering_files or review.trees_fail:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -211,6 +212,22 @@ def test_a_conflict_is_reported_and_the_branch_is_compared(
     assert "error FAB9033" in ran[1]
     assert "conflicts in cluster.yaml" in ran[1]
     assert ran[0] == 1, "the merged spec is unknown"
+
+
+def test_a_conflict_without_differences_of_the_branch_is_no_verdict(
+    repository: Repository, fabricc: Callable[..., Ran]
+) -> None:
+    repository.git("checkout", "-qb", "dev")
+    repository.edit("cluster.yaml", "dscp: 26}", "dscp: 26 }")
+    repository.commit("space")
+    repository.git("checkout", "-q", "main")
+    repository.edit("cluster.yaml", "dscp: 26", "dscp: 35")
+    repository.commit("35")
+    status, out, _ = fabricc("diff", "cluster.yaml", "--base", "main", "--head", "dev", "--format", "json")
+    found = json.loads(out)
+    assert (status, found["labels"]) == (1, ["fabric:not-compared"])
+    assert "unknown" in found["verdict"]
+    assert UNCHANGED not in out
 
 
 def test_a_conflict_in_another_file_is_a_warning(repository: Repository, fabricc: Callable[..., Ran]) -> None:
