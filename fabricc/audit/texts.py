@@ -13,6 +13,7 @@ from fabricc.back.hosts import recognition as host_files
 from fabricc.back.nos.collected import Claim
 from fabricc.back.nos.other_systems import other_system
 from fabricc.base.diagnostics import Severity
+from fabricc.base.documents.conflict import conflict_in_output
 from fabricc.base.foreign.files import Folder
 from fabricc.facts.device import HOST
 from fabricc.proof import Finding
@@ -162,6 +163,19 @@ def texts_of(folder: Folder, paths: Sequence[str]) -> tuple[list[tuple[str, str]
             continue
         if text is None:
             unread.append(report_unknown(path, "it is no text"))
+        elif conflict := conflict_in_output(text, path):
+            line = conflict.position.line if conflict.position else 1
+            unread.append(
+                Finding(
+                    "FAB0032",
+                    f"{path} is not read: {conflict.message}",
+                    path,
+                    line,
+                    "conflict",
+                    Severity.ERROR,
+                    conflict.help,
+                )
+            )
         else:
             texts.append((path, text))
     return texts, unread

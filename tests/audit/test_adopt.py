@@ -19,7 +19,7 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import computed_name
 from fabricc.proof.compare import Mismatch
 from fabricc.proof.invariants.rules import CODES
-from tests.audit.fabrics import collected, disguise, found_of, inventory
+from tests.audit.fabrics import collected, disguise, everything, found_of, inventory
 
 MODELS = {
     "eos": "7060x6-64pe", "nxos": "9364d-gx2a", "junos": "qfx5240-64od", "cumulus": "sn5600", "sonic": "sn5600",
@@ -227,6 +227,18 @@ def test_what_is_written_builds_and_is_never_written_over(tmp_path):
     with pytest.raises(FindingsError) as refused:
         run.write_adoption(adoption, target, reports)
     assert refused.value.diagnostics[0].code == "FAB9701"
+
+
+def test_a_file_that_is_not_read_is_reported(tmp_path):
+    compiled = inventory("lab-smallest")
+    for network, each in everything(compiled):
+        for file, text in network.files(each).items():
+            (tmp_path / each.name / file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / each.name / file).write_text(text, "utf-8")
+    with (tmp_path / "more.cfg").open("wb") as huge:
+        huge.truncate(33 << 20)
+    found = run.adopt(tmp_path, jobs=1)
+    assert ("FAB9502", "more.cfg") in [(each.code, each.file) for each in found.findings]
 
 
 def test_a_folder_without_a_fabric_is_refused(tmp_path):

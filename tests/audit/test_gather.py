@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.audit.adopt.run import adopt
 from fabricc.audit.gather import device_of, gather_devices
 from fabricc.audit.texts import split_sections, text_of
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
+from fabricc.base.diagnostics import FindingsError
 from fabricc.compiler.compiled import compile_spec
 from fabricc.facts.device import Kind
 
@@ -270,6 +272,29 @@ def test_links_are_not_followed_and_large_files_not_read(tmp_path: Path) -> None
     found = gather_devices(folder, jobs=1)
     assert set(found.devices) == {"leaf9"}
     assert codes(found) == [("FAB9502", name) for name in ("huge.cfg", "leaf1.cfg", "more")]
+
+
+def test_a_merge_conflict_in_a_configuration_is_an_error(tmp_path: Path) -> None:
+    conflict = "<<<<<<< HEAD\nntp server 192.0.2.1\n=======\nntp server 192.0.2.2\n>>>>>>> topic\n"
+    for number, text in enumerate((conflict, conflict.replace("\n", "\r\n"), f"{'<' * 9}{conflict[7:]}")):
+        folder = folder_of(
+            tmp_path / str(number), {"leaf1.cfg": EOS + text, "leaf9.cfg": EOS.replace("leaf1", "leaf9")}
+        )
+        found = gather_devices(folder, jobs=1)
+        assert set(found.devices) == {"leaf9"}
+        assert codes(found) == [("FAB0032", "leaf1.cfg")]
+        with pytest.raises(FindingsError) as refused:
+            adopt(folder, "x", jobs=1)
+        assert [each.code for each in refused.value.diagnostics] == ["FAB0032"]
+
+
+@pytest.mark.parametrize(
+    "banner",
+    ["<<<<<<< only for us >>>>>>>\n=======\n", "=======\n>>>>>>> x\n", ">>>>>>> a\n=======\n<<<<<<< b\n"],
+)
+def test_a_banner_is_no_merge_conflict(banner: str, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"leaf1.cfg": f"{EOS}banner motd\n{banner}EOF\n"})
+    assert "FAB0032" not in {each.code for each in gather_devices(folder, jobs=1).findings}
 
 
 def test_a_box_that_the_catalog_lacks_is_told(tmp_path: Path) -> None:

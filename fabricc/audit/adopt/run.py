@@ -20,7 +20,7 @@ from fabricc.back import nos as back_ends
 from fabricc.back.nos.commands import command_lines
 from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.compiler.load.quoted_files import tree_texts
 from fabricc.compiler.prove.finding_groups import Grouped
 from fabricc.facts.device import Kind, Tier
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from fabricc.facts.device import Device
     from fabricc.proof.compare import Mismatch
 
+_UNREAD = frozenset(("FAB0032", "FAB9502"))
+"""Files that may be devices, and which the spec would lack."""
 _KEYS = re.compile(r"\[[^\]]*\]")
 _NAME = re.compile(r"[^a-z0-9]+")
 
@@ -93,10 +95,16 @@ def _adopt_folder(
     progress: Callable[[str, int, int], None] | None,
 ) -> Adoption:
     gathered = gather_devices(folder, jobs=jobs, progress=progress)
+    unread = tuple(each for each in gathered.findings if each.code in _UNREAD)
+    if errors := [each for each in unread if each.severity is Severity.ERROR]:
+        grouped = Grouped()
+        grouped.add(errors)
+        raise FindingsError.of(list(grouped.diagnostics(str(_top_folder(folder)))))
     links = links_of(gathered.devices)
     places = places_of(gathered.devices, links)
     found = Found(gathered.devices, links, places)
-    return adopted_of(found, folder, name or _cluster_name(folder))
+    adopted = adopted_of(found, folder, name or _cluster_name(folder))
+    return replace(adopted, findings=(*unread, *adopted.findings))
 
 
 def adopted_of(found: Found, folder: Path, name: str) -> Adoption:

@@ -8,6 +8,10 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 
 _MARKER = re.compile(r"(?m)^(?:<{7,}|>{7,}|\|{7,})(?=[ \t\r\n]|\Z)|^={7}(?=\r?$)")
 """Lines that git-merge(1) writes, also with a longer `conflict-marker-size`; a rule of `=` may be longer than seven."""
+_WHOLE = tuple(
+    map(re.compile, (r"(?m)^<{7,}(?=[ \t\r\n])", r"(?m)^={7,}\r?$", r"(?m)^>{7,}(?=[ \t\r\n]|\Z)"))
+)
+"""The three lines that a conflict in a device's output has at least; a banner may have one of them."""
 
 
 def conflict_in(text: str, file: str) -> Diagnostic | None:
@@ -20,3 +24,14 @@ def conflict_in(text: str, file: str) -> Diagnostic | None:
     return Diagnostic(
         "FAB0032", Severity.ERROR, message, place, "Resolve the conflict and delete the markers."
     )
+
+
+def conflict_in_output(text: str, file: str) -> Diagnostic | None:
+    """Return FAB0032 where a text that a device printed has a whole conflict, None where it has none."""
+    end = 0
+    for marker in _WHOLE:
+        found = marker.search(text, end)
+        if found is None:
+            return None
+        end = found.end()
+    return conflict_in(text, file)
