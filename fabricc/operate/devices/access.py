@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
@@ -281,9 +282,27 @@ def _parse_login(path: Path, value: object, where: str, more: set[str]) -> dict[
     for name in _PATHS:
         if name in found:
             found[name] = str(path.parent / expand_home(str(found[name])))
+            _require_plain(path, where, name, str(found[name]))
     return found
 
 
+def _require_plain(path: Path, where: str, name: str, file: str) -> None:
+    """Raise an error where a file that SSH or TLS will read is no plain file: nothing limits how long that would take.
+
+    A file that is missing is reported by the login that needs it.
+    """
+    try:
+        entry = Path(file).stat()
+    except (OSError, ValueError):
+        return
+    if S_ISDIR(entry.st_mode) and name == "ca_file":
+        return
+    if not S_ISREG(entry.st_mode) or entry.st_size > _LARGEST:
+        message = f"{path}: {name} of {where} is no regular file of at most {_LARGEST >> 20} MiB"
+        raise DeviceError("FAB9101", message, f"Name another file than {file}.")
+
+
+_RANGES = {"port": range(1, 65_536), "timeout_s": range(1, 86_401)}
 _TYPES: Mapping[str, type] = {"verify": bool, "timeout_s": int, "port": int, "options": dict}
 
 
@@ -293,6 +312,10 @@ def _parse_value(path: Path, where: str, name: str, value: object) -> object:
     wanted = _TYPES.get(name, str)
     if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
         raise DeviceError("FAB9101", f"{path}: {name} of {where} is no {wanted.__name__}")
+    if isinstance(value, int) and name in _RANGES and value not in _RANGES[name]:
+        numbers = _RANGES[name]
+        message = f"{path}: {name} of {where} is {value:.6g}, not from {numbers[0]} to {numbers[-1]:,}"
+        raise DeviceError("FAB9101", message)
     if isinstance(value, dict):
         for key in value:
             if isinstance(key, str) and any(word in key for word in ("password", "secret", "passphrase")):

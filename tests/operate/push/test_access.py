@@ -84,6 +84,40 @@ def test_an_access_file_says_no_secret_and_nothing_unknown(text: str, code: str,
     assert "hunter2" not in str(error.value)
 
 
+@pytest.mark.parametrize("key", ["ssh_key", "known_hosts", "ca_file"])
+@pytest.mark.parametrize("kind", ["fifo", "link to a fifo", "device", "huge"])
+@pytest.mark.parametrize(
+    "table", ["{}", "nos: {{frr: {{{}}}}}", "devices: {{a: {{{}}}}}"], ids=["all", "nos", "device"]
+)
+def test_only_plain_files_are_named_for_a_login(key: str, kind: str, table: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link to a fifo").symlink_to("fifo")
+    (tmp_path / "device").symlink_to("/dev/zero")
+    with (tmp_path / "huge").open("wb") as huge:
+        huge.truncate(1 << 40)
+    file = tmp_path / "fabricc-access.yaml"
+    file.write_text("username: u\n" + table.format(f"{key}: {kind}") + "\n")
+    with pytest.raises(DeviceError, match=f"{key} of .* is no regular file") as refused:
+        read_access(file)
+    assert refused.value.code == "FAB9101"
+
+
+def test_a_missing_file_and_a_folder_of_authorities_may_be_named(tmp_path: Path) -> None:
+    file = tmp_path / "fabricc-access.yaml"
+    file.write_text("username: u\nknown_hosts: none\nca_file: .\n")
+    assert read_access(file).default.ca_file == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text", ["port: 0", "port: 65536", "port: -1", "timeout_s: 0", "timeout_s: -5", "timeout_s: 9999999"]
+)
+def test_ports_and_deadlines_have_a_range(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "fabricc-access.yaml"
+    file.write_text(f"username: u\n{text}\n")
+    with pytest.raises(DeviceError, match="not from 1 to"):
+        read_access(file)
+
+
 def test_what_an_access_file_states_twice_is_told_at_its_line(tmp_path: Path) -> None:
     file = tmp_path / "access.yaml"
     file.write_text("verify: true\nnos:\n  eos: {port: 1}\nverify: false\n")
