@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.defaults import unsafe_line
 from fabricc.base.secret_words import SECRET_PREFIX, hide_secret_words
 from fabricc.fabric.facts import Unplanned
 
@@ -39,6 +40,8 @@ def hide_values(reading: Reading) -> Reading:
             facts[shown] = quote.removeprefix(f"{shown}=")
     for at, unknown in enumerate(reading.unknown):
         file, line, text = unknown
+        if unsafe_line(text):  # its password or community is one that everybody tries, and a rule reports it
+            continue
         if (hidden := hide_secret_words(text)) != text:
             kind = Unplanned if isinstance(unknown, Unplanned) else None
             reading.unknown[at] = kind(file, line, hidden) if kind else (file, line, hidden)
