@@ -240,7 +240,7 @@ def _setting_facts(model: HostModel, group: HostGroup) -> Iterator[HostFact]:
             reason = "it registers GPU memory, unless DMA-BUF does"
             yield HostFact(model.name, module, "loaded", reason, "gpus.leave_out")
     if ACCESS_CONTROL not in group.leave_out:
-        reason = "no device of the host is passed to guests; hosts with Grace, Vera or Direct NIC keep theirs"
+        reason = "no device of the host is passed to a guest"
         yield HostFact(model.name, ACCESS_CONTROL, "off", reason, "gpus.leave_out")
 
 
