@@ -13,6 +13,7 @@ import json
 import os
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -172,8 +173,8 @@ def nv(words: list[str]) -> None:
             RUNNING.read_text().splitlines(),
             (REVISIONS / state["pending"][USER]).read_text().splitlines(),
         )
-        print(*(f"nv set {one}" for one in new if one not in old), sep="\n")
-        print(*(f"nv unset {one}" for one in old if one not in new), sep="\n")
+        print(*(f"nv set {one}" for one in (Counter(new) - Counter(old)).elements()), sep="\n")
+        print(*(f"nv unset {one}" for one in (Counter(old) - Counter(new)).elements()), sep="\n")
     elif verb in ("history", "revision"):
         if "late" in state and verb == "revision":
             state["late"] -= 1
