@@ -89,3 +89,14 @@ def test_a_tree_that_changes_at_every_attempt_is_no_false_verdict(
     status, printed = clone.reading("diff", str(clone.tree), str(clone.tree))
     assert status == 1
     assert "FAB6020" in printed
+
+
+def test_a_manifest_that_names_another_cluster_than_its_plan_is_rejected(
+    clone: Clone, pair: tuple[Path, Path]
+) -> None:
+    manifest = pair[1] / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"cluster": "lab"', '"cluster": "other"', 1))
+    for words in (("diff", *map(str, pair)), ("check", str(pair[1]), "--spec", "cluster.yaml")):
+        status, printed = clone.reading(*words)
+        assert status == 1, words
+        assert "names the cluster 'other'" in printed
