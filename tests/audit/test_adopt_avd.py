@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -119,20 +118,6 @@ def test_overlays_hold_the_rest_once_for_alike_switches(adoption):
     assert not [
         word for word in names for name, text in alike.items() if "without" not in name and word in text
     ]
-
-
-def test_overlays_with_sessions_of_single_devices_are_listed_for_growth(adoption):
-    made, overlay = adoption
-    own = [
-        name
-        for name, text in made.files.items()
-        if name.startswith("overlays/") and not re.search("-(all|tors|spines)", name) and "neighbor" in text
-    ]
-    noted = [
-        words for words in made.adopted.assumed if "lines of sessions with the present neighbors" in words
-    ]
-    assert len(noted) == bool(own) == (overlay == "ebgp")
-    assert all(own[0] in words for words in noted)
 
 
 def test_what_an_adopted_fabric_gains_is_as_those_beside_it(adoption, tmp_path):

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.audit.adopt import report, run
+from fabricc.audit.adopt.adoption import describe_growth
 from fabricc.audit.adopt.refusals import refused_parts
+from fabricc.audit.adopt.trial import Draft
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.compiler.compiled import compile_spec
 from tests.audit import corpora
@@ -184,3 +186,21 @@ def test_no_folder_of_others_is_adopted_by_halves(folder: str, tmp_path: Path) -
     if adopted.usable:
         run.write_adoption(adoption, tmp_path / "out", {})
         assert compile_spec(tmp_path / "out" / "cluster.yaml").sound
+
+
+@pytest.mark.parametrize(
+    ("devices", "line", "listed"),
+    [
+        (["spine1"], "neighbor 10.0.0.1 peer group UNDERLAY", True),
+        (["spine1"], "banner motd", False),
+        (None, "neighbor * send-community", False),
+    ],
+)
+def test_overlays_with_sessions_of_single_devices_are_listed_for_growth(
+    devices: list[str] | None, line: str, listed: bool
+) -> None:
+    """A new neighbor of such a device gets none of these lines."""
+    entry = {"file": "overlays/eos-spine1/running-config.cfg", "nos": "eos"}
+    entry |= {"devices": devices} if devices else {}
+    draft = Draft({"overlays": [entry]}, more={entry["file"]: f"router bgp *\n   {line}\n"})
+    assert [entry["file"] in words for words in describe_growth(draft)] == [True] * listed

@@ -104,7 +104,7 @@ def adopt_networks(found: Found, name: str, folder: Path) -> Adopted:
                 f"{', '.join(refused)} have all lines that no word of the spec says. With them the proof of a build "
                 "fails, so the spec does not name these files."
             )
-        assumed += _describe_growth(draft)
+        assumed += describe_growth(draft)
         assumed += [_describe_acceptance(code, hosts=bool(sides.hosts)) for code in accepted]
         whole, rails = site.whole(draft), rails or order
         sites.append(site)
@@ -126,7 +126,7 @@ def _no_hosts_error(order: Order) -> FindingsError:
     return FindingsError("FAB9700", message, help_)
 
 
-def _describe_growth(draft: Draft) -> list[str]:
+def describe_growth(draft: Draft) -> list[str]:
     """Name the overlays of single devices that hold lines of sessions: a new neighbor gets none of these lines."""
     names = [
         entry["file"]
