@@ -16,4 +16,4 @@ def data_folder(name: str) -> Path:
     for found in (PACKAGE / f"_{name}", PACKAGE.parent / name):
         if found.is_dir():
             return found
-    raise FileNotFoundError(f"no {name} beside or inside {PACKAGE.name}")
+    raise FileNotFoundError(f"no {name} next to or inside {PACKAGE.name}")

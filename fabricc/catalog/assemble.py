@@ -180,7 +180,7 @@ def _nic_figures(raw: Raw) -> Raw:
     return found
 
 
-_JOINED: Raw = {"value": "all", "assumed": True, "reason": "the file does not say what joins the GPUs"}
+_JOINED: Raw = {"value": "all", "assumed": True, "reason": "the file does not state what connects the GPUs"}
 
 
 def build_host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:

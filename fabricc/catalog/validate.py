@@ -58,7 +58,7 @@ def _explain_breach(breach: Any) -> Iterator[tuple[str | None, str, str]]:
             described,
         )
     elif breach.validator == "oneOf" and described.startswith("exactly one of"):
-        remedy = "Say where the figure comes from with `source`, or write `assumed: true`."
+        remedy = "Name where the figure comes from in `source`, or write `assumed: true`."
         yield None, described, remedy
     else:
         yield None, f"{_shorten_value(breach.instance)} does not fit ({breach.validator})", described

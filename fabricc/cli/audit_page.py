@@ -79,9 +79,9 @@ def _coverage_section(audit: Audit) -> Section:
                    note="Proved: every rule about the topic ran, had its inputs and found no error.")  # fmt: skip
     heads = ("topic", *ACCOUNT[1:])
     rules = Table("rules", "Rules by topic", heads, tuple(account_rows(audit.accounts)), right=(1, 2, 3),
-                  note="Asked: switches on which a rule about the topic was answered.")  # fmt: skip
+                  note="Asked: switches on which a rule about the topic was evaluated.")  # fmt: skip
     return Section(
-        "coverage", "Coverage", "How much of what the files say was understood, and what was asked of it.",
+        "coverage", "Coverage", "How much of the files was understood, and which rules were evaluated.",
         (systems, topics, rules),
     )  # fmt: skip
 
@@ -90,7 +90,9 @@ def _unknown_section(audit: Audit) -> Section:
     rows = tuple(report.unknown_line_rows(audit, 200))
     table = Table("lines", "Lines that are not understood", ("times", "devices", "line", "for instance"), rows,
                   codes=(2, 3), right=(0, 1), folded=True)  # fmt: skip
-    lead = "What no reader knows may say anything: nothing is proved about its topic on the devices that have it."
+    lead = (
+        "An unknown line can have any meaning: nothing is proved about its topic on the devices that have it."
+    )
     return Section("unknown", "Not understood", lead, (table,) if rows else ())
 
 

@@ -30,7 +30,7 @@ def run_collect(
     files = sum(len(each.files) for each in fetched.values())
     unasked = [name for name, each in fetched.items() if each.failures]
     asked = plural(len(fetched) - len(unasked), "switch")
-    left = f", {len(unasked):,} not asked" if unasked else ""
+    left = f", {len(unasked):,} not contacted" if unasked else ""
     output.out(
         f"{folder}: {plural(files, 'file')} of {asked}{left}; they hold what runs, hashes of passwords too"
     )

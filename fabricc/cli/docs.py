@@ -47,8 +47,8 @@ _VARIABLES = (
 )
 _FILES = (
     ("cluster.yaml", "The spec."),
-    ("fabricc.lock", "What is pinned, beside the spec: commit it."),
-    ("fabricc-access.yaml", "How to log in to the switches, beside the spec: never committed."),
+    ("fabricc.lock", "The pinned numbers, next to the spec: commit it."),
+    ("fabricc-access.yaml", "How to log in to the switches, next to the spec: never committed."),
     ("fabricc-policy.yaml", "What a review lets pass."),
     ("build/CLUSTER", "The tree that a build writes; its manifest.json has the digest of every file."),
 )

@@ -56,7 +56,7 @@ def _check_spec(spec: Path, access_file: Path | None, parallel: int) -> Iterator
     yield from check_repository(spec)
     if access_file is None and not (spec.parent / NAME).exists():
         remedy = "Write one (`fabricc docs push`), and run `fabricc trust` for it."
-        yield Check(NAME, State.SKIPPED, "missing: no switch was asked", remedy)
+        yield Check(NAME, State.SKIPPED, "missing: no switch was contacted", remedy)
         return
     try:
         access = logins.access(spec, access_file)

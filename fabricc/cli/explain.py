@@ -48,7 +48,7 @@ def command(first: str, words: tuple[str, ...], spec: Path | None, format_: str)
     """  # noqa: D301
     if not words and not is_complete(first):
         raise click.UsageError(
-            f"'{first}' is neither a code nor a line of a built tree; of a spec, say what to explain: an address, "
+            f"'{first}' is neither a code nor a line of a built tree; with a spec, name what to explain: an address, "
             "an ASN, a device or DEVICE:PORT."
         )
     explanation: Explanation | None = None

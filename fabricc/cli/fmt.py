@@ -53,7 +53,7 @@ def command(files: tuple[Path, ...], check: bool, changed: bool, format_: str) -
     output.print_findings(found, format_, sources)
     failed = any(d.severity is Severity.ERROR for d in found)
     if format_ == "text" and not failed:
-        output.out(f"{plural(len(files), 'file')}: {rewritten} laid out anew")
+        output.out(f"{plural(len(files), 'file')}: {rewritten} formatted")
     return exit_status(found)
 
 
@@ -79,5 +79,5 @@ def _report_unformatted(path: Path, text: str, laid_out: str) -> Diagnostic:
     place = Position(str(path), first_difference(text, laid_out))
     remedy = f"Run `fabricc fmt {shell_path(path)}`."
     return Diagnostic(
-        "FAB0040", Severity.ERROR, "from here on not laid out as `fabricc fmt` does", place, remedy
+        "FAB0040", Severity.ERROR, "from here on the format is not that of `fabricc fmt`", place, remedy
     )

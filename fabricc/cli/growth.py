@@ -110,7 +110,7 @@ def assumed_table(spec: ClusterSpec) -> _Table:
         (path, value if isinstance(value, str) else json.dumps(value))
         for path, value in spec.assumptions.items()
     ]
-    return "Assumed, because the spec does not say", ("key", "value"), rows
+    return "Assumed, because the spec does not state it", ("key", "value"), rows
 
 
 def host_facts_tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:

@@ -122,7 +122,7 @@ class Tools:
             str, Field(min_length=1, description="A folder that `fabricc build` wrote (build/CLUSTER).")
         ],
         devices: Annotated[
-            list[_Text] | None, Field(description="The switches to ask; all by default.")
+            list[_Text] | None, Field(description="The switches to read; all by default.")
         ] = None,
         aspects: Annotated[
             list[_Aspect] | None, Field(description="What to compare; all by default.")

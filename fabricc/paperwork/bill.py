@@ -135,7 +135,7 @@ def _possible_fits(lack: Lack, medium: str) -> Sequence[Fit]:
 
 def _explain_lack(lack: Lack) -> str:
     if lack.lower is None or lack.upper is None:
-        return "the catalog says no cage of this NIC at that speed"
+        return "the catalog has no cage of this NIC at that speed"
     joined = f"{_describe_end(lack.lower)} and {_describe_end(lack.upper)}"
     if found := _possible_fits(lack, lack.medium):
         return f"between {joined} the catalog's reaches {max(map(reach_of, found))} m"

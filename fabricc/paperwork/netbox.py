@@ -165,8 +165,8 @@ def _place_devices(
             strangers[each.role or "none"] += 1
     findings = _report_doubles(devices, placed)
     findings += [
-        _netbox_finding(f"{plural(count, 'device')} of role {clip(role)!r} without a place: no tier is called "
-                        f"so, or it is full",
+        _netbox_finding(f"{plural(count, 'device')} of role {clip(role)!r} without a place: no tier has this "
+                        f"name, or it is full",
               "Name the tier with `--role ROLE=TIER` if they are its switches.")
         for role, count in sorted(strangers.items())
     ]  # fmt: skip
@@ -176,7 +176,9 @@ def _place_devices(
         if len(ordered) != len(room):
             counts = f"{len(ordered)} devices for {plural(len(room), tier.value)}"
             told = f"there are {counts} of the plan, taken in the order of their names"
-            findings.append(_netbox_finding(told, "Compare the shape of the spec with what stands there."))
+            findings.append(
+                _netbox_finding(told, "Compare the shape of the spec with the installed switches.")
+            )
     return placed, findings
 
 

@@ -279,8 +279,8 @@ def broken_findings(wrong: dict[bytes, tuple[str, ...]], ends: Iterable[End]) ->
         for name in wrong.get(end.key, ()):
             at = FIELDS.index(name)
             message = (
-                f"the ends of a link disagree on {name}: {other.device} {other.port} says "
-                f"{other.stated()[at]}, {end.device} {end.port} says {end.stated()[at]}"
+                f"the ends of a link disagree on {name}: {other.device} {other.port} has "
+                f"{other.stated()[at]}, {end.device} {end.port} has {end.stated()[at]}"
             )
             if number := _INVARIANTS.get(name):
                 yield breach(number, message, end.file, end.line)._replace(group=f"link {name}")

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from fabricc.rules.sessions import Sessions
 
 NEEDS_PLAN = {
-    3: "how many devices there are to be is said by a plan",
-    4: "the ratio that is meant is said by a plan",
-    5: "planes and rails are told from the links themselves",
+    3: "only a plan states how many devices there are",
+    4: "only a plan states the intended ratio",
+    5: "planes and rails follow from the links themselves",
     21: "only a plan states what may come in and go out",
 }
 """Invariant -> why it is not evaluated for a fabric without a plan."""
@@ -132,7 +132,7 @@ def _answer_invariants(
         marked = pools and any(kind.markings for kind in kinds)
         answers[17] = yes if marked else Answer(False, "marking or pools are not stated in bytes")
         guarded = any(kind.watchdog is not None for kind in kinds)
-        answers[18] = yes if guarded else Answer(False, "its files do not speak of a watchdog")
+        answers[18] = yes if guarded else Answer(False, "its files have no watchdog")
     mtus = links and all(link.mtu is not None for link in seen.links)
     answers[19] = yes if mtus else Answer(False, "not every link states its MTU") if links else unknown_links
     answers[20] = yes

@@ -42,14 +42,14 @@ _WHY = {
     "pfc": "one end pauses and the other goes on sending, or waits for nothing",
     "trust": "packets change their class from one end to the other",
     "autoneg": "the link may not come up",
-    "marked": "senders hear of congestion in one direction alone",
+    "marked": "senders are notified of congestion in one direction only",
     "native_vlan": "frames without a tag change their VLAN",
     "vlans": "frames of the others are dropped",
     "access_vlan": "frames change their VLAN",
     "switchport": "one end expects tags that the other does not send",
     "bundle": "one end takes the link for one of several, the other for one alone",
 }
-_REMEDY = "Set both ends of the link alike."
+_REMEDY = "Set both ends of the link to the same value."
 
 
 class EndSaid(NamedTuple):

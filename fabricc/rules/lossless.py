@@ -59,7 +59,7 @@ def _global_pause(statement: Statement, _: Sessions) -> Iterator[Finding]:
     """Report ports with PFC that pause all traffic as well."""
     ports = lossless_ports(statement)
     if both := [port for port in ports if str(statement.ports[port].get("flow_control", "off")) not in _OFF]:
-        text = f"{_join_ports(both)}: global pause (IEEE 802.3x) beside PFC: one link can use only one"
+        text = f"{_join_ports(both)}: global pause (IEEE 802.3x) together with PFC: one link can use only one"
         leaves = ("flow_control",)
         yield _finding(statement, PAUSED, both[0], leaves, text, "802.3x", Severity.WARNING, "Turn it off.")
 
@@ -156,7 +156,7 @@ def rdma_findings(statement: Statement, dscp: int, said_by: str) -> Iterator[Fin
             f"which {_join_ports(bare)} "
             f"{'does' if len(bare) == 1 else 'do'} not protect by PFC: RDMA drops there"
         )
-        remedy = "Map it to the class that has PFC, on every device alike."
+        remedy = "Map it to the class that has PFC, on every device."
         yield finding_at(
             CLASSED, statement.device, f"qos/dscp[{dscp}]/traffic_class", message, "RDMA lossy", Severity.ERROR, remedy
         )  # fmt: skip

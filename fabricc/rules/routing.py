@@ -111,7 +111,7 @@ def _unfiltered_sessions(statement: Statement, sessions: Sessions) -> Iterator[F
         )
         leaves = ("remote_asn", "remote_kind", "families", "description")
         paths = tuple(session_path(keys[0], leaf) for leaf in leaves)
-        remedy = "Permit the prefixes that are meant on each session between switches, in both directions."
+        remedy = "Permit the intended prefixes on each session between switches, in both directions."
         yield finding_at(POLICY, statement.device, paths, message, f"no {ways} policy", severity, remedy)
 
 

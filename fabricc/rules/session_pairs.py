@@ -246,7 +246,7 @@ def _one_sided(meeting: Meeting, peer: Peer, other: str, devices: Mapping[str, D
     paths = [f"{scope_of(vrf)}bgp/asn", "bgp/asn", "bgp/router_id"]
     if near := meeting.far(peer.device, meeting.near(peer)):
         paths = [f"interface[{near[1]}]/ipv6" if ":" in neighbor else f"interface[{near[1]}]/ipv4", *paths]
-    remedy = "State the session at both ends, or take it away."
+    remedy = "State the session at both ends, or remove it."
     joined = meeting.groups[other] == meeting.groups[peer.device]
     # Where nothing joins them, a device that is not here may have the address.
     severity = Severity.ERROR if joined else Severity.NOTE
@@ -343,7 +343,7 @@ def _differences(
         yield finding(peer, ("hold_s", "keepalive_s", "remote_asn"), text, "timers", Severity.WARNING)
 
 
-_ALIKE = "Set both ends of the session alike."
+_ALIKE = "Set both ends of the session to the same value."
 
 
 def _format_timers(said: Said) -> str:

@@ -52,7 +52,7 @@ def _undefined_names(statement: Statement, _: Sessions) -> Iterator[Finding]:
     for kind, name, paths in found:
         if not any(_occurs_elsewhere(statement, lines.get(name, ()), paths, file) for file, lines in having):
             message = f"{statement.name} uses the {_KINDS[kind]} {name}, which is nowhere defined"
-            remedy = "Define it, or take the reference away."
+            remedy = "Define it, or remove the reference."
             yield finding_at(
                 UNDEFINED, statement.device, paths[0], message, f"undefined {kind}", remedy=remedy, word=name
             )

@@ -48,7 +48,7 @@ def _unknown_peers(fabric: Switches) -> Iterator[Report]:
                 message = f"{name} {what} on its session with {key[1]}, which no known switch has"
                 leaves = ("import", "remote_asn", "remote_kind", "families")
                 paths = tuple(session_path(key, leaf) for leaf in leaves)
-                remedy = "Permit on this session the prefixes that are meant, in both directions."
+                remedy = "Permit the intended prefixes on this session, in both directions."
                 yield Report(POLICY, name, paths, message, "unknown peer", Severity.WARNING, remedy)
 
 

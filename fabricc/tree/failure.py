@@ -16,7 +16,7 @@ REMEDIES = {
     errno.EACCES: "Give this account write permission there, or choose another folder with `-o`.",
     errno.EPERM: "Give this account write permission there, or choose another folder with `-o`.",
     errno.EROFS: "That file system is mounted read-only; choose another folder with `-o`.",
-    errno.ENOTDIR: "A file stands where a folder is needed; move it away or choose another folder with `-o`.",
+    errno.ENOTDIR: "A file is where a folder is needed; move it away or choose another folder with `-o`.",
 }
 
 

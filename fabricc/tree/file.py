@@ -13,7 +13,7 @@ from fabricc.base.foreign.links import follow_links
 from fabricc.tree.failure import EmitError
 from fabricc.tree.folders import make_missing_folders
 
-_NOTHING_LOST = "What stood there before is untouched."
+_NOTHING_LOST = "The former content is untouched."
 _NAME_IT = "Name the place itself, or remove the link."
 _DRAFT = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 

@@ -356,7 +356,7 @@ def test_the_spec_says_what_its_parts_are_for_and_has_a_line_for_each_overlay(fo
     lines = foreign.files["cluster.yaml"].split("\n")
     assert lines[0].startswith("# What runs, as `fabricc adopt` read it")
     at = lines.index("overlays:")
-    assert lines[at - 1].startswith("# Lines that no word of the spec says")
+    assert lines[at - 1].startswith("# Lines that no key of the spec expresses")
     entries = yaml.safe_load(foreign.files["cluster.yaml"])["overlays"]
     assert all(line.startswith("- {file: ") for line in lines[at + 1 : at + 1 + len(entries)])
 

@@ -79,7 +79,7 @@ FAULTS = {
     ),
     "a password in the file": (
         text(SPINE, (r"password FABRICC-SECRET-dc-core", "password opensesame")),
-        "FAB6221", "the password of the session with 192.0.2.1 stands in the file",
+        "FAB6221", "the password of the session with 192.0.2.1 is in the file",
     ),
     "nothing is dropped": (
         text(SPINE, (r"ip route 10.0.0.0/10 blackhole\n", "")),

@@ -34,31 +34,31 @@ def test_segments_as_planned_break_no_invariant(asn: str, dual: bool, links: str
 FAULTS = {
     "another VNI": (
         change_files(TOR, ("(vxlan-id|vni|iface|auto) (vni)?10110", r"\1 \g<2>10111"), (" vni10110 ", " vni10111 ")),
-        f"FAB6340 {TOR} says of segment[110] another VNI than other ToRs",
+        f"FAB6340 {TOR} states for segment[110] another VNI than other ToRs",
     ),
     "another route target": (
         change_files(TOR, ("65000:10110", "65000:10119")),
-        f"FAB6340 {TOR} says of segment[110] another route target than other ToRs",
+        f"FAB6340 {TOR} states for segment[110] another route target than other ToRs",
     ),
     "imports alone of another route target": (
         change_files(TOR, ("import 65000:10110", "import 65000:10119")),
-        f"FAB6340 {TOR} says of segment[110] another route target than other ToRs",
+        f"FAB6340 {TOR} states for segment[110] another route target than other ToRs",
     ),
     "another gateway": (
         change_files(TOR, ("10.20.0.1/22", "10.20.0.2/22")),
-        f"FAB6340 {TOR} says of segment[110] another IPv4 gateway than other ToRs",
+        f"FAB6340 {TOR} states for segment[110] another IPv4 gateway than other ToRs",
     ),
     "another subnet": (
         change_files(TOR, ("10.20.0.1/22", "10.20.0.1/23")),
-        f"FAB6340 {TOR} says of segment[110] another IPv4 gateway than other ToRs",
+        f"FAB6340 {TOR} states for segment[110] another IPv4 gateway than other ToRs",
     ),
     "another anycast MAC": (
         change_files(TOR, ("00:00:5e:00:01:01", "00:00:5e:00:01:02")),
-        f"FAB6340 {TOR} says of the anycast gateways another MAC than other ToRs",
+        f"FAB6340 {TOR} states for the anycast gateways another MAC than other ToRs",
     ),
     "another VNI of the VRF": (
         change_files(TOR, (r"vrf tenants\n vni 13001", "vrf tenants\n vni 13002")),
-        f"FAB6340 {TOR} says of vrf[tenants] another VNI than other ToRs",
+        f"FAB6340 {TOR} states for vrf[tenants] another VNI than other ToRs",
     ),
     "two segments of one VNI": (
         change_files(TOR, ("vxlan-id 10120", "vxlan-id 10110")),
@@ -84,8 +84,8 @@ FAULTS = {
     ),
     "a port in another segment": (
         change_files(TOR, (r"(iface swp1\n    mtu 9050\n)    bridge-access 110\n", r"\1    bridge-access 120\n")),
-        "FAB6101 the ends of a link disagree on addresses: rack001-tor1a swp1 says 10.20.4.1/22, rack001-host01 rail0 "
-        "says 10.20.0.1/22",
+        "FAB6101 the ends of a link disagree on addresses: rack001-tor1a swp1 has 10.20.4.1/22, rack001-host01 rail0 "
+        "has 10.20.0.1/22",
     ),
     "a segment in another VRF": (
         change_files(TOR, (r"(alias tenant-b\n(.*\n){5}    vrf) tenants", r"\1 others")),
@@ -110,13 +110,13 @@ FAULTS = {
     ),
     "a host with another gateway": (
         change_files("rack001-host01", ('via: "10.20.0.1"', 'via: "10.20.0.2"')),
-        "FAB6101 the ends of a link disagree on addresses: rack001-tor1a swp1 says 10.20.0.1/22, rack001-host01 rail0 "
-        "says 10.20.0.2/22",
+        "FAB6101 the ends of a link disagree on addresses: rack001-tor1a swp1 has 10.20.0.1/22, rack001-host01 rail0 "
+        "has 10.20.0.2/22",
     ),
     "a host of another subnet": (
         change_files("rack001-host01", (r'"10.20.0.16/22"', '"10.20.4.16/22"')),
-        "FAB6101 the ends of a link disagree on addresses: rack001-tor1a swp1 says 10.20.0.1/22, rack001-host01 rail0 "
-        "says 10.20.0.1 beyond 10.20.4.0/22",
+        "FAB6101 the ends of a link disagree on addresses: rack001-tor1a swp1 has 10.20.0.1/22, rack001-host01 rail0 "
+        "has 10.20.0.1 beyond 10.20.4.0/22",
     ),
 }  # fmt: skip
 

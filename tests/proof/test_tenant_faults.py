@@ -51,7 +51,7 @@ FAULTS: dict[str, tuple[str, dict[str, Plant]]] = {
         },
     ),
     "a VRF has another VNI on one ToR": (
-        "says of tenant vrf[acme] another VNI than other ToRs",
+        "states for tenant vrf[acme] another VNI than other ToRs",
         {
             "cumulus": Plant(r"'20001': \{\}", "'20077': {}"),
             "eos": Plant(r"vxlan vrf acme vni 20001", "vxlan vrf acme vni 20077"),

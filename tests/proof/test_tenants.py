@@ -56,7 +56,7 @@ FAULTS = {
     ),
     "a VRF with another VNI on one ToR": (
         change_files(TOR, (r"(vrf acme\n vni) 20001", r"\1 20077")),
-        f"FAB6340 {OTHER} says of tenant vrf[acme] another VNI than other ToRs",
+        f"FAB6340 {OTHER} states for tenant vrf[acme] another VNI than other ToRs",
     ),
     "a route target of two tenants on two ToRs": (
         change_files(OTHER, (r"65000:20003", "65000:20002")),

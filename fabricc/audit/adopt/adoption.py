@@ -44,7 +44,7 @@ class Adopted:
         draft: what is to be written; `compiled`: what it becomes.
         differences: device -> where its build would still differ.
         assumed: what was taken for granted, in words.
-        left: devices that the spec does not hold; all of them if it cannot be built.
+        left: devices that the spec does not contain; all of them if it cannot be built.
         moved: links that a build would have on other ports.
         lost: switch -> lines without a fact that its build does not write.
     """
@@ -94,15 +94,15 @@ def adopt_networks(found: Found, name: str, folder: Path) -> Adopted:
         if not compiled.sound:
             codes = ", ".join(sorted(set(error_codes(compiled))))
             assumed.append(
-                f"Network {network} is not in the spec: what fits it best cannot be built ({codes})."
+                f"Network {network} is not in the spec: the spec that fits it best cannot be built ({codes})."
             )
             continue
         draft, compiled = settle_draft(site, draft, compiled)
         draft, compiled, _, accepted, refused = add_overlays(site, draft, compiled)
         if refused:
             assumed.append(
-                f"{', '.join(refused)} have all lines that no word of the spec says. With them the proof of a build "
-                "fails, so the spec does not name these files."
+                f"{', '.join(refused)} have all lines that no key of the spec expresses. With them the proof of a "
+                "build fails, so the spec does not name these files."
             )
         assumed += describe_growth(draft)
         assumed += [_describe_acceptance(code, hosts=bool(sides.hosts)) for code in accepted]
@@ -166,10 +166,10 @@ def _describe_acceptance(code: str, *, hosts: bool) -> str:
     """Return in words what an acceptance stands for."""
     if code == ENDS and not hosts:
         return (
-            "Links to hosts have subnets that no word of the spec says, and no file tells the hosts' ends. ToRs keep "
-            f"theirs; do not take the hosts' files of a build, which have others ({code}, accepted)."
+            "Links to hosts have subnets that no key of the spec expresses, and no file has the hosts' ends. ToRs keep "
+            f"theirs; do not use the hosts' files of a build, which have others ({code}, accepted)."
         )
-    return f"What runs does not hold {code} ({TITLES[code]}): the spec accepts it, and every build tells it."
+    return f"The running configuration violates {code} ({TITLES[code]}): the spec accepts it, each build reports it."
 
 
 def _list_assumptions(site: Site, choice: Choice) -> Iterator[str]:
@@ -191,7 +191,7 @@ def _missing_files(found: Found, files: Mapping[str, Mapping[str, str]]) -> Iter
             unheld[device.system] = unheld.get(device.system, lacking) & lacking
     for system, names in unheld.items():
         if names:
-            yield f"The folder holds no {', '.join(sorted(names))} of {system} switches: a build writes them."
+            yield f"The folder has no {', '.join(sorted(names))} of {system} switches: a build writes them."
 
 
 def _describe_cable(cable: Mapping[str, Any]) -> str:

@@ -262,9 +262,7 @@ def _hosts_by_tor(
         else []
     )
     if silent:
-        words.append(
-            f"{silent:,} of these ports do not say which host is there: each is taken for a host of its own."
-        )
+        words.append(f"{silent:,} of these ports do not name their host: each counts as a host of its own.")
     return hosts, words
 
 

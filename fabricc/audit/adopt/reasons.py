@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Mismatch
 
 _POLICY = ("route_map[", "prefix_list[", "community_list[")
-_NO_WORD = "no word of a spec says it, and no overlay of the spec keeps it"
+_NO_WORD = "no key of a spec expresses it, and no overlay keeps it"
 
 
 def mismatch_reason(device: Device, mismatch: Mismatch) -> str:
     """Return the reason for a mismatch."""
     path = mismatch.path
     if mismatch.planned is None:
-        return _NO_WORD if mismatch.line else "no word of a spec says it, and no line states it alone"
+        return _NO_WORD if mismatch.line else "no key of a spec expresses it, and no single line states it"
     if path.startswith(_POLICY) or path.endswith(("/import", "/export")):
         return "sessions of a built fabric filter what they send and what they take"
     said = host_files.vocabulary() if device.kind is Kind.HOST else back_ends.load_vocabulary(device.system)

@@ -34,8 +34,8 @@ def report_parts(adoption: Adoption) -> Iterator[Part]:
         "bold",
     )
     rows = [("devices of the spec", len(adopted.differences)), ("of these the same as they are", adoption.same),
-            ("devices that the spec does not hold", len(adopted.left)),
-            ("facts that a build would change, add or take away", sum(map(len, adopted.differences.values()))),
+            ("devices that the spec does not contain", len(adopted.left)),
+            ("facts that a build would change, add or remove", sum(map(len, adopted.differences.values()))),
             ("lines without a fact that a build does not write", sum(map(len, adopted.lost.values()))),
             ("switches with names or numbers by table", sum(len(each.devices) for each in drafts)),
             ("links with addresses by table", sum(len(each.links) for each in drafts)),
@@ -68,7 +68,12 @@ def as_text(adoption: Adoption) -> str:
     if adopted.assumed:
         lines += ["## Assumed", "", *(f"- {words}" for words in adopted.assumed), ""]
     if adopted.left:
-        lines += ["## Devices that the spec does not hold", "", *(f"- {name}" for name in adopted.left), ""]
+        lines += [
+            "## Devices that the spec does not contain",
+            "",
+            *(f"- {name}" for name in adopted.left),
+            "",
+        ]
     if adopted.moved:
         lines += ["## Links that a build would have on other ports", ""]
         moves = (f"- {each.switch} {each.port} to {each.peer}: {each.planned}" for each in adopted.moved)

@@ -202,7 +202,7 @@ def _left_out_finding(found: Found, name: str) -> Finding:
     if not NAME.fullmatch(name):
         where = "a spec has names of lower-case letters, digits and inner hyphens"
     elif place and place.tier is Tier.OTHER:
-        where = f"it stands in no tier ({place.tier.value})"
+        where = f"it is in no tier ({place.tier.value})"
     else:
         where = "it has no place in it"
     message = f"{name} is not in the spec: {where}"
@@ -217,7 +217,7 @@ def _difference_finding(device: Device, mismatch: Mismatch) -> Finding:
     if found is None:
         code, message = "FAB9707", f"{device.name}: a build adds {path} = {planned}"
     elif planned is None:
-        code, message = "FAB9703", f"{device.name}: a build takes {path} = {found} away"
+        code, message = "FAB9703", f"{device.name}: a build removes {path} = {found}"
     else:
         code, message = "FAB9703", f"{device.name}: a build changes {path} from {found} to {planned}"
     why = mismatch_reason(device, mismatch)

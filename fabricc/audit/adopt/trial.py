@@ -45,12 +45,12 @@ SWITCHES, DRAFT = "switches.yaml", "cluster.draft.yaml"
 
 
 _WIDTH, _UNBROKEN = 118, 1 << 20
-_HEAD = "# What runs, as `fabricc adopt` read it; adoption.txt has what was assumed, and what is left over.\n"
+_HEAD = "# The running fabric, as `fabricc adopt` read it; adoption.txt lists the assumptions and the differences.\n"
 _COMMENTS = {
-    "catalog": "# Models that no output named, made of the ports that are there: put the boxes' own in their place.\n",
-    "overlays": "# Lines that no word of the spec says; what is taken away comes first, and is told by every build.\n",
+    "catalog": "# Models that no output named, made from the existing ports: replace them by the real models.\n",
+    "overlays": "# Lines that no key of the spec expresses; removed lines come first, and each build reports them.\n",
     "identities": "# Names and numbers that follow no rule.\n",
-    "accept": "# Notes of every build: what to mend one after the other, or to keep for good.\n",
+    "accept": "# Notes of each build: correct them one after the other, or keep them.\n",
 }
 _OUTWARD = re.compile(r"FAB(?:308|318|325)\d")
 """Errors about ways out, which show only where all else can be planned."""

@@ -323,7 +323,7 @@ def rdma_dscp(digests: Digests) -> tuple[int, str] | None:
     """Return RDMA's code point and its source: the hosts, else the switches by majority, 26 if they have it."""
     if digests.rdma:
         dscp, times = digests.rdma.most_common(1)[0]
-        return dscp, f"as hosts say in {times:,} places"
+        return dscp, f"as hosts state in {times:,} places"
     half = len(digests.lossless) / 2
     if digests.protected[26] > half:
         return 26, f"protected on {digests.protected[26]:,} of {len(digests.lossless):,} switches"

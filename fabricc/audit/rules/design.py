@@ -102,8 +102,8 @@ def report_lossy(devices: Mapping[str, Device]) -> Iterator[Finding]:
     switches = [device for device in devices.values() if device.kind is Kind.SWITCH]
     if switches:
         message = (
-            f"no port of {plural(len(switches), 'switch')} is said to have PFC: where they are congested they drop, "
-            "RDMA too"
+            f"no port of {plural(len(switches), 'switch')} has PFC: congested ports drop packets, "
+            "also of RDMA"
         )
         remedy = "Where RDMA is to run, give its class PFC, headroom and marking on every port of its paths."
         yield Finding(LOSSY, message, "", 0, "lossy", Severity.NOTE, remedy)

@@ -54,7 +54,7 @@ _GRAVITY = {
 _FLOODING = 11
 _HELP = {RULES[_FLOODING].code: "Route the ports, or leave PFC off where frames are bridged."}
 """Remedies of rules that differ for a single switch and for a planned fabric."""
-_DIFFERS = re.compile(r" says of .* another \S+ than ")
+_DIFFERS = re.compile(r" states for .* another \S+ than ")
 _ASSUMED = "; the device does not state the length of the cable, {} m are assumed"
 
 

@@ -173,7 +173,7 @@ def _outlier_finding(
     here = "nothing here" if mine is None else f"{_show_value(mine)} here"
     there = "nothing" if value is None else _show_value(value)
     message, group = f"{statement.name} {what}: {here}, {there} on {who}", f"unlike {statement.name}"
-    remedy, (paths, like, word) = "Set it as its peers have it, or say there why it differs.", where
+    remedy, (paths, like, word) = "Use the value of its peers, or state there why it differs.", where
     return finding_at(
         UNLIKE, statement.device, paths, message, group, Severity.WARNING, remedy, like=like, word=word
     )

@@ -205,7 +205,7 @@ _REMEDIES = {
     "FAB6331": "Take it out, or plan it.",
     "FAB6332": "Move the cables to the ports of plan/cabling.csv, and look again.",
     "FAB6333": "Reseat or replace the cable, and see what both ends may run at.",
-    "FAB6334": "Correct the file of `infiniband.guids`, and build again: LIDs and partitions go by GUID.",
+    "FAB6334": "Correct the file of `infiniband.guids`, and build again: LIDs and partitions follow the GUID.",
 }
 
 

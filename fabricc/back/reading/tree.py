@@ -308,7 +308,7 @@ def structured(text: str) -> Tree:
                     faults.append((line, "no key"))
                     continue
                 if key.value in lines:
-                    faults += ((at, f"key said twice: {key.value[:80]}") for at in (lines[key.value], line))
+                    faults += ((at, f"duplicate key: {key.value[:80]}") for at in (lines[key.value], line))
                 lines[key.value] = line
                 name = (key.value,)
             if not isinstance(member, yaml.ScalarNode):

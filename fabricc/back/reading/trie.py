@@ -261,7 +261,7 @@ def _add_row(
     elif state.meaning is None:
         state.meaning = meaning_of(row, outer, slots)
     elif state.meaning.row is not row:
-        raise ValueError(f"two rows say {row.pattern!r}")
+        raise ValueError(f"two rows have {row.pattern!r}")
 
 
 def _takes_any(state: State) -> bool:

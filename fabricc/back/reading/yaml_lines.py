@@ -77,7 +77,7 @@ def block_style(text: str) -> Tree | None:
             return None
         key = words[0]
         if key in members:
-            faults += ((at, f"key said twice: {key}") for at in (members[key], number))
+            faults += ((at, f"duplicate key: {key}") for at in (members[key], number))
         members[key] = number
         child = Node(words, number)
         if node.children is None:

@@ -77,8 +77,8 @@ def missing_data(code: str, message: str, remedy: str) -> Diagnostic:
 
 
 def unknown_asic(asic: str | None) -> Imported:
-    """The failure of an entry whose ASIC is unknown or not in the catalog."""
-    told = f"the catalog knows no ASIC {asic!r}" if asic else "nothing here tells the ASIC"
+    """Return the failure of an entry whose ASIC is unknown or not in the catalog."""
+    told = f"the catalog knows no ASIC {asic!r}" if asic else "nothing here identifies the ASIC"
     return import_failure("FAB2122", told, f"Name it with `--asic`: {', '.join(Library().names('asics'))}.")
 
 

@@ -109,7 +109,7 @@ def second_lock(plan: PlannedSpec) -> Diagnostic | None:
     cluster = plan.loaded.cluster
     if owner and owner != cluster:
         return None
-    known = f"the numbers of cluster '{cluster}' stand in {shared.name}"
+    known = f"the numbers of cluster '{cluster}' are in {shared.name}"
     message = (
         known if owner else f"{shared.name} names no cluster, so its numbers may be those of '{cluster}'"
     )

@@ -315,7 +315,7 @@ def _beyond_bound(
         advice = f"for marks before PFC acts, set `max_kb` to {highest // 1000} at most"
         return QosFinding(code, Severity.WARNING, message, advice)
     if marking.stated:
-        message = f"marking from {low:,} to {high:,} bytes is asked for; {bound}"
+        message = f"marking from {low:,} to {high:,} bytes is requested; {bound}"
         advice = f"the largest max_kb that fits is {highest // 1000}; or accept {code} with a reason"
         return QosFinding(code, Severity.ERROR, message, advice)
     message = f"{asked} from {low:,} to {high:,} bytes; {bound}"

@@ -186,7 +186,7 @@ def _check_trimming(classes: list[Priority], wish: TrimmingWish | None, findings
         findings.error("FAB2024", message, *path, help=f"Lossy classes with a code point: {names or 'none'}.")
         return
     wrong = (
-        "is lossless: PFC could stop what tells of a loss" if carrier.lossless
+        "is lossless: PFC could stop notifications of a loss" if carrier.lossless
         else "has no code point to give to trimmed packets" if not carrier.dscps
         else "is marked: there is nothing left to slow down" if carrier.ecn
         else ""
@@ -195,7 +195,7 @@ def _check_trimming(classes: list[Priority], wish: TrimmingWish | None, findings
         remedy = "Name a lossy class with a `dscp` and without `ecn: true`."
         findings.error("FAB2024", f"'{carrier.name}' {wrong}", *path, help=remedy)
     elif all(each is carrier or each.lossless or each.strict for each in classes):
-        message = f"beside '{carrier.name}' every class is lossless or strict: no packet would be trimmed"
+        message = f" except '{carrier.name}' every class is lossless or strict: no packet would be trimmed"
         findings.error("FAB2024", message, *path, help="Remove `trimming`, or make a class lossy.")
 
 
@@ -219,7 +219,7 @@ def _check_congestion_control(classes: list[Priority], congestion: Congestion, f
     if not congestion.marked:
         for each in classes:
             if each.ecn:
-                message = f"'{each.name}' asks for ECN: the profile {PFC_ONLY} marks nothing"
+                message = f"'{each.name} requests ECN: the profile {PFC_ONLY} marks nothing"
                 help_ = f"Remove `ecn: true`, or choose another profile than {PFC_ONLY}."
                 findings.error("FAB2022", message, "priorities", each.name, "ecn", help=help_)
         return

@@ -137,7 +137,7 @@ def _vrf_of_segment(name: str, raw: Mapping[str, Any], vrfs: tuple[Vrf, ...], fi
     if wanted is None and len(known) == 1:
         return known[0]
     path = (SECTION, "segments", name)
-    message = f"{format_path(path)} does not say its VRF" if wanted is None else f"no VRF is named {wanted}"
+    message = f"{format_path(path)} does not name its VRF" if wanted is None else f"no VRF is named {wanted}"
     findings.error("FAB3306", message, *path, help=f"Write `vrf: {join_words(known)}`.")
     return known[0]
 

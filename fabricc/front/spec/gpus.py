@@ -76,7 +76,7 @@ def _read_group(raw: Mapping[str, Any], path: KeyPath, wiring: str, findings: Fi
     where = format_path(path)
     per_unit = _hosts_per_unit(raw, path, wiring, findings)
     if "beside" in raw and "racks" in raw:
-        message = f"{where} has 'racks' and stands beside {raw['beside']}"
+        message = f"{where} has 'racks' and is `beside` {raw['beside']}"
         help_ = f"Give `hosts`: they are dealt out over the racks of {raw['beside']}, hosts_per_rack to each."
         findings.error("FAB2076", message, *path, "racks", help=help_)
         return None
@@ -244,7 +244,7 @@ def find_misplaced(groups: Sequence[HostGroup]) -> Iterator[tuple[HostGroup, str
             continue
         home = names.get(group.beside)
         if home is None or home.beside is not None:
-            what = "is no host group" if home is None else f"stands beside {home.beside} itself"
+            what = "is no host group" if home is None else f"is `beside` {home.beside} itself"
             remedy = f"Write {own}." if own else "Leave it out: one group at least has units of its own."
             yield group, f"{group.beside} {what}", remedy
 

@@ -37,7 +37,7 @@ MEANINGLESS = {
     "descriptions": ("no switch has a file of its own", ""),
     "overlays": ("no switch has a file of its own", ""),
     "identities": ("a subnet has neither ASNs nor loopbacks", ""),
-    "evpn": ("partitions keep tenants apart", "See `infiniband.partitions`."),
+    "evpn": ("partitions isolate tenants", "See `infiniband.partitions`."),
     "external": ("a subnet ends at its routers, and fabricc plans none", ""),
 }
 """Sections of Ethernet fabrics -> why they mean nothing here, and what does."""

@@ -157,7 +157,7 @@ def apply_severities(diagnostics: Iterable[Diagnostic], accept: Iterable[Accepta
         elif entry.severity is Severity.NOTE:
             result.append(replace(each, severity=Severity.NOTE, help=f"Accepted: {entry.reason}"))
         else:
-            told = f"{each.help} The spec says: {entry.reason}".strip()
+            told = f"{each.help} The spec states: {entry.reason}".strip()
             result.append(replace(each, severity=entry.severity, help=told))
     return result
 

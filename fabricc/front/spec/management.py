@@ -30,10 +30,10 @@ def find_misfit(
         return "`per_host` is of networks with `tier: host`", "per_host", "Remove it."
     if tier not in IN_UNITS:
         if key := next((key for key in ("from", "units") if key in raw), None):
-            return f"{_describe_tier(tier)} are in no unit, so `{key}` says nothing", key, "Remove it."
+            return f"{_describe_tier(tier)} are in no unit, so `{key}` has no effect", key, "Remove it."
     elif length > network.prefixlen and "units" not in raw:
         remedy = f"Add `units`: how many units' {_describe_tier(tier)} share a subnet."
-        return f"nothing says which units a /{length} holds", "prefix_length", remedy
+        return f"no key states which units a /{length} holds", "prefix_length", remedy
     return None
 
 
@@ -80,7 +80,7 @@ def _find_clash(
         return f"{network.key}: {before.key} has all {whose}", remedy
     message = f"{network.key} takes {whose} of units that {before.key} has"
     if first is None:
-        return message, "Say in `units` how many units that one holds."
+        return message, "State in `units` how many units that one has."
     free = before.first + 1 if before.end is None else before.end
     return (
         (message, f"Begin with `from: {free + 1}` or later, in the order of units.") if first < free else None

@@ -199,7 +199,7 @@ class Client:
     def _status_finding(self, method: str, place: str, status: int, text: bytes) -> ServerError:
         """Return the finding of a status that is no success."""
         if status in (301, 302, 303, 307, 308):
-            remedy = "Name the address that it redirects to with --url; the token is not sent to it unasked."
+            remedy = "Name the address that it redirects to with --url; the token is not sent there."
             return ServerError("FAB2153", f"{place} redirects elsewhere", remedy)
         remedy = "Check the permissions of the token." if status in (401, 403) else ""
         words = excerpt(text.decode("utf-8", "replace"), self._token, longest=_LONGEST)

@@ -39,4 +39,6 @@ class Effect:
     @staticmethod
     def unknown(device: Device) -> Effect:
         """Return the worst case, for a switch whose running configuration is not known."""
-        return Effect(f"{device.nos} {device.release}".strip(), Impact.RELOAD, "not known before it is asked")
+        return Effect(
+            f"{device.nos} {device.release}".strip(), Impact.RELOAD, "unknown until the switch is read"
+        )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 400
 _LATER = (
-    "Look at the device, then run the same command again; `fabricc push --status` tells where a run stands."
+    "Look at the device, then run the same command again; `fabricc push --status` shows the state of a run."
 )
 
 

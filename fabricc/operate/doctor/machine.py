@@ -109,4 +109,4 @@ def _clock() -> Check:
         return Check(
             "clock", State.WARNING, "not synchronized: times of pushes and logs may not agree", remedy
         )
-    return Check("clock", State.SKIPPED, "timedatectl does not say whether it is synchronized", remedy)
+    return Check("clock", State.SKIPPED, "timedatectl does not report whether it is synchronized", remedy)

@@ -178,7 +178,7 @@ def _require_own_system(source: LabFabric, network: str | None, release: str) ->
         raise LabError("FAB8019", message, remedy)
     other = sorted({plan.release for plan in tiers} - {release})
     return [
-        f"the spec says FRR {one}, and {release} runs: a push sends lines of {one}, which it may refuse, and changes "
+        f"the spec has FRR {one}, and {release} runs: a push sends lines of {one}, which it may refuse, and changes "
         f"every switch at first; `nos: {FRR}-{release}` in every tier rehearses without that"
         for one in other
     ]

@@ -189,7 +189,7 @@ def compare_reach(network: Network, prediction: Prediction, trial: Trial, group:
     endpoints = network.rails()
     wanted = probes.choose_pairs(endpoints, prediction)
     heard = probes.exchange_datagrams(network.lab, endpoints, wanted, network.marks())
-    reach = trial.check(group, "rail to rail", "who reaches whom")
+    reach = trial.check(group, "rail to rail", "reachability as planned")
     hops = trial.check(group, "switches on the way", "as many as the plan has")
     source = trial.check(group, "source address", "the sender's rail")
     interface = trial.check(group, "arriving rail", "the address's own port")
@@ -223,7 +223,8 @@ def compare_outside(network: Network, prediction: Prediction, trial: Trial) -> N
         ]
         heard = probes.exchange_datagrams(network.lab, both, wanted, network.marks())
         ways = [
-            trial.check(STEADY, way, "who reaches whom") for way in ("host to outside", "outside to host")
+            trial.check(STEADY, way, "reachability as planned")
+            for way in ("host to outside", "outside to host")
         ]
         for number, pair in enumerate(wanted):
             names = f"{both[pair.sender].address} to {both[pair.receiver].address}"
@@ -233,7 +234,7 @@ def compare_outside(network: Network, prediction: Prediction, trial: Trial) -> N
     aggregates = {prefix for switch in network.switches for prefix in switch.bgp.aggregates}
     for party in outside.links_of(network.fabric):
         if party.asn is not None:
-            check = trial.check(STEADY, "prefixes that outside parties hear", "aggregates alone")
+            check = trial.check(STEADY, "prefixes that outside parties receive", "aggregates alone")
             name = outside.name_of(party)
             seen = _received_prefixes(network.lab.record.namespace(name), aggregates)
             for prefix in sorted(seen | aggregates):

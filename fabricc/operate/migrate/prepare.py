@@ -111,7 +111,7 @@ def _write_place(after: Compiled, step: Step, before: Compiled, last: Step | Non
 
 def _wrap_step_error(step: Step, error: FindingsError) -> FindingsError:
     """Put an error that names the failed step before the errors of its spec."""
-    remedy = "Make room for it, or make the change in one window: `fabricc diff` says whom it touches."
+    remedy = "Make room for it, or make the change in one window: `fabricc diff` shows what it affects."
     own = FindingsError(
         "FAB9450", f"the step {step.name} cannot be taken: {step.what}", f"Its errors follow. {remedy}"
     )

@@ -169,7 +169,7 @@ def report_pending_sessions(
         if session.peer in apart and key not in old and not new.get(key, [False])[0]
     ]
     words = plural(len(names), "new session")
-    return [f"{words} down, such as to {names[0]}, which was not asked"] if names else []
+    return [f"{words} down, such as to {names[0]}, which was not contacted"] if names else []
 
 
 def find_new_alarms(before: Measured, now: Measured) -> list[str]:

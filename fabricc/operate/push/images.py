@@ -94,7 +94,7 @@ def _check_image(place: Path, digest: str) -> tuple[bool, str]:
         return False, ""
     except OSError as error:
         return False, f"{place} cannot be read: {error.strerror or error}"
-    return own == digest, "" if own == digest else f"{place} has the SHA-256 {own}, the table says {digest}"
+    return own == digest, "" if own == digest else f"{place} has the SHA-256 {own}, the table has {digest}"
 
 
 def _report_missing_images(path: Path, needed: Iterable[Wanted], images: Images) -> Iterator[Diagnostic]:

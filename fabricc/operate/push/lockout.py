@@ -91,7 +91,7 @@ def _find_obstacle(device: Device, stated: DeviceLogin, facts: Facts) -> str:
     if stated.driver in ("", drivers.DRIVERS[nos]):
         transport = drivers.choose_transport(nos, stated.options)
         if not serves_transport(nos, facts, transport):
-            return f"it serves nothing over {transport}, which the driver speaks"
+            return f"it serves nothing over {transport}, which the driver uses"
         ports = drivers.DOORS[nos].get(transport, ())
         if stated.port is not None and not stated.address and stated.port not in ports:
             return f"it serves {transport} on port {ports[0]}, and the login uses {stated.port}"

@@ -45,7 +45,7 @@ def format_preview(found: Preview, options: Options) -> list[str]:
                 lines.append(f"... and {len(diff) - _SHOWN:,} more lines; --format json has them all")
             lines.append("")
     if not found.effects:
-        return [*lines, "Every switch runs what the tree says."]
+        return [*lines, "Every switch runs the tree."]
     for number, wave in enumerate(found.waves, 1):
         drains = sum(1 for name in wave.members if found.effects[name].disruptive)
         words = [f"{len(wave.members)} switches" if len(wave.members) > 1 else "1 switch"]

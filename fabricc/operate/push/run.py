@@ -342,7 +342,7 @@ class Push:
             known = journal.states(self.executor.run).items()
             by = group_pairs((state.value, name) for name, (state, *_) in known)
             states = "; ".join(f"{state}: {', '.join(names)}" for state, names in by.items())
-            message += f". It does not say how the run ended: {states}"
+            message += f". It does not state how the run ended: {states}"
             remedy = (
                 f"Free some space; then `fabricc push TREE --rollback {self.executor.run}` reads every "
                 "unfinished switch, rolls it back, and corrects the journal."

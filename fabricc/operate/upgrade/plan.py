@@ -200,7 +200,7 @@ def _find_targets(parts: Mapping[str, Compiled], wish: UpgradeRequest) -> Iterat
             else f"runs another release of {wish.to.nos} than {wish.to.release}"
         )
         remedy = "See which releases `fabricc plan` shows."
-        raise FindingsError("FAB9421", f"no switch that is meant {what}", remedy)
+        raise FindingsError("FAB9421", f"no selected switch {what}", remedy)
 
 
 def _require_support(

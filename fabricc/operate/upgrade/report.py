@@ -109,7 +109,7 @@ def _render_images(found: Upgrade) -> Iterator[str]:
 
 def _render_return(found: Upgrade) -> Iterator[str]:
     for each in found.image_steps:
-        yield f"  {'; '.join(each.back) or 'the new release has no command for it: install the image of before anew'}"
+        yield f"  {'; '.join(each.back) or 'the new release has no command for it: install the former image again'}"
         yield from (f"  {limit}" for limit in each.limits)
         yield from (f"  {source}" for source in each.sources)
     yield from (f"  {line}" for line in found.returns)

@@ -47,7 +47,7 @@ def table_rows(report: Report) -> Iterator[tuple[str, str, str, str]]:
         words = [f"{errors} wrong"] if errors else []
         words += [f"{len(of) - errors} to look at"] if len(of) > errors else []
         if silent := report.unanswered.get(aspect):
-            words.append(f"{len(silent)} switches cannot tell")
+            words.append(f"{len(silent)} switches do not report it")
         if not counts:
             words.append("not compared")
         elif not any(counts.values()) and not of:
@@ -74,7 +74,7 @@ def format_verdict(report: Report) -> str:
         if moves
         else []
     )
-    words += [f"not (wholly) asked: {len(report.unasked):,} of the switches"] if report.unasked else []
+    words += [f"not or only partly read: {len(report.unasked):,} of the switches"] if report.unasked else []
     return f"{report.tree}: {', '.join(words)}"
 
 
@@ -101,7 +101,7 @@ def parts(report: Report) -> Iterator[Part]:
         for number, move in enumerate((move for moves in report.moves for move in moves), 1):
             yield Line(f"  {number}. {move.words}")
     if report.unasked:
-        yield from (Line(), Line("not asked", "bold"))
+        yield from (Line(), Line("not read", "bold"))
         for line in list(list_failures(report))[:_SHOWN]:
             yield Line(f"  {line}", "yellow")
     for line in list_remarks(report):
@@ -245,7 +245,7 @@ def _add_result(case: Any, report: Report, aspect: Aspect, name: str, wrong: lis
         SubElement(case, "error", {"type": first.code, "message": first.message})
         return "errors"
     if name in report.unanswered.get(aspect, ()):
-        SubElement(case, "skipped", {"message": "its driver cannot tell"})
+        SubElement(case, "skipped", {"message": "its driver does not report it"})
         return "skipped"
     if wrong:
         SubElement(case, "system-out").text = text

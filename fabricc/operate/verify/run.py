@@ -136,7 +136,7 @@ def _list_remarks(question: Question, cabling: Cabling, answers: Mapping[str, An
         )
     if untold := Counter(file for answer in answers.values() for file in answer.untold):
         files = ", ".join(f"{file} ({count})" for file, count in sorted(untold.items()))
-        found.append(f"files that switches have not got or do not tell are not compared: {files}")
+        found.append(f"files that switches do not have or do not report are not compared: {files}")
     devices = question.source.devices
     missing = [
         (devices[name].nos, readings.list_unstated(answer.counters))

@@ -42,14 +42,14 @@ def _check_classes(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
     """Check that no outside party pauses the fabric or chooses a class, unless the spec allows it."""
     port, path = link.port, link.path
     if port.profile is None and (link.lossless.pfc or link.lossless.xoff):
-        message = f"{port.name} leads outside and is lossless, which the spec does not say"
+        message = f"{port.name} leads outside and is lossless, which the spec does not permit"
         yield Breach(21, message, path + "pfc")
     if port.trusted:
         return
     trust, marks = seen.facts.get(path + "trust"), seen.number(path + "set_dscp")
     if trust == "dscp":
         message = (
-            f"{port.name} leads outside and trusts the DSCP of what arrives, which the spec does not say"
+            f"{port.name} leads outside and trusts the DSCP of what arrives, which the spec does not permit"
         )
         yield Breach(21, message, path + "trust")
     classes = seen.code_points()
@@ -82,7 +82,7 @@ def _check_reachable(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
             at = f"bgp/neighbor[{name}]/"
             plain = "password" if "password" in seen.neighbors[name] else ""
             if plain or (secret and not secret.startswith(SECRET_PREFIX)):
-                message = f"the password of the session with {name} stands in the file"
+                message = f"the password of the session with {name} is in the file"
                 yield Breach(21, message, at + (plain or "secret"))
             elif passwords.get(planned.get(link.port.name, "")) and not secret:
                 yield Breach(21, f"the session with {name} has no password", at + "remote_asn")

@@ -234,7 +234,7 @@ def check_agreement(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
                     "MAC" if owner == _MAC else name for one, two, name in pairs if one != two and one and two
                 ]
                 message = (
-                    f"{tor.name} says of {owner} another {join_words(other, len(other))} than other ToRs"
+                    f"{tor.name} states for {owner} another {join_words(other, len(other))} than other ToRs"
                 )
                 yield breach_finding(22, message, tor.file, tor.line)
             rare = votes[owner].total() * 2 <= len(tors) and not owner.startswith(_TENANT)

@@ -269,7 +269,7 @@ def drain_steps(review: Review) -> list[str]:
         steps.append(f"Then apply the {tors:,} ToRs one at a time: at most {most} at once.")
     steps += map(_describe_swap, review.replaced)
     if not steps and review.sessions and not review.removed.count:
-        steps.append("Nothing to drain if devices are applied one at a time: the other paths carry on.")
+        steps.append("Nothing to drain if devices are applied one at a time: the other paths continue.")
     elif not steps and review.differs and not review.removed.count:
         steps.append("Nothing to drain: no traffic that runs today is touched.")
     if review.removed.count:

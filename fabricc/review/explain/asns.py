@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from fabricc.review.explain.origins import PlanSources
 
 RULE = (
-    "Every ToR has an ASN of its own; spines and cores share one for each tier, pod and plane unless the spec asks "
-    "for unique ones. ToRs begin in the middle of the block of 2^20 ASNs above the base (2^10 with a base of 64512), "
+    "Every ToR has an ASN of its own; spines and cores share one for each tier, pod and plane unless the spec requests "
+    "unique ones. ToRs begin in the middle of the block of 2^20 ASNs above the base (2^10 with a base of 64512), "
     "spines at a sixteenth of it (shared) or a quarter (unique), cores at 0 or an eighth."
 )
 DOCS = "fabricc docs architecture"
@@ -28,7 +28,7 @@ _KEYS = ("routing.asn_base", "routing.spine_asn")
 
 
 def explain_asn(plan: PlanSources, asn: int) -> Explanation:
-    """Whose an ASN is."""
+    """Return the owner of the ASN."""
     fabric, subject = plan.fabric, f"AS{asn}"
     number = asn - fabric.routing.asn_base
     if given := [at for at, own in fabric.given.switches.items() if own.asn == asn]:
@@ -78,7 +78,7 @@ def _make_answer(
 
 
 def asn_origins(plan: PlanSources, at: SwitchId) -> tuple[Origin, ...]:
-    """The items of the lock that a switch's ASN is made with."""
+    """Return the items of the lock that a switch's ASN is made with."""
     shared = at.tier is not TierName.TOR and not plan.fabric.routing.unique_spine_asn
     if shared:
         return stride_origins(plan, "plane") if at.tier is TierName.SPINE else ()

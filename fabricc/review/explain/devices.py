@@ -245,7 +245,7 @@ def explain_uplinks(plan: PlanSources, group: int = 0) -> Statement:
         rule = f"{_UPLINKS} {_OWN}"
         origins = (*origins, plan.lock_origin(f"stride {PIN}", shape.spines))
         needed, kept = (
-            "uplinks needed / spines that the lock tells, rounded up",
+            "uplinks needed / spines that the lock pins, rounded up",
             "lock; the busiest group's links",
         )
         rows = (*rows, Row("links to each spine", own, "", needed),
@@ -263,7 +263,7 @@ def _ratio_rows(plan: PlanSources, group: int) -> Iterator[Row]:
     fastest = "the spec, or the fastest that both models share"
     yield Row("speed of an uplink", fabric.shape.uplink_gbps, "Gb/s", fastest)
     if tier.uplinks:
-        yield Row("uplinks asked for", tier.uplinks, "", "spec")
+        yield Row("requested uplinks", tier.uplinks, "", "spec")
         return
     ratio = tier.oversubscription or 1.0
     needed = clos.uplinks_needed(down, ratio, fabric.shape.uplink_gbps)

@@ -20,7 +20,7 @@ HOST_RULE = (
     "address, the host the odd one. The links of one ToR are one aligned block, its aggregate."
 )
 LINK_RULE = (
-    "Every cable between switches has a /31 (a /30 where `link_prefix_length` says so) or /127 of the links pool: "
+    "Every cable between switches has a /31 (a /30 where `link_prefix_length` sets it) or /127 of the links pool: "
     "uplinks of ToRs in its lower half, those of spines in its upper half. The upper switch has the lower address."
 )
 LOOPBACK_RULE = (
@@ -36,8 +36,8 @@ SUBNET_RULE = (
     "addresses are left to gateways and servers; switches follow, up to the gateway where that is none of the 16."
 )
 ENDPOINT_RULE = (
-    "Each unit has a block of its network in the order of units, those beside others from the end on, and in it each "
-    "host as many addresses by its slot: its own port, its BMC, then the BMC and the system of each DPU."
+    "Each unit has a block of its network in the order of units, those of `beside` hosts from the end on, and in it "
+    "each host as many addresses by its slot: its own port, its BMC, then the BMC and the system of each DPU."
 )
 OOB_RULE = (
     "The first 16 addresses of the network are left to gateways and servers, the next 16 are the aggregation's; "

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Address = IPv4Address | IPv6Address
 
 DOCS = "fabricc docs evpn"
-GATEWAY_RULE = "The first address of a segment's subnet is that of its gateway, on every ToR alike."
+GATEWAY_RULE = "The first address of a segment's subnet is that of its gateway, the same on every ToR."
 HOST_RULE = (
     "Hosts of a segment are numbered by unit, ToR, rail and host, from the 17th address of its subnet on: "
     "growth moves none."

@@ -195,7 +195,7 @@ class Subject:
 _ADDRESS_RULES = {
     "host": "A /31 or /127 of the hosts pool for each link of a NIC port: the ToR has the even address, the host the "
     "odd one; the links of a ToR are one aligned block.",
-    "fabric": "A /31 (a /30 where `link_prefix_length` says so) or /127 of the links pool for each cable between "
+    "fabric": "A /31 (a /30 where `link_prefix_length` sets it) or /127 of the links pool for each cable between "
     "switches: the upper switch has the lower address.",
 }
 

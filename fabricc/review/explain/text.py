@@ -107,7 +107,7 @@ def origin_text(origin: Origin) -> str:
     if origin.source is Source.LOCK:
         return f"lock  {origin.key} {origin.value} ({origin.note})"
     if origin.source is Source.FIXED:
-        return f"{origin.note}, whatever the spec says"
+        return f"{origin.note}, in every spec"
     return f"catalog  {origin.key}{f' {origin.value}' if origin.value else ''} ({origin.note or 'no source given'})"
 
 

@@ -86,7 +86,7 @@ def find_line(file: Path, line: int, spec: Path | None = None) -> TreeLine:
     kind, _, rest = path.partition("/")
     name, _, inner = rest.partition("/")
     if kind not in ("switches", "hosts") or not inner:
-        help_ = "Ask about a device, a port, an address or an ASN that it names: `fabricc explain SPEC NAME`."
+        help_ = "Name a device, a port, an address or an ASN of it: `fabricc explain SPEC NAME`."
         message = f"{path} belongs to no device: its lines are tables and settings of the whole"
         raise SubjectError("FAB9272", message, help_)
     try:

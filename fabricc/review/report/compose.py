@@ -167,7 +167,7 @@ def _verdict_lines(compiled: Compiled, lost: tuple[Failure, ...], sheets: Sequen
     }
     if assumed:
         verb = "is" if len(assumed) == 1 else "are"
-        yield f"{plural(len(assumed), 'figure')} behind the thresholds {verb} assumed; the worksheets say why."
+        yield f"{plural(len(assumed), 'figure')} behind the thresholds {verb} assumed; the worksheets show why."
     if compiled.lock_before is None:
         yield "There is no lock yet: `fabricc build` or `fabricc lock` writes it, and it has to be committed."
     elif compiled.lock_before != compiled.lock_text:
@@ -211,6 +211,8 @@ def _rest_section(spec: ClusterSpec, fabric: Fabric, *, ethernet: bool) -> Secti
         files.insert(3, (f"fabricc plan {name} --qos", "the screen", "the worksheets"))
     head = ("command", "writes", "what")
     commands = Table("commands", "Where everything is", head, tuple(files), codes=(0, 1))
-    lead = "The digests at the head of the page stand in the manifest of the build too: equal digests, equal plan."
+    lead = (
+        "The digests at the head of the page are in the manifest of the build too: equal digests, equal plan."
+    )
     listed = Table("words", "Words", ("word", "means here"), words)
     return Section("files", "Files and words", lead, (commands, listed))

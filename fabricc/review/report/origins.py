@@ -32,7 +32,7 @@ def findings_section(spec: ClusterSpec, found: Sequence[Diagnostic], folder: str
         for each in ordered[:MOST_ROWS]
     )  # fmt: skip
     rest = len(ordered) - len(rows)
-    lead = f"{count_findings(found)}. What a spec accepts with a reason is a note; the reason stands with it."
+    lead = f"{count_findings(found)}. What a spec accepts with a reason is a note with the reason."
     note = f"{rest:,} more: `fabricc validate {shell_path(spec_name(spec))}` lists all." if rest else ""
     head = ("severity", "code", "what", "where", "remedy")
     table = Table("found", "Every finding", head, rows, codes=(1, 3), note=note, severity=True)
@@ -51,7 +51,7 @@ def assumptions_section(spec: ClusterSpec, folder: str) -> Section:
         (path, _format_value(value), _nearest_place(spec, path, folder))
         for path, value in spec.assumptions.items()
     )
-    lead = f"{plural(len(taken), 'default')} taken where the spec does not say. Write the key to choose otherwise."
+    lead = f"{plural(len(taken), 'default')} taken where the spec has no value. Write the key to choose another one."
     tables = [Table("assumed", "Defaults taken", ("key", "value", "where it belongs"), taken, codes=(0, 1))]
     if spec.overrides:
         names = sorted(spec.overrides)

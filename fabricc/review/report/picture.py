@@ -69,7 +69,7 @@ def draw_picture(fabric: Fabric, cables: Mapping[Cable, int]) -> Picture:
     text = svg.svg_document("picture", WIDTH, height, title, " ".join(seen.words), content)
     caption = "Every square is a switch"
     if seen.left_out or any(pod and pod.left_out for pod in seen.pods):
-        caption += "; what is left out is like what is drawn unless the table of units says otherwise"
+        caption += "; what is left out is like what is drawn unless the table of units shows a difference"
     return Picture("topology-picture", text, caption + ".", seen.words)
 
 

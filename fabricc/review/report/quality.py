@@ -43,7 +43,7 @@ def classes_section(fabric: Fabric, switch: Switch) -> Section:
     """Return the section on traffic classes, which every switch and NIC of a fabric shares."""
     lossless = [c.name for c in switch.qos.lossless]
     protected = f"PFC protects {', '.join(lossless)}" if lossless else "No class is lossless"
-    lead = f"{plural(len(switch.qos.classes), 'class')}, alike on every switch and every NIC. {protected}."
+    lead = f"{plural(len(switch.qos.classes), 'class')}, the same on every switch and every NIC. {protected}."
     on_switches = Table(
         "classes",
         "On every switch and NIC",

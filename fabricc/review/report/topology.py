@@ -58,7 +58,7 @@ def topology_section(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...])
         ("units", "number", "host model", "hosts of each", "GPUs of each", "ToRs of each"),
         tuple(_unit_rows(fabric)),
         codes=(0,),
-        note="Units that are alike stand in one row, under the first and the last name in the plan's order.",
+        note="Equal units are in one row, under the first and the last name in the plan's order.",
     )
     tables: tuple[Table, ...] = (tiers, units)
     if fabric.shape.cores:
@@ -185,9 +185,9 @@ def _topology_notes(fabric: Fabric, hashed: bool) -> Iterator[str]:
         )
         routing = fabric.routing
         detected = (
-            f"BFD tells of a silent loss after {format_count(routing.bfd_multiplier, f'{routing.bfd_interval_ms} ms')}"
+            f"BFD detects a silent loss after {format_count(routing.bfd_multiplier, f'{routing.bfd_interval_ms} ms')}"
             if routing.bfd_interval_ms
-            else f"A silent loss is told after the hold time of {routing.hold_s} s"
+            else f"A silent loss is detected after the hold time of {routing.hold_s} s"
         )
         yield f"{detected}."
     if any(port[2] for change in fabric.changes.values() for port in change.ports.values()):

@@ -128,7 +128,7 @@ def fault(pattern: str, into: str) -> Fault:
 def test_a_lossless_port_to_the_outside_is_caught(nos: str) -> None:
     port = next(p for p in switch(nos, SPINE).ports if p.direction is Direction.EXTERNAL)
     found = [f.message for f in judge(fabric(nos), fault(*PAUSES[nos]), RATIOS) if f.code == "FAB6221"]
-    assert f"{SPINE}: {port.name} leads outside and is lossless, which the spec does not say" in found
+    assert f"{SPINE}: {port.name} leads outside and is lossless, which the spec does not permit" in found
 
 
 @pytest.mark.parametrize("nos", TRUSTS)
@@ -136,6 +136,6 @@ def test_a_trusted_port_to_the_outside_is_caught(nos: str) -> None:
     port = next(p for p in switch(nos, SPINE).ports if p.direction is Direction.EXTERNAL)
     found = [f.message for f in judge(fabric(nos), fault(*TRUSTS[nos]), RATIOS) if f.code == "FAB6221"]
     assert (
-        f"{SPINE}: {port.name} leads outside and trusts the DSCP of what arrives, which the spec does not say"
+        f"{SPINE}: {port.name} leads outside and trusts the DSCP of what arrives, which the spec does not permit"
         in found
     )

@@ -122,7 +122,7 @@ def test_a_network_of_several_subnets_may_be_widened() -> None:
             [{"network": "172.22.0.0/24"}, *ROWS],
             "FAB2160",
             "management.networks[1] takes ToRs of units that management.networks[0] has",
-            "Say in `units` how many units that one holds.",
+            "State in `units` how many units that one has.",
         ),
         (
             [*ROWS, {"tier": "spine", "network": "172.22.0.0/24"}],
@@ -139,13 +139,13 @@ def test_a_network_of_several_subnets_may_be_widened() -> None:
         (
             [ROWS[0], {**ROWS[1], "units": 4}],
             "FAB2161",
-            "management.networks[1]: spines are in no unit, so `units` says nothing",
+            "management.networks[1]: spines are in no unit, so `units` has no effect",
             "Remove it.",
         ),
         (
             [{"network": "172.20.0.0/22", "prefix_length": 24}, ROWS[1]],
             "FAB2161",
-            "management.networks[0]: nothing says which units a /24 holds",
+            "management.networks[0]: no key states which units a /24 has",
             "Add `units`: how many units' ToRs share a subnet.",
         ),
         (

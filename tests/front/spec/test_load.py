@@ -158,7 +158,7 @@ def test_the_spec_says_how_grave_a_warning_is_here() -> None:
     entry = f"accept: [{{code: {warning.code}, severity: error, reason: no filers in this zone}}]\n"
     (error,) = load(text + entry).diagnostics
     assert error.severity is Severity.ERROR
-    assert error.help.endswith("The spec says: no filers in this zone")
+    assert error.help.endswith("The spec states: no filers in this zone")
 
 
 def test_an_alias_is_the_value_of_its_anchor() -> None:

@@ -103,7 +103,7 @@ def test_under_frr_hosts_reach_parties_outside_and_these_hear_aggregates_alone(
     steady.compare_outside(network, prediction, trial)
     checks = {check.name: (check.facts, check.wrong) for check in trial.checks}
     assert {name for name, (facts, wrong) in checks.items() if facts and not wrong} == checks.keys()
-    assert "prefixes that outside parties hear" in checks
+    assert "prefixes that outside parties receive" in checks
     if not dual:
         assert {"host to outside", "outside to host"} < checks.keys()
     broken = faults.break_target(lab, f"{SPINE}:swp32")

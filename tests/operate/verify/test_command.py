@@ -47,7 +47,7 @@ def verify(network: Network, capsys: pytest.CaptureFixture[str]) -> Callable[...
 def test_the_command_from_end_to_end(network: Network, verify: Callable[..., tuple[int, str, str]]) -> None:
     status, out, _ = verify()
     assert status == 0, out
-    assert "6 switches cannot tell" in out, "the simulated driver has no LLDP"
+    assert "6 switches do not report it" in out, "the simulated driver has no LLDP"
     assert "what was compared is as planned" in out
 
     text = network.runs("spine01a").replace("maximum-prefix 16", "maximum-prefix 99")
@@ -63,7 +63,7 @@ def test_the_command_from_end_to_end(network: Network, verify: Callable[..., tup
     assert "maximum_prefixes runs 99, the tree has 16" in one["message"]
     assert "maximum-prefix 16" in Path(one["file"]).read_text().splitlines()[one["line"] - 1]
     assert list(report["compared"]) == ["bgp", "config"]
-    assert verify("--devices", "spine02a,su001-tor1a")[0] == 0, "the others are not asked"
+    assert verify("--devices", "spine02a,su001-tor1a")[0] == 0, "the others are not contacted"
 
     network.ask("cut", "spine02a")
     status, out, _ = verify("--format", "junit")

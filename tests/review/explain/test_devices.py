@@ -63,7 +63,7 @@ def test_the_counts_are_those_of_the_plan(known: PlanSources) -> None:
     per_plane = len({port.peer.device for port in up if port.peer})
     assert explain_spines(known).value == str(per_plane)
     steps = {row.label: row.value for row in explain_uplinks(known).steps}
-    assert steps.get("uplinks that it needs", steps.get("uplinks asked for", 0)) <= len(up)
+    assert steps.get("uplinks that it needs", steps.get("requested uplinks", 0)) <= len(up)
 
 
 def test_uplinks_are_explained_by_the_hosts_of_their_own_tor() -> None:

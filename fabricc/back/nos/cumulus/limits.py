@@ -215,7 +215,7 @@ LIMITS = (
         allowed={"it": Range(0, words.MOST_VRFS)}, reason=f"a switch has {words.MOST_VRFS} VRFs at most",
         remedy="spread the tenants over more ToRs"),
     Limit("FAB5702", feature="ports of {it} Gb/s", asked=limits.port_speeds, allowed={"it": words.SPEEDS},
-        reason="`link speed` has no word for it", source="NVUE object model",
+        reason="`link speed` has no value for it", source="NVUE object model",
         remedy="use one of " + ", ".join(f"{speed}G" for speed in words.SPEEDS)),
     Limit("FAB5703", feature="IP MTU {it}", asked=lambda switch: sorted({port.mtu for port in switch.ports}),
         allowed={"it": Range(*words.MTU_RANGE)}, reason="`link mtu` takes {allowed[it]}",

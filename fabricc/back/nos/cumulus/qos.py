@@ -49,11 +49,11 @@ DEPARTURES = (
     ),
     Departure("interface[*]/headroom/xon_offset_bytes", LEFT_OUT, "NVUE takes one figure to resume at"),
     Departure("pool/*", LEFT_OUT, "pools are shares of the memory, not bytes"),
-    Departure("qos/*", LEFT_OUT, "of ports without PFC: nothing says which priorities would pause"),
+    Departure("qos/*", LEFT_OUT, "of ports without PFC: no line states which priorities would pause"),
     Departure("watchdog/detect_ms", ROUNDED, "a whole number of polls (FAB5710)"),
     Departure("watchdog/action", ROUNDED, "it drops and does nothing else (FAB5711)"),
-    Departure("watchdog/restore_ms", LEFT_OUT, "NVUE has no word for it"),
-    Departure("link_retry", LEFT_OUT, "NVUE has no word for it (FAB5724)"),
+    Departure("watchdog/restore_ms", LEFT_OUT, "NVUE has no setting for it"),
+    Departure("link_retry", LEFT_OUT, "NVUE has no setting for it (FAB5724)"),
 )
 
 

@@ -101,7 +101,7 @@ LIMITS = (
     Limit("FAB5101", feature="{it[0]} Gb/s over {it[1]} lanes",
         asked=lambda switch: sorted({(p.speed_gbps, p.lanes) for p in switch.ports}),
         allowed={"it": words.SPEEDS},
-        reason="EOS has no `speed` word for this rate and number of lanes",
+        reason="EOS has no `speed` value for this rate and number of lanes",
         source="Arista AVD 6.4, ethernet_interfaces.speed",
         remedy="use one of " + ", ".join(words.SPEEDS.values())),
     limits.mtu_limit("FAB5102", words.MAXIMUM_MTU,

@@ -41,14 +41,14 @@ ALL_GROUPS = "all"
 UNUSED = Direction.UNUSED  # looking a member up costs more than what is done with it
 
 DEPARTURES = (
-    Departure("pool/*", LEFT_OUT, "EOS sizes its pools, all but the headroom pool of the trident family"),
+    Departure("pool/*", LEFT_OUT, "EOS sizes its pools, except the headroom pool of the trident family"),
     Departure("interface[*]/headroom/size_bytes", LEFT_OUT, "EOS takes headroom and a threshold, no size"),
     Departure("interface[*]/headroom/xon_offset_bytes", LEFT_OUT, "EOS takes one figure to resume at"),
     Departure("interface[*]/headroom/cable_m", LEFT_OUT, "EOS takes no length"),
     Departure("interface[*]/headroom/xoff_bytes", LEFT_OUT,
         "the sand family has no `platform trident` (FAB5107)"),
-    Departure("interface[*]/headroom/xon_bytes", LEFT_OUT, "there neither, and 0 is EOS's own"),
-    Departure("interface[*]/headroom/dynamic_th", LEFT_OUT, "there neither"),
+    Departure("interface[*]/headroom/xon_bytes", LEFT_OUT, "the sand family has no such line, and 0 is EOS's own"),
+    Departure("interface[*]/headroom/dynamic_th", LEFT_OUT, "the sand family has no such line"),
     Departure("interface[*]/headroom/dynamic_th", ROUNDED,
         "alphas are the powers of two from 1/128 to 8 (FAB5108)"),
     Departure("interface[*]/queue[*]/ecn_*", ROUNDED,
@@ -58,7 +58,7 @@ DEPARTURES = (
     Departure("qos/pfc_priority[*]/queue", LEFT_OUT, "EOS ties priority, group and queue together"),
     Departure("watchdog/*_ms", ROUNDED,
         "steps of 10 ms, and polling at most half of the shorter timer (FAB5111)"),
-    Departure("watchdog/action", ROUNDED, "EOS's word for forwarding is `notify-only`"),
+    Departure("watchdog/action", ROUNDED, "EOS forwards with `notify-only`"),
     Departure("trimming/*", LEFT_OUT, "no public commands (FAB5120)"),
     Departure("link_retry", LEFT_OUT, "no public commands (FAB5120)"),
 )  # fmt: skip

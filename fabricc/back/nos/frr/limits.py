@@ -10,16 +10,18 @@ DEFAULT_RELEASE = "10.0"
 
 _LOADED = "loaded into FRR 8.4.4's own daemons by the tests; later releases by FRR's user guide 10.3"
 _HASH = "Linux hashes addresses, protocol and ports of a flow and nothing else (ip-sysctl, fib_multipath_hash_fields)"
-_QUEUES = "no words for it in iproute2 6.1 (tc, dcb, devlink) and ethtool 6.1 of Debian 12, and FRR leaves queues alone"
+_QUEUES = (
+    "no option in iproute2 6.1 (tc, dcb, devlink) and ethtool 6.1 of Debian 12, and FRR leaves queues alone"
+)
 
 
 RECOVERING_GROUPS = Limit(feature="kernel next-hop groups that recover from a port flap", since="9.1",
-    source="FRRouting pull request 13413; 8.4 is told not to use them (`no zebra nexthop kernel enable`)",
+    source="FRRouting pull request 13413; 8.4 does not use them (`no zebra nexthop kernel enable`)",
 )  # fmt: skip
 LIMITS = (
     Limit("FAB5201", feature="lossless class {it}",
         asked=lambda s: [", ".join(c.name for c in s.qos.lossless)] if s.qos.lossless else [],
-        reason="plain FRR on Linux has no PFC: priorities, headroom and watchdog are the ASIC driver's affair, "
+        reason="plain FRR on Linux has no PFC: the ASIC's driver sets priorities, headroom and watchdog, "
         "and iproute2's dcb works only where a driver implements it",
         remedy="use sonic or eos, or accept FAB5201 with a reason, as a lab does"),
     Limit("FAB5205", feature="{it} equal-cost paths", asked=lambda switch: [switch.bgp.maximum_paths],
@@ -42,7 +44,7 @@ LIMITS = (
         remedy="create them with the installer, for instance preseed or cloud-init"),
     Reservation("FAB5832", feature="VXLAN in hardware",
         asked=lambda switch: switch.vtep is not None or bool(switch.tenants and switch.tenants.source),
-        reason="whether the ASIC forwards VXLAN is its driver's affair; where it does not, the CPU does, far slower",
+        reason="its driver decides whether the ASIC forwards VXLAN; otherwise the CPU does, far slower",
         remedy="look for `offload` in `bridge fdb` and `ip route` of one ToR before you rely on it"),
     *(
         Reservation("FAB5207", setting=setting,
@@ -67,7 +69,7 @@ LIMITS = (
         ("BGP over unnumbered links", "neighbor … interface, no ipv6 nd suppress-ra", _LOADED),
         ("BFD of BGP sessions", "bfd profile, neighbor … bfd profile", _LOADED),
         ("bgp/ttl_security", "neighbor … ttl-security hops 1", _LOADED),
-        ("management/access", "nftables.conf", "nft of Debian 12, which the tests ask"),
+        ("management/access", "nftables.conf", "nft of Debian 12, which the tests run"),
         ("evpn/",
          "bridge-vlan-aware, vxlan-id, vrf-table, address-family l2vpn evpn, advertise-all-vni, vrf … vni",
          "FRR 8.4.4 and ifupdown2 3.0 on Linux 6.1, which carried packets of hosts between VTEPs"),

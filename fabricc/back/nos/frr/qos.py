@@ -2,9 +2,9 @@
 
 from fabricc.back.nos.departures import LEFT_OUT, Departure
 
-_LOSSLESS = "PFC, headroom and watchdog are the driver's affair (FAB5201)"
+_LOSSLESS = "the driver sets PFC, headroom and watchdog (FAB5201)"
 _QUEUES = "classification, scheduling and ECN have no setting common to Linux drivers (FAB5202)"
-_ULTRA_ETHERNET = "iproute2 and ethtool have no words for it (FAB5209)"
+_ULTRA_ETHERNET = "iproute2 and ethtool have no option for it (FAB5209)"
 
 DEPARTURES = (
     Departure("qos/*", LEFT_OUT, _QUEUES),

@@ -165,7 +165,7 @@ LIMITS = (
     limits.segments_limit(
         "fabricc does not write it for Junos: spines keep next hops in multihop sessions, and those of links are none"),
     Limit("FAB5501", feature="{it} Gb/s ports", asked=limits.port_speeds, allowed={"it": words.SPEEDS},
-        reason="Junos has no `speed` word for this rate", source="Juniper YANG 24.4R1, interfaces speed",
+        reason="Junos has no `speed` value for this rate", source="Juniper YANG 24.4R1, interfaces speed",
         remedy="use one of " + ", ".join(words.SPEEDS.values())),
     Limit("FAB5526", feature="{it}", asked=lambda switch: list(cages.mixed_groups(switch)),
         reason="the first port of each group of four sets the speed of all four",

@@ -27,7 +27,7 @@ DEPARTURES = (
     Departure("load_balancing/global", LEFT_OUT, "switches report no loads (FAB5418)"),
     Departure("load_balancing/reassignment/*", LEFT_OUT, "flows move after a pause only (FAB5418)"),
     Departure(
-        "load_balancing/queue_pairs", LEFT_OUT, "hashed in place of the ports, not beside them (FAB5420)"
+        "load_balancing/queue_pairs", LEFT_OUT, "hashed instead of the ports, not in addition (FAB5420)"
     ),
 )
 

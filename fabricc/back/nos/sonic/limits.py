@@ -370,7 +370,7 @@ LIMITS = (
         reason=f"SONiC builds FRR for {MULTIPATH_LIMIT} next hops", source="constants.yml",
         remedy=f"at most {MULTIPATH_LIMIT} paths"),
     Limit("FAB5841", setting="management/ntp_key",
-        reason="NTP_KEY holds keys in base64, and a reference stands for a secret as it is",
+        reason="NTP_KEY holds keys in base64, and a reference replaces a secret unchanged",
         source="sonic-buildimage files/image_config/chrony/chrony.keys.j2",
         remedy="leave it out and add the key on the switch (NTP_KEY, and `key` of each NTP_SERVER); a push keeps both"),
     *limits.always_supported(

@@ -107,7 +107,7 @@ def _values_of_row(fabric: Fabric, at: SwitchId, row: DeviceRow, findings: list[
                 if pool
                 else "has no meaning: there is no such pool"
             )
-            inside = "Filters and gateways go by that block: widen it, or give an address in it."
+            inside = "Filters and gateways use that block: widen it, or give an address in it."
             help_ = inside if pool else "Leave it empty, or let `addressing.family` have both."
             findings.append(
                 error_at("FAB3124", f"{KINDS[kind]} {address} of {row.device} {why}", row, kind, help_)
@@ -140,7 +140,7 @@ def _block_offset(
             if pool
             else "has no pool"
         )
-        help_ = "Filters of routes go by that pool: widen it, or give a block in it."
+        help_ = "Filters of routes use that pool: widen it, or give a block in it."
         findings.append(error_at("FAB3124", f"{what} {why}", row, kind, help_))
     else:
         return offset

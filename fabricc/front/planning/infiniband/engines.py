@@ -37,7 +37,7 @@ def choose_engine(
         findings.append(
             spec.warning("FAB5815", message, "infiniband", "routing", help="Use `auto`, or accept it.")
         )
-    return Engine(_with_fallback(asked), "asked for by the spec")
+    return Engine(_with_fallback(asked), "requested by the spec")
 
 
 def _choose_engine(spec: ClusterSpec, wiring: Fabric) -> tuple[str, str]:

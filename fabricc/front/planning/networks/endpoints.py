@@ -90,7 +90,7 @@ def with_out_of_band(
 
 def _refuse_further(spec: ClusterSpec) -> None:
     """Report FAB3210: BMCs and management switches in a further network, whose hosts are those of the top level."""
-    management, help_ = spec.management, "Say it at the top level: it is of all networks of the cluster."
+    management, help_ = spec.management, "Set it at the top level: it is for all networks of the cluster."
     named: list[KeyPath] = [("management", "switches")] if management.switches is not None else []
     named += [network_path(each) for each in management.networks if isinstance(each.tier, Beyond)]
     named += [("identities", "management")] if spec.given_management else []
@@ -208,7 +208,7 @@ def _apply_given_addresses(spec: ClusterSpec, fabric: Fabric, findings: list[Dia
             network = owner.place.network
             where = f"{network.key} {network.pool}"
             told = f"{row.address} of {row.device} {row.port} is no address for a device in {where}"
-            help_ = "The gateway goes by that network: widen it, or give an address in it."
+            help_ = "The gateway is in that network: widen it, or give an address in it."
             findings.append(_error_at_row("FAB3124", told, row, "address", help_))
         else:
             rows[row.device, row.port] = row

@@ -252,7 +252,7 @@ def _report_unjoined(
     )
     ways = [f"Write `count: {more}` here and `uplinks: {uplinks}` above."] if more else []
     ways += [f"Models with ports enough: {', '.join(name for _, name in able[:3])}."] if able else []
-    help_ = " ".join(ways) or "Ask for fewer uplinks, or take another model in racks."
+    help_ = " ".join(ways) or "Use fewer uplinks, or take another model in racks."
     return spec.error("FAB3216", told, *_ABOVE, "model", help=help_)
 
 

@@ -51,7 +51,7 @@ def box_of(
     path = ("overrides", name, "model")
     if at.tier is TierName.TOR and fabric.units[at.unit].guests:
         usual = fabric.tiers[at.tier].model.title
-        told = f"{name} serves hosts beside those of its unit, whose ports are those of {usual}"
+        told = f"{name} serves hosts other than those of its unit, whose ports are those of {usual}"
         help_ = "Give such a ToR the model of its tier."
         findings.append(spec.error("FAB3413", told, *path, help=help_))
         return None

@@ -122,7 +122,7 @@ def report_full(
         if pinned
         else "Declare with `gpus.capacity`, before the first build, how many hosts there will be."
     )
-    help_ += f" `gpus.capacity: {fabric.counts()['hosts']}` says that there will be no more."
+    help_ += f" `gpus.capacity: {fabric.counts()['hosts']}` means that there will be no more."
     for reason, holds in reasons.items():
         if holds:
             yield spec.warning("FAB3039", reason, "gpus", help=help_)
