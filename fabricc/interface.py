@@ -197,7 +197,7 @@ def _report_unreadable() -> Iterator[None]:
 
 
 def read_folder(folder: Path | str, *, jobs: int | None = None) -> Gathered:
-    """The devices of a folder of configurations, of a built tree or of one file, with their facts.
+    """Return the devices of a folder of configurations, of a built tree or of one file, with their facts.
 
     Args:
         folder: running configurations as devices print them, in any arrangement; or a tree that fabricc built.

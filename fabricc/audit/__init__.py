@@ -1,4 +1,4 @@
-"""What a running fabric is, from its devices' own configurations: nothing of it needs a spec.
+"""Read a running fabric from the configurations of its devices; no spec is needed.
 
 `from fabricc.audit import audit` is the entry for Python.
 """

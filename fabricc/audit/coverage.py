@@ -1,4 +1,4 @@
-"""How much of a folder was understood, and how far that proves anything: by device, by system and by topic.
+"""Measure how much of a folder was understood and what that proves: by device, by system and by topic.
 
 A line that no reader knows is counted at the topic of what stands around it, and listed; nothing is passed over.
 """
@@ -68,7 +68,7 @@ _KEYS = re.compile(r"\[[^][]*\]")
 
 
 class State(StrEnum):
-    """What is known of a topic of a device."""
+    """The state of a topic on a device."""
 
     PROVED = "proved"
     UNPROVED = "unproved"
@@ -162,7 +162,7 @@ class Strange(NamedTuple):
 
 
 class Understood(NamedTuple):
-    """What of one device was understood, by whoever read it.
+    """The understood part of one device, by the reader of its files.
 
     Attributes:
         statements: how many there are; of these `aside` and `unknown` ones.
@@ -215,7 +215,7 @@ def coverage_of(
     findings: Iterable[Finding],
     unchecked: Mapping[str, Sequence[tuple[str, str]]],
 ) -> Coverage:
-    """The coverage of devices of which these findings were made, their files below the folder."""
+    """Return the coverage of devices of which these findings were made, their files below the folder."""
     wrong: dict[str, set[int]] = defaultdict(set)
     for finding in findings:
         if finding.severity is Severity.ERROR:
@@ -259,7 +259,7 @@ def _cover_device(
 
 @lru_cache(maxsize=KEPT)
 def _topics_of(system: str, frame: Frame, places: Places) -> dict[tuple[str, int], str]:
-    """The topic of each place that a fact was read from."""
+    """Return the topic of each place that a fact was read from."""
     of_host = system == HOST
     return {
         place: HOSTS if of_host else topic_of(path)
@@ -269,7 +269,7 @@ def _topics_of(system: str, frame: Frame, places: Places) -> dict[tuple[str, int
 
 
 def _topic_of_line(alike: str, places: Sequence[tuple[int, str]], line: int) -> str:
-    """What a line is about: by its own words, else by the nearest fact above it."""
+    """Return what a line is about: by its own words, else by the nearest fact above it."""
     if topic := _topic_of_words(alike):
         return topic
     at = bisect_right(places, (line, "\uffff"))
@@ -293,7 +293,7 @@ def _topics_with_findings(device: Device, wrong: Mapping[str, Collection[int]]) 
 
 @lru_cache(1 << 15)
 def topic_of(path: str) -> str:
-    """The topic of a fact; facts whose paths differ in what is in brackets alone have the same."""
+    """Return the topic of a fact; facts whose paths differ in what is in brackets alone have the same."""
     while path.startswith("vrf[") and "]/" in path:
         path = path.partition("]/")[2]
     return _topic_of(_KEYS.sub("[*]", path))

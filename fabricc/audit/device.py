@@ -206,7 +206,7 @@ def without_no_addresses(reading: Reading, file: str) -> Reading:
 
 
 def _no_addresses(parts: Parts) -> Iterator[int]:
-    """The facts whose value is to be an address and is none."""
+    """Yield the facts whose value is to be an address and is none."""
     return (
         at
         for at in _of_addresses(parts.frame)

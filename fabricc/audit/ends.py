@@ -72,7 +72,7 @@ class Address(NamedTuple):
 
 
 def of_two(subnet: int) -> bool:
-    """Whether a subnet, as `Address.subnet` gives it, has room for a link of two and no more."""
+    """Return whether a subnet, as `Address.subnet` gives it, has room for a link of two and no more."""
     return (subnet >> 1 & 255) in ((127, 126) if subnet & 1 else (31, 30))
 
 
@@ -230,7 +230,7 @@ def _port_addresses(says: Says) -> Iterator[tuple[str, Address]]:
 
 @lru_cache(maxsize=1 << 12)
 def address_of(text: str) -> Address | None:
-    """The address of a text with its prefix length, all of it where none is given; None for what is none."""
+    """Return the address of a text with its prefix length, all of it where none is given; None for what is none."""
     host, slash, length = text.partition("/")
     version, family, most = (6, socket.AF_INET6, 128) if ":" in host else (4, socket.AF_INET, 32)
     try:
@@ -317,7 +317,7 @@ def _facing_neighbors(rows: Sequence[Row], peers: Mapping[str, Address]) -> list
 
 
 def _names_its_end(shape: Shape, own: Mapping[str, Says], port: str) -> bool:
-    """Whether a description is of a port itself, and not of a bundle whose members have their own."""
+    """Return whether a description is of a port itself, and not of a bundle whose members have their own."""
     return not any("description" in own.get(member, {}) for member in shape.bundles.get(port, ()))
 
 
@@ -361,7 +361,7 @@ def _share_table(items: tuple[tuple[str, int], ...]) -> Shared[str, int]:
 
 
 def _shape_of(system: str, frame: Frame) -> Shape:
-    """The shape of devices of a system with a frame."""
+    """Return the shape of devices of a system with a frame."""
     if (Shape, system) not in frame.memo:
         own = {
             port

@@ -161,7 +161,7 @@ class Gathered:
 
 
 class _Piece(NamedTuple):
-    """What a worker made of some groups of files."""
+    """The result of a worker for some groups of files."""
 
     devices: list[Read]
     findings: list[Finding]
@@ -223,7 +223,7 @@ def gather_devices(
 
 
 def files_below(folder: Path) -> list[str]:
-    """The files below a folder, sorted, but for hidden ones; links are among them and are not followed.
+    """Return the files below a folder, sorted, but for hidden ones; links are among them and are not followed.
 
     Raises:
         OSError: the folder is not there or must not be read.
@@ -245,7 +245,7 @@ def files_below(folder: Path) -> list[str]:
 
 
 def of_devices(top: Path, names: Sequence[str]) -> list[str]:
-    """The files without those of trees that fabricc built which are for no device: plan, jobs, acceptance."""
+    """Return the files without those of trees that fabricc built which are for no device: plan, jobs, acceptance."""
     first = f"{_TREE_DEVICES[0]}/"
     holding = {name[:at] for name in names if not (at := name.find(first)) or name[at - 1 : at] == "/"}
     told = {name.removesuffix(manifests.NAME) for name in names if name.endswith(manifests.NAME)} & holding

@@ -333,7 +333,7 @@ def _of_two(subnet: int, held: Sequence[_Held]) -> Iterator[tuple[_Held, _Held]]
 
 @lru_cache(maxsize=1 << 14)
 def _port_in(shape: Shape, words: tuple[str, ...]) -> str:
-    """The port of a device that words name, "" where they name none."""
+    """Return the port of a device that words name, "" where they name none."""
     for name in (run for each in words for _, _, run in _word_runs(each)):
         if any(map(is_number, name)) and (port := shape.port(name)) is not None:
             return shape.base(port)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Evidence(StrEnum):
-    """What shows that a link is there, the strongest first."""
+    """The evidence for a link, the strongest first."""
 
     LLDP = "LLDP"
     SUBNET = "subnet"

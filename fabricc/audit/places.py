@@ -1,4 +1,4 @@
-"""Where devices stand: tiers by distance from what serves hosts, units by common hosts, pods and planes by links."""
+"""Find the places of devices: tiers by distance from hosts, units by common hosts, pods and planes by links."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NIC = re.compile(r"(.*\d)(?:[a-z]|f\d+(?:np\d+)?|np\d+)")
 def places_of(
     devices: Mapping[str, Device], links: Iterable[Link], sayings: Mapping[str, Said] | None = None
 ) -> Mapping[str, Place]:
-    """The place of every device; `sayings` as of `links_of`."""
+    """Return the place of every device; `sayings` as of `links_of`."""
     links = tuple(links)
     switches = {name for name, device in devices.items() if device.kind is Kind.SWITCH}
     told = {name: sayings[name] if sayings else placement_of(devices[name]) for name in sorted(switches)}
@@ -53,7 +53,7 @@ def places_of(
 def _host_links(
     devices: Mapping[str, Device], switches: Collection[str], links: Iterable[Link]
 ) -> dict[str, list[tuple[str, str]]]:
-    """Host -> (its port, switch) of its links, ports in order."""
+    """Return host -> (its port, switch) of its links, ports in order."""
     found: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for link in links:
         for near, far in link.ways:

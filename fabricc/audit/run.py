@@ -60,7 +60,7 @@ class Audit:
 
     @property
     def switches(self) -> int:
-        """How many switches there are; the other devices are hosts."""
+        """Return how many switches there are; the other devices are hosts."""
         return sum(device.kind is Kind.SWITCH for device in self.devices.values())
 
     @property

@@ -58,7 +58,7 @@ _MOST = 10_000
 
 
 class _Coordinate(NamedTuple):
-    """Where a coordinate stands in a text, and what those of its kind look like."""
+    """The place of a coordinate in a text, and the pattern of its kind."""
 
     start: int
     end: int

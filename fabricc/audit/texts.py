@@ -51,7 +51,7 @@ class Section(NamedTuple):
 
 
 def text_of(content: bytes) -> str | None:
-    """A file's text without what terminals add; None for a file that is no text."""
+    """Return a file's text without what terminals add; None for a file that is no text."""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         text = content.decode("utf-16", errors="replace")
     elif b"\0" in content[:_BINARY]:
@@ -148,7 +148,7 @@ def collected_systems() -> Mapping[str, Collected]:
 
 
 def texts_of(folder: Folder, paths: Sequence[str]) -> tuple[list[tuple[str, str]], list[Finding]]:
-    """A device's files, path and text of each."""
+    """Return a device's files, path and text of each."""
     texts: list[tuple[str, str]] = []
     unread: list[Finding] = []
     for path in paths:
@@ -182,7 +182,7 @@ def texts_of(folder: Folder, paths: Sequence[str]) -> tuple[list[tuple[str, str]
 
 
 def parts_in(texts: Iterable[tuple[str, str]]) -> list[Part]:
-    """The texts of files with the claims on them."""
+    """Return the texts of files with the claims on them."""
     return [
         Part(path, each.first, each.text, _claims_of(path, each.text))
         for path, text in texts

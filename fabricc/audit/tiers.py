@@ -40,7 +40,7 @@ def tiers_of(
 
 @dataclass(frozen=True, slots=True)
 class _Signs:
-    """What a switch shows of standing below.
+    """The evidence that a switch is below another one.
 
     Attributes:
         hosts: links to hosts of the folder.
@@ -171,13 +171,13 @@ class _Policies:
     def as_a_tor(
         self, name: str, spines: Collection[str], theirs: Callable[[str], set[object]]
     ) -> bool | None:
-        """Whether spines have the policies for a switch that they have for ToRs; None where they have none."""
+        """Return whether spines have the policies for a switch that they have for ToRs; None where they have none."""
         own = {policy for spine in spines for policy in self.of(spine).get(name, ())}
         tors = {policy for spine in spines for policy in theirs(spine)}
         return own <= tors if own and tors else None
 
     def for_some(self, spine: str, switches: Collection[str]) -> set[object]:
-        """The policies of the sessions of a spine with any of some switches."""
+        """Return the policies of the sessions of a spine with any of some switches."""
         return {policy for far, some in self.of(spine).items() if far in switches for policy in some}
 
 

@@ -1,1 +1,1 @@
-"""What every room stands on: documents, diagnostics, the doors for what others wrote, what is installed, values."""
+"""The foundation of every package: documents, diagnostics, safe access to foreign files, values."""

@@ -1,4 +1,4 @@
-"""What comes with fabricc and is no code: its folders of templates, schemas and docs, wherever it is installed."""
+"""Find the installed folders of fabricc: templates, schemas and docs."""
 
 from __future__ import annotations
 

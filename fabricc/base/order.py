@@ -27,7 +27,7 @@ def natural_key(text: str) -> tuple[str | int, ...]:
 
 
 def group_pairs(pairs: Iterable[tuple[_Key, _Each]]) -> dict[_Key, list[_Each]]:
-    """What has each key, keys and members in the order in which they come."""
+    """Return what has each key, keys and members in the order in which they come."""
     found: dict[_Key, list[_Each]] = {}
     for key, each in pairs:
         found.setdefault(key, []).append(each)

@@ -138,7 +138,7 @@ def _is_up(tables: Tables, port: str) -> bool:
 
 
 def _ports(key: str, known: Mapping[str, Any]) -> list[str]:
-    """Ports whose row this is; a key may name several: `Ethernet0,Ethernet4|3-4`."""
+    """Return ports whose row this is; a key may name several: `Ethernet0,Ethernet4|3-4`."""
     return [port for port in key.partition("|")[0].split(",") if port in known]
 
 
@@ -221,7 +221,7 @@ def _groups(running: Tables, target: Tables, counts: Mapping[str, int]) -> list[
 
 
 def _exchange_rows(running: Tables, target: Tables, ports: Iterable[str]) -> Tables:
-    """The running tables with all rows of some ports as the target has them."""
+    """Return the running tables with all rows of some ports as the target has them."""
     chosen = set(ports)
     known = {**running.get("PORT", {}), **target.get("PORT", {})}
     found = copy.deepcopy(running)

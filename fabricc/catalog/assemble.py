@@ -55,7 +55,7 @@ def read_citation(raw: Mapping[str, Any]) -> str:
 
 
 def strip_provenance(raw: Mapping[str, Any]) -> Raw:
-    """A table of figures without its provenance."""
+    """Return a table of figures without its provenance."""
     return {key: value for key, value in raw.items() if key not in PROVENANCE}
 
 
@@ -67,7 +67,7 @@ def parse_breakout(text: str) -> Breakout:
 
 
 def lane_map(lanes: Any, fabric_cages: int) -> list[list[int]]:
-    """The SerDes lanes of every fabric cage in panel order, from any of the three forms.
+    """Return the SerDes lanes of every fabric cage in panel order, from any of the three forms.
 
     Args:
         lanes: `{first, per_cage}` for one ascending run, a text of ranges such as `17-24 1-8 9`, or the lists.
@@ -103,7 +103,7 @@ def read_power(raw: Mapping[str, Any]) -> Power | None:
 
 
 def build_switch(name: str, raw: Raw, table: Callable[[str], Raw]) -> SwitchModel:
-    """The switch of a validated mapping; `table` finds a lossless table by name."""
+    """Return the switch of a validated mapping; `table` finds a lossless table by name."""
     sources: dict[str, str] = {}
     cages = tuple(_build_cages(group, index, sources) for index, group in enumerate(raw["cages"]))
     fabric_cages = sum(group.count for group in cages if group.fabric)
@@ -142,7 +142,7 @@ _DEFAULT_FIGURE = "assumed: the file does not state it, and the figure of a Conn
 
 
 def build_nic(name: str, raw: Raw) -> NicModel:
-    """The NIC of a validated mapping."""
+    """Return the NIC of a validated mapping."""
     return NicModel(
         name=name,
         title=raw["title"],
@@ -184,7 +184,7 @@ _JOINED: Raw = {"value": "all", "assumed": True, "reason": "the file does not st
 
 
 def build_host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:
-    """The host of a validated mapping; `find_nic` finds a NIC by name."""
+    """Return the host of a validated mapping; `find_nic` finds a NIC by name."""
     keys = ("gpus", "rails", "nic", "ports_per_nic", "port_gbps", "management_interface")
     value = {key: raw[key]["value"] for key in keys}
     sources = {key: read_citation(raw[key]) for key in keys}
@@ -285,7 +285,7 @@ def _build_limits(raw: Raw, sources: dict[str, str]) -> Limits:
 def _merge_table_rows(
     uses: list[Raw], table: Callable[[str], Raw], sources: dict[str, str]
 ) -> tuple[HeadroomRow, ...]:
-    """All rows of the tables used, by speed and length; where two tables share both, the later one wins.
+    """Return all rows of the tables used, by speed and length; where two tables share both, the later one wins.
 
     The switch's own table, one that is not assumed, also replaces every earlier row of its speeds.
     """
@@ -314,7 +314,7 @@ def _table_rows(name: str, found: Raw) -> Iterator[HeadroomRow]:
 def _build_release_figures(
     buffers: Raw, settings: Raw, entry: Raw, table: Callable[[str], Raw]
 ) -> ReleaseFigures:
-    """The figures of some releases: the buffers of the switch with the changes of the entry."""
+    """Return the figures of some releases: the buffers of the switch with the changes of the entry."""
     sources = {"figures": read_citation(entry)}
     return ReleaseFigures(
         since=entry.get("since"),

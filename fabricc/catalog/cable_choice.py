@@ -17,7 +17,7 @@ FIBRES = ("mmf", "smf")
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What joins two ends.
+    """The parts that connect two ends.
 
     Attributes:
         near, far: the transceivers; None where the cable has its modules on it.
@@ -115,7 +115,7 @@ def _cable_ends(cable: Assembly, head: End, tail: End) -> bool:
 
 
 def reach_of(fit: Fit) -> int:
-    """How far it reaches, m."""
+    """Return how far it reaches, m."""
     return min(item.reach_m for item in (fit.near, fit.far, fit.cable) if item is not None)
 
 
@@ -136,7 +136,7 @@ def _count_foreign_ends(fit: Fit, metres: int, near: End, far: End) -> int:
 
 
 def part_for(parts: Iterable[Part], end: End, metres: int) -> Part | None:
-    """The part of an end's maker that reaches far enough, and no farther than it must."""
+    """Return the part of an end's maker that reaches far enough, and no farther than it must."""
     fitting = [
         part
         for part in parts

@@ -20,7 +20,7 @@ MAX_BYTES = 4 * 1024 * 1024
 
 
 def catalog_error(code: str, message: str, position: Position | None, remedy: str = "") -> Diagnostic:
-    """An error of the catalog's code range."""
+    """Return an error of the catalog's code range."""
     return Diagnostic(code, Severity.ERROR, message, position, remedy)
 
 

@@ -121,7 +121,7 @@ def _format_list(value: Any) -> str:
 
 
 def _format_item(item: Any) -> str:
-    """A small value on one line: `children=2 speed_gbps=400 lanes=4`."""
+    """Return a small value on one line: `children=2 speed_gbps=400 lanes=4`."""
     parts = []
     for field in dataclasses.fields(item):
         value = getattr(item, field.name)

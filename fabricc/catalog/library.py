@@ -60,11 +60,11 @@ class Library:
         self._users[section].pop(name, None)
 
     def names(self, section: str) -> tuple[str, ...]:
-        """All names of a section, sorted."""
+        """Return all names of a section, sorted."""
         return tuple(sorted(self._built_in[section].keys() | self._users[section].keys()))
 
     def raw(self, section: str, name: str, seen: tuple[str, ...] = ()) -> Raw:
-        """The mapping of a model, with what it extends merged in.
+        """Return the mapping of a model, with what it extends merged in.
 
         A user's model may extend the built-in one of its own name; a built-in model knows built-in ones alone.
 
@@ -86,7 +86,7 @@ class Library:
         return _extend_model(self.raw(kind, base, (*seen, name)), mine)
 
     def switch(self, name: str) -> SwitchModel:
-        """The switch of that name.
+        """Return the switch of that name.
 
         Raises:
             UnknownModelError: it, or a table it uses, does not exist.
@@ -96,7 +96,7 @@ class Library:
         )
 
     def host(self, name: str) -> HostModel:
-        """The host of that name.
+        """Return the host of that name.
 
         Raises:
             UnknownModelError: it, or its NIC, does not exist.
@@ -104,7 +104,7 @@ class Library:
         return assemble.build_host(name, self.raw("hosts", name), self.nic)
 
     def nic(self, name: str) -> NicModel:
-        """The NIC of that name.
+        """Return the NIC of that name.
 
         Raises:
             UnknownModelError: it does not exist.
@@ -169,7 +169,7 @@ def replace_sources(raw: Any, sources: Mapping[str, str]) -> Any:
 
 
 def _base_sections(section: str, base: str, models: Container[str], asics: Container[str]) -> str:
-    """Where to look for what a model extends: among its own kind, and for a switch among ASICs then."""
+    """Return where to look for what a model extends: among its own kind, and for a switch among ASICs then."""
     return "asics" if section == "switches" and base not in models and base in asics else section
 
 

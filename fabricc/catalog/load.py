@@ -35,7 +35,7 @@ MAX_FILES = 256
 def load_catalog(
     extra: Sequence[Path] = (), named_at: Sequence[Position] = (), folder: Path | None = None
 ) -> tuple[Catalog, tuple[Diagnostic, ...]]:
-    """The catalog with users' files on top; a model of theirs hides the built-in one of the same name.
+    """Return the catalog with users' files on top; a model of theirs hides the built-in one of the same name.
 
     Built-in models are read when first looked up. Users' files are checked here and now: a file with a
     breach of the schema is left out whole, a model that contradicts itself is left out alone. Never raises
@@ -72,7 +72,7 @@ def load_catalog(
 
 @cache
 def _load_builtin() -> Catalog:
-    """The built-in models alone, each read once in a process."""
+    """Return the built-in models alone, each read once in a process."""
     return _build_catalog(Library())
 
 

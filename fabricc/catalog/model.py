@@ -1,4 +1,4 @@
-"""What a switch, its ASIC, a host and its NICs can do: plain values read from the catalog's YAML."""
+"""Figures of switches, ASICs, hosts and NICs: plain values read from the catalog's YAML."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class Buffers:
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """What a device draws, W; None where no source gives the figure.
+    """The power draw of a device, W; None where no source gives the figure.
 
     Attributes:
         typical_w: at usual load. maximum_w: at the most.

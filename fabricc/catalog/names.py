@@ -17,7 +17,7 @@ MAX_LENGTH = 64
 
 
 def suggest_names(name: str, names: Iterable[str]) -> tuple[str, ...]:
-    """The known names nearest to a mistyped one, best first, three at most.
+    """Return the known names nearest to a mistyped one, best first, three at most.
 
     A name that contains the word, or is contained in it, counts as near (`7060x6` finds `7060x6-64pe`).
     """
@@ -69,6 +69,6 @@ def suggestion_remedy(name: str, known: Iterable[str], otherwise: str = "", most
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """A remedy such as "Did you mean `sn5600`?"; empty when nothing comes near."""
+    """Return a remedy such as "Did you mean `sn5600`?"; empty when nothing comes near."""
     near = suggest_names(name, names)
     return f"Did you mean {' or '.join(f'`{other}`' for other in near)}?" if near else ""

@@ -23,7 +23,7 @@ TABLE = Path(__file__).parent / "optics.yaml"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a maker sells.
+    """A part that a maker sells.
 
     Attributes:
         reach_m: where it is less than that of what it is a part of.
@@ -170,7 +170,7 @@ def _build_parts(row: Mapping[str, Any]) -> tuple[Part, ...]:
 
 
 def lane_gbps(use: Breakout) -> Fraction:
-    """What one lane of such a use carries, Gb/s."""
+    """Return what one lane of such a use carries, Gb/s."""
     return Fraction(use.speed_gbps, use.lanes)
 
 
@@ -182,12 +182,12 @@ def form_factor(lanes: int, uses: Iterable[Breakout]) -> str:
 
 
 def plugs_of_cage(cage: str) -> tuple[str, ...]:
-    """The plugs that a cage takes, its own first."""
+    """Return the plugs that a cage takes, its own first."""
     return cage, *load_optics().takes.get(cage, ())
 
 
 def cage_form(group: CageGroup) -> str:
-    """The form factor of a switch's cages."""
+    """Return the form factor of a switch's cages."""
     return group.form_factor or form_factor(group.lanes, group.breakouts)
 
 
@@ -245,5 +245,5 @@ def cage_of(model: HostModel, ends: tuple[End, ...], nic: int, on_nic: int) -> t
 
 
 def _nic_form(form: str) -> str:
-    """The form on a NIC, where the heat sink is the card's."""
+    """Return the form on a NIC, where the heat sink is the card's."""
     return "osfp-rhs" if form == "osfp" else form

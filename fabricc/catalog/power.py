@@ -1,4 +1,4 @@
-"""What several devices draw together, and of how many of them that is known."""
+"""Sum the power of several devices, and count those with a known figure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Draw(NamedTuple):
 
 
 def total_draw(found: Iterable[tuple[Power, int]]) -> Draw:
-    """The sum over devices of so many each."""
+    """Return the sum over devices of so many each."""
     devices = typical_of = maximum_of = 0
     typical_w = maximum_w = 0.0
     for power, count in found:

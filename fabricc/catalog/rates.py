@@ -43,25 +43,25 @@ class Generation:
 
     @property
     def lane_signal_gbps(self) -> Fraction:
-        """What one lane signals, coding and FEC included, Gb/s."""
+        """Return what one lane signals, coding and FEC included, Gb/s."""
         return self.gbaud * self.bits_per_symbol
 
     @property
     def lane_data_gbps(self) -> Fraction:
-        """What one lane leaves for data after coding and FEC, Gb/s."""
+        """Return what one lane leaves for data after coding and FEC, Gb/s."""
         left = self.lane_signal_gbps
         for share in self.encodings.values():
             left *= share
         return left
 
     def data_gbps(self, lanes: int = 4) -> Fraction:
-        """What a link of so many lanes leaves for data, Gb/s."""
+        """Return what a link of so many lanes leaves for data, Gb/s."""
         return lanes * self.lane_data_gbps
 
 
 @cache
 def load_generations() -> Mapping[str, Generation]:
-    """Every generation by name, slowest first."""
+    """Return every generation by name, slowest first."""
     raw = load_package_yaml(TABLE)
     table = replace_sources(raw["generations"], raw["sources"])
     return {name: _build_generation(name, entry) for name, entry in table.items()}
@@ -75,6 +75,6 @@ def _build_generation(name: str, raw: Mapping[str, Any]) -> Generation:
 
 
 def generation_at(port_gbps: int, lanes: int = 4) -> Generation | None:
-    """The latest generation of which so many lanes are sold as that speed, Gb/s; None when there is none."""
+    """Return the latest generation of which so many lanes are sold as that speed, Gb/s; None when there is none."""
     found = [each for each in load_generations().values() if each.product_4x_gbps * lanes == port_gbps * 4]
     return found[-1] if found else None

@@ -27,7 +27,7 @@ class Reach(NamedTuple):
 
 @cache
 def load_reaches() -> Mapping[str, tuple[Reach, ...]]:
-    """The rows of every medium, slowest lanes first."""
+    """Return the rows of every medium, slowest lanes first."""
     raw = load_package_yaml(TABLE)
     table = replace_sources(raw["media"], raw["sources"])
     return {
@@ -37,11 +37,11 @@ def load_reaches() -> Mapping[str, tuple[Reach, ...]]:
 
 
 def find_reach(medium: str, lane_gbps: Fraction | int) -> Reach:
-    """The row of a medium that counts for lanes of a speed, Gb/s."""
+    """Return the row of a medium that counts for lanes of a speed, Gb/s."""
     rows = load_reaches()[medium]
     return next((row for row in rows if lane_gbps <= row.lane_gbps), rows[-1])
 
 
 def longest_reach(medium: str) -> int:
-    """How far a medium reaches at the speed that suits it best, m."""
+    """Return how far a medium reaches at the speed that suits it best, m."""
     return max(row.metres for row in load_reaches()[medium])

@@ -1,4 +1,4 @@
-"""Which releases of a NOS run on a switch, and the figures of the switch on each; releases compare as makers count."""
+"""Find the releases of a NOS that run on a switch, and the figures of the switch on each release."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def runs_release(model: SwitchModel, nos: str, release: str) -> bool:
 
 
 def oldest_release(model: SwitchModel, nos: str, releases: Sequence[str]) -> str | None:
-    """The first of these releases, in ascending order, that runs on the box; None when none does."""
+    """Return the first of these releases, in ascending order, that runs on the box; None when none does."""
     return next((release for release in releases if runs_release(model, nos, release)), None)
 
 

@@ -80,7 +80,7 @@ class Row(NamedTuple):
 
     @property
     def own(self) -> bool:
-        """Whether it is that of the spec."""
+        """Return whether it is that of the spec."""
         return self.shape.fabric is not None
 
 

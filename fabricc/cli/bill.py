@@ -1,4 +1,4 @@
-"""What `fabricc plan` writes for those who buy and cable: the bill of materials, labels and rack elevations."""
+"""Write the tables of `fabricc plan` for buyers and installers: the bill of materials, labels and rack elevations."""
 
 from __future__ import annotations
 

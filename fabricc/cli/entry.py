@@ -84,7 +84,7 @@ class Verbs(click.Group):
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The verb of that name."""
+        """Return the verb of that name."""
         if cmd_name not in VERBS:
             return None
         module = importlib.import_module(f"fabricc.cli.{_MODULES.get(cmd_name, cmd_name)}")
@@ -103,7 +103,7 @@ class Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The verb meant, or a usage error that suggests the nearest one."""
+        """Return the verb meant, or a usage error that suggests the nearest one."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:

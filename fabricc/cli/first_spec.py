@@ -34,7 +34,7 @@ _MAX_UNITS = 5
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a first spec needs.
+    """The inputs of a first spec.
 
     Attributes:
         cluster: name of the cluster.

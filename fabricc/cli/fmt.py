@@ -58,7 +58,7 @@ def command(files: tuple[Path, ...], check: bool, changed: bool, format_: str) -
 
 
 def _format_file(path: Path) -> tuple[tuple[Diagnostic, ...], str, str]:
-    """What is wrong with the file, its text, and its canonical text."""
+    """Return what is wrong with the file, its text, and its canonical text."""
     try:
         raw = files.read(path, limit=MAX_BYTES)
     except files.TooLargeError:

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 def repinned_tables(compiled: Compiled) -> Iterator[_Table]:
-    """The pins that a repinning changes; what it touches is a finding."""
+    """Yield the pins that a repinning changes; what it touches is a finding."""
     if compiled.repinned is not None and compiled.repinned.pins:
         rows = [(name, old, new) for name, (old, new) in compiled.repinned.pins.items()]
         yield "Repinned", ("pin", "from", "to"), rows
 
 
 def room_table(rooms: Iterable[Room]) -> _Table:
-    """What is in use of what each pin allows."""
+    """Return what is in use of what each pin allows."""
     rows = [(room.pin, room.what, room.used, room.room, room.room - room.used) for room in rooms]
     return "Room for growth", ("pin", "of what", "in use", "room", "left"), rows
 
@@ -57,7 +57,7 @@ def application_tables(samples: Iterable[Switch]) -> Iterator[_Table]:
 
 
 def cable_table(counts: Mapping[str, int], kinds: Mapping[str, CableKind]) -> _Table:
-    """The cables of each kind that there are."""
+    """Return the cables of each kind that there are."""
     rows = [
         (kind, counts[f"{kind}_cables"], cable.medium, cable.length_m)
         for kind, cable in kinds.items()
@@ -105,7 +105,7 @@ def _known_power(watts: float, number: int) -> tuple[object, int]:
 
 
 def assumed_table(spec: ClusterSpec) -> _Table:
-    """What the planner took, and for which key."""
+    """Return what the planner took, and for which key."""
     rows = [
         (path, value if isinstance(value, str) else json.dumps(value))
         for path, value in spec.assumptions.items()

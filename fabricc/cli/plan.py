@@ -312,7 +312,7 @@ def _write_csv(fabric: Fabric, sheets: Sequence[Sheet], folder: Path) -> list[st
 
 
 def _worksheet_tables(sheets: Iterable[Sheet]) -> Iterator[_Table]:
-    """One table per kind of switch and lossless profile."""
+    """Yield one table per kind of switch and lossless profile."""
     for sheet in sheets:
         rows = [(line.label, line.value, line.unit, line.source) for line in sheet.rows]
         title = f"{sheet.switches}, {sheet.model.title}: {sheet.profile.name}"
@@ -399,7 +399,7 @@ def _plan_tables(fabric: Fabric, spec: ClusterSpec) -> Iterator[_Table]:
 
 
 def _ways_out(fabric: Fabric) -> Iterator[tuple[object, ...]]:
-    """A row for each link that leaves the fabric."""
+    """Yield a row for each link that leaves the fabric."""
     for switch, exits in fabric.external.exits.items():
         for port, (party, link) in exits.items():
             own = ", ".join(address for address in (link.ipv4, link.ipv6) if address)

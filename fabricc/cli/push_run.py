@@ -108,7 +108,7 @@ def _load_hook(source: BuiltTree, chosen: dict[str, Any]) -> Hook | None:
 
 
 def _journal_name(fabric: Fabric) -> str:
-    """A cluster's own, and one for each of its further networks."""
+    """Return a cluster's own, and one for each of its further networks."""
     return f"{fabric.cluster}.{fabric.network}" if fabric.network else fabric.cluster
 
 

@@ -26,7 +26,7 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the options of `init` give; None and () where they are missing."""
+    """The values of the options of `init`; None and () where they are missing."""
 
     cluster: str | None = None
     hosts: str | None = None
@@ -120,7 +120,7 @@ def _prompt(question: str, default: str, convert: Callable[[str], _Value]) -> _V
 
 
 def _has_segments(answers: Answers) -> bool:
-    """Whether the front end has a system that writes the segments of tenants."""
+    """Return whether the front end has a system that writes the segments of tenants."""
     if "frontend" not in answers.networks:
         return False
     _, nos = answers.networks["frontend"]

@@ -35,7 +35,7 @@ class Several(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     def shell_complete(
         self, _context: click.Context, _parameter: click.Parameter, begun: str
     ) -> list[CompletionItem]:
-        """The words known, behind the last comma."""
+        """Return the words known, behind the last comma."""
         before, comma, last = begun.rpartition(",")
         return [CompletionItem(f"{before}{comma}{word}") for word in self._known if word.startswith(last)]
 

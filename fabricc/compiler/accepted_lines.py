@@ -95,7 +95,7 @@ def names_of(switch: Switch) -> frozenset[str]:
 
 
 def forms_of(switch: Switch, texts: Mapping[str, str]) -> dict[str, str]:
-    """The forms of a switch's lines, each with the first line that has it."""
+    """Return the forms of a switch's lines, each with the first line that has it."""
     names = names_of(switch)
     found: dict[str, str] = {}
     for file in sorted(texts):
@@ -106,7 +106,7 @@ def forms_of(switch: Switch, texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def platform_of(switch: Switch) -> Platform:
-    """The platform of a switch."""
+    """Return the platform of a switch."""
     return switch.model.name, switch.nos, switch.release
 
 
@@ -157,7 +157,7 @@ def merge_ledgers(known: Iterable[Tried], fresh: Iterable[Tried]) -> tuple[Tried
 
 
 def ledger_bytes(tried: Sequence[Tried]) -> bytes:
-    """A ledger as bytes: the same for the same content, whoever wrote it."""
+    """Return a ledger as bytes: the same for the same content, whoever wrote it."""
     rows = [
         {
             **dict(zip(("model", "nos", "release"), one.platform, strict=True)),

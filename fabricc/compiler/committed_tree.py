@@ -197,7 +197,7 @@ def _path_below(top: Path, folder: Path) -> str:
 def _with_own_folder(
     result: BuildResult, sources: Mapping[str, str], folder: Path, own: Path
 ) -> tuple[BuildResult, dict[str, str]]:
-    """The result with the spec's own folder in place of the scratch folder."""
+    """Return the result with the spec's own folder in place of the scratch folder."""
     name = "" if own == Path() else f"{own}/"
 
     def rename_text(text: str) -> str:

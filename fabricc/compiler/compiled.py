@@ -62,7 +62,7 @@ class Compiled(PlannedSpec):
     networks: Mapping[str, Compiled] = field(default_factory=dict)
 
     def of_network(self, name: str | None) -> Compiled:
-        """One network of the cluster: `compute`, which the top level of the spec describes, or a further one.
+        """Return one network of the cluster: `compute`, which the top level of the spec describes, or a further one.
 
         Args:
             name: the network's; None for the only one there is.

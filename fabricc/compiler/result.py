@@ -58,7 +58,7 @@ class BuildResult:
 
 
 def exit_status(diagnostics: Iterable[Diagnostic]) -> int:
-    """The status that the findings call for; failures of the environment have codes FAB7…."""
+    """Return the status that the findings call for; failures of the environment have codes FAB7…."""
     codes = {d.code for d in diagnostics if d.severity is Severity.ERROR}
     if any(code.startswith("FAB7") for code in codes):
         return ENVIRONMENT

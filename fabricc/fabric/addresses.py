@@ -116,7 +116,7 @@ class AsnBlock:
 
 
 def asn_block(base: int) -> AsnBlock:
-    """The block of ASNs that begins at a base."""
+    """Return the block of ASNs that begins at a base."""
     bits = ASN_BLOCK if base >= TWO_BYTES else TWO_BYTES - base
     return AsnBlock(base, bits.bit_length() - 1)
 
@@ -142,27 +142,27 @@ def format_ipv6(value: int) -> str:
 
 
 def tor_number(strides: Strides, unit: int, group: int, nic_port: int) -> int:
-    """A ToR's number: below half of the block of ASNs by the choice of strides."""
+    """Return a ToR's number: below half of the block of ASNs by the choice of strides."""
     return (unit * strides.group + group) * strides.nic_port + nic_port
 
 
 def spine_number(strides: Strides, pod: int, spine: int, plane: int) -> int:
-    """A spine's number: below a quarter of that block by the choice of strides."""
+    """Return a spine's number: below a quarter of that block by the choice of strides."""
     return (pod * strides.spine + spine) * strides.plane + plane
 
 
 def core_number(strides: Strides, core: int, plane: int) -> int:
-    """A core's number: below an eighth of that block by the choice of strides."""
+    """Return a core's number: below an eighth of that block by the choice of strides."""
     return core * strides.plane + plane
 
 
 def in_block(strides: Strides, slot: int, rail_in_tor: int) -> int:
-    """Offset of a link in its ToR's block; the ToR has the even address of its /31 or /127."""
+    """Return offset of a link in its ToR's block; the ToR has the even address of its /31 or /127."""
     return (rail_in_tor * strides.host + slot) * 2
 
 
 def tor_block(strides: Strides, unit: int, group: int, nic_port: int) -> int:
-    """Offset in the host pool of a ToR's aggregate, 2 * strides.rail * strides.host addresses long.
+    """Return offset in the host pool of a ToR's aggregate, 2 * strides.rail * strides.host addresses long.
 
     The order of coordinates makes the links of one ToR to the hosts of one unit one aligned block.
     """
@@ -176,25 +176,25 @@ def unit_number(strides: Strides, unit: int) -> int:
 
 
 def block_bits(strides: Strides) -> int:
-    """Host bits of a ToR's aggregate."""
+    """Return host bits of a ToR's aggregate."""
     return (strides.rail * strides.host * 2).bit_length() - 1
 
 
 def tor_link_offset(strides: Strides, tor: int, uplink: int) -> int:
-    """Offset in the link pool of a ToR uplink; the spine has the even address."""
+    """Return offset in the link pool of a ToR uplink; the spine has the even address."""
     return (tor * strides.uplink + uplink) * 2
 
 
 def spine_link_offset(strides: Strides, end_bits: int, spine: int, uplink: int) -> int:
-    """Offset in the link pool (its upper half) of a spine uplink; the core has the even address."""
+    """Return offset in the link pool (its upper half) of a spine uplink; the core has the even address."""
     return (1 << (end_bits - 1)) + (spine * strides.spine_uplink + uplink) * 2
 
 
 def spine_loopback_offset(pool_bits: int, spine: int) -> int:
-    """Offset of a spine's loopback: the third quarter of the pool; ToRs have the first half."""
+    """Return offset of a spine's loopback: the third quarter of the pool; ToRs have the first half."""
     return (1 << (pool_bits - 1)) + spine
 
 
 def core_loopback_offset(pool_bits: int, core: int) -> int:
-    """Offset of a core's loopback: the last quarter of the pool."""
+    """Return offset of a core's loopback: the last quarter of the pool."""
     return (3 << (pool_bits - 2)) + core

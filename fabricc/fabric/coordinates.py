@@ -45,7 +45,7 @@ Rest = tuple[object, ...]
 
 
 def _other_fields(kind: type, *coordinates: str) -> Callable[[Any], Any]:
-    """What gives a value's fields but these: a field that nobody thought of is no coordinate."""
+    """Return what gives a value's fields but these: a field that nobody thought of is no coordinate."""
     return attrgetter(*[name for name in attribute_names(kind) if name not in coordinates])
 
 
@@ -64,7 +64,7 @@ _OF_HOST_PORT = _other_fields(HostPort, "peer", *_ENDS)
 
 
 def of_switch(switch: Switch) -> tuple[Rest, Coordinates]:
-    """All of a switch but its coordinates, and these."""
+    """Return all of a switch but its coordinates, and these."""
     bgp, management, vtep = switch.bgp, switch.management, switch.vtep
     own = _originated_prefixes(switch)
     rules = [rule for each in bgp.prefix_lists for rule in each.rules]
@@ -107,7 +107,7 @@ def _originated_prefixes(switch: Switch) -> frozenset[str]:
 
 
 def of_host(host: Host) -> tuple[Rest, Coordinates]:
-    """All of a host but its coordinates, and these."""
+    """Return all of a host but its coordinates, and these."""
     ends = attrgetter(*_ENDS)
     addresses = [address for port in host.ports for address in ends(port)]
     heads, lengths = _split_addresses(addresses)
@@ -119,13 +119,13 @@ def of_host(host: Host) -> tuple[Rest, Coordinates]:
 
 
 def _split_addresses(addresses: Iterable[str | None]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The addresses without their lengths, and these."""
+    """Return the addresses without their lengths, and these."""
     parts = [(each or "").partition("/") for each in addresses]
     return tuple([head for head, _, _ in parts]), tuple([length for _, _, length in parts])
 
 
 def _network_address(address: str) -> str:
-    """The first address of the network that an address is in; "" for what is none."""
+    """Return the first address of the network that an address is in; "" for what is none."""
     try:
         return str(ip_interface(address).network.network_address)
     except ValueError:
@@ -133,7 +133,7 @@ def _network_address(address: str) -> str:
 
 
 def switch_with(switch: Switch, coordinates: Coordinates) -> Switch:
-    """The switch with other coordinates, in the order of `of_switch`."""
+    """Return the switch with other coordinates, in the order of `of_switch`."""
     of, bgp, management, vtep = _Others(coordinates), switch.bgp, switch.management, switch.vtep
     name, loopback4, loopback6 = of.name(), of.address(switch.loopback4), of.address(switch.loopback6)
     management = replace(
@@ -167,7 +167,7 @@ def switch_with(switch: Switch, coordinates: Coordinates) -> Switch:
 
 
 def host_with(host: Host, coordinates: Coordinates) -> Host:
-    """The host with other coordinates, in the order of `of_host`."""
+    """Return the host with other coordinates, in the order of `of_host`."""
     of = _Others(coordinates)
     name, ports = of.name(), []
     for port in host.ports:
@@ -185,6 +185,6 @@ class _Others:
         self._address = addresses.__next__
 
     def address(self, own: str | None) -> Any:
-        """What stands in place of an address, with its length of prefix; None in place of none."""
+        """Return what stands in place of an address, with its length of prefix; None in place of none."""
         other = self._address()
         return own and other + own[len(own.partition("/")[0]) :]

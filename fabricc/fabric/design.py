@@ -129,12 +129,12 @@ class Design:
 
     @property
     def overlay(self) -> bool:
-        """Whether ToRs are VTEPs, so that switches carry EVPN routes."""
+        """Return whether ToRs are VTEPs, so that switches carry EVPN routes."""
         return self.evpn is not None or (self.tenancy is not None and self.tenancy.tunnels)
 
     @property
     def underlay_hosts(self) -> bool:
-        """Whether the routing table that switches share has the links to hosts."""
+        """Return whether the routing table that switches share has the links to hosts."""
         return self.evpn is None and self.tenancy is None
 
     @property
@@ -154,7 +154,7 @@ class Design:
         return self.port_planes if self.shape.cores else len(self.planes)
 
     def switch_ids(self) -> Iterator[SwitchId]:
-        """Every switch: ToRs by unit, then spines, then cores."""
+        """Yield every switch: ToRs by unit, then spines, then cores."""
         shape = self.shape
         for unit in self.units:
             yield from self.tor_ids(unit)
@@ -179,12 +179,12 @@ class Design:
                     yield SwitchId(TierName.TOR, shape.plane(group, nic_port), pod, unit, group, nic_port)
 
     def sets(self, unit: Unit) -> list[int]:
-        """The sets of ToRs that serve hosts of a unit."""
+        """Return the sets of ToRs that serve hosts of a unit."""
         attached = self.attachments[unit.group]
         return sorted({attached.seat(slot)[0] for slot in unit.hosts}) if attached.sets > 1 else [0]
 
     def host_ids(self) -> Iterator[HostId]:
-        """Every host, in topological order."""
+        """Yield every host, in topological order."""
         for coordinate, unit in self.units.items():
             for slot in unit.hosts:
                 yield HostId(coordinate, slot)
@@ -195,12 +195,12 @@ class Design:
         return [name for name in names if name not in self.guests]
 
     def model(self, at: SwitchId) -> SwitchModel:
-        """The model of a switch: its tier's, or its own."""
+        """Return the model of a switch: its tier's, or its own."""
         box = self.boxes.get(at) if self.boxes else None
         return self.tiers[at.tier].model if box is None else box.model
 
     def domain(self, unit: Unit, host: str) -> str:
-        """The NVLink domain of a host of a unit, named after its rack; "" where none reaches beyond a host."""
+        """Return the NVLink domain of a host of a unit, named after its rack; "" where none reaches beyond a host."""
         return self.racks.get(host, unit.name) if unit.group in self.domain_groups else ""
 
     def socket_interface(self, group: int) -> str:
@@ -209,7 +209,7 @@ class Design:
         return named or self.host_models[group].management_interface
 
     def rack_hosts(self) -> dict[str, list[str]]:
-        """The hosts of every rack that has no ToR of its own."""
+        """Return the hosts of every rack that has no ToR of its own."""
         found: dict[str, list[str]] = {}
         for host, rack in self.racks.items():
             found.setdefault(rack, []).append(host)
@@ -237,7 +237,7 @@ class Design:
         return max(unit.coordinate for unit in self.places()) + 1
 
     def tor_counts(self) -> Counter[int]:
-        """Host group -> ToRs of its units."""
+        """Return host group -> ToRs of its units."""
         found: Counter[int] = Counter()
         for unit in self.places():
             attached = self.attachments[unit.group]
@@ -246,7 +246,7 @@ class Design:
 
     @property
     def even(self) -> bool:
-        """Whether ToRs of all host groups have as many uplinks."""
+        """Return whether ToRs of all host groups have as many uplinks."""
         return len({self.tor_links[unit.group] for unit in self.places() if unit.border is None}) < 2
 
     def uplinks(self, group: int) -> int:
@@ -297,10 +297,10 @@ class Design:
         return found | ({"hosts_without_gpus": without} if without else {})
 
     def pool(self, kind: str, version: int) -> Pool | None:
-        """The `hosts`, `links` or `loopbacks` pool of an IP version."""
+        """Return the `hosts`, `links` or `loopbacks` pool of an IP version."""
         found: Pool | None = getattr(self.addresses, f"{kind}{version}")
         return found
 
     def aggregate_bits(self) -> int:
-        """Host bits of a ToR's aggregate."""
+        """Return host bits of a ToR's aggregate."""
         return adr.block_bits(self.strides)

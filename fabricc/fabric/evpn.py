@@ -30,7 +30,7 @@ RESERVED = MANAGEMENT_RESERVED
 
 
 def route_target(vni: int) -> str:
-    """The route target of a VNI, the same on every ToR."""
+    """Return the route target of a VNI, the same on every ToR."""
     return f"{ROUTE_TARGET_AS}:{vni}"
 
 
@@ -70,7 +70,7 @@ class Segment:
 
 
 def gateway_address(subnet: Pool | None) -> str | None:
-    """The first address of a subnet with the prefix length."""
+    """Return the first address of a subnet with the prefix length."""
     return f"{subnet.address(1)}/{subnet.length}" if subnet else None
 
 
@@ -90,11 +90,11 @@ class Evpn:
     mtu: int
 
     def segment(self, group: int) -> Segment:
-        """The segment of a host group."""
+        """Return the segment of a host group."""
         return self.segments[self.of_group[group]]
 
     def reached(self, group: int, version: int) -> tuple[str, ...]:
-        """The subnets of an IP version that hosts of a group reach: those of their VRF."""
+        """Return the subnets of an IP version that hosts of a group reach: those of their VRF."""
         vrf = self.segment(group).vrf
         subnets = (
             each.subnet4 if version == 4 else each.subnet6 for each in self.segments if each.vrf == vrf
@@ -113,7 +113,7 @@ def route_distinguisher(source: str, number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Vtep:
-    """What a ToR has of that.
+    """The segments of a ToR.
 
     Attributes:
         source: its loopback, which VXLAN packets come from.
@@ -126,12 +126,12 @@ class Vtep:
     mtu: int
 
     def distinguisher(self, vlan: int) -> str:
-        """The route distinguisher of a VLAN or VRF: the VTEP's own (RFC 4364 section 4.2, type 1)."""
+        """Return the route distinguisher of a VLAN or VRF: the VTEP's own (RFC 4364 section 4.2, type 1)."""
         return route_distinguisher(self.source, vlan)
 
 
 def host_offset(strides: Strides, unit: int, group: int, nic_port: int, number: int, rail: int) -> int:
-    """Offset in a segment's subnet of the address of a host's port.
+    """Return offset in a segment's subnet of the address of a host's port.
 
     Units come one after another, so that a subnet for the units there are suffices and another unit moves no address.
     `group`, `nic_port`: of its ToR in the unit; `number`: of the host at its ToR; `rail`: among those that share it.
@@ -141,5 +141,5 @@ def host_offset(strides: Strides, unit: int, group: int, nic_port: int, number: 
 
 
 def bits_for(offsets: Iterable[int], version: int) -> int:
-    """Host bits of a subnet that holds addresses at these offsets; IPv4's last address is broadcast."""
+    """Return host bits of a subnet that holds addresses at these offsets; IPv4's last address is broadcast."""
     return (max(offsets, default=RESERVED) + (1 if version == 4 else 0)).bit_length()

@@ -36,7 +36,7 @@ _GROUPS = {links.UP: "UPSTREAM", links.DOWN: "DOWNSTREAM", links.PEER: "PEER"}
 
 
 def expand_switch(fabric: Design, at: SwitchId) -> Switch:
-    """One switch, everything decided."""
+    """Return one switch, everything decided."""
     tier = fabric.tiers[at.tier]
     name = switch_name(fabric, at)
     change = fabric.changes.get(name)
@@ -96,7 +96,7 @@ def _expand_tenants(fabric: Design, at: SwitchId, ports: Sequence[Port]) -> Tena
 def _external_ports(
     fabric: Design, at: SwitchId, exits: Mapping[str, Exit], planned: tuple[Port, ...]
 ) -> tuple[tuple[Port, ...], tuple[Session, ...]]:
-    """The ports of a switch with those that lead outside, and the sessions there.
+    """Return the ports of a switch with those that lead outside, and the sessions there.
 
     Every port keeps its place; what a cage has more of, as external links split it, comes last.
     """
@@ -245,7 +245,7 @@ def _host_groups(fabric: Design, at: SwitchId) -> dict[str, int]:
 
 
 def _host_rails(fabric: Design, at: SwitchId) -> dict[tuple[str, str], int]:
-    """Host of a ToR and name of its port -> rail."""
+    """Return host of a ToR and name of its port -> rail."""
     if at.tier is not TierName.TOR:
         return {}
     found: dict[tuple[str, str], int] = {}
@@ -258,7 +258,7 @@ def _host_rails(fabric: Design, at: SwitchId) -> dict[tuple[str, str], int]:
 
 
 def _format_label(words: str, device: str, port: str, peer: str, peer_port: str) -> str:
-    """What a port or session is described by, in the words of the spec."""
+    """Return what a port or session is described by, in the words of the spec."""
     return words.format(device=device, port=port, peer=peer, peer_port=peer_port)
 
 
@@ -357,7 +357,7 @@ def _name_upstream(fabric: Design, at: SwitchId) -> str:
 
 
 def _raise_limit(limit: int, outside: bool, fabric: Design) -> int:
-    """A limit of prefixes: the given one, or that of the plan with room for those from outside."""
+    """Return a limit of prefixes: the given one, or that of the plan with room for those from outside."""
     if fabric.routing.maximum_prefixes is not None:
         return fabric.routing.maximum_prefixes
     return 1 << (limit + fabric.external.most - 1).bit_length() if outside else limit
@@ -397,7 +397,7 @@ def _address_families(addresses: AddressPlan) -> Iterator[tuple[int, int, Pool, 
 
 
 def _fabric_lists(addresses: AddressPlan, bits: int, hidden: bool) -> tuple[PrefixList, ...]:
-    """What all switches originate; `hidden`: hosts are in segments or VRFs of tenants, and no part of that."""
+    """Return what all switches originate; `hidden`: hosts are in segments or VRFs of tenants, and no part of that."""
     rules = []
     for version, full, hosts, loopbacks in _address_families(addresses):
         if not hidden:
@@ -426,7 +426,7 @@ def _host_aggregates(fabric: Design, at: SwitchId, hosts: Pool) -> Iterator[str]
 
 
 def originated_prefixes(fabric: Design, at: SwitchId) -> Iterator[str]:
-    """The prefixes that a switch originates: a ToR's aggregates, and everyone's loopbacks."""
+    """Yield the prefixes that a switch originates: a ToR's aggregates, and everyone's loopbacks."""
     for _, _, aggregates, loopback in _originated_families(fabric, at):
         yield from (*aggregates, loopback)
 

@@ -76,7 +76,7 @@ class Outsider:
 
     @property
     def group(self) -> str:
-        """What the peer group of its sessions is called."""
+        """Return what the peer group of its sessions is called."""
         return f"{GROUP}{self.name.upper()}"
 
     @property
@@ -85,7 +85,7 @@ class Outsider:
         return min(ip_network(network).num_addresses for _, network in self.networks) // 2
 
     def numbers(self, link: ExternalLink) -> bool:
-        """Whether a link has an address from its networks, as the spec gives none."""
+        """Return whether a link has an address from its networks, as the spec gives none."""
         return any((link.ipv6 if family == 6 else link.ipv4) is None for family, _ in self.networks)
 
 
@@ -119,7 +119,7 @@ class External:
     tiers: tuple[TierName, ...] = ()
 
     def at(self, switch: str) -> Mapping[str, Exit]:
-        """The ways out of one switch, by port."""
+        """Return the ways out of one switch, by port."""
         return self.exits.get(switch, {})
 
     @property

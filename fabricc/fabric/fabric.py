@@ -29,7 +29,7 @@ class Fabric(Design):
     networks: tuple[Fabric, ...] = ()
 
     def kinds(self) -> Iterator[SwitchId]:
-        """One switch of every kind that a back end could treat differently."""
+        """Yield one switch of every kind that a back end could treat differently."""
         seen: set[tuple[object, ...]] = set()
         alone = self.changes.keys() | self.external.exits.keys()
         for switch in self.switch_ids():
@@ -41,7 +41,7 @@ class Fabric(Design):
                 yield switch
 
     def _has_tenants(self, switch: SwitchId) -> bool:
-        """Whether a port of a ToR belongs to a tenant."""
+        """Return whether a port of a ToR belongs to a tenant."""
         if self.tenancy is None or switch.tier is not TierName.TOR:
             return False
         served = links.served_slots(self, switch)
@@ -56,19 +56,19 @@ class Fabric(Design):
         return found
 
     def name(self, switch: SwitchId) -> str:
-        """The name of a switch."""
+        """Return the name of a switch."""
         return switch_name(self, switch)
 
     def switch(self, switch: SwitchId) -> Switch:
-        """One switch, in time proportional to its ports."""
+        """Return one switch, in time proportional to its ports."""
         return expand.expand_switch(self, switch)
 
     def host(self, host: HostId) -> Host:
-        """One host, in time proportional to its rails."""
+        """Return one host, in time proportional to its rails."""
         return expand_host.expand_host(self, host.unit, host.slot)
 
     def find(self, name: str) -> DeviceId | None:
-        """The switch or host of that name, or None."""
+        """Return the switch or host of that name, or None."""
         for switch in self.switch_ids():
             if switch_name(self, switch) == name:
                 return switch
@@ -79,7 +79,7 @@ class Fabric(Design):
         return None
 
     def cables(self) -> Iterator[CableRow]:
-        """Every cable, lower end first, in the order of `switch_ids`."""
+        """Yield every cable, lower end first, in the order of `switch_ids`."""
         for unit in self.units:
             for tor in self.tor_ids(unit):
                 yield from expand.tor_cables(self, tor)

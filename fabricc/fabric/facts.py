@@ -53,7 +53,7 @@ class Said(Protocol):
 
 @dataclass(slots=True)
 class Reading:
-    """What a reader found in the files of one device.
+    """The facts that a reader found in the files of one device.
 
     Attributes:
         facts: path -> value.
@@ -72,12 +72,12 @@ class Reading:
 
 
 def format_boolean(value: bool) -> str:
-    """A truth value as facts spell it."""
+    """Return a truth value as facts spell it."""
     return "true" if value else "false"
 
 
 def switch_facts(switch: Switch, express: Callable[[Facts, PortProfile | None], None] | None = None) -> Facts:
-    """Every fact of a switch but those of `setting_facts`.
+    """Return every fact of a switch but those of `setting_facts`.
 
     A back end compares the facts that its platform can express; see `Nos.planned`.
 
@@ -123,12 +123,12 @@ def switch_facts(switch: Switch, express: Callable[[Facts, PortProfile | None], 
 
 
 def static_text(via: Iterable[str]) -> str:
-    """A static route as its fact's value: its next hops, or `discard`; readers build the same text."""
+    """Return a static route as its fact's value: its next hops, or `discard`; readers build the same text."""
     return ",".join(sorted(via)) or "discard"
 
 
 def _quality_facts(qos: SwitchQos, profile: PortProfile | None, *, trusted: bool) -> Facts:
-    """The rest of the path -> value that is equal on all ports of a profile."""
+    """Return the rest of the path -> value that is equal on all ports of a profile."""
     facts: Facts = {"trust": "dscp" if trusted else "none"}
     lossless = ",".join(str(c.priority) for c in qos.lossless)
     if profile and lossless and (headroom := profile.headroom) is not None:
@@ -180,7 +180,7 @@ SNMP_LEVEL = "sha aes-128"
 
 
 def setting_facts(switch: Switch) -> Facts:
-    """The facts of settings that not every NOS has; a back end states those it expresses among its own.
+    """Return the facts of settings that not every NOS has; a back end states those it expresses among its own.
 
     What none of its facts states is refused before anything is written, with `SETTINGS` for the words. A fact
     that ends in `secret` is a reference to a secret: what a device runs in its place is not for comparing.
@@ -199,7 +199,7 @@ def option_facts(bgp: Bgp) -> Facts:
 
 
 def outward_facts(switch: Switch) -> Facts:
-    """The facts of `setting_facts` that are of routes out of the fabric."""
+    """Return the facts of `setting_facts` that are of routes out of the fabric."""
     facts: Facts = {f"static_route[{route.prefix}]": static_text(route.via) for route in switch.static_routes}
     if switch.bgp.static_map:
         facts["bgp/redistribute_static"] = switch.bgp.static_map
@@ -212,7 +212,7 @@ def outward_facts(switch: Switch) -> Facts:
 
 
 def evpn_facts(switch: Switch) -> Facts:
-    """The facts of `setting_facts` that are of segments and of the routes between VTEPs."""
+    """Return the facts of `setting_facts` that are of segments and of the routes between VTEPs."""
     facts: Facts = {}
     for session, group in switch.bgp.evpn_sessions:
         prefix = f"evpn/neighbor[{neighbor_key(session.transport, session.remote, session.port)}]/"
@@ -308,7 +308,7 @@ def _balancing_facts(facts: Facts, balancing: LoadBalancing) -> None:
 
 
 def congestion_facts(qos: SwitchQos) -> Facts:
-    """The facts of what Ultra Ethernet adds, treated as those of `setting_facts`; few NOSes express them."""
+    """Return the facts of what Ultra Ethernet adds, treated as those of `setting_facts`; few NOSes express them."""
     facts: Facts = {}
     if qos.trimming:
         facts["trimming/size_bytes"] = qos.trimming.size_bytes
@@ -408,7 +408,7 @@ def format_prefix_rule(rule: PrefixRule) -> str:
 
 
 def clause_text(clause: Clause) -> str:
-    """A route-map clause as its fact's value; readers build the same text."""
+    """Return a route-map clause as its fact's value; readers build the same text."""
     parts = ["permit" if clause.permit else "deny"]
     if clause.prefix_list:
         parts.append(f"prefix_list {clause.prefix_list}")
@@ -422,5 +422,5 @@ def clause_text(clause: Clause) -> str:
 
 
 def neighbor_key(transport: Transport, remote: str | None, port: str) -> str:
-    """How facts name a BGP neighbor: its address, or the port of an unnumbered link."""
+    """Return how facts name a BGP neighbor: its address, or the port of an unnumbered link."""
     return port if transport is Transport.UNNUMBERED or remote is None else remote

@@ -1,4 +1,4 @@
-"""What single switches and links are given from outside, in the place of what the closed form gives them."""
+"""Names and numbers that tables give to single switches and links instead of the computed ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a switch is given; None is as computed.
+    """Names and numbers that a table gives to a switch; None is as computed.
 
     Attributes:
         loopback4, loopback6, management: offsets in their pools.
@@ -73,5 +73,5 @@ class Identities:
     hosts: Mapping[SwitchId, Mapping[int, Ends]] = field(default_factory=dict)
 
     def of(self, at: SwitchId) -> Given:
-        """What a switch is given."""
+        """Return what a switch is given."""
         return self.switches.get(at, NOTHING) if self.switches else NOTHING

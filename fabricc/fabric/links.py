@@ -83,7 +83,7 @@ def tor_id(fabric: Design, unit: int, group: int, nic_port: int) -> SwitchId:
 
 
 def tier_number(fabric: Design, at: SwitchId) -> int:
-    """A switch's number within its tier's number space."""
+    """Return a switch's number within its tier's number space."""
     strides = fabric.strides
     if at.tier is TOR:
         return adr.tor_number(strides, at.unit, at.index, at.nic_port)
@@ -119,7 +119,7 @@ def loopback_offset(fabric: Design, at: SwitchId, pool: Pool) -> int:
 
 
 def port_layout(fabric: Design, at: SwitchId) -> PortLayout:
-    """The port layout of a switch."""
+    """Return the port layout of a switch."""
     if fabric.boxes and (box := fabric.boxes.get(at)) is not None:
         return box.layout
     if at.tier is TOR:
@@ -146,7 +146,7 @@ def layout_key(fabric: Design, at: SwitchId) -> str:
 
 
 def switch_links(fabric: Design, at: SwitchId) -> Iterator[Link]:
-    """Every link of a switch: down first, then up."""
+    """Yield every link of a switch: down first, then up."""
     return (Link._make(values) for values in link_values(fabric, at))
 
 
@@ -224,7 +224,7 @@ def _pairs_of(pool: Pool | None) -> Pairs | None:
 def host_links(
     fabric: Design, tor: SwitchId, unit: Unit, slots: Iterable[int], rails: Sequence[int]
 ) -> Iterator[Link]:
-    """The links of a ToR to some NICs, which it serves, of the hosts in some slots of a unit."""
+    """Yield the links of a ToR to some NICs, which it serves, of the hosts in some slots of a unit."""
     return (Link._make(values) for values in _host_values(fabric, tor, unit, slots, rails))
 
 
@@ -252,14 +252,14 @@ class End(NamedTuple):
 
 
 def upward_links(fabric: Design, at: SwitchId) -> Iterator[End]:
-    """The links of a switch to switches above it."""
+    """Yield the links of a switch to switches above it."""
     if at.tier is TOR:
         return tor_uplinks(fabric, at)
     return starmap(End, _spine_up(fabric, at) if at.tier is SPINE else ())
 
 
 def tor_uplinks(fabric: Design, tor: SwitchId) -> Iterator[End]:
-    """The uplinks of a ToR, spine by spine: to each the first of the positions that the shape keeps."""
+    """Yield the uplinks of a ToR, spine by spine: to each the first of the positions that the shape keeps."""
     return starmap(End, _list_uplinks(fabric, tor))
 
 
@@ -291,7 +291,7 @@ def _list_peer_links(fabric: Design, tor: SwitchId) -> Iterator[_End]:
 
 
 def _spine_port(fabric: Design, tor: SwitchId) -> int:
-    """The first of the spine ports that are kept for a ToR; on each spine the same."""
+    """Return the first of the spine ports that are kept for a ToR; on each spine the same."""
     shape = fabric.shape
     in_unit = shape.in_plane(tor.index, tor.nic_port)
     in_pod = (tor.unit % shape.units_per_pod) * shape.tors_per_unit_plane + in_unit
@@ -308,7 +308,7 @@ def _spine_down(fabric: Design, spine: SwitchId) -> Iterator[_End]:
 
 
 def _tors_of_plane(fabric: Design, unit: int, plane: int) -> Iterator[SwitchId]:
-    """The ToRs of a unit that are in a plane."""
+    """Yield the ToRs of a unit that are in a plane."""
     shape, found = fabric.shape, fabric.units[unit]
     attached, sets = fabric.attachments[found.group], fabric.sets(found)
     by_rail, by_port = divmod(plane, shape.port_planes)
@@ -334,7 +334,7 @@ def _spine_up(fabric: Design, spine: SwitchId) -> Iterator[_End]:
 
 
 def _core_port(shape: Shape, spine: SwitchId) -> int:
-    """The first of the ports of a core that are a spine's; on each core of its group the same."""
+    """Return the first of the ports of a core that are a spine's; on each core of its group the same."""
     block = spine.pod * shape.rail_planes + spine.plane // shape.port_planes
     return (
         block * shape.spines_per_core_group + spine.index % shape.spines_per_core_group
@@ -342,7 +342,7 @@ def _core_port(shape: Shape, spine: SwitchId) -> int:
 
 
 def _core_link_offset(fabric: Design, spine: FarEnd) -> int:
-    """Offset of the first uplink of a spine."""
+    """Return offset of the first uplink of a spine."""
     pool = fabric.addresses.links4 or fabric.addresses.links6
     return adr.spine_link_offset(fabric.strides, pool.end_bits if pool else 0, spine.number, 0)
 
@@ -425,7 +425,7 @@ def _cable_of_link(fabric: Design, kind: str, *ends: tuple[SwitchId, int]) -> tu
 
 
 def cable_rows(fabric: Design, at: SwitchId, directions: tuple[Direction, ...]) -> Iterator[CableRow]:
-    """The cables of a switch in some directions, lower end first; those between ToRs at the first name alone."""
+    """Yield the cables of a switch in some directions, lower end first; those between ToRs at the first name alone."""
     name, names, slots = switch_name(fabric, at), port_names(fabric, at), port_layout(fabric, at).slots
     for link in switch_links(fabric, at):
         if link.direction not in directions or (link.direction is PEER and name > link.peer):

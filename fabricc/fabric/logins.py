@@ -23,7 +23,7 @@ _KEY_WORDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """What somebody logs in with.
+    """The credentials of a login.
 
     Attributes:
         proofs: what the login is proved by, `PASSWORD` or `KEY` or both.
@@ -37,7 +37,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a configuration makes of a login.
+    """The effect of a configuration on a login.
 
     Attributes:
         refused: why the switch refuses it, a clause; "" when the configuration does not refuse it.
@@ -71,7 +71,7 @@ def login_refusal(facts: Facts, username: str, proofs: Collection[str]) -> str:
 
 
 def judge_login(facts: Facts, login: Login, keeping: Keeping) -> Verdict:
-    """What becomes of a login once a configuration is loaded.
+    """Return what becomes of a login once a configuration is loaded.
 
     A password is checked by TACACS+ servers, or against an account that has one or that the system keeps, or by
     nobody.

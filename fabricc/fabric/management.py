@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Beyond(StrEnum):
-    """What has management addresses and is no switch of the fabric."""
+    """A kind of device with management addresses that is no switch of the fabric."""
 
     HOST = "host"
     OOB = "oob"
@@ -51,7 +51,7 @@ class ManagementNetwork:
     per_host: int = 0
 
     def takes(self, tier: TierName | Beyond, unit: int) -> bool:
-        """Whether switches of a tier, or hosts, are in it; of ToRs and hosts those of a unit."""
+        """Return whether switches of a tier, or hosts, are in it; of ToRs and hosts those of a unit."""
         if tier is not self.tier:
             return self.tier is None and isinstance(tier, TierName)
         return tier not in IN_UNITS or (self.first <= unit and (self.end is None or unit < self.end))
@@ -73,7 +73,7 @@ class ManagementNetwork:
 
     @property
     def subnets(self) -> int:
-        """How many subnets there are."""
+        """Return how many subnets there are."""
         return 1 << (self.length - self.pool.length)
 
     @property
@@ -82,12 +82,12 @@ class ManagementNetwork:
         return self.room if self.subnets == 1 else 1 << self.room.bit_length() >> 1
 
     def gateway_of(self, offset: int) -> str:
-        """The gateway of the subnet that an offset lies in."""
+        """Return the gateway of the subnet that an offset lies in."""
         return self.pool.address(offset // self.size * self.size + self.gateway)
 
 
 def management_prefix(networks: Sequence[ManagementNetwork]) -> str:
-    """The smallest prefix that has all networks of switches of the fabric in it."""
+    """Return the smallest prefix that has all networks of switches of the fabric in it."""
     pools = [network.pool for network in networks if not isinstance(network.tier, Beyond)]
     first = min(pool.first for pool in pools)
     bits = (first ^ max(pool.first + (1 << pool.bits) - 1 for pool in pools)).bit_length()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def management_network(fabric: Design, at: SwitchId) -> ManagementNetwork | None:
-    """The first network that takes a switch."""
+    """Return the first network that takes a switch."""
     return next((each for each in fabric.addresses.management if each.takes(at.tier, at.unit)), None)
 
 
@@ -32,7 +32,7 @@ def management_place(fabric: Design, at: SwitchId) -> ManagementPlace:
 
 
 def management_offset(fabric: Design, at: SwitchId, network: ManagementNetwork) -> int:
-    """Offset of a switch's address in the pool of its network.
+    """Return offset of a switch's address in the pool of its network.
 
     In the network of all tiers ToRs are in the first half, spines in the third quarter, cores in the last. In one of
     ToRs each subnet holds as many units, in one of spines or cores as many of their numbers. A given one goes before.
@@ -55,12 +55,12 @@ def management_offset(fabric: Design, at: SwitchId, network: ManagementNetwork) 
 
 
 def host_network(fabric: Design, home: int) -> ManagementNetwork | None:
-    """The network of the BMCs and DPUs of the hosts on a unit's ToRs."""
+    """Return the network of the BMCs and DPUs of the hosts on a unit's ToRs."""
     return next((each for each in fabric.addresses.management if each.takes(Beyond.HOST, home)), None)
 
 
 def switch_network(fabric: Design) -> ManagementNetwork | None:
-    """The network of the management switches."""
+    """Return the network of the management switches."""
     return next((each for each in fabric.addresses.management if each.tier is Beyond.OOB), None)
 
 
@@ -82,7 +82,7 @@ def unit_place(fabric: Design, network: ManagementNetwork, unit: Unit) -> tuple[
 
 
 def endpoint_place(fabric: Design, unit: Unit, slot: int, number: int) -> ManagementPlace | None:
-    """Where a host has the address of an endpoint by its coordinates; None in no network."""
+    """Return where a host has the address of an endpoint by its coordinates; None in no network."""
     if (network := host_network(fabric, unit.home)) is None:
         return None
     subnet, block = unit_place(fabric, network, unit)
@@ -91,7 +91,7 @@ def endpoint_place(fabric: Design, unit: Unit, slot: int, number: int) -> Manage
 
 
 def switch_place(fabric: Design, switches: ManagementSwitches, name: str) -> ManagementPlace | None:
-    """Where a management switch has its address by its number; None in no network."""
+    """Return where a management switch has its address by its number; None in no network."""
     if (network := switch_network(fabric)) is None:
         return None
     subnet, number = divmod(switches.number(name), network.numbers)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Direction(StrEnum):
-    """What a port leads to."""
+    """The kind of device that a port leads to."""
 
     DOWN = "down"  # a lower switch tier
     UP = "up"  # a higher switch tier

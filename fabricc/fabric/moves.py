@@ -1,4 +1,4 @@
-"""Which devices were called otherwise before, and which are another box at an old place."""
+"""Record the devices with a former name, and those that replace another box."""
 
 from __future__ import annotations
 
@@ -40,6 +40,6 @@ class Moves:
     settled: tuple[str, ...] = ()
 
     def present(self, name: str) -> str:
-        """The device that a former name stands for now, "" where it is none."""
+        """Return the device that a former name stands for now, "" where it is none."""
         boxes = ((new, box.name) for new, box in self.replaced.items())
         return next((new for new, old in (*self.renamed.items(), *boxes) if old == name), "")

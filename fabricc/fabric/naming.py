@@ -27,7 +27,7 @@ def switch_name(fabric: Design, at: SwitchId) -> str:
 
 
 def computed_name(fabric: Design, at: SwitchId) -> str:
-    """The name that a switch has by its coordinates, whatever name it is given."""
+    """Return the name that a switch has by its coordinates, whatever name it is given."""
     name = _in_network(fabric, at)
     return f"{fabric.network}-{name}" if fabric.network else name
 

@@ -123,7 +123,7 @@ class Serving:
         )  # fmt: skip
 
     def _in_segment(self, segment: Segment, number_: int, rail: int) -> list[str | None]:
-        """The addresses of a host's port in a segment, IPv4 and IPv6."""
+        """Return the addresses of a host's port in a segment, IPv4 and IPv6."""
         tor = self.far.at
         offset = host_offset(self.strides, self.unit.coordinate, tor.index, tor.nic_port, number_, rail)
         return [pool.address(offset) if pool else None for pool in (segment.subnet4, segment.subnet6)]

@@ -21,7 +21,7 @@ MOST_AGGREGATES = 16
 
 
 class Endpoint(NamedTuple):
-    """What of a host has a management address: its name, its number in the host's block, the port of its cable."""
+    """A management endpoint of a host: its name, its number in the host's block, the port of its cable."""
 
     name: str
     number: int
@@ -29,7 +29,7 @@ class Endpoint(NamedTuple):
 
 
 def management_endpoints(model: HostModel) -> tuple[Endpoint, ...]:
-    """What of a host has management addresses; a DPU has two behind one port, its BMC's and its own."""
+    """Return what of a host has management addresses; a DPU has two behind one port, its BMC's and its own."""
     ports, nic = model.management, model.management_interface
     return (
         *([Endpoint(nic, 0, nic)] if ports.nic else ()),
@@ -43,7 +43,7 @@ def management_endpoints(model: HostModel) -> tuple[Endpoint, ...]:
 
 
 def host_ports(model: HostModel) -> tuple[str, ...]:
-    """The management ports of a host that are cabled."""
+    """Return the management ports of a host that are cabled."""
     return tuple(dict.fromkeys(each.port for each in management_endpoints(model)))
 
 
@@ -92,7 +92,7 @@ class ManagementSwitches:
         return (*self.aggregates, *self.numbers)
 
     def number(self, name: str) -> int:
-        """The number of a switch among all."""
+        """Return the number of a switch among all."""
         if name in self.numbers:
             return MOST_AGGREGATES + self.numbers[name]
         return self.aggregates.index(name)
@@ -100,7 +100,7 @@ class ManagementSwitches:
 
 @dataclass(frozen=True, slots=True)
 class OutOfBand:
-    """What of the out-of-band network follows from no coordinate.
+    """The parts of the out-of-band network that follow from no coordinate.
 
     Attributes:
         racks: device -> rack, of those that a table places.

@@ -57,7 +57,7 @@ class Site:
 
 
 def management_sites(fabric: Fabric, by_unit: bool, row: str) -> dict[str, Site]:
-    """Every rack or unit that management ports are in, by name, in the order of units."""
+    """Return every rack or unit that management ports are in, by name, in the order of units."""
     found: dict[str, Site] = {}
     racks: Mapping[str, str] = {} if by_unit else {**fabric.racks, **fabric.out_of_band.racks}
     homes = {
@@ -96,7 +96,7 @@ def management_sites(fabric: Fabric, by_unit: bool, row: str) -> dict[str, Site]
 
 
 def rack_slug(name: str) -> str:
-    """A rack's name as part of a device's: lower-case letters, digits and hyphens."""
+    """Return a rack's name as part of a device's: lower-case letters, digits and hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "rack"
 
 
@@ -119,7 +119,7 @@ class Cable(NamedTuple):
 
 
 def management_cables(fabric: Fabric) -> Iterator[Cable]:
-    """Every cable of the out-of-band network: to devices, then between management switches, then out."""
+    """Yield every cable of the out-of-band network: to devices, then between management switches, then out."""
     if (planned := fabric.out_of_band.switches) is None:
         return
     down, cable = planned.bank.down, planned.cable

@@ -11,7 +11,7 @@ _Value = TypeVar("_Value")
 
 
 class PortPaths(dict[str, str]):
-    """What follows the port in a path, such as `mtu` or `queue[3]/scheduler` -> the whole path.
+    """The part of a path after the port, such as `mtu` or `queue[3]/scheduler` -> the whole path.
 
     A text that is met again has its hash, and is found in a table by being the same object.
     """
@@ -29,7 +29,7 @@ class PortPaths(dict[str, str]):
 
 @lru_cache(maxsize=4096)
 def port_paths(port: str) -> PortPaths:
-    """The paths of the facts of a port of that name."""
+    """Return the paths of the facts of a port of that name."""
     return PortPaths(port)
 
 
@@ -60,7 +60,7 @@ class Alike(dict[str, Mapping[str, _Value]]):
 
 @lru_cache(maxsize=256)
 def shared_facts(leaves: tuple[str, ...], stated: tuple[_Value, ...]) -> Alike[_Value]:
-    """The same object for all switches that have such ports."""
+    """Return the same object for all switches that have such ports."""
     return Alike(leaves, stated)
 
 

@@ -1,4 +1,4 @@
-"""What is decided of tiers, pools, routing, descriptions and overlays, and what single switches do differently."""
+"""Decisions about tiers, pools, routing, descriptions and overlays, and the exceptions of single switches."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class RoutingPlan(BgpSettings):
 
 @dataclass(frozen=True, slots=True)
 class Descriptions:
-    """What ports and sessions are described by: `{device}`, `{port}`, `{peer}`, `{peer_port}`; "" for the usual words.
+    """Descriptions of ports and sessions: `{device}`, `{port}`, `{peer}`, `{peer_port}`; "" for the usual words.
 
     Attributes:
         fabric: of ports to switches; `host`: to hosts; `session`: of BGP sessions.
@@ -97,7 +97,7 @@ class Descriptions:
 
 @dataclass(frozen=True, slots=True)
 class DeviceChange:
-    """What one switch does differently; `ports` maps a port name to (cable_m, medium, shutdown).
+    """The exceptions of one switch; `ports` maps a port name to (cable_m, medium, shutdown).
 
     Attributes:
         unnumbered: whether its links to switches below have no addresses, though others have.
@@ -113,7 +113,7 @@ class DeviceChange:
 
 @dataclass(frozen=True, slots=True)
 class OverlayPlan:
-    """Which switches have an overlay: those of a NOS, in all tiers or some, or the named ones alone."""
+    """The switches of an overlay: those of a NOS, in all tiers or some, or only the named ones."""
 
     overlay: Overlay
     nos: str
@@ -121,7 +121,7 @@ class OverlayPlan:
     devices: tuple[str, ...]
 
     def covers(self, name: str, tier: TierName, nos: str) -> bool:
-        """Whether the switch of that name, tier and NOS has it."""
+        """Return whether the switch of that name, tier and NOS has it."""
         return (
             nos == self.nos
             and (not self.tiers or tier in self.tiers)

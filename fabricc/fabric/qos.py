@@ -46,7 +46,7 @@ def unsent_code_points(classes: tuple[TrafficClass, ...]) -> frozenset[int]:
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """What one lossless priority group of a port is given, bytes; `source` names the table row or formula.
+    """Buffers of one lossless priority group of a port, bytes; `source` names the table row or formula.
 
     `cable_m` is the length it was looked up with: the cable's own, rounded up to a listed one.
     """

@@ -1,4 +1,4 @@
-"""How many queue pairs a connection needs to use the fabric's parallel paths."""
+"""Compute the queue pairs that a connection needs to use the fabric's parallel paths."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from fabricc.base.values import dataclass
 
 
 class Spreading(StrEnum):
-    """What keeps its path through equal-cost links: a flow, a burst of it, or nothing."""
+    """The unit that keeps its path through equal-cost links: a flow, a burst of it, or nothing."""
 
     HASH = "hash"
     FLOWLET = "flowlet"
@@ -30,7 +30,7 @@ class Reassignment:
 
 @dataclass(frozen=True, slots=True)
 class LoadBalancing:
-    """How equal-cost paths share traffic; addresses, protocol and ports are always hashed.
+    """Load sharing over equal-cost paths; addresses, protocol and ports are always hashed.
 
     Attributes:
         queue_pairs: hash the destination queue pair of the RoCE transport header too.
@@ -47,7 +47,7 @@ class LoadBalancing:
 
 
 class Transport(StrEnum):
-    """What a BGP session runs over."""
+    """The transport of a BGP session."""
 
     IPV4 = "ipv4"
     IPV6 = "ipv6"
@@ -98,7 +98,7 @@ class Session:
 
     @property
     def carries_evpn(self) -> bool:
-        """Whether EVPN routes, where its group has any, go over it: one session of a link suffices."""
+        """Return whether EVPN routes, where its group has any, go over it: one session of a link suffices."""
         return self.transport is not Transport.IPV6
 
 
@@ -165,7 +165,7 @@ class RouteMap:
 
 @dataclass(frozen=True, slots=True)
 class BgpSettings:
-    """What the spec decides of every BGP process, and what is carried as it is from there to each switch.
+    """BGP settings of the spec that every switch has unchanged.
 
     The defaults are the schema's.
 

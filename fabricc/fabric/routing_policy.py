@@ -48,7 +48,7 @@ class RoutePolicy:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What a switch does about routes from outside the fabric.
+    """The treatment of routes from outside the fabric.
 
     Attributes:
         accepted: per family, what there is from outside.
@@ -81,7 +81,7 @@ def build_policy(
     outside: Outside = INSIDE,
     evpn: bool = False,
 ) -> RoutePolicy:
-    """The policy of a switch.
+    """Return the policy of a switch.
 
     Args:
         tier: its tier.
@@ -164,7 +164,7 @@ EVPN_MAPS = {
 
 
 def _evpn_maps(upstream: str, below: bool, shut: str | None) -> Iterator[RouteMap]:
-    """The maps of EVPN routes of a switch that has others above (or beside it), below, or both."""
+    """Yield the maps of EVPN routes of a switch that has others above (or beside it), below, or both."""
     for direction, mark in ((upstream, FROM_ABOVE), ("DOWNSTREAM" if below else "", None)):
         if direction:
             imports, exports = EVPN_MAPS[direction]
@@ -182,7 +182,7 @@ def _evpn_maps(upstream: str, below: bool, shut: str | None) -> Iterator[RouteMa
 
 
 def _external_maps(outside: Outside, shut: str | None) -> list[RouteMap]:
-    """The maps of sessions with outside parties, and of static routes to others."""
+    """Return the maps of sessions with outside parties, and of static routes to others."""
     maps = [
         RouteMap(f"FROM-{group}", tuple(_import_rules(_index_lists(lists), FROM_OUTSIDE)))
         for group, lists in outside.parties
@@ -213,7 +213,7 @@ def _permit_rules(lists: Named, first: int, community: str | None = None) -> lis
 
 
 def prefix_lists(name: str, rules: Sequence[tuple[int, PrefixRule]]) -> tuple[PrefixList, ...]:
-    """One list per family that has rules: `NAME-V4`, `NAME-V6`."""
+    """Return one list per family that has rules: `NAME-V4`, `NAME-V6`."""
     found = []
     for family in (4, 6):
         chosen = tuple(rule for version, rule in rules if version == family)

@@ -81,7 +81,7 @@ GUEST_UNITS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """How the hosts of a group are attached to the ToRs of a unit.
+    """The attachment of the hosts of a group to the ToRs of a unit.
 
     ToRs that serve the same hosts are a *set*: one for each NIC port and share of the rails. Hosts with as many rails
     as the unit has ToRs for have one set. Hosts with fewer fill a unit of their own set by set, so that no ToR is
@@ -127,14 +127,14 @@ class Attachment:
         return self.hosts * self.rails_per_tor
 
     def seat(self, slot: int) -> tuple[int, int]:
-        """The set that serves a slot, and the slot's number there."""
+        """Return the set that serves a slot, and the slot's number there."""
         if self.beside is None:
             return divmod(slot, self.hosts)
         number, tors = divmod(slot, self.sets)
         return tors, number
 
     def slot(self, of_set: int, number: int) -> int:
-        """The slot with a number in a set: `seat` the other way."""
+        """Return the slot with a number in a set: `seat` the other way."""
         return of_set * self.hosts + number if self.beside is None else number * self.sets + of_set
 
     def served(self, index: int, nic_port: int) -> tuple[range, range]:
@@ -212,7 +212,7 @@ class Shape:
 
     @property
     def rails_apart(self) -> bool:
-        """Whether rails of different planes meet in hosts only: there are no cores to join them."""
+        """Return whether rails of different planes meet in hosts only: there are no cores to join them."""
         return self.rail_planes > 1 and not self.cores
 
     def plane(self, group: int, nic_port: int) -> int:
@@ -220,7 +220,7 @@ class Shape:
         return group // self.groups_per_plane * self.port_planes + nic_port % self.port_planes
 
     def in_plane(self, group: int, nic_port: int) -> int:
-        """A ToR's number among those of its unit and plane."""
+        """Return a ToR's number among those of its unit and plane."""
         return group % self.groups_per_plane * self.sides + nic_port // self.port_planes
 
     @property

@@ -61,7 +61,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is declared of a fact.
+    """The declaration of a fact.
 
     Attributes:
         path: as declared; the path itself where nobody declares it.
@@ -88,7 +88,7 @@ class Row:
 
     @property
     def declared(self) -> bool:
-        """Whether somebody declares the path."""
+        """Return whether somebody declares the path."""
         return bool(self.type)
 
 
@@ -148,7 +148,7 @@ class Vocabulary:
         return Vocabulary(*self._files, file)
 
     def declared(self, path: str) -> str | None:
-        """What a path is declared as; None where nobody declares it."""
+        """Return what a path is declared as; None where nobody declares it."""
         if path in self.rows:
             return path
         if (starred := _KEY.sub("[*]", path)) in self.rows:
@@ -198,7 +198,7 @@ class Vocabulary:
             said.update(united)
 
     def _reason_of(self, name: str) -> dict[str, Any]:
-        """The reason that a row, a family or nothing else has by that name."""
+        """Return the reason that a row, a family or nothing else has by that name."""
         if name in self.rows:
             found = self._properties_of(name, name)
         else:
@@ -225,7 +225,7 @@ class Vocabulary:
 
 @cache
 def neutral_vocabulary() -> Vocabulary:
-    """The neutral facts of switches."""
+    """Return the neutral facts of switches."""
     return Vocabulary(_WAIST, _BEYOND)
 
 
@@ -245,11 +245,11 @@ def _reason_text(said: Mapping[str, Any]) -> Reason:
 
 
 def _first_word(path: str) -> str:
-    """The first word of a path."""
+    """Return the first word of a path."""
     return path.partition("/")[0].partition("[")[0]
 
 
 def _path_pattern(name: str) -> re.Pattern[str]:
-    """A declared path with `*` for words and `#` for numbers as an expression."""
+    """Return a declared path with `*` for words and `#` for numbers as an expression."""
     words = re.escape(_KEY.sub("\0", name)).replace(r"\*", r"[^/\[]+").replace(r"\#", r"\d+")
     return re.compile(words.replace("\0", r"\[[^\]]*\]"))

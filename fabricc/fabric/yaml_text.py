@@ -12,7 +12,7 @@ MAX_DEPTH = 32
 
 
 def compose_yaml(text: str) -> Node | None:
-    """The root node of a YAML text; None when it is empty.
+    """Return the root node of a YAML text; None when it is empty.
 
     Raises:
         yaml.YAMLError: the text is not YAML, or nested deeper than `MAX_DEPTH`: libyaml composes recursively and

@@ -20,7 +20,7 @@ HOST = "host"
 
 
 class Kind(StrEnum):
-    """What a device is."""
+    """The kind of a device."""
 
     SWITCH = "switch"
     HOST = "host"
@@ -91,7 +91,7 @@ class End(NamedTuple):
 
 
 class Tier(StrEnum):
-    """Where a device stands; those of a tier have links to the next one."""
+    """The tier of a device; those of a tier have links to the next one."""
 
     HOST = "host"
     TOR = "tor"

@@ -61,12 +61,12 @@ def unpack_contents(held: Held) -> Contents:
 
 
 def few_bytes(value: object) -> bytes:
-    """A value as few bytes."""
+    """Return a value as few bytes."""
     return zlib.compress(pickle.dumps(value, pickle.HIGHEST_PROTOCOL), _QUICK)
 
 
 def value_of(content: bytes) -> Any:
-    """The value that `few_bytes` made these bytes of."""
+    """Return the value that `few_bytes` made these bytes of."""
     return pickle.loads(zlib.decompress(content))
 
 

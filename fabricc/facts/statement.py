@@ -43,7 +43,7 @@ class Far(NamedTuple):
 
 
 class Expectation(NamedTuple):
-    """What a plan declares on purpose, and what would be a defect of a switch without a plan.
+    """Settings that a plan declares on purpose, which would be defects of a switch without a plan.
 
     Attributes:
         unmarked: lossless priorities without ECN.
@@ -151,7 +151,7 @@ class Statement:
 
     @property
     def tells_quality(self) -> bool:
-        """Whether its files speak of quality of service at all, so that what they leave out is not there."""
+        """Return whether its files speak of quality of service at all, so that what they leave out is not there."""
         return any(path.startswith(("qos/", "pool/", "watchdog/")) for path in self.rest) or any(
             "pfc" in says or "trust" in says for says in self.ports.values()
         )
@@ -196,5 +196,5 @@ def session_path(key: tuple[str, str], leaf: str) -> str:
 
 
 def scope_of(vrf: str) -> str:
-    """What paths of a routing instance begin with."""
+    """Return what paths of a routing instance begin with."""
     return f"{VRF}{vrf}]/" if vrf else ""

@@ -78,7 +78,7 @@ class Confined:
         return f"./{real.relative_to(self.root)}"
 
     def spec_of(self, tree: str) -> str:
-        """The spec of a built tree below the root.
+        """Return the spec of a built tree below the root.
 
         Raises:
             FindingsError: it is no built tree; FAB6015, its spec is not found; FAB0071, its spec is not below the root.
@@ -90,7 +90,7 @@ class Confined:
         return self.path(str(spec))
 
     def tree_of(self, file: str) -> str | None:
-        """The built tree below the root that a file is in."""
+        """Return the built tree below the root that a file is in."""
         above = (self.root / file).parents
         below = (folder for folder in above if folder.is_relative_to(self.root))
         return next((str(folder) for folder in below if (folder / "manifest.json").is_file()), None)
@@ -169,7 +169,7 @@ async def _last_error(process: asyncio.subprocess.Process) -> bytes:
 
 
 def shorten_value(value: Any, most: int, at: str = "") -> tuple[Any, dict[str, int]]:
-    """A JSON value whose lists, and mappings that are no records, have `most` entries at most.
+    """Return a JSON value whose lists, and mappings that are no records, have `most` entries at most.
 
     Returns:
         What is kept, and the place of what was cut -> how many entries or characters it had more.
@@ -192,6 +192,6 @@ def shorten_value(value: Any, most: int, at: str = "") -> tuple[Any, dict[str, i
 
 
 def split_line(text: str) -> tuple[str, str] | None:
-    """The file and the rest of `FILE:LINE` or `FILE:LINE:COLUMN`; None for anything else."""
+    """Return the file and the rest of `FILE:LINE` or `FILE:LINE:COLUMN`; None for anything else."""
     found = _LINE.fullmatch(text)
     return (found[1], found[2]) if found else None

@@ -37,7 +37,7 @@ class KitLink(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether the plan has the same addresses."""
+        """Return whether the plan has the same addresses."""
         planned = (self.port.ipv4 or "").partition("/")[0], (self.port.gateway4 or "").partition("/")[0]
         return planned == (self.host_address, self.tor_address)
 

@@ -92,7 +92,7 @@ def _group_names(fabric: Fabric, at: SwitchId, known: Device) -> Iterator[str]:
 
 
 def _served_rails(fabric: Fabric, at: SwitchId) -> list[int]:
-    """The rails of hosts with GPUs that a ToR serves, from 0."""
+    """Return the rails of hosts with GPUs that a ToR serves, from 0."""
     if at.tier is not TierName.TOR:
         return []
     return sorted(

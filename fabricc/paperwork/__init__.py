@@ -1,1 +1,1 @@
-"""What people build a fabric with: tables of the plan, cables, racks, labels, the bill of materials and its price."""
+"""Tables for people who build a fabric: the plan, cables, racks, labels, the bill of materials and its price."""

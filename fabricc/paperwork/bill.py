@@ -41,7 +41,7 @@ SPARED = ("transceiver", "fibre", "cable")
 def bill_rows(
     found: Materials, spares: Fraction, places: Mapping[str, Place] | None = None
 ) -> Iterator[tuple[object, ...]]:
-    """The lines of the bill, what is missing last, and what all of it draws; by rack where places are given.
+    """Yield the lines of the bill, what is missing last, and what all of it draws; by rack where places are given.
 
     The share of spares is rounded up for each line. Power is that of the quantity, without spares.
     """

@@ -215,7 +215,7 @@ def of_kind(
 
 
 def port_end(model: SwitchModel, slot: Slot, protocol: str = "ethernet") -> End:
-    """A port of a switch as one end of a link."""
+    """Return a port of a switch as one end of a link."""
     form = _form_factors(model)[slot.cage]
     return End(form, _breakout_of_slot(slot), model.vendor, protocol, _counted_parts(model))
 
@@ -290,7 +290,7 @@ def _counted_parts(model: SwitchModel) -> tuple[str, ...]:
 
 
 def _form_factors(model: SwitchModel) -> dict[int, str]:
-    """The form factor of every cage, by its number on the front panel."""
+    """Return the form factor of every cage, by its number on the front panel."""
     return {
         number: cage_form(group)
         for group in model.cages

@@ -205,7 +205,7 @@ def _tier_of_role(role: str) -> TierName | None:
 def _device_row(
     name: str, device: Device, loopbacks: Iterable[str], blocks: tuple[str, str], fabric: Fabric, switch: bool
 ) -> tuple[str, ...]:
-    """A line of the table of devices; of a host its place alone."""
+    """Return a line of the table of devices; of a host its place alone."""
     place = (device.rack, device.unit, device.height) if device.rack and device.unit else ("", "", "")
     if not switch:
         return name, *[""] * 7, *place

@@ -52,7 +52,7 @@ def summary_rows(fabric: Fabric) -> list[tuple[object, ...]]:
 
 
 def address_text(fabric: Fabric) -> str:
-    """The table of addresses; "" where there are none."""
+    """Return the table of addresses; "" where there are none."""
     return csv_text([ADDRESSES, *rows]) if (rows := list(address_rows(fabric))) else ""
 
 

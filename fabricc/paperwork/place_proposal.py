@@ -19,7 +19,7 @@ TRAY_UNITS = 1
 
 
 class RackLayout(NamedTuple):
-    """How a rack is filled; the catalog has no heights, so these are the user's.
+    """The layout of a rack; the catalog has no heights, so the user gives them.
 
     Attributes:
         hosts: hosts in a rack that the spec does not name.

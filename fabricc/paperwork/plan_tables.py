@@ -79,7 +79,7 @@ class Fragments:
 
 
 def device_rows(devices: Iterable[tuple[Switch, PortLayout] | Host]) -> Fragments:
-    """The rows of these devices, in their order."""
+    """Return the rows of these devices, in their order."""
     addresses: list[str] = []
     cabling: list[str] = []
     sessions: list[str] = []
@@ -102,7 +102,7 @@ def device_rows(devices: Iterable[tuple[Switch, PortLayout] | Host]) -> Fragment
 
 
 def switch_addresses(switch: Switch) -> Iterator[TextRow]:
-    """A switch's management, loopback and port addresses."""
+    """Yield a switch's management, loopback and port addresses."""
     yield switch.name, "management", "ipv4", switch.management.address, "", ""
     if switch.loopback4:
         yield switch.name, "loopback", "ipv4", f"{switch.loopback4}/32", "", ""
@@ -144,7 +144,7 @@ def switch_cables(switch: Switch, layout: PortLayout) -> Iterator[TextRow]:
 
 
 def host_addresses(host: Host) -> Iterator[TextRow]:
-    """A host's addresses on its rails."""
+    """Yield a host's addresses on its rails."""
     for port in host.ports:
         for family, address in (("ipv4", port.ipv4), ("ipv6", port.ipv6)):
             if address:
@@ -152,7 +152,7 @@ def host_addresses(host: Host) -> Iterator[TextRow]:
 
 
 def switch_sessions(switch: Switch) -> Iterator[TextRow]:
-    """A switch's BGP sessions."""
+    """Yield a switch's BGP sessions."""
     asn = str(switch.bgp.asn)
     for s in switch.bgp.sessions:
         yield (
@@ -181,7 +181,7 @@ def switch_share(switch: Switch) -> Share:
 
 
 def total_ports(shares: Iterable[Share]) -> Counter[Row]:
-    """Ports per lossless profile, of all these switches."""
+    """Return ports per lossless profile, of all these switches."""
     ports: Counter[Row] = Counter()
     for share, switches in Counter(shares).items():
         for row, count in share:
@@ -196,7 +196,7 @@ def qos_rows(profiles: Mapping[Row, int]) -> Iterator[Row]:
 
 
 def qos_text(shares: Iterable[Share]) -> str:
-    """The table of lossless profiles, of all switches' shares."""
+    """Return the table of lossless profiles, of all switches' shares."""
     return csv_text([QOS, *qos_rows(total_ports(shares))])
 
 
@@ -208,7 +208,7 @@ def worksheet_rows(sheets: Iterable[Sheet]) -> Iterator[Row]:
 
 
 def worksheet_summary(sheets: Iterable[Sheet]) -> list[dict[str, object]]:
-    """The same as JSON holds it: one object per profile, with its steps in order."""
+    """Return the same as JSON holds it: one object per profile, with its steps in order."""
     return [
         {
             "switches": sheet.switches,
@@ -221,14 +221,14 @@ def worksheet_summary(sheets: Iterable[Sheet]) -> list[dict[str, object]]:
 
 
 def class_rows(switch: Switch) -> Iterator[Row]:
-    """Rows of the class table; every switch of a fabric has the same."""
+    """Yield rows of the class table; every switch of a fabric has the same."""
     for c in switch.qos.classes:
         dscps = " ".join(str(d) for d in c.dscps)
         yield c.name, c.priority, dscps, c.lossless, c.strict, c.weight_percent, c.ecn, c.cnp
 
 
 def _switch_cables(fabric: Fabric, at: SwitchId) -> Iterator[CableRow]:
-    """The cables of a switch, and those that leave the fabric there."""
+    """Yield the cables of a switch, and those that leave the fabric there."""
     own = (Direction.HOST, Direction.UP, PEER)
     yield from cable_rows(fabric, at, own)
     exits = fabric.external.at(fabric.name(at)) if fabric.external.exits else {}
@@ -324,7 +324,7 @@ def json_text(value: object) -> str:
 
 
 def _json_value(value: object) -> object:
-    """A value as JSON can hold it."""
+    """Return a value as JSON can hold it."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):

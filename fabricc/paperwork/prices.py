@@ -90,7 +90,7 @@ def link_parts(candidate: Candidate) -> Counter[Item]:
 
 
 def read_prices(path: Path, catalog: Catalog) -> Prices:
-    """The prices of a CSV file with the columns `item`, a model or part number of the catalog, and `price`."""
+    """Return the prices of a CSV file with the columns `item`, a model or part number of the catalog, and `price`."""
     try:
         text = files.read(path, limit=_LARGEST).decode("utf-8-sig")
         if (conflict := conflict_in(text, str(path))) is not None:

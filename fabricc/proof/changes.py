@@ -109,7 +109,7 @@ def _match_span(old: Sequence[Hashable], new: Sequence[Hashable], within: Span) 
 
 
 def with_one(each: Change, expected: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
-    """The expected files with one change alone."""
+    """Return the expected files with one change alone."""
     old, new = (files.get(each.file, "").split("\n") for files in (expected, found))
     own = new[each.found.start - 1 : each.found.stop - 1]
     text = "\n".join([*old[: each.expected.start - 1], *own, *old[each.expected.stop - 1 :]])

@@ -97,7 +97,7 @@ class End(NamedTuple):
 
 
 def key_of(mine: str, other: str) -> bytes:
-    """The key of a link by its ends, each a device and its port on two lines."""
+    """Return the key of a link by its ends, each a device and its port on two lines."""
     ends = f"{mine}\n{other}" if mine < other else f"{other}\n{mine}"
     return blake2b(ends.encode(), digest_size=8).digest()
 
@@ -113,7 +113,7 @@ def split_packed(ends: Iterable[End]) -> bytes:
 
 
 def switch_ends(seen: SwitchView) -> Iterator[End]:
-    """The ends of a switch's links within the fabric, from its files."""
+    """Yield the ends of a switch's links within the fabric, from its files."""
     get, name, families = seen.facts.get, seen.switch.name, seen.switch.bgp.families
     asn, timers = str(get("bgp/asn")), (get("bgp/keepalive_s"), get("bgp/hold_s"))
     multiplier = get("bfd/multiplier")
@@ -169,7 +169,7 @@ def host_end(
     device: str, port: str, peer: tuple[str, str], pairs: Iterable[tuple[str, str]], gateways: Iterable[str], mtu: int,
     pfc: str,
 ) -> End:  # fmt: skip
-    """The end of a link at a host port; `pairs` are (address, gateway), one per family, IPv4 first.
+    """Return the end of a link at a host port; `pairs` are (address, gateway), one per family, IPv4 first.
 
     `gateways`: those of subnets that it shares with other hosts, each with the prefix length.
     """
@@ -180,7 +180,7 @@ def host_end(
 
 
 def host_ends(host: Host, reading: Said) -> Iterator[End]:
-    """The ends of a host's links, from its files."""
+    """Yield the ends of a host's links, from its files."""
     facts = reading.facts
     for port in host.ports:
         prefix = f"interface[{port.name}]/"
@@ -222,14 +222,14 @@ def _gateways_in(subnet: IPv4Network | IPv6Network, vias: set[str]) -> str:
 
 
 def gateway_of(route: Value | None) -> str:
-    """The next hop of a route; "" without one."""
+    """Return the next hop of a route; "" without one."""
     text = "" if route is None else str(route)
     return text.removeprefix("via ").partition(" ")[0] if text.startswith("via ") else ""
 
 
 @dataclass(slots=True)
 class Meeting:
-    """Where packed ends meet; holds only those whose other end has not come yet."""
+    """The packed ends of links; holds only those whose other end has not come yet."""
 
     waiting: dict[bytes, bytes] = field(default_factory=dict)
     broken: dict[bytes, tuple[str, ...]] = field(default_factory=dict)
@@ -269,7 +269,7 @@ def _differing_packed_fields(one: bytes, two: bytes) -> frozenset[str]:
 
 
 def broken_findings(wrong: dict[bytes, tuple[str, ...]], ends: Iterable[End]) -> Iterator[Finding]:
-    """What the ends of links disagree on, given both ends in full; FAB6102 for an end without another."""
+    """Yield what the ends of links disagree on, given both ends in full; FAB6102 for an end without another."""
     seen: dict[bytes, End] = {}
     for end in ends:
         other = seen.pop(end.key, None)

@@ -41,7 +41,7 @@ class TreeError(FindingsError):
 
 
 def open_tree(tree: Path) -> tuple[Folder, bytes, Manifest]:
-    """A tree's folder, to be closed, with the bytes of its manifest and what they state.
+    """Return a tree's folder, to be closed, with the bytes of its manifest and what they state.
 
     Raises:
         TreeError: FAB6013, there is none; FAB6020, a build is moving its files; FAB6021, no build writes such
@@ -77,7 +77,7 @@ def _tree_size(tree: Path, manifest: Manifest) -> int:
 
 
 def read_manifest(tree: Path) -> Manifest:
-    """The tree's manifest.
+    """Return the tree's manifest.
 
     Raises:
         TreeError: as `open_tree`.

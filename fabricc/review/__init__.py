@@ -1,1 +1,1 @@
-"""What people read: two fabrics compared, values traced to their rules, a plan on one page."""
+"""Output for people: two fabrics compared, values traced to their rules, a plan on one page."""

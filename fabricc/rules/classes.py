@@ -57,7 +57,7 @@ def queues_of(statement: Statement, classes: dict[int, int]) -> set[int]:
 
 
 def queue_of(statement: Statement, priority: int) -> int:
-    """The queue that a pause for a priority stops."""
+    """Return the queue that a pause for a priority stops."""
     for path in (f"qos/pfc_priority[{priority}]/queue", f"qos/traffic_class[{priority}]/queue"):
         if isinstance(queue := statement.rest.get(path), int):
             return queue

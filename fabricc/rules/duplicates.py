@@ -56,7 +56,7 @@ class Owned:
 
 
 def owned_by(statement: Statement) -> Owned:
-    """What a device has; addresses that switches share by design left out."""
+    """Return what a device has; addresses that switches share by design left out."""
     facts = statement.rest
     pair = any(path.startswith("mlag/") for path in statement.rest)
     asn = facts.get("bgp/asn")

@@ -85,7 +85,7 @@ def nearest_shared_fact(device: Device, path: str, other: Device, wanted: str) -
 
 
 def line_of(device: Device, path: str) -> str:
-    """The text of the line that states a fact; "" where none does."""
+    """Return the text of the line that states a fact; "" where none does."""
     place = device.reading.lines.get(path)
     return _line_text(device, *place) if place else ""
 

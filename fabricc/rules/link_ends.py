@@ -130,7 +130,7 @@ def _end_values(statement: Statement, port: str, tells: bool, bundles: bool) -> 
 
 
 def _in_order(vlans: Value | None) -> Value | None:
-    """A list of VLANs in the order of its text, so that two lists of the same VLANs are equal."""
+    """Return a list of VLANs in the order of its text, so that two lists of the same VLANs are equal."""
     return ",".join(sorted(str(vlans).split(","))) if isinstance(vlans, str) else vlans
 
 
@@ -232,7 +232,7 @@ def _half_shut(shut: Side, other: Side) -> Finding:
 
 
 def _host_sends_less(a: Side, b: Side) -> bool:
-    """Whether one end is a host with the smaller MTU, which loses nothing."""
+    """Return whether one end is a host with the smaller MTU, which loses nothing."""
     host, switch = (a, b) if a.tiers[0] is Tier.HOST else (b, a)
     mine, other = host.said.mtu, switch.said.mtu
     return host.tiers[0] is Tier.HOST and isinstance(mine, int) and isinstance(other, int) and mine < other

@@ -93,6 +93,6 @@ def _next_hops(via: str) -> list[str]:
 
 
 def _is_reachable(fabric: Switches, hop: str, owners: set[str]) -> bool:
-    """Whether a next hop is an address of one of these switches, or of no known device."""
+    """Return whether a next hop is an address of one of these switches, or of no known device."""
     having = fabric.owners(hop)
     return not having or any(name in owners for name in having)

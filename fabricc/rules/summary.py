@@ -150,6 +150,6 @@ def _unbound_list(statement: Statement) -> str:
 
 
 def _leads_in(statement: Statement, sessions: Sessions, key: Key) -> bool:
-    """Whether a link to a known device leads to a neighbor."""
+    """Return whether a link to a known device leads to a neighbor."""
     far = statement.fars.get(sessions.near.get(key, ""))
     return far is not None and far.known

@@ -79,7 +79,7 @@ def _breach(session: OuterSession, policy: Policy | None, tors: list[Block]) -> 
 
 
 def _has_known_peer(fabric: Switches, summary: Summary) -> bool:
-    """Whether some session of a switch leads to a known device."""
+    """Return whether some session of a switch leads to a known device."""
     return summary.joined or any(not _is_unknown(fabric, neighbor) for neighbor in summary.remote)
 
 
@@ -91,7 +91,7 @@ def _accepts_prefix(policy: Policy | None, imports: str, prefix: Block) -> bool:
 
 
 def _is_unknown(fabric: Switches, neighbor: str) -> bool:
-    """Whether no known device has the address of a neighbor."""
+    """Return whether no known device has the address of a neighbor."""
     try:
         ip_address(neighbor)
     except ValueError:

@@ -25,7 +25,7 @@ class EmitError(FindingsError):
 
     @classmethod
     def from_os(cls, error: OSError, what: str = "write") -> EmitError:
-        """The error of a system call as FAB7001."""
+        """Return the error of a system call as FAB7001."""
         place = f" {error.filename!s}" if error.filename else ""
         reason = error.strerror or str(error)
         remedy = REMEDIES.get(error.errno or 0, "The last good tree is untouched.")

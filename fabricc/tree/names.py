@@ -22,7 +22,7 @@ def is_cluster(name: str) -> bool:
 
 
 def checked_path(path: str) -> str:
-    """The path, when every component is a plain name.
+    """Return the path, when every component is a plain name.
 
     Raises:
         EmitError: FAB7004, it is absolute, climbs (`..`), is hidden or has unusual characters.
@@ -35,7 +35,7 @@ def checked_path(path: str) -> str:
 
 
 def checked_cluster(name: str) -> str:
-    """The cluster's name, when it can name a folder.
+    """Return the cluster's name, when it can name a folder.
 
     Raises:
         EmitError: FAB7004.

@@ -123,7 +123,7 @@ class Patch:
 
 
 def folder_of(target: Path) -> Path:
-    """The hidden folder of a tree's patch."""
+    """Return the hidden folder of a tree's patch."""
     return target.with_name(f".{target.name}.patch")
 
 

@@ -279,7 +279,7 @@ def _make_file(path: str, content: bytes, mode: int, folder: int | None = None) 
 
 @lru_cache(maxsize=256)
 def _folders_of(paths: tuple[str, ...]) -> list[str]:
-    """The folders that paths need, from the top down."""
+    """Return the folders that paths need, from the top down."""
     return sorted(folders.folders_above(map(checked_path, paths)))
 
 

@@ -70,7 +70,7 @@ def is_private(folder: Path) -> bool:
 
 
 def patch_of(target: Path, *, make: bool = False) -> Path | None:
-    """The record of a tree's patch, see `patch`; None where there can be none."""
+    """Return the record of a tree's patch, see `patch`; None where there can be none."""
     state = state_of(target.parent, make=make)
     return state / f"{target.name}.patch" if state and target.name else None
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """What came of it.
+    """The result of an adoption.
 
     Attributes:
         draft: what is to be written; `compiled`: what it becomes.
@@ -59,7 +59,7 @@ class Adopted:
 
     @property
     def usable(self) -> bool:
-        """Whether the spec can be built and holds at least one of the devices."""
+        """Return whether the spec can be built and holds at least one of the devices."""
         return self.compiled.sound and bool(self.differences)
 
 

@@ -101,7 +101,7 @@ class Choosing:
             self.known.clear()
 
     def _lab_switches(self) -> Compiled:
-        """The choice compiled, with a model of its own for lab switches where links are on its ports then."""
+        """Return the choice compiled, with a model of its own for lab switches where links are on its ports then."""
         if text := models.generic_switch(self.sides.switches):
             self.more[SWITCHES] = text
             kinds = dict.fromkeys(self.choice.models, models.GENERIC_SWITCH)

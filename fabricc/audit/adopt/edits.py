@@ -1,4 +1,4 @@
-"""What has to be taken out of a built file and put into it, line by line, so that it states what a running one does."""
+"""Compute the lines to remove from a built file and to add, so that it states what a running one does."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class FoundUnit:
 
 
 class Kinds(NamedTuple):
-    """What hosts there are.
+    """The host groups of a folder.
 
     Attributes:
         of: host -> its kind; `homes`: kind -> the group that another network has these hosts in, "" for none.
@@ -103,7 +103,7 @@ class Kinds(NamedTuple):
 
 
 def kinds_of(found: Found, hosts: Iterable[FoundHost], homes: Mapping[str, str]) -> Kinds:
-    """The kind of each host, numbered in the order of names.
+    """Return the kind of each host, numbered in the order of names.
 
     Args:
         found: the folder.

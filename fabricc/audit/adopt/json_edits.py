@@ -31,7 +31,7 @@ class _Key(NamedTuple):
 
 
 def laid_out(text: str) -> str:
-    """The text of an object with a line for each key; as it is where it is no object."""
+    """Return the text of an object with a line for each key; as it is where it is no object."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Which models of the catalog a switch or host can be, by the ports that it has."""
+"""Find the catalog models that a switch or host can be, by its ports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Use(NamedTuple):
-    """What a port name means on a model: which cage, which of how many children, and the speeds it can have."""
+    """A port name on a model: its cage, its number among how many children, and the possible speeds."""
 
     cage: int
     child: int
@@ -60,7 +60,7 @@ def panel_names(system: str, model: str) -> Mapping[str, tuple[Use, ...]]:
 
 
 def panel_of(system: str, switch: SwitchModel) -> Mapping[str, tuple[Use, ...]]:
-    """Every name that a port of a model can have -> what it means."""
+    """Return every name that a port of a model can have -> what it means."""
     found: dict[str, list[Use]] = {}
     back_end = back_ends.load(system)
     for group in switch.cages:
@@ -149,7 +149,7 @@ def host_models(group: Group, gbps: int | None, needs: Needs) -> list[str]:
 
 
 def guest_models(needs: Needs) -> list[str]:
-    """The models of hosts that are on further networks alone: their own ports are for one of them at most."""
+    """Return the models of hosts that are on further networks alone: their own ports are for one of them at most."""
     models = shipped_catalog().hosts
     return [
         name for name in models if not models[name].gpus and _has_needed_ports(models[name], needs, own=True)
@@ -273,7 +273,7 @@ def _slow_nic_name(gbps: int) -> str:
 
 
 def generic_name(number: int) -> str:
-    """The name of the model of a group's hosts."""
+    """Return the name of the model of a group's hosts."""
     return f"{GENERIC}{number + 1}" if number else GENERIC
 
 

@@ -65,14 +65,14 @@ def _connected_parts(found: Found) -> dict[str, int]:
 
 
 def _network_of(host: Device, port: End) -> str:
-    """The network that a port of a host is of, by the file that states it."""
+    """Return the network that a port of a host is of, by the file that states it."""
     start = f"interface[{port.port}]/"
     file = next((file for path, (file, _) in host.reading.lines.items() if path.startswith(start)), "")
     return host_files.network_of(file)
 
 
 def _part_of(found: Found, network: str, switches: Collection[str], known: Collection[str]) -> Found:
-    """The devices of a network: its switches, and hosts with the files that they have for it.
+    """Return the devices of a network: its switches, and hosts with the files that they have for it.
 
     Args:
         found: the folder.
@@ -91,7 +91,7 @@ def _part_of(found: Found, network: str, switches: Collection[str], known: Colle
 
 
 def _files_of(host: Device, network: str, *, own: bool) -> Device:
-    """A host with its files for a network, and those that are of none where these are its own part."""
+    """Return a host with its files for a network, and those that are of none where these are its own part."""
     wanted = {network, RAILS} if own else {network}
     files = {file: text for file, text in host.files.items() if host_files.network_of(file) in wanted}
     reading = without_no_addresses(host_files.read(files), next(iter(files), ""))
@@ -99,7 +99,7 @@ def _files_of(host: Device, network: str, *, own: bool) -> Device:
 
 
 def needs_of(parts: Mapping[str, Found]) -> dict[str, dict[str, tuple[int, int]]]:
-    """Host -> further network -> how many ports it has there, and their speed."""
+    """Return host -> further network -> how many ports it has there, and their speed."""
     needs: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
     for network, part in parts.items():
         speeds: dict[str, list[int]] = defaultdict(list)

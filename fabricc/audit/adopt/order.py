@@ -69,7 +69,7 @@ class Order:
 
 
 def order_of(found: Found, homes: Mapping[str, str] = MappingProxyType({})) -> Order:
-    """The devices of a folder in the order of coordinates.
+    """Return the devices of a folder in the order of coordinates.
 
     Args:
         found: the folder.

@@ -41,7 +41,7 @@ def list_networks(found: Found, order: Order) -> list[dict[str, Any]]:
 
 
 def _of_units(found: Found, order: Order) -> list[_Subnet]:
-    """The subnets of ToRs: units in a row that share one."""
+    """Return the subnets of ToRs: units in a row that share one."""
     subnets = [_subnets_of(found, unit.names) for unit in order.units]
     if any(len(each) != 1 for each in subnets):
         return []
@@ -65,7 +65,7 @@ def _subnets_of(found: Found, names: Sequence[str]) -> list[_Subnet]:
 
 
 def _of_tors(subnets: list[_Subnet]) -> list[dict[str, Any]]:
-    """One network in subnets where they follow each other, else a network for each."""
+    """Return one network in subnets where they follow each other, else a network for each."""
     first, *others = subnets
     alike = all(each.units == first.units for each in subnets[:-1]) and subnets[-1].units <= first.units
     size = first.network.num_addresses

@@ -50,7 +50,7 @@ class Exit(NamedTuple):
 
 
 def exits_of(found: Found) -> tuple[Exit, ...]:
-    """The ways out of all switches."""
+    """Return the ways out of all switches."""
     inside = {
         address
         for device in found.devices.values()

@@ -39,7 +39,7 @@ DEPARTED = "FAB6007"
 
 
 class Overlaid(NamedTuple):
-    """What overlays came to.
+    """The result of overlays.
 
     Attributes:
         differences: device -> where its build would still differ.

@@ -1,4 +1,4 @@
-"""What is settled once a spec comes close: pins of the lock, names and numbers by tables, overrides of switches."""
+"""Pin what the closest spec leaves open: the lock, names and numbers by tables, overrides of switches."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def _switch_changes(planned: Switch, device: Device, hosts: Mapping[str, Device]
 
 
 def _with_strides(lock: str, strides: Mapping[str, int], network: str) -> str:
-    """The text of a lock with other strides of a network."""
+    """Return the text of a lock with other strides of a network."""
     start = f"network {network} " if network else ""
     return re.sub(
         rf"^{start}stride ([\w/-]+) \d+$",

@@ -49,7 +49,7 @@ def infer_strides(compiled: Compiled, found: Found, order: Order) -> dict[str, i
 
 
 def _of_two(number: int) -> bool:
-    """Whether a stride can be that number: a power of two."""
+    """Return whether a stride can be that number: a power of two."""
     return number & (number - 1) == 0
 
 

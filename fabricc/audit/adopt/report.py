@@ -113,7 +113,7 @@ def _lost_section(lost: Mapping[str, list[LostLine]]) -> list[str]:
 
 
 def as_json(adoption: Adoption) -> Rendered:
-    """The same, device by device."""
+    """Return the same, device by device."""
     adopted = adoption.adopted
     document: dict[str, Any] = {
         "folder": str(adoption.folder),

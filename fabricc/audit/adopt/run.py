@@ -231,7 +231,7 @@ def _finding_path(device: Device, file: str) -> str:
 
 
 def diagnostics_of(adoption: Adoption, *, every: bool = False) -> list[Diagnostic]:
-    """The findings at their places: of each kind the first few and how many more there are, or all of them."""
+    """Return the findings at their places: of each kind the first few and how many more there are, or all of them."""
     grouped = Grouped()
     for one in adoption.findings:
         grouped.add([one._replace(group=one.message) if every else one])

@@ -49,7 +49,7 @@ def assign_slots(site: Site, draft: Draft, compiled: Compiled) -> tuple[Draft, C
 
 
 class _Seats:
-    """Which of the hosts of its unit each is, by the ports of ToRs.
+    """Find the slot of each host in its unit, by the ports of ToRs.
 
     Attributes:
         numbers: host -> its number among those that its first ToR serves; None where its port is none for hosts.
@@ -85,7 +85,7 @@ class _Seats:
         return found
 
     def as_planned(self) -> bool:
-        """Whether the slots that are planned are those that hosts are in."""
+        """Return whether the slots that are planned are those that hosts are in."""
         homes, order = homes_of(self.fabric), self.site.order
         if len(homes) != len(order.units):
             return False

@@ -131,18 +131,18 @@ def _joining_group(order: Order, group: Group, choice: Choice) -> Words:
 
 
 def rail_name(rails: Order, group: Group) -> str:
-    """The name of a group of `gpus`, which has a usual one where it is the only one."""
+    """Return the name of a group of `gpus`, which has a usual one where it is the only one."""
     return "gpus" if len(rails.groups) == 1 else group.name
 
 
 def _same_units(groups: Iterable[Group], rails: Order) -> bool:
-    """Whether hosts are together in the units that they are in on the rails."""
+    """Return whether hosts are together in the units that they are in on the rails."""
     those = [{host.name for host in hosts} for group in rails.groups for hosts in group.units.values()]
     return all({host.name for host in hosts} in those for group in groups for hosts in group.units.values())
 
 
 def group_words(order: Order, group: Group, choice: Choice, *, racks: bool = True) -> Words:
-    """One of several groups; without `racks` its hosts are counted as such, whatever their wiring."""
+    """Return one of several groups; without `racks` its hosts are counted as such, whatever their wiring."""
     words: Words = {"name": group.name, "model": choice.hosts[group.name]}
     words |= hosts_words(order, group, racks=racks)
     if (room := choice.room.get(group.name)) is not None:
@@ -210,7 +210,7 @@ def _most_hosts(group: Group) -> int:
 
 
 def named_hosts(order: Order, section: Words) -> Words:
-    """The section that states hosts, with all of them by their names."""
+    """Return the section that states hosts, with all of them by their names."""
     if "groups" not in section:
         return section | (hosts_words(order, order.groups[0], named=True) if "model" in section else {})
     racks = any("racks" in words for words in section["groups"])
@@ -287,7 +287,7 @@ def _tier_words(found: Found, order: Order, tier: Tier, names: list[str]) -> Wor
 
 
 def uplinks_first(order: Order, uplinks: Mapping[str, Collection[str]]) -> bool:
-    """Whether switches with other links have all of them behind their uplinks, which are on some ports."""
+    """Return whether switches with other links have all of them behind their uplinks, which are on some ports."""
     others = ports_of(order, uplinks)
     both = [(max(map(natural_key, up)), min(map(natural_key, others[name]))) for name, up in uplinks.items()
             if up and others[name]]  # fmt: skip
@@ -330,7 +330,7 @@ def _per_pod(pods: Iterable[int]) -> int | list[int]:
 
 
 def reserved_ports(found: Found, names: list[str]) -> int:
-    """Ports of a switch that are described as reserved, of the first few."""
+    """Return ports of a switch that are described as reserved, of the first few."""
     return max(
         sum(1 for path, value in found.devices[name].reading.facts.items()
             if value == "reserved" and path.endswith("]/description"))

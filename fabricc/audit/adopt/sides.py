@@ -38,7 +38,7 @@ class Sides:
         return _most_common(value for value in stated if value is not None)
 
     def of_ports(self, leaf: str, devices: Iterable[Device]) -> Value | None:
-        """What most ports that state a fact state, over some devices."""
+        """Return what most ports that state a fact state, over some devices."""
         end = f"]/{leaf}"
         return _most_common(
             value

@@ -1,4 +1,4 @@
-"""What the closed form would give otherwise than it is: the tables of identities, and the pins of a lock."""
+"""Write tables of identities and pins of a lock for values that the closed form does not give."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Moved(NamedTuple):
 
 
 def device_rows(compiled: Compiled, found: Found, order: Order) -> list[Row]:
-    """A line for each switch that is called, numbered or addressed otherwise than it would be."""
+    """Return a line for each switch that is called, numbered or addressed otherwise than it would be."""
     rows = []
     blocks = blocks_of(found, order)
     for at, name in match_switches(compiled, order).items():
@@ -105,7 +105,7 @@ def _is_within(link: Network, block: str) -> bool:
 
 
 def link_rows(compiled: Compiled, found: Found, order: Order) -> list[Row]:
-    """A line for each link whose addresses are others, by the names of switches as they are given."""
+    """Return a line for each link whose addresses are others, by the names of switches as they are given."""
     rows = []
     names = match_switches(compiled, order)
     real = {compiled.fabric.name(at): name for at, name in names.items()}

@@ -149,7 +149,7 @@ class Site:
 
 
 def _section_text(key: str, value: Any) -> str:
-    """A section as people would write it: a line for each entry of a list, and why it is there."""
+    """Return a section as people would write it: a line for each entry of a list, and why it is there."""
     if not (isinstance(value, list) and all(isinstance(each, dict) for each in value)):
         nested = isinstance(value, dict | list)
         return _COMMENTS.get(key, "") + _format_yaml({key: value}, None if nested else False, _WIDTH)
@@ -172,7 +172,7 @@ def _format_csv(rows: Sequence[Mapping[str, str]]) -> str:
 
 
 def compiled_of(draft: Draft, folder: Path) -> Compiled:
-    """The draft compiled, in a folder of its own."""
+    """Return the draft compiled, in a folder of its own."""
     for file in folder.glob("*.csv"):
         file.unlink()
     (folder / LOCK).unlink(missing_ok=True)
@@ -210,12 +210,12 @@ def match_switches(compiled: Compiled, order: Order) -> dict[SwitchId, str]:
 
 
 def homes_of(fabric: Fabric) -> list[int]:
-    """The coordinates of units with ToRs, in their order."""
+    """Return the coordinates of units with ToRs, in their order."""
     return sorted(coordinate for coordinate, unit in fabric.units.items() if unit.beside is None)
 
 
 def planned_facts(device: Switch | Host) -> Facts:
-    """What the files of a planned device will state."""
+    """Return what the files of a planned device will state."""
     return (
         back_ends.load(device.nos).planned(device)
         if isinstance(device, Switch)

@@ -162,7 +162,7 @@ def infer_management(sides: Sides, usual: Usual, networks: list[Words]) -> Words
 
 
 def _free_network(sides: Sides, usual: Usual) -> str:
-    """The first out-of-band network that no other is in."""
+    """Return the first out-of-band network that no other is in."""
     taken = [each for some in networks_of(sides).values() for each in some if each.version == 4]
     networks = (usual.out_of_band, *_OUT_OF_BAND)
     return next(each for each in networks if not any(map(ip_network(each).overlaps, taken)))

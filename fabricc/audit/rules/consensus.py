@@ -93,7 +93,7 @@ class Ballot:
 
 
 def _of_switch(said: Said) -> Said:
-    """A vote without what depends on the tier: of ports those between switches, of policy nothing."""
+    """Return a vote without what depends on the tier: of ports those between switches, of policy nothing."""
     device = tuple(each for each in said.device if each[0].startswith(_OF_ALL))
     between = [(n, leaves) for role, n, leaves in said.roles if role[0] == "port" and role[1] in SWITCHES]
     if not between:
@@ -343,7 +343,7 @@ def _expected_values(kind: Kind, votes: Mapping[Said, list[str]]) -> Expected:
 
 
 def _without_headroom(role: Role, members: Mapping[Role, int]) -> Role | None:
-    """The kind of port that a lone one would be of if it stated for how long a cable its headroom is."""
+    """Return the kind of port that a lone one would be of if it stated for how long a cable its headroom is."""
     if role[0] != "port" or role[_CABLE]:
         return None
     kin = [each for each in members if each[0] == "port" and each[_CABLE] and _without_cable(each) == role]

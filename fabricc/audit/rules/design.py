@@ -50,7 +50,7 @@ class Witness(NamedTuple):
 
 @dataclass(slots=True)
 class Designs:
-    """Which designs the switches have: how many, and the first that shows it."""
+    """The designs of the switches: how many have each, and the first that shows it."""
 
     counts: Counter[str] = field(default_factory=Counter)
     first: dict[str, Witness] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Designs:
 
 
 def designs_of(statement: Statement) -> tuple[tuple[str, str], ...]:
-    """The designs that a switch shows, and the first path that shows each."""
+    """Return the designs that a switch shows, and the first path that shows each."""
     found = []
     for design, prefixes, _ in _DESIGNS:
         paths = (path for path in statement.rest if path.startswith(prefixes))

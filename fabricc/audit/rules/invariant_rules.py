@@ -120,7 +120,7 @@ def prove_switch(statement: Statement, sessions: Sessions, models: Models, cnp: 
 
 @dataclass(slots=True)
 class Proof:
-    """What the rules of the whole need of each switch.
+    """The digests of all switches for the rules of the whole fabric.
 
     Attributes:
         files: as rules name them -> below the folder.

@@ -90,7 +90,7 @@ def _topic_of(path: str) -> str:
 
 
 def _whole_map(statement: Statement, path: str) -> bool:
-    """Whether a path is of a map or list that the device has nothing of: a design of its own, and no slip."""
+    """Return whether a path is of a map or list that the device has nothing of: a design of its own, and no slip."""
     if not path.startswith(MAPS):
         return False
     start = path[: path.index("]") + 1]
@@ -98,7 +98,7 @@ def _whole_map(statement: Statement, path: str) -> bool:
 
 
 class Where(NamedTuple):
-    """Where an outlier stands: see `place_of`."""
+    """The place of an outlier: see `place_of`."""
 
     paths: list[str]
     like: str
@@ -106,7 +106,7 @@ class Where(NamedTuple):
 
 
 def _odd_word(mine: Value | None, value: Value | None) -> str:
-    """The word of a value that the expected one does not have."""
+    """Return the word of a value that the expected one does not have."""
     words = set(str(value).split())
     return next((word for word in str(mine).split() if word not in words), "") if " " in str(value) else ""
 

@@ -1,4 +1,4 @@
-"""What a topic of a host's files is: it writes, states and reads its own; the package does so for all of them."""
+"""The interface of a topic of host files: it writes, states and reads its own files."""
 
 from __future__ import annotations
 

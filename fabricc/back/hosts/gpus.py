@@ -1,4 +1,4 @@
-"""What hosts differ in by the maker of their GPUs, if any: modules, library of collectives, names in schedulers."""
+"""Differences of hosts by the maker of their GPUs: modules, collective library, names in schedulers."""
 
 from __future__ import annotations
 
@@ -44,5 +44,5 @@ GPUS = {
 
 
 def gpu_of(host: Host) -> Gpu:
-    """What follows from the maker of the host's GPUs."""
+    """Return what follows from the maker of the host's GPUs."""
     return GPUS[host.model.gpu_vendor]

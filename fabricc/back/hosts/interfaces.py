@@ -109,7 +109,7 @@ def _link_file(name: str, pci: str, mtu: int, pause: tuple[str, ...], ring_rx: i
 
 @lru_cache(maxsize=256)
 def _rdma_names(devices: tuple[tuple[str, str], ...]) -> str:
-    """The udev rules that give each (PCI address, RDMA device name) its fixed name."""
+    """Return the udev rules that give each (PCI address, RDMA device name) its fixed name."""
     rules = (
         f'ACTION=="add", SUBSYSTEM=="infiniband", KERNELS=="{words.check_word(pci)}", '
         f'PROGRAM="rdma_rename %k NAME_FIXED {words.check_word(name)}"'

@@ -62,7 +62,7 @@ def list_devices(host: Host) -> str:
 
 
 def ipv6_only(host: Host) -> bool:
-    """Whether RoCE addresses are IPv6; a dual-stack fabric uses its IPv4 ones."""
+    """Return whether RoCE addresses are IPv6; a dual-stack fabric uses its IPv4 ones."""
     return not any(port.ipv4 for port in host.ports) and any(port.ipv6 for port in host.ports)
 
 

@@ -71,7 +71,7 @@ def render_text(host: Host) -> str:
 
 
 def _port_block(port: HostPort, prefixes4: list[tuple[str, str]], prefixes6: list[tuple[str, str]]) -> str:
-    """The block of a port; `prefixes4` and `prefixes6` are what is reached through it, also quoted.
+    """Return the block of a port; `prefixes4` and `prefixes6` are what is reached through it, also quoted.
 
     Addresses are quoted as they are: none has a character that would need more.
     """

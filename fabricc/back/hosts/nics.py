@@ -55,17 +55,17 @@ FAMILIES = {
 
 
 def family_of(host: Host) -> Family | None:
-    """The family of the host's NICs; None for a driver that nothing is written for."""
+    """Return the family of the host's NICs; None for a driver that nothing is written for."""
     return FAMILIES.get(host.nic.driver)
 
 
 def over_tcp(host: Host) -> bool:
-    """Whether the host's RDMA runs over TCP (iWARP, RFC 5040)."""
+    """Return whether the host's RDMA runs over TCP (iWARP, RFC 5040)."""
     return host.nic.transport == IWARP
 
 
 def tos_byte(dscp: int) -> int:
-    """The IP traffic-class byte (RFC 2474 DSCP, RFC 3168 ECN) of ECN-capable packets with this code point.
+    """Return the IP traffic-class byte (RFC 2474 DSCP, RFC 3168 ECN) of ECN-capable packets with this code point.
 
     mlx5 takes only the upper six bits from it, so two such bytes mean the same when their `>> 2` are equal.
     """
@@ -73,7 +73,7 @@ def tos_byte(dscp: int) -> int:
 
 
 def code_point(text: str) -> Value:
-    """The DSCP of a traffic-class byte, or the text itself when it is none."""
+    """Return the DSCP of a traffic-class byte, or the text itself when it is none."""
     byte = parse_decimal(text)
     return byte >> 2 if isinstance(byte, int) else byte
 
@@ -97,7 +97,7 @@ class NicQos:
 
 
 def host_qos(host: Host) -> NicQos:
-    """The NICs' side of the fabric's traffic classes on a host."""
+    """Return the NICs' side of the fabric's traffic classes on a host."""
     return nic_qos(host.classes, host.rdma_class)
 
 
@@ -128,7 +128,7 @@ def _scheduler_weight(traffic_class: TrafficClass | None) -> int | None:
 def traffic_classes(
     classes: tuple[TrafficClass, ...], limit: int
 ) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
-    """The traffic class of each priority, and the scheduler of each traffic class as in `NicQos`.
+    """Return the traffic class of each priority, and the scheduler of each traffic class as in `NicQos`.
 
     A NIC with all eight has one for each priority. One with fewer numbers the fabric's classes from 0 in order of
     their priorities; a priority of no class then goes where priority 0 goes.

@@ -1,4 +1,4 @@
-"""What the tools of NICs print of their state: `mlnx_qos`, `ibdev2netdev`, `show_gids` and `cma_roce_tos`."""
+"""Read the output of NIC tools: `mlnx_qos`, `ibdev2netdev`, `show_gids` and `cma_roce_tos`."""
 
 from __future__ import annotations
 

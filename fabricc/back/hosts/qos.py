@@ -66,7 +66,7 @@ class QosView(NamedTuple):
 
 
 def qos_view(classes: tuple[TrafficClass, ...], nic: NicModel, spread: bool, rdma_class: str = "") -> QosView:
-    """The fabric's classes on these NICs; `spread`: whether switches take a path for every packet."""
+    """Return the fabric's classes on these NICs; `spread`: whether switches take a path for every packet."""
     qos = nics.nic_qos(classes, rdma_class)
     rdma_dscp, cnp = (None, None) if nic.transport == nics.IWARP else (qos.rdma_dscp, qos.cnp)
     congestion = nic.congestion if any(qos.ecn) else ()
@@ -108,7 +108,7 @@ def _source6(port: HostPort) -> str:
 
 
 def _firmware_port(port: HostPort) -> int:
-    """The number that the NIC's tools give a port: function n of a card is its port n + 1."""
+    """Return the number that the NIC's tools give a port: function n of a card is its port n + 1."""
     return int(port.pci[-1:] or 0) + port.on_nic + 1
 
 
@@ -322,7 +322,7 @@ def _procedure_digest(text: str) -> str:
 
 @cache
 def _planned_procedure(driver: str) -> str:
-    """The digest that a script for this driver's NICs has when nobody edited it."""
+    """Return the digest that a script for this driver's NICs has when nobody edited it."""
     text = read_template(_TEMPLATE).replace("{{ congestion }}'", "'").replace("{{ firmware }}'", "'")
     return _procedure_digest(_with_parts(text, driver))
 

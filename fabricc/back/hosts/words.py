@@ -27,7 +27,7 @@ _KIND = re.compile(r"(@?\.[a-z]+)?$")
 
 
 def is_word(text: str) -> bool:
-    """Whether `word` takes the text."""
+    """Return whether `word` takes the text."""
     return _WORD.fullmatch(text) is not None
 
 

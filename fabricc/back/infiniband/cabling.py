@@ -210,7 +210,7 @@ _REMEDIES = {
 
 
 def compare_files(tree: Path, files: Sequence[Path]) -> list[Diagnostic]:
-    """What differs between the subnets of a tree and what was found.
+    """Return what differs between the subnets of a tree and what was found.
 
     Args:
         tree: what `build` wrote.

@@ -38,7 +38,7 @@ TENANT = 1
 
 
 def tenants_by_host(ib: InfinibandFabric) -> dict[str, list[Partition]]:
-    """Host -> the partitions that it is a member of, by name; hosts without one are absent."""
+    """Return host -> the partitions that it is a member of, by name; hosts without one are absent."""
     tenants: dict[str, list[Partition]] = {}
     for partition in ib.partitions:
         for host in partition.hosts:
@@ -94,7 +94,7 @@ class HostFiles:
 
 
 def rdma_class(classes: tuple[ServiceClass, ...]) -> ServiceClass:
-    """The class of collectives: the one named `rdma`, else the default one."""
+    """Return the class of collectives: the one named `rdma`, else the default one."""
     return next((each for each in classes if each.name == "rdma"), classes[default_lane(classes)])
 
 
@@ -104,7 +104,7 @@ def of_one_tenant_each(host: Host, tenants: Sequence[Partition]) -> bool:
 
 
 def rdma_ports(host: Host) -> str:
-    """The host's adapters as NCCL and UCX list them: device and its only port."""
+    """Return the host's adapters as NCCL and UCX list them: device and its only port."""
     return ",".join(f"{port.rdma}:1" for port in host.ports)
 
 

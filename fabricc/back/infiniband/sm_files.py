@@ -38,7 +38,7 @@ _STRICT_WEIGHT = 64  # units of 64 bytes: one packet of 4096 a turn among strict
 
 
 def subnet_folder(plane: int) -> str:
-    """The folder of a plane's subnet in the tree."""
+    """Return the folder of a plane's subnet in the tree."""
     return f"subnets/{PLANE_LETTERS[plane]}"
 
 
@@ -100,7 +100,7 @@ def vl_arbitration(classes: tuple[ServiceClass, ...]) -> Mapping[str, object]:
 
 
 def default_lane(classes: tuple[ServiceClass, ...]) -> int:
-    """The virtual lane of the class named `default`, or of the lowest level that is not strict."""
+    """Return the virtual lane of the class named `default`, or of the lowest level that is not strict."""
     named = [lane for lane, each in enumerate(classes) if each.name == "default"]
     return (named or [lane for lane, each in enumerate(classes) if not each.strict])[0]
 

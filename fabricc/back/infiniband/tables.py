@@ -40,7 +40,7 @@ def plan_files(ib: InfinibandFabric, assumptions: Mapping[str, object]) -> Itera
 
 
 def cabling_rows(ib: InfinibandFabric) -> Iterator[Row]:
-    """One row per cable, lower end first: ports as printed, and as the subnet manager counts them."""
+    """Yield one row per cable, lower end first: ports as printed, and as the subnet manager counts them."""
     wiring = ib.wiring
     ports: dict[str, dict[str, tuple[int, Slot]]] = {}
     by_key: dict[str, dict[str, tuple[int, Slot]]] = {}
@@ -71,7 +71,7 @@ def lid_rows(ib: InfinibandFabric) -> Iterator[Row]:
 
 
 def partition_rows(ib: InfinibandFabric) -> Iterator[Row]:
-    """The tenants."""
+    """Yield the tenants."""
     for each in ib.partitions:
         level = "" if each.sl is None else each.sl
         yield each.name, f"0x{each.pkey | 0x8000:04x}", len(each.hosts), level, " ".join(each.members())

@@ -49,7 +49,7 @@ def acceptance_files(fabric: Fabric, hosts: Roster[Host]) -> dict[str, str]:
 
 
 def rdma_mtu(mtu: int) -> int:
-    """The path MTU of RoCE in bytes on a port with this IP MTU; 256 at least."""
+    """Return the path MTU of RoCE in bytes on a port with this IP MTU; 256 at least."""
     return next((size for size in _RDMA_MTUS if size <= mtu - _RDMA_HEADERS), _RDMA_MTUS[-1])
 
 
@@ -179,7 +179,7 @@ def plan_rounds(fabric: Fabric, hosts: Roster[Host]) -> list[dict[str, Any]]:
 
 
 def _cross_spines(fabric: Fabric, hosts: Roster[Host]) -> bool:
-    """Whether two joined ToRs can be paired: by two units, or by two groups of rails of one."""
+    """Return whether two joined ToRs can be paired: by two units, or two groups of rails of one."""
     shape = fabric.shape
     if not shape.spines and not shape.peer_links:
         return False

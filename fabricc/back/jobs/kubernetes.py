@@ -36,7 +36,7 @@ _CLAIM = "fabric-rails"
 
 
 def kubernetes_files(fabric: Fabric, hosts: Roster[Host]) -> dict[str, str]:
-    """Every file, by name.
+    """Return every file, by name.
 
     Raises:
         ValueError: a name that the files cannot hold.
@@ -89,7 +89,7 @@ def _ip_pool(port: str) -> Object:
 
 
 def _host_device_networks(fabric: Fabric) -> Iterable[Object]:
-    """A network per port that moves the port itself into the pod.
+    """Yield a network per port that moves the port itself into the pod.
 
     `sbr` gives each port a routing table of its own, as the policy rules do on the host.
 
@@ -114,7 +114,7 @@ def _host_device_networks(fabric: Fabric) -> Iterable[Object]:
 
 
 def _rdma_devices(fabric: Fabric) -> Object:
-    """The configuration of the shared RDMA device plugin: all rails of a host are one resource, for one pod.
+    """Return the configuration of the shared RDMA device plugin: all rails of a host are one resource, for one pod.
 
     Mellanox/k8s-rdma-shared-dev-plugin selects by interface name and looks once at its start (interval 0), because a
     port that a pod has taken is no longer among the host's.
@@ -261,7 +261,7 @@ def _whole_host_pod(fabric: Fabric, hosts: Roster[Host]) -> Object:
 
 
 def _pod_of_functions(fabric: Fabric, hosts: Roster[Host]) -> Object:
-    """The same with a virtual function of each rail: their resource brings device ID and RDMA devices."""
+    """Return the same with a virtual function of each rail: their resource brings device ID and RDMA devices."""
     rails = [name for name, _, _ in port_names(fabric)]
     devices = {f"{_FUNCTIONS_PREFIX}/{name}": "1" for name in rails}
     return _worker_pod(hosts, "fabric-worker-vf", [f"{name}-vf" for name in rails], devices, "nccl-vf.conf")

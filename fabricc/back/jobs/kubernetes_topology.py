@@ -1,4 +1,4 @@
-"""Where every node is, for Kubernetes: labels, Kueue's topology and Volcano's HyperNodes."""
+"""Write the place of every node for Kubernetes: labels, Kueue's topology and Volcano's HyperNodes."""
 
 from __future__ import annotations
 

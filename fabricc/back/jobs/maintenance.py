@@ -1,4 +1,4 @@
-"""How jobs are kept off some hosts for a time: a reservation of Slurm's, and Kubernetes' cordon and drain."""
+"""Keep jobs off some hosts for a time: a reservation of Slurm, and Kubernetes' cordon and drain."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def slurm_commands(name: str, hosts: Sequence[str], start: datetime | None, minu
 
 
 def kubernetes_commands(hosts: Sequence[str]) -> dict[str, str]:
-    """What keeps new pods off the nodes, evicts those that run, and gives the nodes back.
+    """Return what keeps new pods off the nodes, evicts those that run, and gives the nodes back.
 
     Raises:
         ValueError: a name that cannot stand on a command line.

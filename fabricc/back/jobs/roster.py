@@ -1,4 +1,4 @@
-"""Who runs jobs in the fabric: the hosts with GPUs in topological order, and one host of every kind in full."""
+"""List the hosts that run jobs: those with GPUs in topological order, and one host of every kind in full."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def list_hosts(fabric: Fabric, in_full: Callable[[HostId], Kind]) -> Roster[Kind
 
 
 def port_addresses(fabric: Fabric, hosts: Roster[Kind], rail: int, nic_port: int) -> Iterator[PortAddress]:
-    """The addresses of one port of every host; IPv4 where the fabric has it."""
+    """Yield the addresses of one port of every host; IPv4 where the fabric has it."""
     pool = fabric.addresses.hosts4 or fabric.addresses.hosts6
     if pool is None:
         return
@@ -171,7 +171,7 @@ def port_addresses(fabric: Fabric, hosts: Roster[Kind], rail: int, nic_port: int
 
 
 def port_names(fabric: Fabric) -> Iterator[tuple[str, int, int]]:
-    """Every port of a host: name, rail, port of the NIC."""
+    """Yield every port of a host: name, rail, port of the NIC."""
     shape = fabric.shape
     present = sorted({port for attached in fabric.attachments for port in attached.present})
     for rail in range(shape.rails):

@@ -63,7 +63,7 @@ def library_files(
 
 
 def table_files(hosts: Roster[Any], rails: Iterable[RailRow]) -> dict[str, str]:
-    """The tables that launchers read: `hostfile`, `hosts.csv` and `rails.csv`.
+    """Return the tables that launchers read: `hostfile`, `hosts.csv` and `rails.csv`.
 
     Raises:
         ValueError: a name that these files cannot hold.

@@ -1,4 +1,4 @@
-"""What Slurm reads: the topology in both of its formats, and the GPUs of every node."""
+"""Write the files of Slurm: the topology in both of its formats, and the GPUs of every node."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def list_names() -> tuple[str, ...]:
 
 @cache
 def load(name: str) -> Nos:
-    """The back end of that name.
+    """Return the back end of that name.
 
     Raises:
         KeyError: no such NOS.
@@ -64,7 +64,7 @@ def port_name_at_speed(
 
 
 def package_of(name: str) -> str | None:
-    """The module that the back end of that name is in; None for no such NOS."""
+    """Return the module that the back end of that name is in; None for no such NOS."""
     modules = [BUILT_IN[name]] if name in BUILT_IN else [p.value for p in _entry_points() if p.name == name]
     return modules[0].partition(":")[0] if modules else None
 

@@ -20,7 +20,7 @@ def parse_json(text: str) -> Any:
 
 
 def values_under(value: Any, name: str) -> Iterator[Any]:
-    """Every value of that name, however deep; a list of values is each of them."""
+    """Yield every value of that name, however deep; a list of values is each of them."""
     waiting = [value]
     while waiting:
         each = waiting.pop()

@@ -1,4 +1,4 @@
-"""What a network operating system back end is: names ports, renders a switch, reads its text back."""
+"""The protocol of a back end: it names ports, renders a switch, and reads its text back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ THIRD_PARTY = "FAB5900"
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """How a system applies a change to one switch, where its facts alone do not determine that.
+    """The way in which a system applies a change to one switch, where its facts alone do not determine that.
 
     Attributes:
         way: the command and the number of steps; "" where nothing is known, or nothing has to be done.
@@ -57,11 +57,11 @@ class Nos(Protocol):
     default_release: str
 
     def supports(self, model: SwitchModel) -> bool:
-        """Whether this NOS runs on the model."""
+        """Return whether this NOS runs on the model."""
         ...
 
     def port_name(self, model: SwitchModel, cage: int, child: int, children: int) -> str:
-        """The name of a port: `child` (from 1) of `children` of front-panel cage `cage` (from 1)."""
+        """Return the name of a port: `child` (from 1) of `children` of front-panel cage `cage` (from 1)."""
         ...
 
     def gaps(self, switch: Switch) -> list[Gap]:
@@ -69,7 +69,7 @@ class Nos(Protocol):
         ...
 
     def render(self, switch: Switch) -> dict[str, str]:
-        """The switch's files: path below its folder -> text, ending in a newline."""
+        """Return the switch's files: path below its folder -> text, ending in a newline."""
         ...
 
     def read(self, files: Mapping[str, str]) -> Reading:
@@ -77,5 +77,5 @@ class Nos(Protocol):
         ...
 
     def planned(self, switch: Switch) -> Facts:
-        """The facts of the switch that this NOS expresses, which `read(render(switch))` must equal."""
+        """Return the facts of the switch that this NOS expresses, which `read(render(switch))` must equal."""
         ...

@@ -44,7 +44,7 @@ _children: list[int] = []
 
 
 def is_child() -> bool:
-    """Whether this process renders for another one, under limits."""
+    """Return whether this process renders for another one, under limits."""
     return os.getpid() in _children
 
 

@@ -75,7 +75,7 @@ class Collected(Protocol):
     NAMES: frozenset[str]
 
     def takes(self, path: str, text: str) -> Claim | None:
-        """Whether a text is a configuration of this system; `path` is where it was found."""
+        """Return whether a text is a configuration of this system; `path` is where it was found."""
         ...
 
     def identity(self, files: Mapping[str, str]) -> Identity:
@@ -91,7 +91,7 @@ class Collected(Protocol):
         ...
 
     def port(self, spelling: str) -> str:
-        """A port as configurations spell it, of how outputs abbreviate it."""
+        """Return a port as configurations spell it, of how outputs abbreviate it."""
         ...
 
 
@@ -232,6 +232,6 @@ def in_full(spelling: str) -> str:
 
 
 def expand_port(spelling: str, names: Mapping[str, str]) -> str:
-    """A port whose kind is abbreviated, in full: `Et1/1` with `{"Et": "Ethernet"}`."""
+    """Return a port whose kind is abbreviated, in full: `Et1/1` with `{"Et": "Ethernet"}`."""
     letters = re.match(r"[A-Za-z-]+(?=\d)", spelling)
     return names.get(letters[0], letters[0]) + spelling[letters.end() :] if letters else spelling

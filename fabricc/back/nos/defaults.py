@@ -1,4 +1,4 @@
-"""What systems do where their configuration states nothing, as far as rules over foreign switches depend on it."""
+"""Defaults of systems for settings that a configuration omits, as far as rules over foreign switches need them."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ def default_mtu(system: str) -> int | None:
 
 
 def classifies_unstated(system: str) -> bool:
-    """Whether a routed port of a system puts packets into classes by their code points without a statement."""
+    """Return whether a routed port of a system puts packets into classes by their code points without a statement."""
     return system in _CLASSIFIES
 
 
 def uses_one_path_unstated(system: str) -> bool:
-    """Whether BGP of a system installs one path where no number of equal paths is stated."""
+    """Return whether BGP of a system installs one path where no number of equal paths is stated."""
     return system in _ONE_PATH
 
 
 def states_pfc(system: str) -> bool:
-    """Whether the files of a system state PFC; those of FRR on Linux leave it to the NIC's driver."""
+    """Return whether the files of a system state PFC; those of FRR on Linux leave it to the NIC's driver."""
     return system != "frr"
 
 
 def hashes_addresses_alone(path: str, value: object) -> bool:
-    """Whether a fact states that equal paths are chosen without the ports of UDP and TCP."""
+    """Return whether a fact states that equal paths are chosen without the ports of UDP and TCP."""
     text = str(value)
     if path == "platform/load_sharing":
         return "source-destination" in text and " port " not in text

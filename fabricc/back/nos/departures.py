@@ -1,4 +1,4 @@
-"""Where a NOS expresses something else than the Fabric states: declared, with the reason, and held by a test."""
+"""Declare where a NOS expresses another value than the Fabric, with the reason; tests check each departure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Kind(StrEnum):
-    """What becomes of a neutral fact."""
+    """The treatment of a neutral fact."""
 
     LEFT_OUT = "left out"
     ROUNDED = "rounded"

@@ -1,4 +1,4 @@
-"""Which transports a configuration serves, by the facts that it states."""
+"""Find the transports that a configuration serves, by its facts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EOS listens for SSH in the default VRF alone unless `management ssh` names anoth
 
 
 def serves_transport(nos: str, facts: Facts, transport: str) -> bool:
-    """Whether a switch that runs a configuration can be spoken to over a transport."""
+    """Return whether a switch that runs a configuration can be spoken to over a transport."""
     known = _SERVED.get(nos)
     if known is None:
         return True

@@ -1,4 +1,4 @@
-"""What runs a NOS in a virtual lab: its containerlab kind, its netlab device, and how their ports are numbered."""
+"""Name the virtual lab devices of a NOS: its containerlab kind, its netlab device, and their port numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PortMap = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Emulation:
-    """How one NOS runs where images of it exist.
+    """The lab device of one NOS, where images of it exist.
 
     Attributes:
         kind: containerlab's kind; `image`: the image name in its documentation, `{release}` for the NOS's release.

@@ -43,7 +43,7 @@ def state_isolation(
 
 
 def _concerns(reading: Reading, path: str, instance: str) -> bool:
-    """Whether a setting, or a policy that it names, names a routing instance."""
+    """Return whether a setting, or a policy that it names, names a routing instance."""
     words = _WORD.findall(f"{path} {reading.facts[path]}")
     if not instance or instance in words:
         return True

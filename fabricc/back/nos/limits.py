@@ -88,18 +88,18 @@ class System:
     unknown: str = ""
 
     def release(self, at: Switch | str) -> str:
-        """The release of a switch, or the one that a file names; the default where that is not known."""
+        """Return the release of a switch, or the one that a file names; the default where that is not known."""
         name = at if isinstance(at, str) else at.release
         return name if name in self.releases else self.default
 
     def first(self, at: Switch | str, limit: Limit) -> str | None:
-        """The first release without the limit, of the switch's family."""
+        """Return the first release without the limit, of the switch's family."""
         if limit.since is None or isinstance(limit.since, str):
             return limit.since
         return limit.since["" if isinstance(at, str) else self.family(at)]
 
     def has(self, at: Switch | str, limit: Limit) -> bool:
-        """Whether the release of a switch, or one that a file names, is without the limit."""
+        """Return whether the release of a switch, or one that a file names, is without the limit."""
         first = self.first(at, limit)
         return first is not None and release_numbers(self.release(at)) >= release_numbers(first)
 
@@ -131,7 +131,7 @@ class System:
 
 
 def always_supported(since: str | Mapping[str, str | None], *rows: tuple[str, str, str]) -> tuple[Limit, ...]:
-    """What no known release lacks, in words or as one of `SETTINGS`, each with its words and its source."""
+    """Return what no known release lacks, in words or as one of `SETTINGS`, each with its words and its source."""
     return tuple(
         Limit(feature=SETTINGS.get(feature, feature), since=since, words=words, source=source)
         for feature, words, source in rows
@@ -139,7 +139,7 @@ def always_supported(since: str | Mapping[str, str | None], *rows: tuple[str, st
 
 
 def port_speeds(switch: Switch) -> list[int]:
-    """The speeds of ports in Gb/s, ascending."""
+    """Return the speeds of ports in Gb/s, ascending."""
     return sorted({port.speed_gbps for port in switch.ports})
 
 
@@ -162,7 +162,7 @@ def marking_figures(switch: Switch) -> Iterator[dict[str, Any]]:
 
 
 def list_watchdogs(switch: Switch) -> list[Watchdog]:
-    """The watchdog, where there is one."""
+    """Return the watchdog, where there is one."""
     return [switch.qos.watchdog] if switch.qos.watchdog else []
 
 
@@ -192,7 +192,7 @@ def unnumbered_evpn_limit(system: str) -> Limit:
 
 
 def managed_over_ipv6(switch: Switch) -> list[Management]:
-    """How the switch is managed, where that is over IPv6."""
+    """Return how the switch is managed, where that is over IPv6."""
     return [switch.management] if ":" in switch.management.address else []
 
 

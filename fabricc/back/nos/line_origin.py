@@ -1,4 +1,4 @@
-"""What prints a line of a configuration: the built-in template with its line, or the serializer."""
+"""Find the origin of a configuration line: the built-in template with its line, or the serializer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def find_printer(nos: str, file: str, line: str) -> str:
 
 @cache
 def _template_patterns(nos: str) -> tuple[tuple[int, re.Pattern[str], str, int], ...]:
-    """Lines of the templates of a system: letters of their own, what they give, file and line."""
+    """Return lines of the templates of a system: letters of their own, what they give, file and line."""
     templates = data_folder("templates")
     found = []
     for path in sorted((templates / nos).glob("**/*.j2")):

@@ -30,7 +30,7 @@ _ESCAPED = re.compile(
 
 
 def target_file(files: Iterable[str], into: str) -> str:
-    """The file that an overlay goes into.
+    """Return the file that an overlay goes into.
 
     Raises:
         OverlayError: there is no such file, or there are several and none is named.
@@ -93,7 +93,7 @@ def _load_json(text: str) -> dict[str, Any]:
 
 
 def merge_overlay(files: Mapping[str, str], overlay: Overlay) -> dict[str, str]:
-    """The files with the overlay in one of them, or without what it takes away.
+    """Return the files with the overlay in one of them, or without what it takes away.
 
     Raises:
         OverlayError: it does not fit.
@@ -146,7 +146,7 @@ def _take_away(values: Sequence[dict[str, Any]], less: Mapping[str, Any]) -> Ite
 
 
 def _matching_keys(value: Mapping[str, Any], key: str) -> list[str]:
-    """The keys that a key of an overlay speaks of, `*` standing for anything."""
+    """Return the keys that a key of an overlay speaks of, `*` standing for anything."""
     if "*" not in key:
         return [key] if key in value else []
     shape = compile_starred(key, ".")
@@ -154,21 +154,21 @@ def _matching_keys(value: Mapping[str, Any], key: str) -> list[str]:
 
 
 def _has_part(known: Any, part: Any) -> bool:
-    """Whether something is there to be taken away."""
+    """Return whether something is there to be taken away."""
     if isinstance(part, list):
         return isinstance(known, list) and any(item in known for item in part)
     return part is None or known == part or (isinstance(part, dict) and isinstance(known, dict))
 
 
 def _merged_json(text: str, overlay: str) -> str:
-    """The object with what the overlay adds; laid out as it was, keys in order of their first appearance."""
+    """Return the object with what the overlay adds; laid out as it was, keys in order of their first appearance."""
     value = _load_json(text)
     _add_values(value, _load_json(overlay), overlay)
     return _dump_json(value, text)
 
 
 def _dump_json(value: dict[str, Any], text: str) -> str:
-    """The object, indented as the text is that it was."""
+    """Return the object, indented as the text is that it was."""
     second = text.split("\n", 2)[1] if "\n" in text else ""
     indent = len(second) - len(second.lstrip()) or 4
     return json.dumps(value, indent=indent) + "\n"
@@ -203,7 +203,7 @@ def _line_of(text: str, key: str) -> int:
 
 
 def stated_lines(files: Mapping[str, str], overlay: Overlay) -> tuple[str, set[int], list[tuple[int, str]]]:
-    """The file that an overlay is in, the lines that it states there, and what the file lacks of it.
+    """Return the file that an overlay is in, the lines that it states there, and what the file lacks of it.
 
     Raises:
         OverlayError: the overlay itself cannot be read, or there is no such file.

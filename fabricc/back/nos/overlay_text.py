@@ -75,7 +75,7 @@ def outline_text(text: str) -> Node:
 
 
 def merge_text(text: str, overlay: str, *, keyed: bool = False) -> str:
-    """The text with the overlay's lines in it.
+    """Return the text with the overlay's lines in it.
 
     A block of the overlay whose first line the text has goes into that block, `*` standing for anything but spaces;
     other lines are added, single ones before the first sibling block and blocks at the end. What the text has
@@ -139,7 +139,7 @@ def _strip_lines(targets: list[Node], overlay: Node, gone: set[int], idle: list[
 
 
 def _lines_like(candidates: Iterable[Node], node: Node, keyed: bool) -> Iterable[Node]:
-    """The lines that a line of a removing overlay names."""
+    """Yield the lines that a line of a removing overlay names."""
     if keyed and not node.children and (key := _KEY.match(node.text)) and node.text.endswith(": null"):
         return (each for each in candidates if _same_key(each, key["key"]))
     if "*" not in node.text:
@@ -158,7 +158,7 @@ def _merge_lines(target: Node, overlay: Node, insertions: Insertions, keyed: boo
 
 
 def _matching_lines(candidates: Iterable[Node], node: Node) -> Iterator[Node]:
-    """The lines that a line of the overlay speaks of."""
+    """Yield the lines that a line of the overlay speaks of."""
     if node.children and "*" in node.text:
         shape = compile_starred(node.text, r"\S")
         yield from (each for each in candidates if each.children and shape.fullmatch(each.text))
@@ -189,7 +189,7 @@ def _same_key(node: Node, key: str) -> bool:
 
 
 def _insertion_line(target: Node, node: Node) -> int:
-    """The line to add after: single lines go before the first block, whose mode they could not leave."""
+    """Return the line to add after: single lines go before the first block, whose mode they could not leave."""
     if node.children:
         return target.last
     single = target.line

@@ -49,7 +49,7 @@ class _Rule(NamedTuple):
     conditional: bool
 
     def may_match(self, protocol: str, port: int) -> bool:
-        """Whether packets of a protocol to a port can match."""
+        """Return whether packets of a protocol to a port can match."""
         if self.protocols and protocol not in self.protocols:
             return False
         return not self.ports or any(low <= port <= high for low, high in self.ports)

@@ -20,7 +20,7 @@ _NAME = re.compile(r"([A-Za-z][A-Za-z_-]*?)[ -]?(\d[^.]*)?(?:\.(\d+))?")
 
 
 class PortKind(StrEnum):
-    """What a name is of."""
+    """The kind of interface that a name belongs to."""
 
     PORT = "port"
     BUNDLE = "bundle"
@@ -43,7 +43,7 @@ class PortName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How a NOS spells the names of ports.
+    """Port names of a NOS.
 
     Attributes:
         words: first letters of a name, lower-case -> what it is.
@@ -89,7 +89,7 @@ PLAIN = Spelling({}, {"lo": PortKind.VIRTUAL})
 
 @cache
 def load_spelling(system: str) -> Spelling:
-    """How a NOS spells its ports: what `PORTS` is in the module `ports` of its back end's package."""
+    """Return how a NOS spells its ports: what `PORTS` is in the module `ports` of its back end's package."""
     name = package_of(system)
     if name is None or find_spec(f"{name}.ports") is None:
         return PLAIN

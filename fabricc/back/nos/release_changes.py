@@ -1,4 +1,4 @@
-"""What differs between two releases of a system, as its own rows of `LIMITS` have it."""
+"""Compare two releases of a system by its rows of `LIMITS`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Feature(NamedTuple):
 
 
 class ImageStep(NamedTuple):
-    """How a system takes an image and goes back; fabricc runs none of it.
+    """The image step of a system and its reversal; fabricc runs none of it.
 
     Attributes:
         check: command that verifies the checksum of a file on the switch.
@@ -58,7 +58,7 @@ class ImageStep(NamedTuple):
 
 
 def image_step(nos: str, before: str, after: str) -> ImageStep | None:
-    """The image step of a system between two of its releases; None of a third party's.
+    """Return the image step of a system between two of its releases; None of a third party's.
 
     Commands that a release lacks are left out: it installs by those of the one that runs, and goes back by those of the
     new one.
@@ -79,7 +79,7 @@ def image_step(nos: str, before: str, after: str) -> ImageStep | None:
 
 @cache
 def _image_steps() -> Mapping[str, Any]:
-    """The table of images, by system."""
+    """Return the table of images, by system."""
     text = (resources.files("fabricc.back.nos") / _IMAGES).read_text(encoding="utf-8")
     found: Mapping[str, Any] = parse_yaml(text, _IMAGES).value
     return found
@@ -102,7 +102,7 @@ def changed_features(before: Switch, after: Switch) -> tuple[Feature, ...]:
 
 
 def one_way(nos: str, before: str, after: str) -> str:
-    """What going back from a release to an earlier one does not bring back; "" where nothing is known."""
+    """Return what going back from a release to an earlier one does not bring back; "" where nothing is known."""
     module = _load_limits(nos)
     told = getattr(module, "one_way", None)
     return told(before, after) if told else ""

@@ -65,11 +65,11 @@ class SingleFileNos:
     name_at_speed: Callable[[SwitchModel, str, int], str] | None = None
 
     def supports(self, model: SwitchModel) -> bool:
-        """Whether the catalog has settings of this NOS for the model."""
+        """Return whether the catalog has settings of this NOS for the model."""
         return self.name in model.nos
 
     def render(self, switch: Switch) -> dict[str, str]:
-        """The switch's one file.
+        """Return the switch's one file.
 
         Raises:
             jinja2.TemplateError: a user's template is at fault; the built-in ones do not raise.
@@ -78,7 +78,7 @@ class SingleFileNos:
         return {self.file: template.render(switch=self.view(switch))}
 
     def read(self, files: Mapping[str, str]) -> Reading:
-        """The facts of a switch's files."""
+        """Return the facts of a switch's files."""
         return hide_values(self.reader.read(files))
 
     def aside(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
@@ -97,7 +97,7 @@ class SingleFileNos:
             yield from self.find_exec_lines(text)
 
     def planned(self, switch: Switch) -> Facts:
-        """The facts that reading the rendered configuration gives."""
+        """Return the facts that reading the rendered configuration gives."""
         facts = switch_facts(switch, partial(self.express, switch))
         for state in self.states:
             state(facts, switch)

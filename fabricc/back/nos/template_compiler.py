@@ -1,4 +1,4 @@
-"""How templates become Python: as jinja2 does it, but one text per run of output and attributes as Python has them.
+"""Compile templates to Python as jinja2 does, but with one text per run of output and Python's attributes.
 
 A switch's configuration is some thousand small pieces of text. jinja2 hands on each of them by itself, again for each
 template that includes another, and looks every value up through the environment, which takes twice the time of printing
@@ -23,7 +23,7 @@ __all__ = ["AttributeTemplates", "JoinedTemplates"]
 
 
 def _is_text(node: nodes.Node) -> bool:
-    """Whether a node prints and does nothing else: output, or conditions of such."""
+    """Return whether a node prints and does nothing else: output, or conditions of such."""
     if isinstance(node, nodes.If):
         return all(map(_is_text, (*node.body, *node.elif_, *node.else_)))
     return isinstance(node, nodes.Output)

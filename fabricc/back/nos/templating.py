@@ -74,7 +74,7 @@ class TemplateFaultError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Where a template failed, and why."""
+    """The place and the reason of a template's failure."""
 
     file: str
     line: int
@@ -82,7 +82,7 @@ class Fault:
 
 
 def override_digests() -> dict[str, str]:
-    """The user's templates, `eos/bgp.j2` for instance -> SHA-256; of two of one name the one that is used.
+    """Return the user's templates, `eos/bgp.j2` for instance -> SHA-256; of two of one name the one that is used.
 
     Raises:
         OSError: a folder or file cannot be read.
@@ -100,7 +100,7 @@ def override_digests() -> dict[str, str]:
 
 
 def idle_overrides() -> Iterator[tuple[str, str]]:
-    """The user's templates that nothing prints, and what to do: none is built in by that name or includes them.
+    """Yield the user's templates that nothing prints, and what to do: none is built in by that name or includes them.
 
     Raises:
         OSError: a folder or file cannot be read.
@@ -229,7 +229,7 @@ def _is_text(file: Path) -> bool:
 
 
 def template_environment(nos: str, *, objects: bool = False) -> Environment:
-    """The environment that renders the templates of one NOS; the same object at every call.
+    """Return the environment that renders the templates of one NOS; the same object at every call.
 
     Names that a template uses and its view lacks are errors (`jinja2.UndefinedError`), never empty text. With
     templates of the user's own it is a sandbox: they see the view and change nothing (`jinja2.sandbox`).
@@ -277,7 +277,7 @@ def _make_environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> E
 
 
 def _inline_includes(file: Path) -> str:
-    """A built-in template with those that it includes in their places, to be compiled as one."""
+    """Return a built-in template with those that it includes in their places, to be compiled as one."""
     text = file.read_text(encoding="utf-8")
     return _INCLUDED.sub(lambda line: _inline_includes(file.with_name(line[1])), text)
 

@@ -35,7 +35,7 @@ _NEW = (-1, UNKNOWN)
 
 
 class Topic(NamedTuple):
-    """What a back end reads of one subject: its rows, and what relates their values when all lines are read."""
+    """A topic of a reader: its rows, and a function that relates their values after all lines are read."""
 
     rows: Sequence[Row]
     finish: Callable[[Document], None] | None = None

@@ -1,4 +1,4 @@
-"""What a capture of a row's pattern takes: a word of some type -> its value, or None where the word is not of it."""
+"""The type of a capture: a word -> its value, or None if the word does not have this type."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ TYPES: Mapping[str, Type] = {
 
 
 def type_of(name: str, own: Types) -> Type:
-    """The type of a capture: the back end's own, one of `TYPES`, a range `64-9214`, or a choice `in|out`.
+    """Return the type of a capture: the back end's own, one of `TYPES`, a range `64-9214`, or a choice `in|out`.
 
     Raises:
         ValueError: there is no such type.

@@ -37,12 +37,12 @@ _EMPTY = _Line(0, False, (), False, False)
 
 
 def yaml_tree(text: str) -> Tree:
-    """The nodes of YAML, or of JSON, as fast as its layout allows."""
+    """Return the nodes of YAML, or of JSON, as fast as its layout allows."""
     return block_style(text) or structured(text)
 
 
 def block_style(text: str) -> Tree | None:
-    """What `tree.structured` gives; None where the text is or may be in another style."""
+    """Return what `tree.structured` gives; None where the text is or may be in another style."""
     if not text.isascii():
         return None
     faults: list[tuple[int, str]] = []

@@ -1,4 +1,4 @@
-"""What is wrong with an input or a result: one value, rendered for people and for machines."""
+"""Findings about an input or a result, rendered for people and for programs."""
 
 from fabricc.base.diagnostics.model import Diagnostic, FindingsError, Position, Severity, worst_severity
 

@@ -32,7 +32,7 @@ _NO_BYTE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> Rendered:
-    """An object with `diagnostics` in order and `summary`, a count per severity."""
+    """Return an object with `diagnostics` in order and `summary`, a count per severity."""
     return json_document(findings_object(diagnostics))
 
 
@@ -44,7 +44,7 @@ def findings_object(diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
 
 
 def finding_entry(each: Diagnostic) -> dict[str, Any]:
-    """A finding as an object of JSON."""
+    """Return a finding as an object of JSON."""
     return {
         "code": each.code,
         "title": TITLES.get(each.code, each.code),
@@ -78,7 +78,7 @@ def render_sarif(
 
 
 def render_github(diagnostics: Iterable[Diagnostic]) -> Rendered:
-    """One workflow command a line, which GitHub shows at the place in the pull request."""
+    """Return one workflow command a line, which GitHub shows at the place in the pull request."""
     return workflow_commands(map(_github_command, diagnostics))
 
 
@@ -115,7 +115,7 @@ def render_gitlab(diagnostics: Iterable[Diagnostic]) -> Rendered:
 
 
 def render_junit(diagnostics: Iterable[Diagnostic]) -> Rendered:
-    """A JUnit XML report: a failed test per error, a skipped one per warning, a passed one per note."""
+    """Return a JUnit XML report: a failed test per error, a skipped one per warning, a passed one per note."""
     found = list(diagnostics)
     failures = sum(each.severity is Severity.ERROR for each in found)
     skipped = sum(each.severity is Severity.WARNING for each in found)

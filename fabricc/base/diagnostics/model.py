@@ -68,7 +68,7 @@ class FindingsError(Exception):
 
     @classmethod
     def of(cls, diagnostics: Iterable[Diagnostic], sources: Mapping[str, str] | None = None) -> Self:
-        """One for these findings, at least one; its text is the first one's."""
+        """Return one for these findings, at least one; its text is the first one's."""
         found = tuple(diagnostics)
         error = cls(found[0].code, found[0].message)
         error.diagnostics, error.sources = found, sources or {}
@@ -86,7 +86,7 @@ class FindingsError(Exception):
 
 
 def worst_severity(diagnostics: Iterable[Diagnostic]) -> Severity | None:
-    """The gravest severity among the findings; None when there are none."""
+    """Return the gravest severity among the findings; None when there are none."""
     order = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
     present = {d.severity for d in diagnostics}
     return next((severity for severity in order if severity in present), None)

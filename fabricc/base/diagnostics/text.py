@@ -33,7 +33,7 @@ def render_text(
     color: bool = False,
     width: int | None = None,
 ) -> Terminal:
-    """All findings and a count; the empty text when there is none.
+    """Return all findings and a count; an empty text when there is none.
 
     Args:
         diagnostics: shown in the order given.
@@ -62,7 +62,7 @@ def _hide_secrets(lines: list[str], source: str) -> None:
 
 
 def severity_summary(diagnostics: Iterable[Diagnostic]) -> str:
-    """How many of each severity: `2 errors, 1 warning`."""
+    """Return how many of each severity: `2 errors, 1 warning`."""
     severities = [each.severity for each in diagnostics]
     counts = [(severities.count(severity), severity.value) for severity in Severity]
     return ", ".join(f"{count} {word}{'s' if count > 1 else ''}" for count, word in counts if count)
@@ -113,7 +113,7 @@ def _wrap_text(text: str, first: int, margin: int, width: int | None) -> list[st
 
 
 def _clip_source(line: str, place: Position, room: int) -> tuple[str, int]:
-    """The source line as shown, clipped around the column, and how many cells before the caret."""
+    """Return the source line as shown, clipped around the column, and how many cells before the caret."""
     column = min(max(place.column - 1, 0), len(line))
     start = max(0, column - room // 2) if len(line) > room else 0
     end = min(len(line), start + room)

@@ -51,7 +51,7 @@ class Rules:
 
 @dataclass(slots=True)
 class _Anchor:
-    """What an alias stands for; `height` is the nesting below it, `done` False while it is being read."""
+    """The node of an alias; `height` is the nesting below it, `done` False while it is being read."""
 
     value: Any
     nodes: int = 1

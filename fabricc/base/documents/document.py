@@ -17,7 +17,7 @@ LONGEST_SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What the YAML reader understood of a file.
+    """The result of reading a YAML file.
 
     Attributes:
         value: dictionaries, lists, text, numbers, booleans and None; meaningless when `usable` is False.
@@ -37,14 +37,14 @@ class Document:
     usable: bool = True
 
     def key_position(self, path: KeyPath) -> Position:
-        """The place of the key or item at `path`, or of the nearest enclosing one that the file has."""
+        """Return the place of the key or item at `path`, or of the nearest enclosing one that the file has."""
         for length in range(len(path), 0, -1):
             if (found := self.positions.get(path[:length])) is not None:
                 return found
         return Position(self.file, 1, 1)
 
     def value_position(self, path: KeyPath) -> Position:
-        """The place of the value at `path` when it is no mapping and on its key's line, else of the key."""
+        """Return the place of the value at `path` when it is no mapping and on its key's line, else of the key."""
         key = self.key_position(path)
         place = self.value_positions.get(path)
         if place is None or place.line != key.line:

@@ -44,7 +44,7 @@ def fits_schema(value: Any, schema: Any, root: Schema) -> bool:
 
 @cache
 def compile_pattern(text: str) -> re.Pattern[str]:
-    """A pattern of the schema; its `$` does not match before a final line break."""
+    """Return a pattern of the schema; its `$` does not match before a final line break."""
     return re.compile(re.sub(r"\$$", r"\\Z", text))
 
 

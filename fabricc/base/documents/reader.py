@@ -203,7 +203,7 @@ def _decode_text(source: bytes | str, file: str) -> str | Diagnostic:
 
 
 def syntax_diagnostic(error: yaml.MarkedYAMLError, text: str, file: str) -> Diagnostic:
-    """The parser's complaint with its place and a remedy."""
+    """Return the parser's complaint with its place and a remedy."""
     context, problem = error.context or "", error.problem or "the text cannot be read as YAML"
     mark = error.problem_mark or error.context_mark
     if error.context_mark and any(word in context for word in OPENERS) and "escape" not in problem:

@@ -35,7 +35,7 @@ class RefusedError(ValueError):
 
 
 def resolve_scalar(text: str) -> Any:
-    """The value of a plain scalar.
+    """Return the value of a plain scalar.
 
     Raises:
         RefusedError: not a finite number, or a number of more digits than any quantity of a spec has.
@@ -77,7 +77,7 @@ def check_text(text: str) -> None:
 
 
 def resolve_1_1(text: str, code: str) -> Any:
-    """The value of a plain scalar by YAML 1.1, where `yes` and `off` are truth values; dates are text.
+    """Return the value of a plain scalar by YAML 1.1, where `yes` and `off` are truth values; dates are text.
 
     Raises:
         RefusedError: `code`, a number that is not decimal, not finite, or of more than 18 characters.

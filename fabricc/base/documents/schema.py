@@ -35,7 +35,7 @@ def schema_path(name: str) -> Path:
 
 @cache
 def load_schema(name: str) -> dict[str, Any]:
-    """A schema by its short name; shared, so never to be changed."""
+    """Return a schema by its short name; shared, so never to be changed."""
     return cast("dict[str, Any]", json.loads(schema_path(name).read_text("utf-8")))
 
 
@@ -53,7 +53,7 @@ def breaches(value: Any, name: str) -> Iterator[ValidationError]:
 
 @cache
 def schema_validator(name: str) -> Draft202012Validator:
-    """The library's validator of a schema."""
+    """Return the library's validator of a schema."""
     from jsonschema import Draft202012Validator, validators
 
     # A pattern's `$` must not match before a final line break, and 128.0 is no count.
@@ -66,7 +66,7 @@ def schema_validator(name: str) -> Draft202012Validator:
 
 
 def _bound_keyword(keyword: Any) -> Any:
-    """The keyword, ending after enough errors: alternatives of `anyOf` are otherwise checked to the end."""
+    """Return the keyword, ending after enough errors: alternatives of `anyOf` are otherwise checked to the end."""
     return lambda *arguments: islice(keyword(*arguments), MOST_PER_KEYWORD)
 
 

@@ -1,1 +1,1 @@
-"""What others wrote, and the only doors through which it comes in: files, git, text."""
+"""Open everything that others wrote: files, git, text. No other package does."""

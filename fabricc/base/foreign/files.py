@@ -83,7 +83,7 @@ class TooLargeError(ForeignFileError):
 
 
 def read(path: Path, *, root: Path | None = None, limit: int = LIMIT) -> bytes:
-    """The bytes of a file that a user or a spec names.
+    """Return the bytes of a file that a user or a spec names.
 
     Links are followed as long as they stay inside `root`.
 
@@ -117,7 +117,7 @@ def digest_of_file(path: Path, *, root: Path | None = None, limit: int = STREAME
 
 
 def read_regular_file(path: str | Path, *, limit: int = LIMIT) -> tuple[bytes, bool]:
-    """The bytes of a regular file that is itself no link, and whether its owner may run it.
+    """Return the bytes of a regular file that is itself no link, and whether its owner may run it.
 
     For folders that the caller has walked: the way to the file is not looked at.
 
@@ -146,7 +146,7 @@ def plain_digest(path: str | Path, *, limit: int = STREAMED) -> tuple[str, bool]
 
 
 def clone_of(path: Path) -> Path | None:
-    """The nearest folder above a path that has a `.git`; None where no repository is.
+    """Return the nearest folder above a path that has a `.git`; None where no repository is.
 
     A folder that a link of an outer repository leads to is no repository of its own.
     """
@@ -226,7 +226,7 @@ class Folder:
             self.handle = -1
 
     def read(self, name: str, *, limit: int = LIMIT) -> bytes:
-        """The bytes of a file.
+        """Return the bytes of a file.
 
         Raises:
             ForeignFileError: its name is no clean relative one, it is a link, behind one, no regular file or too large.
@@ -253,7 +253,7 @@ class Folder:
             os.close(handle)
 
     def open(self, name: str, *, limit: int = LIMIT) -> BinaryIO:
-        """A file to read from.
+        """Return a file to read from.
 
         Raises:
             ForeignFileError, OSError: as `read`.
@@ -268,7 +268,7 @@ class Folder:
         return os.fdopen(handle, "rb")
 
     def has(self, name: str) -> bool:
-        """Whether there is a regular file of that name, behind no link."""
+        """Return whether there is a regular file of that name, behind no link."""
         try:
             with self.above(name) as (folder, last):
                 return S_ISREG(os.stat(last, dir_fd=folder, follow_symlinks=False).st_mode)
@@ -305,7 +305,7 @@ class _Way:
         self._handles: list[int] = []
 
     def go(self, top: int, folders: list[str], path: str) -> int:
-        """A handle on the innermost of these folders."""
+        """Return a handle on the innermost of these folders."""
         shared = 0
         for ours, wanted in zip(self._names, folders, strict=False):
             if ours != wanted:
@@ -324,7 +324,7 @@ class _Way:
 
 
 def _open_named(path: Path, root: Path | None, how: int = _FILE) -> int:
-    """A handle on what a path leads to, inside its root; the way from the root there has no link any more."""
+    """Return a handle on what a path leads to, inside its root; the way from the root there has no link any more."""
     try:
         above = repository_of(path) if root is None else _absolute_path(root)
         top, real = os.path.realpath(above), os.path.realpath(path)
@@ -377,12 +377,12 @@ def _unusable_name(path: Path | str) -> ForeignFileError:
 
 
 def kind_of(mode: int) -> str:
-    """What a file is that is no regular one, by its `st_mode`."""
+    """Return what a file is that is no regular one, by its `st_mode`."""
     return next((name for fits, name in _KINDS if fits(mode)), "something else")
 
 
 def _checked_size(handle: int, path: Path | str, limit: int) -> int:
-    """Bytes of an open file, which has to be a regular one of at most `limit` bytes."""
+    """Return bytes of an open file, which has to be a regular one of at most `limit` bytes."""
     entry = os.fstat(handle)
     if not S_ISREG(entry.st_mode):
         raise ForeignFileError(f"{kind_of(entry.st_mode)}, not a regular file", path)
@@ -392,7 +392,7 @@ def _checked_size(handle: int, path: Path | str, limit: int) -> int:
 
 
 def _read_chunks(handle: int, path: Path | str, limit: int, most: int = _CHUNK) -> Iterator[bytes]:
-    """An open file in parts, the first of them all of it unless it has more bytes than `most`."""
+    """Yield an open file in parts, the first of them all of it unless it has more bytes than `most`."""
     left = limit
     size = min(_checked_size(handle, path, limit), most) + 1
     while chunk := os.read(handle, size):
@@ -419,7 +419,7 @@ def _too_large(path: Path | str, limit: int) -> TooLargeError:
 
 
 def _absolute_path(path: Path) -> Path:
-    """The path from the root, `..` taken out by its text: where links lead is looked at afterwards."""
+    """Return the path from the root, `..` taken out by its text: where links lead is looked at afterwards."""
     return Path(os.path.abspath(path))  # noqa: PTH100 - `Path.absolute` leaves `..`
 
 

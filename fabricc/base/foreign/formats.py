@@ -35,21 +35,21 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def escape_html(text: object) -> Markup:
-    """A value in HTML, text or the value of an attribute; what is markup already stays."""
+    """Return a value in HTML, text or the value of an attribute; what is markup already stays."""
     if hasattr(text, "__html__"):
         return escape(text)
     return Markup(neutral_markup(str(escape("\n".join(map(visible_text, BREAK.split(str(text))))))))
 
 
 def html_document(template: JinjaTemplate, **values: object) -> Rendered:
-    """A page from a template whose environment escapes (`html` as its `finalize`)."""
+    """Return a page from a template whose environment escapes (`html` as its `finalize`)."""
     if not template.environment.autoescape:
         raise ValueError("the template does not escape")
     return Rendered(template.render(**values))
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
-    """Rows as CSV, a line each; a spreadsheet calculates no text in it."""
+    """Return rows as CSV, a line each; a spreadsheet calculates no text in it."""
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerows(map(table_cell, row) for row in rows)
     return buffer.getvalue()
@@ -92,12 +92,12 @@ def _json_escape(character: str) -> str:
 
 
 def sarif_message(text: str) -> str:
-    """A message of SARIF, where brackets before a parenthesis would be a link (2.1.0, section 3.11.6)."""
+    """Return a message of SARIF, where brackets before a parenthesis would be a link (2.1.0, section 3.11.6)."""
     return safe_block(text).replace("](", "] (")
 
 
 def xml_document(root: Element) -> Rendered:
-    """An XML document, indented; its texts and attributes as lines of a terminal."""
+    """Return an XML document, indented; its texts and attributes as lines of a terminal."""
     from xml.etree import ElementTree
 
     for element in root.iter():

@@ -28,7 +28,7 @@ _OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a commit has at a path.
+    """The entry of a commit at a path.
 
     Attributes:
         path: below the top of the repository; bytes that are no UTF-8 as lone surrogates.
@@ -44,7 +44,7 @@ class Entry:
 
     @property
     def plain(self) -> bool:
-        """Whether it is a regular file."""
+        """Return whether it is a regular file."""
         return self.mode in ("100644", "100755")
 
 
@@ -116,7 +116,7 @@ class Repository:
         return self.folder.parents[depth - 1] if depth else self.folder
 
     def commit(self, revision: str) -> str:
-        """The name of the commit that a revision means.
+        """Return the name of the commit that a revision means.
 
         Raises:
             GitError: there is no such commit here, or two references of this name are at different ones.
@@ -153,7 +153,7 @@ class Repository:
             raise GitError(message, f"Name one of them: `{shell_word(first)}`.")
 
     def entry(self, commit: str, path: str) -> Entry | None:
-        """What a commit has at `path`, below the top of the repository; None when it has nothing there.
+        """Return what a commit has at `path`, below the top of the repository; None when it has nothing there.
 
         Raises:
             GitError: the path climbs, or the commit's folders are not here.
@@ -162,7 +162,7 @@ class Repository:
         return next((each for each in self._list_folder(commit, path) if each.path == path), None)
 
     def entries(self, commit: str, folder: str) -> list[Entry]:
-        """All that a commit has below a folder, at any depth; where the folder itself is none, that one entry.
+        """Return all that a commit has below a folder, at any depth; where the folder itself is none, that one entry.
 
         Raises:
             GitError: as `entry`; or there is more than a listing of 64 MiB.
@@ -253,7 +253,7 @@ class Repository:
         return head.status == 0 and self.entry(commit, f"{self.prefix}{name}") is not None
 
     def blob(self, entry: Entry, largest: int = LARGEST) -> bytes:
-        """The bytes of a regular file.
+        """Return the bytes of a regular file.
 
         Raises:
             GitError: it is none, is too large, or is not here.
@@ -324,7 +324,7 @@ class Repository:
 
 
 def _parse_change(row: bytes, path: bytes) -> Change:
-    """A row of `diff-tree --raw`: two modes, two objects and a letter."""
+    """Return a row of `diff-tree --raw`: two modes, two objects and a letter."""
     _, _, before, after, letter = row.decode("ascii").split()
     kind = {"A": "added", "D": "removed"}.get(letter, "changed")
     before, after = ("" if set(name) == {"0"} else name for name in (before, after))
@@ -332,18 +332,18 @@ def _parse_change(row: bytes, path: bytes) -> Change:
 
 
 def describe_entry(entry: Entry) -> str:
-    """What an entry is, for people."""
+    """Return what an entry is, for people."""
     named = {"120000": "a symbolic link", "160000": "a link to another repository", "040000": "a folder"}
     return named.get(entry.mode, f"a file of mode {entry.mode}")
 
 
 def visible_path(path: str) -> str:
-    """A path that others chose, with everything that is not printed made visible."""
+    """Return a path that others chose, with everything that is not printed made visible."""
     return path if path.isprintable() else ascii(path)[1:-1]
 
 
 def _parse_entry(row: bytes) -> Entry:
-    """An entry of mode, type, object and size, a tab, and the path."""
+    """Return an entry of mode, type, object and size, a tab, and the path."""
     stated, _, path = row.partition(b"\t")
     mode, _, name, size = stated.decode("ascii").split()
     return Entry(os.fsdecode(path), mode, name, int(size) if is_number(size) else None)

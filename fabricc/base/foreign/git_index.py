@@ -1,4 +1,4 @@
-"""Which files a Git repository tracks, by its index alone: no program runs and no configuration is read.
+"""List the files that a Git repository tracks, from its index alone: no program runs, no configuration is read.
 
 See gitformat-index(5). Of versions 2 and 3, the bytes are searched for an entry: a name behind the two bytes of its
 flags, the low twelve bits of which are its length. Entries of a shared index are not looked up, so they count as

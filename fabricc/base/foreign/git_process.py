@@ -146,7 +146,7 @@ class GitProcess:
                 stream.close()
 
     def all(self, limit: int) -> Iterator[bytes]:
-        """All that it prints."""
+        """Yield all that it prints."""
         while chunk := self._read(self._process.stdout):
             limit -= len(chunk)
             if limit < 0:
@@ -154,7 +154,7 @@ class GitProcess:
             yield chunk
 
     def line(self) -> bytes:
-        """The next line, without its end; of what is no line, the beginning."""
+        """Return the next line, without its end; of what is no line, the beginning."""
         while b"\n" not in self._kept and len(self._kept) < _SHORT:
             if not (chunk := self._read(self._process.stdout)):
                 break
@@ -163,7 +163,7 @@ class GitProcess:
         return line
 
     def exactly(self, size: int) -> Iterator[bytes]:
-        """The next `size` bytes.
+        """Yield the next `size` bytes.
 
         Raises:
             GitError: there are fewer.

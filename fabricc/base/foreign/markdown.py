@@ -82,7 +82,7 @@ class Markdown(Template):
 
     @classmethod
     def told(cls, text: str) -> Self:
-        """A sentence of ours with foreign words in it; what stands between backquotes becomes code."""
+        """Return a sentence of ours with foreign words in it; what stands between backquotes becomes code."""
         parts = text.split("`")
         if len(parts) % 2 == 0:
             return cls.escaped(text)
@@ -100,7 +100,7 @@ class Markdown(Template):
 
     @classmethod
     def link(cls, words: str, address: str) -> Self:
-        """A link to an address of the user's own."""
+        """Return a link to an address of the user's own."""
         return cls(f"[{_escape_prose(words)}]({quote(address, safe=_ADDRESS)})")
 
     def collapse_blank_lines(self) -> Self:

@@ -1,4 +1,4 @@
-"""What a verb shows, as values: lines in a style, and tables. Only the command line prints them, each text escaped."""
+"""The output of a verb as values: styled lines and tables. Only the command line prints them, escaped."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Part = Line | Table
 
 
 def break_line(text: str, room: int) -> list[str]:
-    """A line in parts that fit the terminal; what is in backquotes is to be copied, and stays whole."""
+    """Return a line in parts that fit the terminal; what is in backquotes is to be copied, and stays whole."""
     if isinstance(text, Terminal) or len(text) <= room:
         return [text]
     margin = " " * (len(text) - len(text.lstrip()) + 2)

@@ -33,7 +33,7 @@ class Kind(StrEnum):
 
     @property
     def program(self) -> str:
-        """What signs and proves."""
+        """Return what signs and proves."""
         return "ssh-keygen" if self is Kind.SSH else "minisign"
 
 
@@ -55,12 +55,12 @@ class SignatureError(Exception):
 
 
 def kind_of(content: bytes) -> Kind:
-    """Whose a key, a signature or a list of keys is, by its first line."""
+    """Return whose a key, a signature or a list of keys is, by its first line."""
     return Kind.MINISIGN if content.lstrip().startswith(_MINISIGN) else Kind.SSH
 
 
 def sign_content(kind: Kind, key: Path, content: bytes, purpose: str, note: str) -> bytes:
-    """A signature, detached; the program may require a passphrase or a touch at the terminal.
+    """Return a signature, detached; the program may require a passphrase or a touch at the terminal.
 
     `key` is the file of the private key, or for SSH of a public one whose private one an agent has; `note` is added to
     the purpose if the kind has a place for it.

@@ -45,15 +45,15 @@ class Template(Safe):
 
     @classmethod
     def escaped(cls, text: str) -> Self:
-        """A foreign text in this format."""
+        """Return a foreign text in this format."""
         return cls(cls._said(text))
 
     def format(self, *values: object, **named: object) -> Self:
-        """The literal with values in its braces, each escaped."""
+        """Return the literal with values in its braces, each escaped."""
         return type(self)(_Escaping(type(self)).vformat(self, values, named))
 
     def join(self, parts: Iterable[str]) -> Self:
-        """The parts, each escaped, with the literal between."""
+        """Return the parts, each escaped, with the literal between."""
         kind = type(self)
         shown = [part if isinstance(part, kind) else kind.escaped(part) for part in parts]
         return kind(str.join(self, shown))
@@ -68,7 +68,7 @@ class _Escaping(string.Formatter):
         self.kind = kind
 
     def format_field(self, value: object, format_spec: str) -> str:
-        """A value, escaped after it was laid out."""
+        """Return a value, escaped after it was laid out."""
         if isinstance(value, self.kind):
             return value
         return self.kind.escaped(format(value, format_spec))
@@ -82,7 +82,7 @@ def visible_text(text: str) -> str:
 
 
 def is_shown(character: str) -> bool:
-    """Whether a character is seen, and is itself what is seen."""
+    """Return whether a character is seen, and is itself what is seen."""
     return character.isprintable() and character not in _FILLERS
 
 
@@ -93,17 +93,17 @@ def _escape_character(character: str) -> str:
 
 
 def neutral_text(text: str) -> str:
-    """The lines, with a backslash in what a runner of a forge would obey."""
+    """Return the lines, with a backslash in what a runner of a forge would obey."""
     return _COMMAND.sub(lambda found: f"{found[1] or ''}\\:" if found[1] is not None else "#\\", text)
 
 
 def safe_line(text: str) -> str:
-    """A line of a terminal or a log."""
+    """Return a line of a terminal or a log."""
     return neutral_text(visible_text(text))
 
 
 def safe_block(text: str) -> str:
-    """Lines of a terminal or a log, where the text breaks them."""
+    """Return lines of a terminal or a log, where the text breaks them."""
     return "\n".join(map(safe_line, BREAK.split(text)))
 
 

@@ -15,7 +15,7 @@ __all__ = ["Imported", "Wishes", "import_switch"]
 
 
 def import_switch(path: Path, wishes: Wishes) -> Imported:
-    """The entry of a SONiC platform folder, or of a NetBox device type.
+    """Return the entry of a SONiC platform folder, or of a NetBox device type.
 
     Args:
         path: a folder such as `device/VENDOR/PLATFORM` of sonic-buildimage, or a YAML file of the device type library.

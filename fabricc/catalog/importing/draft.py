@@ -50,7 +50,7 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What was made of it: the text of a catalog file, and what was found, worst first."""
+    """The result of an import: the text of a catalog file, and findings, worst first."""
 
     text: str
     found: tuple[Diagnostic, ...]
@@ -72,7 +72,7 @@ def import_failure(code: str, message: str, remedy: str) -> Imported:
 
 
 def missing_data(code: str, message: str, remedy: str) -> Diagnostic:
-    """What an entry lacks, or assumes."""
+    """Return what an entry lacks, or assumes."""
     return Diagnostic(code, Severity.WARNING, message, None, remedy)
 
 
@@ -97,7 +97,7 @@ def _use_gbps(use: str) -> int:
 
 
 def render_cages(runs: Sequence[Cages], **origin: Any) -> list[Raw]:
-    """The `cages` of an entry; panels are numbered from 1."""
+    """Return the `cages` of an entry; panels are numbered from 1."""
     first, found = 1, []
     for run in runs:
         service = {"fabric": False} if run.service else {}
@@ -108,12 +108,12 @@ def render_cages(runs: Sequence[Cages], **origin: Any) -> list[Raw]:
 
 
 def as_name(text: str) -> str:
-    """A catalog name of a maker's words."""
+    """Return a catalog name of a maker's words."""
     return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("-._")[:63]
 
 
 def finish_entry(name: str, entry: Raw, found: Sequence[Diagnostic]) -> Imported:
-    """The text of a catalog file with one switch, or why the catalog would refuse it."""
+    """Return the text of a catalog file with one switch, or why the catalog would refuse it."""
     for breach in breaches(entry, "catalog"):
         place = ".".join(map(str, breach.absolute_path))
         return contradiction_error(f"{place}: {breach.message[:200]}")

@@ -24,7 +24,7 @@ LANES = {
 
 
 def device_type(path: Path, wishes: Wishes) -> Imported:
-    """The entry of a device type."""
+    """Return the entry of a device type."""
     document = read_document(path)
     if isinstance(document, Diagnostic):
         return draft.Imported("", (document,))

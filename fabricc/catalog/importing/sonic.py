@@ -43,7 +43,7 @@ _SDK = re.compile(r"(?<![\w.+-])([\w.+-]+\.(?:xml|bcm|ya?ml))")
 
 
 def platform_folder(path: Path, wishes: Wishes) -> Imported:
-    """The entry of a folder `device/VENDOR/PLATFORM`."""
+    """Return the entry of a folder `device/VENDOR/PLATFORM`."""
     folder = path.resolve()
     skus = sorted(each.name for each in folder.iterdir() if any((each / mark).is_file() for mark in _MARKS))
     sku = wishes.sku or next(iter(_read_text(folder, "default_sku").split()), None)
@@ -83,7 +83,7 @@ class _Sku:
         return f"sonic-buildimage device/{self.folder.parent.name}/{self.folder.name}"
 
     def source(self, file: str = "") -> str:
-        """The citation of the SKU, or of a file of it."""
+        """Return the citation of the SKU, or of a file of it."""
         release = f" ({self.since})" if self.since else ""
         return f"{self.cited}/{self.sku}{file and '/'}{file}{release}"
 
@@ -91,7 +91,7 @@ class _Sku:
         self.lacks.append(draft.missing_data(code, f"{self.name}: {message}", remedy))
 
     def entry(self, rules: Raw) -> Imported:
-        """The whole catalog file; `rules` are the settings that name ports, lanes and splits."""
+        """Return the whole catalog file; `rules` are the settings that name ports, lanes and splits."""
         read = partial(_read_text, self.folder / self.sku)
         table, pools = sonic_buffers.read_lossless_table(read), sonic_buffers.read_pools(read)
         buffers: Raw = {}
@@ -125,7 +125,7 @@ class _Sku:
         return draft.finish_entry(self.name, entry, self.lacks)
 
     def _sonic_settings(self, rules: Raw, *, own: bool) -> Raw:
-        """The settings of SONiC, and what is lacking of them."""
+        """Return the settings of SONiC, and what is lacking of them."""
         labels = json.dumps(rules["alias"])
         if OWN_LABEL in labels and not self.panel.rows[0].alias.startswith("etp"):
             self.lack("FAB2125", f"labels such as {self.panel.rows[0].alias} follow no rule: ports are labeled etp1",
@@ -160,7 +160,7 @@ class _Sku:
         return {**sonic, "platform": self.folder.name, "hwsku": self.sku, "asic_vendor": vendor, **rules}
 
     def _asic_tables(self, table: Raw) -> list[Raw]:
-        """The tables of the ASIC, assumed, where a port has a speed that the SKU's own table lacks."""
+        """Return the tables of the ASIC, assumed, where a port has a speed that the SKU's own table lacks."""
         speeds = {
             int(use.partition("x")[2].partition("/")[0])
             for run in self.panel.runs
@@ -175,7 +175,7 @@ class _Sku:
 
 
 def _read_text(folder: Path, name: str) -> str:
-    """The text of a file of the folder; empty where it has none that can be read."""
+    """Return the text of a file of the folder; empty where it has none that can be read."""
     try:
         return files.read(folder / name, limit=LIMIT).decode("utf-8-sig")
     except (OSError, ValueError):
@@ -183,7 +183,7 @@ def _read_text(folder: Path, name: str) -> str:
 
 
 def _sdk_config(folder: Path) -> str | None:
-    """The configuration of the SDK that a SKU starts with, from `sai.profile`."""
+    """Return the configuration of the SDK that a SKU starts with, from `sai.profile`."""
     named = _SDK.search(_read_text(folder, "sai.profile") or _read_text(folder, "sai.profile.j2"))
     return named[1] if named else None
 
@@ -197,6 +197,6 @@ def _asic_of_platform(platform: str, sdk: str | None) -> str | None:
 
 
 def _model_of_platform(platform: str) -> str:
-    """The box of an ONIE platform: `x86_64-dell_z9664f-r0` is the `z9664f`."""
+    """Return the box of an ONIE platform: `x86_64-dell_z9664f-r0` is the `z9664f`."""
     box = platform.partition("-")[2].removesuffix("-r0")
     return box.partition("_")[2] or box

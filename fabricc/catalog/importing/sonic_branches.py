@@ -62,16 +62,16 @@ class Branch:
         self._read_blob = cache(partial(_read_blob, run))
 
     def folder(self, platform: str) -> str | None:
-        """The folder of a platform, `device/MAKER/PLATFORM`; None where the branch has none."""
+        """Return the folder of a platform, `device/MAKER/PLATFORM`; None where the branch has none."""
         found = {path.split("/")[1] for path in self._files if path.split("/")[2:3] == [platform]}
         return f"device/{min(found)}/{platform}" if found else None
 
     def read(self, path: str) -> str:
-        """The text of a file; empty where there is none."""
+        """Return the text of a file; empty where there is none."""
         return self._read_blob(found[1]) if (found := self._find(path)) else ""
 
     def has(self, path: str) -> bool:
-        """Whether there is such a file."""
+        """Return whether there is such a file."""
         return self._find(path) is not None
 
     def _find(self, path: str, links: int = 0) -> tuple[str, str] | None:
@@ -90,7 +90,7 @@ class Branch:
 
 
 def _git_folder(repository: Path) -> Path:
-    """The folder of Git: that of a work tree, or the repository itself where it is a mirror."""
+    """Return the folder of Git: that of a work tree, or the repository itself where it is a mirror."""
     own = repository / ".git"
     return own if own.exists() else repository
 

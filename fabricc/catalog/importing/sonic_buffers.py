@@ -23,7 +23,7 @@ _ROW = re.compile(
 
 
 def read_lossless_table(read: Callable[[str], str]) -> Raw | None:
-    """The lossless table of `pg_profile_lookup.ini`; None where the SKU has none."""
+    """Return the lossless table of `pg_profile_lookup.ini`; None where the SKU has none."""
     lines = [line.strip() for line in read("pg_profile_lookup.ini").splitlines()]
     found = [match for line in lines if is_number(line[:1]) and (match := _ROW.fullmatch(line))]
     rows: dict[tuple[int, int], list[Any]] = {}
@@ -36,7 +36,7 @@ def read_lossless_table(read: Callable[[str], str]) -> Raw | None:
 
 
 def read_pools(read: Callable[[str], str]) -> Raw | None:
-    """The pools of `buffers_defaults_t1.j2` as the catalog has them; None where a size is not a literal."""
+    """Return the pools of `buffers_defaults_t1.j2` as the catalog has them; None where a size is not a literal."""
     text = read("buffers_defaults_t1.j2")
     given = {name: int(value) for name, value in _SET.findall(text)}
     objects = {name: dict(_PAIR.findall(body)) for name, body in _OBJECT.findall(text)}

@@ -85,7 +85,7 @@ def read_cages(read: Callable[[str], str], sku: str, skus: Sequence[str]) -> Pan
 
 
 def _share_uses(cages: list[tuple[int, tuple[str, ...]]]) -> list[tuple[int, tuple[str, ...]]]:
-    """The same cages; where every second one has fewer uses, with those that all of their width have."""
+    """Return the same cages; where every second one has fewer uses, with those that all of their width have."""
     if len(list(groupby(cages))) <= MOST_RUNS:
         return cages
     common: dict[int, list[str]] = {}
@@ -97,7 +97,7 @@ def _share_uses(cages: list[tuple[int, tuple[str, ...]]]) -> list[tuple[int, tup
 
 
 def naming_rules(found: Panel) -> Raw:
-    """The settings by which the catalog names ports, lanes and splits.
+    """Return the settings by which the catalog names ports, lanes and splits.
 
     Raises:
         NoRuleError: names or labels follow no such rule.
@@ -138,7 +138,7 @@ def naming_rules(found: Panel) -> Raw:
 
 
 def _common_or_list(values: list[Any]) -> Any:
-    """What all runs share, or the list of what each has."""
+    """Return what all runs share, or the list of what each has."""
     return values[0] if all(value == values[0] for value in values) else values
 
 
@@ -156,7 +156,7 @@ def _parse_numbers(text: object) -> tuple[int, ...]:
 
 
 def _port_config(text: str) -> list[Row]:
-    """The rows of a port table; columns are named by its last comment."""
+    """Return the rows of a port table; columns are named by its last comment."""
     names = ["name", "lanes", "alias", "index", "speed"]
     rows: list[Row] = []
     for line in text.splitlines():
@@ -174,7 +174,7 @@ def _port_config(text: str) -> list[Row]:
 
 
 def _read_interfaces(stated: Raw, table: Sequence[Row]) -> list[Row]:
-    """The cages of `platform.json`; speeds of cages without a split are those of the port table."""
+    """Return the cages of `platform.json`; speeds of cages without a split are those of the port table."""
     speeds = {row.number: row.speed for row in table}
     rows = []
     for key, value in stated.items():
@@ -201,18 +201,18 @@ def _read_interfaces(stated: Raw, table: Sequence[Row]) -> list[Row]:
 
 
 def _by_lane(rows: Sequence[Row]) -> dict[int, Row]:
-    """The widest port of each lane."""
+    """Return the widest port of each lane."""
     return {lane: row for row in sorted(rows, key=lambda row: len(row.lanes)) for lane in row.lanes}
 
 
 def _without_doubles(rows: Sequence[Row]) -> list[Row]:
-    """The rows by number, without ports on lanes that a wider one has."""
+    """Return the rows by number, without ports on lanes that a wider one has."""
     owner = _by_lane(rows)
     return sorted((row for row in rows if owner[row.lanes[0]] is row), key=lambda row: row.number)
 
 
 def _drop_conflicts(rows: list[Row], table: Sequence[Row]) -> list[Row]:
-    """The rows without ports of one lane that the port table has on another.
+    """Return the rows without ports of one lane that the port table has on another.
 
     Raises:
         NoRuleError: a wider port has other lanes there.
@@ -228,7 +228,7 @@ def _drop_conflicts(rows: list[Row], table: Sequence[Row]) -> list[Row]:
 
 
 def _fits_cage(row: Row, owner: Mapping[int, Row]) -> bool:
-    """Whether a port is the one cage that has its lanes, or a part of it."""
+    """Return whether a port is the one cage that has its lanes, or a part of it."""
     cage = owner.get(row.lanes[0])
     if cage is None or not set(row.lanes) <= set(cage.lanes):
         return False
@@ -236,13 +236,13 @@ def _fits_cage(row: Row, owner: Mapping[int, Row]) -> bool:
 
 
 def _split_labels(labels: object) -> tuple[str, ...]:
-    """The labels of a mode, a list or one text with commas."""
+    """Return the labels of a mode, a list or one text with commas."""
     found = labels if isinstance(labels, list) else str(labels).replace(" ", "").split(",")
     return tuple(map(str, found))
 
 
 def _parse_mode(mode: str, lanes: int) -> Iterator[tuple[int, int, int]]:
-    """What a mode makes of a cage: children, Gb/s and lanes of each, its other speeds too."""
+    """Yield what a mode makes of a cage: children, Gb/s and lanes of each, its other speeds too."""
     found = MODE.fullmatch(mode)
     if not found:
         return
@@ -254,7 +254,7 @@ def _parse_mode(mode: str, lanes: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _cage_uses(row: Row, eight: bool) -> tuple[str, ...]:
-    """The uses of a cage, fewest and fastest children first; slow ones of fast cages are left out."""
+    """Return the uses of a cage, fewest and fastest children first; slow ones of fast cages are left out."""
     if not row.modes:
         return (f"1x{max(row.speed // 1000, 1)}/{len(row.lanes)}",)
     found = {use for mode in row.modes for use in _parse_mode(mode, len(row.lanes))}
@@ -278,7 +278,7 @@ def _breakout_modes(row: Row, run: Cages) -> Iterator[tuple[str, str]]:
 
 
 def _name_steps(part: Sequence[Row], after: Row | None) -> int:
-    """How far names advance from cage to cage of a run, and to the first of the next one."""
+    """Return how far names advance from cage to cage of a run, and to the first of the next one."""
     following = [*part, after] if after else list(part)
     steps = {later.number - row.number for row, later in pairwise(following)}
     if len(steps) > 1:

@@ -158,7 +158,7 @@ def review_labels(folder: Path) -> list[str] | None:
 
 
 def stated_labels(note: str, commit: str) -> list[str]:
-    """The labels that a note of an earlier run or of another pipeline gives."""
+    """Return the labels that a note of an earlier run or of another pipeline gives."""
     match = STATE.fullmatch(line_from_end(note, 2))
     found = json.loads(base64.b64decode(match[2])).get("labels") if match else None
     labels = [name for name in LABELS if name in found] if isinstance(found, list) else []
@@ -176,7 +176,7 @@ def merge_labels(reviews: list[list[str]]) -> list[str]:
 
 
 def with_state(text: str, commit: str, labels: list[str] | None) -> str:
-    """The note of a review: its state, which later runs read, is the line before the marker."""
+    """Return the note of a review: its state, which later runs read, is the line before the marker."""
     lines = text.rstrip().splitlines()
     state = base64.b64encode(json.dumps({"labels": labels}).encode()).decode()
     return "\n".join([*lines[:-1], f"<!-- fabricc:state:{commit}:{state} -->", lines[-1]])

@@ -37,7 +37,7 @@ class Outline:
 
 
 def fabric_outline(fabric: Fabric) -> Outline:
-    """The fabric's outline; of further networks it has which hosts are in them."""
+    """Return the fabric's outline; of further networks it has which hosts are in them."""
     others = [(each.network, each.guests) for each in fabric.networks]
     tenancy = fabric.tenancy
     without = replace(tenancy, tenants=(), of_host={}) if tenancy else None

@@ -93,7 +93,7 @@ def store_ledgers(out: Path, cluster: str, ledgers: Ledgers | None) -> str:
 
 
 def load_ledgers(out: Path, cluster: str, digest: str) -> Ledgers | None:
-    """The ledgers of that digest, when they are there."""
+    """Return the ledgers of that digest, when they are there."""
     path = _ledger_path(out, cluster)
     with suppress(OSError):
         content = path.read_bytes() if path is not None else b""

@@ -32,7 +32,7 @@ CHECK = 4
 
 
 def tool_stamp() -> str:
-    """A number that changes when fabricc's own code, templates or catalog do."""
+    """Return a number that changes when fabricc's own code, templates or catalog do."""
     digest = hashlib.sha256()
     tops = (installation.PACKAGE, *map(installation.data_folder, ("templates", "schemas")))
     for top in tops:
@@ -122,7 +122,7 @@ class Look(NamedTuple):
 
 
 def last_build(out: Path, spec: Path, options: str) -> Last | None:
-    """The last build of the spec below `out`, under whatever name, when it was with the same options."""
+    """Return the last build of the spec below `out`, under whatever name, when it was with the same options."""
     state = state_of(out)
     if state is None:
         return None

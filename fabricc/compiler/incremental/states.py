@@ -161,19 +161,19 @@ def is_large(listing: Listing) -> bool:
 
 
 def split_path(path: str) -> tuple[str, str]:
-    """The folder by which a listing has a file, and its name there."""
+    """Return the folder by which a listing has a file, and its name there."""
     above = path.find("/", path.find("/") + 1)
     return (path[:above], path[above + 1 :]) if above > 0 else ("", path)
 
 
 def _touched_names(path: str) -> Iterator[tuple[str, str]]:
-    """A file and the folders above it, as far as a listing has them."""
+    """Yield a file and the folders above it, as far as a listing has them."""
     folder, name = split_path(path)
     yield from ((folder, name), (folder, ""), ("", path.partition("/")[0]), ("", ""))
 
 
 def read_states(tree: Path, listing: Listing, folders: Iterable[str]) -> bytes:
-    """The states of folders and of all names in them.
+    """Return the states of folders and of all names in them.
 
     Raises:
         OSError: one of them is not there.

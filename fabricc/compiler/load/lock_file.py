@@ -25,7 +25,7 @@ _SHOWN = 3
 
 
 def read_lock(path: Path) -> tuple[str | None, list[Diagnostic]]:
-    """The lock's text, None when there is no lock; FAB7010 when it cannot be read."""
+    """Return the lock's text, None when there is no lock; FAB7010 when it cannot be read."""
     try:
         return files.read(path).decode(), []
     except FileNotFoundError:

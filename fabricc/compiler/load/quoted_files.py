@@ -19,7 +19,7 @@ _FILES = 256
 
 
 def input_texts(diagnostics: Iterable[Diagnostic]) -> dict[str, str]:
-    """The text of inputs, such as specs and catalog files, that diagnostics point into, by name."""
+    """Return the text of inputs, such as specs and catalog files, that diagnostics point into, by name."""
     texts = {}
     for name in sorted({d.position.file for d in diagnostics if d.position})[:_FILES]:
         with suppress(OSError):
@@ -28,7 +28,7 @@ def input_texts(diagnostics: Iterable[Diagnostic]) -> dict[str, str]:
 
 
 def tree_texts(diagnostics: Iterable[Diagnostic], tree: Path) -> dict[str, str]:
-    """The text of files in a tree that diagnostics point into, by name: of as many as anybody reads about."""
+    """Return the text of files in a tree that diagnostics point into, by name: of as many as anybody reads about."""
     below = f"{tree}/"
     named = {d.position.file for d in diagnostics if d.position and d.position.file.startswith(below)}
     texts = {}

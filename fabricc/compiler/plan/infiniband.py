@@ -22,7 +22,7 @@ P = TypeVar("P", bound=PlannedSpec)
 
 
 def planned_subnets(known: P, catalog: Catalog, repinning: Repinning) -> P:
-    """The spec with its subnets planned.
+    """Return the spec with its subnets planned.
 
     Args:
         known: spec, lock and diagnostics so far.

@@ -53,7 +53,7 @@ class Naming:
         return release
 
     def sets_headroom_pool(self, nos: str) -> bool:
-        """Whether the configuration of the NOS sets the size of the headroom pool.
+        """Return whether the configuration of the NOS sets the size of the headroom pool.
 
         Raises:
             KeyError: no such NOS.

@@ -24,7 +24,7 @@ REPINNED = ("FAB3037", "FAB3038")
 
 
 def _split_key(key: str) -> tuple[str, str]:
-    """The network of a key, "" for that of the rails, and the pin; "" where it names the network alone."""
+    """Return the network of a key, "" for that of the rails, and the pin; "" where it names the network alone."""
     found = _OF_NETWORK.fullmatch(key.strip())
     network, pin = (found[1], found[2] or "") if found else ("", key.strip())
     return network, pin.removeprefix("stride ").strip()
@@ -60,7 +60,7 @@ class Repinning:
         return tuple(dict.fromkeys(filter(None, own))) if own else None
 
     def of_network(self, name: str, lock: Lock) -> Repinning:
-        """The same for the lock of a further network."""
+        """Return the same for the lock of a further network."""
         return replace(self, lock=lock, network=name)
 
     def unknown(self) -> Iterator[Diagnostic]:

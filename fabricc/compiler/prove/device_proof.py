@@ -132,7 +132,7 @@ def _fact_findings(
     reader: Reader | None,
     own: Collection[tuple[str, int]],
 ) -> Iterator[Finding]:
-    """The findings; `own`: (file, line) that may state what is not planned."""
+    """Yield the findings; `own`: (file, line) that may state what is not planned."""
     mismatches, unknown = compare(planned, found.reading), found.reading.unknown
     if own:
         mismatches = [

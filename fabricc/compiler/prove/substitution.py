@@ -143,7 +143,7 @@ class _Substituted:
 
 @dataclass(slots=True)
 class DeviceKind(Common):
-    """What is known of all devices of a pattern.
+    """Results for all devices of a pattern.
 
     Attributes:
         summary: of a switch that no rule about one switch reports; None until there is one.
@@ -267,7 +267,7 @@ def _device_outline(device: Switch | Host, own: Coordinates) -> Outline:
 def _device_pattern(
     device: Switch | Host, rest: Rest, own: Coordinates, order: Callable[[str], Any]
 ) -> _Pattern | None:
-    """The pattern of a device, addresses in that order; None where its letters do not come back as planned."""
+    """Return the pattern of a device, addresses in that order; None where its letters do not come back as planned."""
     orders: Mapping[str, Callable[[str], Any]] = {"addresses": order, "asns": int}
     other = _substitute_device(
         device,
@@ -330,7 +330,7 @@ def _substitute_device(device: Switch | Host, other: Coordinates) -> Switch | Ho
 
 
 def _prove_device(device: Switch | Host) -> tuple[Files, Facts, Reading]:
-    """The files of a device, the facts planned for it, and those read back."""
+    """Return the files of a device, the facts planned for it, and those read back."""
     if isinstance(device, Host):
         files = host_files.render(device)
         return files, host_files.planned(device), host_files.read(files)

@@ -35,7 +35,7 @@ SAMPLE = 8
 def add_overlays(
     spec: ClusterSpec, folder: Path, fabric: Fabric | None, sources: dict[str, str], *, gaps: bool
 ) -> tuple[Fabric | None, list[Diagnostic]]:
-    """A planned fabric with the overlays of its spec, and what its back ends cannot express.
+    """Return a planned fabric with the overlays of its spec, and what its back ends cannot express.
 
     `sources` gets the texts of overlays.
     """
@@ -52,7 +52,7 @@ def add_overlays(
 def read_overlays(
     spec: ClusterSpec, folder: Path, fabric: Fabric
 ) -> tuple[Fabric, list[Diagnostic], dict[str, str]]:
-    """The fabric with the spec's overlays, what is wrong with them, and the texts of their files by name."""
+    """Return the fabric with the spec's overlays, what is wrong with them, and the texts of their files by name."""
     found: list[Diagnostic] = []
     plans: list[OverlayPlan] = []
     sources: dict[str, str] = {}

@@ -21,7 +21,7 @@ _TEMPLATE = "Repair the template, or remove it to use the built-in one of that n
 
 
 def render_switch(switch: Switch) -> dict[str, str]:
-    """The switch's files: path below its folder -> text.
+    """Return the switch's files: path below its folder -> text.
 
     Raises:
         EmitError: FAB7012, a template of the user's own is at fault; FAB2111, an overlay does not fit.
@@ -33,7 +33,7 @@ def render_switch(switch: Switch) -> dict[str, str]:
 
 
 def render_without_overlays(switch: Switch) -> dict[str, str]:
-    """The switch's files without overlays.
+    """Return the switch's files without overlays.
 
     Raises:
         EmitError: FAB7012, a template of the user's own is at fault.
@@ -54,7 +54,7 @@ def with_templates(name: str, work: Callable[[], dict[str, str]]) -> dict[str, s
 
 
 def overlay_departures(switch: Switch) -> dict[str, Value | None]:
-    """The facts of lines that overlays take away -> what the files with all overlays state; None for nothing.
+    """Return the facts of lines that overlays take away -> what the files with all overlays state; None for nothing.
 
     Raises:
         EmitError: as `rendered`.

@@ -131,7 +131,7 @@ class Piece:
 
 
 def pieces_of(fabric: Fabric, jobs: int) -> list[list[DeviceId]]:
-    """All devices cut into runs small enough to balance over the jobs, in the fabric's order."""
+    """Return all devices cut into runs small enough to balance over the jobs, in the fabric's order."""
     devices: list[DeviceId] = [*fabric.switch_ids(), *fabric.host_ids()]
     size = max(1, min(_MAX_PIECE, len(devices) // (jobs * _PIECES_PER_JOB)))
     while len(devices) // size > 8000:

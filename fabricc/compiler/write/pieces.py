@@ -27,7 +27,7 @@ def usable_cpus() -> int:
 
 
 def queue_pieces(pieces: int) -> int:
-    """A pipe with the numbers of so many pieces, 16,000 at most, to be closed by the caller.
+    """Return a pipe with the numbers of so many pieces, 16,000 at most, to be closed by the caller.
 
     Raises:
         ValueError: there are more.
@@ -41,7 +41,7 @@ def queue_pieces(pieces: int) -> int:
 
 
 def take_pieces(queue: int) -> Iterator[int]:
-    """The numbers that this process takes from the pipe, until no more are in it."""
+    """Yield the numbers that this process takes from the pipe, until no more are in it."""
     while len(number := os.read(queue, _NUMBER.size)) == _NUMBER.size:
         yield _NUMBER.unpack(number)[0]
 

@@ -98,7 +98,7 @@ def _emit_tree(
     check: bool,
     progress: Callable[[str, int, int], None] | None,
 ) -> tuple[BuildResult, list[str], Ledgers | None]:
-    """The result, the paths of the tree's files, and the ledgers where they can be kept."""
+    """Return the result, the paths of the tree's files, and the ledgers where they can be kept."""
     spec = plan.spec
     name = spec.cluster
     with hold_lock(out / name):

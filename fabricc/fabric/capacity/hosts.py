@@ -1,4 +1,4 @@
-"""What hosts and GPUs lose: NIC ports without a path, and paths above their ToRs."""
+"""Losses of hosts and GPUs: NIC ports without a path, and paths above their ToRs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class AffectedHost:
 
     @property
     def stops(self) -> bool:
-        """Whether jobs must leave it: they lose connections, not only bandwidth."""
+        """Return whether jobs must leave it: they lose connections, not only bandwidth."""
         return self.how != FEWER_PATHS
 
 

@@ -1,4 +1,4 @@
-"""What remains of a network during an outage: next hops, links, parts, NIC ports and rails."""
+"""The rest of a network during an outage: next hops, links, parts, NIC ports and rails."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Remainder:
 
     @cached_property
     def _cut_or_gone(self) -> bool:
-        """Whether lower switches or links are out, so that a switch may lead to nothing."""
+        """Return whether lower switches or links are out, so that a switch may lead to nothing."""
         return bool(self._cut) or any(name in self.wiring.uplinks for name in self.outage.gone)
 
     def share(self, lower: str) -> LinkShare:

@@ -29,7 +29,7 @@ _HOST_KIND = 4
 
 @dataclass(frozen=True, slots=True)
 class LidPlan:
-    """Where the LIDs of a subnet begin: cores from 1, then spines by pod, then units one after the other.
+    """The start of the LIDs of a subnet: cores from 1, then spines by pod, then units one after the other.
 
     Attributes:
         spine: first LID of the spines; `unit`: first LID of the units.
@@ -45,7 +45,7 @@ class LidPlan:
         return shape.tors_per_unit_plane + self.slots * shape.rails * shape.sides
 
     def switch(self, shape: Shape, at: SwitchId) -> int:
-        """The LID of a switch."""
+        """Return the LID of a switch."""
         if at.tier is TierName.CORE:
             return 1 + at.index
         if at.tier is TierName.SPINE:
@@ -53,12 +53,12 @@ class LidPlan:
         return self.unit + at.unit * self.unit_size(shape) + shape.in_plane(at.index, at.nic_port)
 
     def host_port(self, shape: Shape, unit: int, slot: int, rail: int, nic_port: int) -> int:
-        """The LID of a host port."""
+        """Return the LID of a host port."""
         in_unit = (slot * shape.rails + rail) * shape.sides + nic_port // shape.port_planes
         return self.unit + unit * self.unit_size(shape) + shape.tors_per_unit_plane + in_unit
 
     def top(self, shape: Shape, units: int) -> int:
-        """The highest LID with so many units."""
+        """Return the highest LID with so many units."""
         return self.unit + units * self.unit_size(shape) - 1
 
 
@@ -73,21 +73,21 @@ def subnet_prefix(network: int, plane: int) -> int:
 
 
 def switch_guid(at: SwitchId, network: int) -> int:
-    """The placeholder GUID of a switch: network, kind, plane, pod or unit, number."""
+    """Return the placeholder GUID of a switch: network, kind, plane, pod or unit, number."""
     place = at.unit if at.tier is TierName.TOR else at.pod
     index = at.index * 16 + at.nic_port if at.tier is TierName.TOR else at.index
     return _planned_guid(network, _KINDS[at.tier], at.plane, place, index)
 
 
 def host_port_guid(shape: Shape, unit: int, slot: int, rail: int, nic_port: int, network: int) -> int:
-    """The placeholder GUID of a host port."""
+    """Return the placeholder GUID of a host port."""
     in_unit = (slot * shape.rails + rail) * shape.sides + nic_port // shape.port_planes
     plane = shape.plane(rail // shape.rails_per_tor, nic_port)
     return _planned_guid(network, _HOST_KIND, plane, unit, in_unit)
 
 
 def is_placeholder(guid: int) -> bool:
-    """Whether a GUID is one of those that fabricc plans until the real one is known."""
+    """Return whether a GUID is one of those that fabricc plans until the real one is known."""
     return guid >> 44 in range(PLACEHOLDER, PLACEHOLDER + _MOST_NETWORKS)
 
 
@@ -97,5 +97,5 @@ def _planned_guid(network: int, kind: int, plane: int, place: int, index: int) -
 
 
 def guid_text(guid: int) -> str:
-    """A GUID as the subnet manager's files have it."""
+    """Return a GUID as the subnet manager's files have it."""
     return f"0x{guid:016x}"

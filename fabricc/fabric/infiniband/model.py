@@ -94,7 +94,7 @@ class IpoibPlan:
         return self.pool.bits - (self.subnets - 1).bit_length()
 
     def address(self, rail_port: int, unit: int, slot: int) -> str:
-        """The address of a host's port, with the prefix length of its subnet."""
+        """Return the address of a host's port, with the prefix length of its subnet."""
         offset = (rail_port << self.bits) + unit * self.host_stride + slot + 1
         return f"{self.pool.address(offset)}/{32 - self.bits}"
 

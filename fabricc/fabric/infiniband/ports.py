@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def port_number(layout: PortLayout, slot: Slot) -> int:
-    """The number of a slot, from 1; the cages of an InfiniBand switch are consecutive.
+    """Return the number of a slot, from 1; the cages of an InfiniBand switch are consecutive.
 
     All cages have as many numbers as the one that is split most: a switch with one split cage runs in the profile in
     which all can be, and an unsplit cage then has the first of its two numbers (assumed, see the catalog).
@@ -23,7 +23,7 @@ def port_number(layout: PortLayout, slot: Slot) -> int:
 
 
 def port_count(layout: PortLayout) -> int:
-    """Ports that the switch reports, cabled or not."""
+    """Return ports that the switch reports, cabled or not."""
     return (layout.slots[-1].cage - layout.slots[0].cage + 1) * _per_cage(layout)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def switch_guid(ib: InfinibandFabric, at: SwitchId) -> int:
-    """The node GUID of a switch: the real one, or its placeholder."""
+    """Return the node GUID of a switch: the real one, or its placeholder."""
     return ib.guids.get(ib.wiring.name(at)) or identity.switch_guid(at, ib.wiring.number)
 
 
@@ -54,12 +54,12 @@ class Subnet:
         self._ports: dict[str, dict[str, int]] = {}
 
     def switches(self) -> Iterator[Switch]:
-        """Every switch: ToRs by unit, then spines, then cores."""
+        """Yield every switch: ToRs by unit, then spines, then cores."""
         for name, at in self._switches.items():
             yield self._switch(name, at)
 
     def host_ports(self) -> Iterator[HostPort]:
-        """Every host port of the subnet: by unit, slot and rail."""
+        """Yield every host port of the subnet: by unit, slot and rail."""
         for host in expand_hosts(self.ib):
             yield from (port for port in host.ports if port.plane == self.plane)
 
@@ -107,20 +107,20 @@ class Subnet:
 
 
 def rdma_name(ib: InfinibandFabric, unit: int, port: str) -> str:
-    """The RDMA device of a host port: the driver's prefix and the rail."""
+    """Return the RDMA device of a host port: the driver's prefix and the rail."""
     model = ib.wiring.host_models[ib.wiring.units[unit].group]
     return f"{model.nic.rdma_prefix}_{port.replace('rail', 'r')}"
 
 
 def expand_hosts(ib: InfinibandFabric) -> Iterator[Host]:
-    """Every host with its ports in rail order."""
+    """Yield every host with its ports in rail order."""
     for coordinate, unit in ib.wiring.units.items():
         for slot in unit.hosts:
             yield host_at(ib, coordinate, slot)
 
 
 def host_at(ib: InfinibandFabric, coordinate: int, slot: int) -> Host:
-    """The host in that slot of that unit."""
+    """Return the host in that slot of that unit."""
     unit = ib.wiring.units[coordinate]
     system = ib.wiring.host_systems[unit.group] if ib.wiring.host_systems else ""
     leave_out = ib.wiring.host_leave_outs[unit.group] if ib.wiring.host_leave_outs else ()

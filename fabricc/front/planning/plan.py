@@ -164,7 +164,7 @@ def _plan_addresses(spec: ClusterSpec) -> AddressPlan:
 
 
 def _management_networks(spec: ClusterSpec) -> tuple[ManagementNetwork, ...]:
-    """The networks of some switches, and last that of all others where the spec has one."""
+    """Return the networks of some switches, and last that of all others where the spec has one."""
     management = spec.management
     if management.network is None or management.gateway is None:
         return management.networks
@@ -174,7 +174,7 @@ def _management_networks(spec: ClusterSpec) -> tuple[ManagementNetwork, ...]:
 
 
 def _in_use(plan: AddressPlan, shape: Shape) -> AddressPlan:
-    """The pools without that of links where no switch has one to another."""
+    """Return the pools without that of links where no switch has one to another."""
     return plan if shape.spines or shape.peer_links else replace(plan, links4=None, links6=None)
 
 

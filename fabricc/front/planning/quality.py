@@ -53,7 +53,7 @@ class Sheet(NamedTuple):
 
 
 def plan_quality(spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: list[Diagnostic]) -> Fabric:
-    """The fabric with its quality of service; what does not fit is a finding at its place in the spec."""
+    """Return the fabric with its quality of service; what does not fit is a finding at its place in the spec."""
     classes = traffic_classes(spec.priorities, marked=spec.congestion.marked)
     vendor = _vendor_policy(spec, fabric, naming, findings) if spec.vendor_qos else None
     if vendor is not None:
@@ -105,7 +105,7 @@ def plan_quality(spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: li
 def _vendor_policy(
     spec: ClusterSpec, fabric: Fabric, naming: Naming, findings: list[Diagnostic]
 ) -> VendorPolicy | None:
-    """The policy that the command of every system of the fabric sets; a system without one is a finding."""
+    """Return the policy that the command of every system of the fabric sets; a system without one is a finding."""
     found: dict[str, VendorPolicy] = {}
     plans = {tier.value: plan.nos for tier, plan in fabric.tiers.items()}
     others = {f"overrides.{name}": change.nos for name, change in fabric.changes.items() if change.nos}

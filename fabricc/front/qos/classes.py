@@ -41,7 +41,7 @@ class RequestedClass(Protocol):
 
 
 def traffic_classes(priorities: Sequence[RequestedClass], *, marked: bool = True) -> tuple[TrafficClass, ...]:
-    """Every code point in exactly one class, priorities and weights settled; ascending by priority.
+    """Return every code point in exactly one class, priorities and weights settled; ascending by priority.
 
     A priority that is not stated is `dscp >> 3` of the class's first code point, the map that mlx5 NICs use by
     default when they trust DSCP. The class without code points takes all that others leave, at priority 0 or the
@@ -133,7 +133,7 @@ def _lowest_free(taken: Iterable[int]) -> int:
 
 
 def _cnp_name(priorities: Sequence[RequestedClass]) -> str | None:
-    """The strict class named `cnp`, else the strict class that carries DSCP 48."""
+    """Return the strict class named `cnp`, else the strict class that carries DSCP 48."""
     strict = [p for p in priorities if p.strict]
     named = next((p.name for p in strict if p.name == "cnp"), None)
     return named or next((p.name for p in strict if CNP_DSCP in p.dscps), None)

@@ -76,12 +76,12 @@ def most_lossy_queues(
 
 
 def ceiling_bytes(pause_bytes: int, mtu: int, cell_bytes: int) -> int:
-    """The highest Kmax that stays below the pause point after any rounding and one more packet."""
+    """Return the highest Kmax that stays below the pause point after any rounding and one more packet."""
     return down_to_cell(max(0, pause_bytes - max(mtu, ROUNDING_CELLS * cell_bytes)), cell_bytes)
 
 
 def leaves_room(pause_bytes: int, mtu: int, cell_bytes: int) -> bool:
-    """Whether any pair of thresholds fits below the pause point: Kmin at its floor and Kmax at twice that."""
+    """Return whether any pair of thresholds fits below the pause point: Kmin at its floor and Kmax at twice that."""
     half = ceiling_bytes(pause_bytes, mtu, cell_bytes) // 2
     return down_to_cell(half, cell_bytes) >= max(cell_bytes, down_to_cell(FLOOR_MTUS * mtu, cell_bytes))
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class QosFinding:
-    """What is wrong with the lossless settings of one kind of switch; whoever knows the spec adds the position.
+    """A finding about the lossless settings of one kind of switch; the caller adds the position.
 
     Attributes:
         code: `FAB4001` too many lossless classes, `FAB4002` no headroom for a link, `FAB4003` buffer over

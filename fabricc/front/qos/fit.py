@@ -48,12 +48,12 @@ class Request:
     pool_settable: bool = True
 
     def budget(self) -> Budget:
-        """The buffer as divided for this request."""
+        """Return the buffer as divided for this request."""
         return divide_buffer(self.buffers, self.groups, self.classes, self.oversubscription)
 
     @property
     def acceptable(self) -> bool:
-        """Whether it fits, is oversubscribed no more than shipped, and leaves room for ECN below PFC."""
+        """Return whether it fits, is oversubscribed no more than shipped, and leaves room for ECN below PFC."""
         divided = self.budget()
         if not divided.fits:
             return False
@@ -65,12 +65,12 @@ class Request:
         return not self.marked or leaves_room(self.pause_point(), self.mtu, self.buffers.cell_bytes)
 
     def pause_point(self) -> int:
-        """Where an ingress pauses at the earliest, a lossy queue congested too."""
+        """Return where an ingress pauses at the earliest, a lossy queue congested too."""
         lossy_alpha = self.buffers.pools.lossy_egress_alpha
         return smallest_pause_point_bytes(self.budget().shared_bytes, self.groups, self.classes, lossy_alpha)
 
     def remedy(self) -> str:
-        """The largest class count, cable length and port count that fit, each with the rest unchanged."""
+        """Return the largest class count, cable length and port count that fit, each with the rest unchanged."""
         options = [
             option
             for option in (self._largest_class_count(), self._cable_remedy(), self._port_count())
@@ -106,7 +106,7 @@ class Request:
         return fits
 
     def _with_cables(self, length: int) -> Request:
-        """The same request with no cable longer than so many metres."""
+        """Return the same request with no cable longer than so many metres."""
         shared = has_shared_headroom(self.buffers, self.oversubscription)
         groups = []
         for group in self.groups:
@@ -138,7 +138,7 @@ class Request:
         return ""
 
     def _least_oversubscription(self) -> str:
-        """The least oversubscription in whole numbers, above the present one, with which the request fits."""
+        """Return the least oversubscription in whole numbers, above the present one, with which the request fits."""
         spectrum = isinstance(self.buffers.formula, SpectrumFigures)
         if not self.pool_settable or not (spectrum or self.buffers.pools.headroom_bytes):
             return ""

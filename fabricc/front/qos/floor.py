@@ -24,7 +24,7 @@ WIDEST_STEP = Fraction(13, 10)
 
 
 def floor_steps(speed_gbps: int, cable_m: int, mtu_bytes: int) -> tuple[Step, ...]:
-    """The terms of the floor, bytes.
+    """Return the terms of the floor, bytes.
 
     Args:
         speed_gbps: speed of the port.
@@ -42,12 +42,12 @@ def floor_steps(speed_gbps: int, cable_m: int, mtu_bytes: int) -> tuple[Step, ..
 
 
 def floor_bytes(speed_gbps: int, cable_m: int, mtu_bytes: int) -> int:
-    """The least headroom that loses nothing, up to a byte; see `floor_steps`."""
+    """Return the least headroom that loses nothing, up to a byte; see `floor_steps`."""
     return ceil(sum(step.value for step in floor_steps(speed_gbps, cable_m, mtu_bytes)))
 
 
 def is_steep(row: HeadroomRow, other: HeadroomRow, cell_bytes: int) -> bool:
-    """Whether the cable's length cannot explain how two published rows of one speed differ.
+    """Return whether the cable's length cannot explain how two published rows of one speed differ.
 
     A byte more on the cable takes one byte of buffer at least and, in cells, the worst cell factor at most. The longer
     cable's figure is a step where it is more than `WIDEST_STEP` outside that range; of one length, the figures of two
@@ -60,7 +60,7 @@ def is_steep(row: HeadroomRow, other: HeadroomRow, cell_bytes: int) -> bool:
 
 
 def adjacent_rows(row: HeadroomRow, rows: Sequence[HeadroomRow]) -> list[HeadroomRow]:
-    """The rows of the same speed for the next shorter and the next longer cable."""
+    """Return the rows of the same speed for the next shorter and the next longer cable."""
     same = [r for r in rows if r.speed_gbps == row.speed_gbps]
     shorter = max((r for r in same if r.cable_m < row.cable_m), key=lambda r: r.cable_m, default=None)
     longer = min((r for r in same if r.cable_m > row.cable_m), key=lambda r: r.cable_m, default=None)

@@ -101,7 +101,7 @@ def _below_floor(row: HeadroomRow, mtu: int) -> bool:
 
 
 def _decreases(rows: Sequence[HeadroomRow]) -> bool:
-    """Whether a longer cable has less headroom than a shorter one."""
+    """Return whether a longer cable has less headroom than a shorter one."""
     xoff = [row.xoff_bytes for row in sorted(rows, key=lambda each: each.cable_m)]
     return xoff != sorted(xoff)
 
@@ -154,13 +154,13 @@ def _headroom_by_formula(buffers: Buffers, port: _Port, cable_m: int) -> Headroo
 
 
 def listed_row(buffers: Buffers, speed_gbps: int, cable_m: int) -> HeadroomRow | None:
-    """The row of the exact speed and the shortest listed length not below the cable's; None without one."""
+    """Return the row of the exact speed and the shortest listed length not below the cable's; None without one."""
     fitting = (row for row in buffers.rows if row.speed_gbps == speed_gbps and row.cable_m >= cable_m)
     return min(fitting, key=lambda row: row.cable_m, default=None)
 
 
 def longest_listed_m(buffers: Buffers, speed_gbps: int) -> int | None:
-    """The longest cable that the table lists for a speed; None when it lists none."""
+    """Return the longest cable that the table lists for a speed; None when it lists none."""
     return max((row.cable_m for row in buffers.rows if row.speed_gbps == speed_gbps), default=None)
 
 

@@ -37,7 +37,7 @@ class Computed:
     size_bytes: int
 
     def step(self, label: str) -> Fraction | int:
-        """The value of a step.
+        """Return the value of a step.
 
         Raises:
             KeyError: the formula has no such step.

@@ -190,7 +190,7 @@ def looked_up(
 
 
 def most_lanes(model: SwitchModel, speed_gbps: int) -> int:
-    """The most SerDes lanes a port of this speed can have on the switch; 8 when it has no such port."""
+    """Return the most SerDes lanes a port of this speed can have on the switch; 8 when it has no such port."""
     of_speed = (b.lanes for g in model.cages if g.fabric for b in g.breakouts if b.speed_gbps == speed_gbps)
     return max(of_speed, default=8)
 
@@ -198,7 +198,7 @@ def most_lanes(model: SwitchModel, speed_gbps: int) -> int:
 def port_groups(
     model: SwitchModel, links: Mapping[LinkKind, int], found: Mapping[LinkKind, Headroom]
 ) -> tuple[PortGroup, ...]:
-    """Ports by speed and looked-up length, ascending."""
+    """Return ports by speed and looked-up length, ascending."""
     ports: dict[LinkKind, int] = {}
     figures: dict[LinkKind, Headroom] = {}
     for (speed, length), looked_up in found.items():
@@ -211,7 +211,7 @@ def port_groups(
 
 
 def round_trip_ns(base_rtt_ns: Mapping[LinkKind, int] | int, kind: LinkKind) -> int:
-    """The round trip of a kind of link."""
+    """Return the round trip of a kind of link."""
     return base_rtt_ns if isinstance(base_rtt_ns, int) else base_rtt_ns[kind]
 
 
@@ -274,7 +274,7 @@ def _format_share(share: Fraction) -> str:
 
 
 def _keeps_thresholds(model: SwitchModel, marking: Marking) -> bool:
-    """Whether fixed thresholds stay as they are although PFC may act first.
+    """Return whether fixed thresholds stay as they are although PFC may act first.
 
     The numbers of a spec are never changed. A preset is kept where its maker publishes it for this switch, and where
     the buffer figures are assumed: an assumption does not outweigh a published setting.

@@ -111,5 +111,5 @@ def published_by(vendor: str, marking: FixedMarking) -> str:
 
 
 def _rounded_kb(count: int) -> int:
-    """Bytes as a spec states them, in whole KB."""
+    """Return bytes as a spec states them, in whole KB."""
     return count // _KB * _KB

@@ -35,7 +35,7 @@ _SUBTITLE = "Marking probability against occupancy of a lossless queue, all queu
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What one picture shows, bytes.
+    """The content of one picture, bytes.
 
     Attributes:
         title: where such ports are.
@@ -53,14 +53,14 @@ class Panel:
 
 
 def panel_of(title: str, profile: PortProfile, rows: Iterable[Row]) -> Panel:
-    """The panel of a profile and its worksheet."""
+    """Return the panel of a profile and its worksheet."""
     limit, xoff = ("pause point", profile.headroom.xoff_bytes) if profile.headroom else ("drop point", 0)
     steps = {row.label: int(row.value) for row in rows if row.label in (limit, "BDP")}
     return Panel(title, profile.ecn, steps[limit], xoff, steps["BDP"])
 
 
 def draw_svg(title: str, panels: Sequence[Panel]) -> str:
-    """The picture of these panels, one below the other, each with its own scale."""
+    """Return the picture of these panels, one below the other, each with its own scale."""
     height = HEADER_HEIGHT + PANEL_HEIGHT * len(panels)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
@@ -77,7 +77,7 @@ def draw_svg(title: str, panels: Sequence[Panel]) -> str:
 
 
 def panel_svg(panel: Panel, key: str) -> str:
-    """One panel, without its title, to stand in an HTML page under the identifier `key`."""
+    """Return one panel, without its title, to stand in an HTML page under the identifier `key`."""
     body = "\n".join(_draw_panel(replace(panel, title="")))
     for name, color in THEME.items():
         body = body.replace(f'"{color}"', f'"var(--plot-{name}, {color})"')
@@ -95,7 +95,7 @@ def axis_ticks(most: int) -> list[int]:
 
 
 def size_text(value: int) -> str:
-    """Bytes for people, in decimal units: `850 KB`, `1.5 MB`."""
+    """Return bytes for people, in decimal units: `850 KB`, `1.5 MB`."""
     if value >= 1_000_000:
         return f"{value / 1_000_000:.3g} MB"
     return f"{value / 1000:.3g} kB" if value >= 1000 else f"{value} B"
@@ -128,7 +128,7 @@ def _draw_panel(panel: Panel) -> Iterator[str]:
 
 
 def _draw_curve(ecn: Ecn, stop: float, x: Callable[[int], float]) -> Iterator[str]:
-    """The probability: none below Kmin, rising to Pmax at Kmax, all packets above."""
+    """Yield the probability: none below Kmin, rising to Pmax at Kmax, all packets above."""
     low, high = x(ecn.min_bytes), x(ecn.max_bytes)
     base = _TOP + _DEPTH
     rise = round(base - _DEPTH * ecn.max_percent / 100, 1)

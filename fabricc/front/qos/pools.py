@@ -41,18 +41,18 @@ class PortGroup:
 
 
 def profile_name(speed_gbps: int, cable_m: int) -> str:
-    """The name of a port profile, e.g. `400g-40m`."""
+    """Return the name of a port profile, e.g. `400g-40m`."""
     return f"{speed_gbps}g-{cable_m}m"
 
 
 def group_name(group: PortGroup) -> str:
-    """The name of the profile of a group of ports."""
+    """Return the name of the profile of a group of ports."""
     return profile_name(group.speed_gbps, group.headroom.cable_m)
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How the buffer is divided, bytes.
+    """The division of the buffer, bytes.
 
     Attributes:
         capacity_bytes: what the pools and the headroom have to fit into.
@@ -71,7 +71,7 @@ class Budget:
 
     @property
     def fits(self) -> bool:
-        """Whether everything has a place."""
+        """Return whether everything has a place."""
         return self.used_bytes <= self.capacity_bytes and self.shared_bytes > 0
 
 
@@ -123,7 +123,7 @@ def divide_buffer(
 def _divide_spectrum(
     buffers: Buffers, groups: Sequence[PortGroup], classes: int, oversubscription: Fraction | None
 ) -> Budget:
-    """What reserves and headroom leave is the ingress pool; lossy traffic shares it."""
+    """Return what reserves and headroom leave is the ingress pool; lossy traffic shares it."""
     capacity = min(buffers.total_bytes, buffers.pools.egress_lossless_bytes)
     taken = spectrum_reserved_bytes(buffers, groups)
     if oversubscription is None:
@@ -147,7 +147,7 @@ def _divide_spectrum(
 def _headroom_pool(
     buffers: Buffers, groups: Sequence[PortGroup], demand: int, oversubscription: Fraction
 ) -> int:
-    """The pool of a declared ratio in whole cells; never less than the largest single group can need."""
+    """Return the pool of a declared ratio in whole cells; never less than the largest single group can need."""
     largest = max(g.headroom.xoff_bytes for g in groups)
     return up_to_cell(max(demand / oversubscription, Fraction(largest)), buffers.cell_bytes)
 
@@ -173,7 +173,7 @@ def spectrum_reserved_bytes(buffers: Buffers, groups: Sequence[PortGroup]) -> in
 def smallest_pause_point_bytes(
     shared_bytes: int, groups: Sequence[PortGroup], lossless_classes: int, lossy_alpha: int | None = None
 ) -> int:
-    """The lowest occupancy at which any ingress of the switch pauses: every lossless queue as full as it.
+    """Return the lowest occupancy at which any ingress of the switch pauses: every lossless queue as full as it.
 
     Where alphas differ the smallest counts for all, so that queues that stay below it cannot pause anyone.
     `lossy_alpha` is the exponent of a lossy queue that is congested too; None where there is none.

@@ -78,7 +78,7 @@ VERSIONS = {version.name: version for version in (CONSTANT_PEER, PACKET_SHARE, B
 
 
 def small_packet_share(small_percent: int, lossless_mtu_bytes: int, version: FormulaVersion) -> Fraction:
-    """The percentage that the cell factor applies to, for `small_percent` smallest frames among full ones."""
+    """Return the percentage that the cell factor applies to, for `small_percent` smallest frames among full ones."""
     if version.share_by_count or small_percent == 0:
         return Fraction(small_percent)
     total = small_percent * SMALLEST_FRAME_BYTES + (100 - small_percent) * lossless_mtu_bytes
@@ -156,6 +156,6 @@ def private_size_bytes(xon_bytes: int, xoff_bytes: int, lanes: int, mtu_bytes: i
 
 
 def spectrum_xon_bytes(figures: SpectrumFigures, lanes: int, version: FormulaVersion = BYTE_SHARE) -> int:
-    """What the ASIC's pipeline holds, twice that for an 8-lane port: xon, and the reserve of a lossy group."""
+    """Return what the ASIC's pipeline holds, twice that for an 8-lane port: xon, and the reserve of a lossy group."""
     whole = up_to_kib(figures.pipeline_latency_kb * KIB)
     return 2 * whole - version.eight_lanes_less if lanes >= 8 else whole

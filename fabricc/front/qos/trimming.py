@@ -31,7 +31,7 @@ def plan_trimming(classes: Iterable[TrafficClass], carrier: str, size_bytes: int
 
 
 def trimming_findings(wanted: Trimming | None, model: SwitchModel) -> tuple[QosFinding, ...]:
-    """A size that the chip's maker does not list; nothing where no figure is known."""
+    """Return a size that the chip's maker does not list; nothing where no figure is known."""
     limit = model.buffers.limits.trim_bytes
     if wanted is None or limit is None or limit[0] <= wanted.size_bytes <= limit[1]:
         return ()

@@ -1,4 +1,4 @@
-"""What a cable, a pause frame and a buffer cell cost, whatever the formula that uses them."""
+"""Costs of a cable, a pause frame and a buffer cell, which all formulas share."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def response_quanta(speed_gbps: int) -> Fraction:
 
 
 def cable_bytes(speed_gbps: int, cable_m: int) -> Fraction:
-    """Bytes on a cable of this length, there and back, at 198,000 km/s."""
+    """Return bytes on a cable of this length, there and back, at 198,000 km/s."""
     return Fraction(2 * cable_m * speed_gbps * 10**9, SIGNAL_SPEED_M_PER_S * 8)
 
 
 def bytes_in(speed_gbps: int, time_ns: int) -> Fraction:
-    """Bytes that a port of this speed carries in a time: Gb/s times ns are bits."""
+    """Return bytes that a port of this speed carries in a time: Gb/s times ns are bits."""
     return Fraction(speed_gbps * time_ns, 8)
 
 
@@ -58,15 +58,15 @@ def cell_factor(cell_bytes: int, *, whole_cells: bool = True) -> Fraction:
 
 
 def up_to_kib(value: Fraction | int) -> int:
-    """The next whole KiB, in bytes."""
+    """Return the next whole KiB, in bytes."""
     return ceil(Fraction(value) / KIB) * KIB
 
 
 def up_to_cell(value: Fraction | int, cell_bytes: int) -> int:
-    """The next whole cell, in bytes."""
+    """Return the next whole cell, in bytes."""
     return ceil(Fraction(value) / cell_bytes) * cell_bytes
 
 
 def down_to_cell(value: int, cell_bytes: int) -> int:
-    """The last whole cell, in bytes."""
+    """Return the last whole cell, in bytes."""
     return value // cell_bytes * cell_bytes

@@ -41,7 +41,7 @@ class Row(NamedTuple):
 
 
 class _Case(NamedTuple):
-    """What all profiles of one switch have in common."""
+    """The inputs that all profiles of one switch share."""
 
     model: SwitchModel
     mtu: int
@@ -54,7 +54,7 @@ class _Case(NamedTuple):
     oversubscription: Fraction | None
 
     def cited(self, key: str) -> str:
-        """What the catalog has a figure of the model from."""
+        """Return what the catalog has a figure of the model from."""
         return self.model.sources.get(key, "catalog")
 
 
@@ -164,7 +164,7 @@ def _link_steps(group: PortGroup, longest_m: int) -> Iterator[Step]:
 
 
 def _floor_steps(case: _Case, group: PortGroup) -> Iterator[Step]:
-    """What arrives after a pause is due, whatever the equipment."""
+    """Yield what arrives after a pause is due, whatever the equipment."""
     at = (group.speed_gbps, group.headroom.cable_m, case.mtu)
     for step in floor_steps(*at):
         yield step._replace(label=f"floor: {step.label}")
@@ -271,6 +271,6 @@ def _watchdog_steps(qos: SwitchQos) -> Iterator[Step]:
 
 
 def format_number(value: Fraction | int) -> int | float:
-    """A number for people: whole, or with three decimals."""
+    """Return a number for people: whole, or with three decimals."""
     number = round(float(value), 3)
     return int(number) if number.is_integer() else number

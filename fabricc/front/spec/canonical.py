@@ -113,7 +113,7 @@ def _normalize_text(text: str) -> str:
 
 
 def first_difference(before: str, after: str) -> int:
-    """The first line, from 1, at which two texts differ."""
+    """Return the first line, from 1, at which two texts differ."""
     old, new = before.splitlines(), after.splitlines()
     same = (number for number, (one, other) in enumerate(zip(old, new, strict=False)) if one != other)
     return next(same, min(len(old), len(new))) + 1

@@ -27,7 +27,7 @@ KB = 1000
 def build_priorities(
     raw: Mapping[str, Mapping[str, Any]], findings: Findings, assumptions: Assumptions, congestion: Congestion
 ) -> tuple[Priority, ...]:
-    """The classes sorted by name, with `default` added when no class takes the remaining code points."""
+    """Return the classes sorted by name, with `default` added when no class takes the remaining code points."""
     classes = [_read_priority(name, raw[name]) for name in sorted(raw)]
     _check_code_points(classes, findings)
     rest = [each for each in classes if not each.dscps and not each.lossless]
@@ -63,7 +63,7 @@ def default_network_class(priorities: Sequence[Priority]) -> str:
 
 
 def effective_priority(each: Priority) -> int:
-    """The priority a class gets: the one it states, else its lowest code point over 8, else 0."""
+    """Return the priority a class gets: the one it states, else its lowest code point over 8, else 0."""
     if each.priority is not None:
         return each.priority
     return min(each.dscps) >> 3 if each.dscps else 0
@@ -143,7 +143,7 @@ def _check_priorities(classes: list[Priority], findings: Findings) -> None:
 
 
 def build_congestion(raw: Mapping[str, Any], findings: Findings) -> Congestion:
-    """The congestion control; thresholds are a preset, or three numbers in ascending order, or neither."""
+    """Return the congestion control; thresholds are a preset, or three numbers in ascending order, or neither."""
     ecn: Mapping[str, Any] = raw.get("ecn", {})
     profile, preset = raw["profile"], ecn.get("preset")
     numbers = [key for key in THRESHOLD_KEYS if key in ecn]

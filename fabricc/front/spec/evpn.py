@@ -26,7 +26,7 @@ SECTION = "evpn"
 
 
 def build_evpn(raw: Mapping[str, Any], spec: Mapping[str, Any], findings: Findings) -> EvpnWish:
-    """The segments by VLAN; what they cannot be is a finding.
+    """Return the segments by VLAN; what they cannot be is a finding.
 
     `spec` is the whole with its defaults, as far as it fits the schema.
     """
@@ -60,7 +60,7 @@ def build_evpn(raw: Mapping[str, Any], spec: Mapping[str, Any], findings: Findin
 
 
 def list_subnets(wish: EvpnWish | Evpn) -> Iterator[tuple[KeyPath, Pool]]:
-    """The subnets, each with the path of its key."""
+    """Yield the subnets, each with the path of its key."""
     for segment in wish.segments:
         for key, pool in (("subnet", segment.subnet4), ("subnet6", segment.subnet6)):
             if pool is not None:
@@ -130,7 +130,7 @@ def _check_vlans(raw: Mapping[str, Any], findings: Findings) -> None:
 
 
 def _vrf_of_segment(name: str, raw: Mapping[str, Any], vrfs: tuple[Vrf, ...], findings: Findings) -> str:
-    """The VRF of a segment: the one it names, or the only one there is."""
+    """Return the VRF of a segment: the one it names, or the only one there is."""
     known, wanted = [vrf.name for vrf in vrfs], raw.get("vrf")
     if wanted in known:
         return str(wanted)

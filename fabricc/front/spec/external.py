@@ -69,7 +69,7 @@ def build_external(
     switch_mtu: int,
     findings: Findings,
 ) -> tuple[Outsider, ...]:
-    """The outside parties by name; what they cannot be is a finding.
+    """Return the outside parties by name; what they cannot be is a finding.
 
     `own` are the fabric's networks, see `own_networks`; `asn_base` is the first AS number of its block.
     """
@@ -113,7 +113,7 @@ def build_external(
 
 
 def own_networks(addressing: Addressing, management: Management, *, joined: bool) -> dict[str, Network]:
-    """What the fabric numbers itself, by the spec's key; `joined`: whether switches have links."""
+    """Return what the fabric numbers itself, by the spec's key; `joined`: whether switches have links."""
     said = {"family": addressing.family, "fabric_links": addressing.fabric_links}
     unused = unused_pools(said, joined=joined)
     pools = {
@@ -152,7 +152,7 @@ def _accepted_prefixes(
     path: KeyPath,
     findings: Findings,
 ) -> tuple[PrefixRule, ...]:
-    """The prefixes in canonical form, without those that are none."""
+    """Return the prefixes in canonical form, without those that are none."""
     rules: dict[PrefixRule, int] = {}
     for index, text in enumerate(party.get("accept", [DEFAULT_ROUTES[family] for family in families])):
         at = (*path, "accept", index)
@@ -193,7 +193,7 @@ def _explain_rejection(
 def _link_networks(
     party: Mapping[str, Any], families: tuple[int, ...], taken: Taken, path: KeyPath, findings: Findings
 ) -> Inside:
-    """The networks that a party's links are numbered from, noted as taken."""
+    """Return the networks that a party's links are numbered from, noted as taken."""
     found: dict[int, Network] = {}
     for family, key in ((4, "network"), (6, "network6")):
         if key not in party:
@@ -220,7 +220,7 @@ def _read_link(
     path: KeyPath,
     findings: Findings,
 ) -> ExternalLink | None:
-    """One link; None when an address of it is none."""
+    """Return one link; None when an address of it is none."""
     ends: dict[int, tuple[str | None, str | None]] = {4: (None, None), 6: (None, None)}
     for family, local, remote in ((4, "local", "remote"), (6, "local6", "remote6")):
         if local not in raw and remote not in raw and family not in families:

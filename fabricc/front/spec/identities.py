@@ -56,7 +56,7 @@ class Table(NamedTuple):
 
 
 def with_identities(spec: ClusterSpec, folder: Path) -> tuple[ClusterSpec, list[Diagnostic], dict[str, str]]:
-    """The spec, and those of its further networks, with what their tables give; findings; file -> text."""
+    """Return the spec, and those of its further networks, with what their tables give; findings; file -> text."""
     findings: list[Diagnostic] = []
     sources: dict[str, str] = {}
 
@@ -104,7 +104,7 @@ def _read_table(
 def read_table(
     path: Path, columns: tuple[str, ...], needed: tuple[str, ...], asked_at: Position, folder: Path
 ) -> Table:
-    """The lines of a CSV file whose first line names its columns, some of which it needs.
+    """Return the lines of a CSV file whose first line names its columns, some of which it needs.
 
     Args:
         path: the file.

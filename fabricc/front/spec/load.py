@@ -91,7 +91,7 @@ def load_spec(path: FilePath, numbers: Mapping[str, int] | None = None) -> Loade
 
 
 def read_spec(raw: bytes, file: str, numbers: Mapping[str, int] | None = None) -> Loaded:
-    """The spec in `raw`, which diagnostics call `file`. Never raises for what it reads."""
+    """Return the spec in `raw`, which diagnostics call `file`. Never raises for what it reads."""
     document = parse_yaml(raw, file)
     text = raw.decode("utf-8", "replace").removeprefix("\ufeff")
     if not document.usable:
@@ -216,7 +216,7 @@ def _suggest_specs(folder: FilePath) -> str:
 def _read_networks(
     document: Document, spec: ClusterSpec | None, numbers: Mapping[str, int], findings: Findings
 ) -> dict[str, ClusterSpec]:
-    """The specs of the further networks, each read as one of its own."""
+    """Return the specs of the further networks, each read as one of its own."""
     named, moved = document.value.get("networks", {}), document.value.get("moved", {})
     numbers = {moved.get(name, name) if name not in named else name: own for name, own in numbers.items()}
     stated = number_networks(named, numbers)
@@ -389,7 +389,7 @@ def _read_tier(raw: Mapping[str, Any]) -> Tier:
 
 
 def _read_routing(raw: Mapping[str, Any]) -> Routing:
-    """The section with the keys of the schema, but for those of BFD, which are below one of their own."""
+    """Return the section with the keys of the schema, but for those of BFD, which are below one of their own."""
     bfd = raw["bfd"] or {"interval_ms": None, "multiplier": 3}
     return Routing(
         **{key: value for key, value in raw.items() if key != "bfd"},

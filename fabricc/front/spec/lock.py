@@ -77,7 +77,7 @@ EMPTY_LOCK = Lock()
 
 
 def format_lock(lock: Lock) -> str:
-    """The lock's text: the same for equal locks, whatever the order of their items.
+    """Return the lock's text: the same for equal locks, whatever the order of their items.
 
     Raises:
         ValueError: a key or number that a lock cannot hold.
@@ -104,7 +104,7 @@ def _format_items(lock: Lock) -> list[str]:
 
 
 def renew_lock(lock: Lock, cluster: str, before: str | None) -> str:
-    """The text of a cluster's lock; one that names no cluster stays as it is while its numbers do.
+    """Return the text of a cluster's lock; one that names no cluster stays as it is while its numbers do.
 
     `before` is what the lock file holds; None when there is none.
     """
@@ -121,7 +121,7 @@ def lines_of(text: str, network: str) -> str:
 
 
 def parse_lock(text: str, file: str, cluster: str = "") -> tuple[Lock, tuple[Diagnostic, ...]]:
-    """The lock in `text`, and every line that cannot stay as it is; never raises.
+    """Return the lock in `text`, and every line that cannot stay as it is; never raises.
 
     The first of two lines that contradict each other counts. The lock of another cluster than `cluster` is refused
     (FAB2070), unless that is empty.

@@ -46,7 +46,7 @@ def _describe_tier(tier: TierName | Beyond | None) -> str:
 def in_turn(
     networks: Sequence[ManagementNetwork], raw: Sequence[Mapping[str, Any]], findings: Findings
 ) -> tuple[ManagementNetwork, ...]:
-    """The networks, those of ToRs and hosts with the units that each takes.
+    """Return the networks, those of ToRs and hosts with the units that each takes.
 
     They begin where the spec defines, or where the one before ends.
 
@@ -88,7 +88,7 @@ def _find_clash(
 
 
 def build_switches(raw: Mapping[str, Any]) -> ManagementWish:
-    """The section `management.switches`, valid and with its defaults, as values."""
+    """Return the section `management.switches`, valid and with its defaults, as values."""
     return ManagementWish(
         _read_tier(raw),
         _read_tier(raw["aggregation"]) if "aggregation" in raw else None,

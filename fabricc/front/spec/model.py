@@ -182,7 +182,7 @@ class TrimmingWish:
 
 @dataclass(frozen=True, slots=True)
 class Congestion:
-    """How congestion is signalled before PFC has to act.
+    """Congestion signals before PFC has to act.
 
     Attributes:
         profile: `dcqcn`, `dctcp`, `uec`, or `pfc-only` for no marks on lossless classes.
@@ -304,7 +304,7 @@ class Management:
 
 @dataclass(frozen=True, slots=True)
 class PortOverride:
-    """What one port of one device does differently; None or False means as planned."""
+    """Overrides of one port of one device; None or False means as planned."""
 
     cable_m: int | None = None
     medium: str | None = None
@@ -313,7 +313,7 @@ class PortOverride:
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """What one device does differently; None or False means as planned.
+    """Overrides of one device; None or False means as planned.
 
     Attributes:
         model: catalog name of another model than its tier's.
@@ -428,7 +428,7 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What makes a spec one of a further network of the hosts.
+    """The section `network`, which makes a spec one of a further network of the hosts.
 
     Attributes:
         number: from 1; pools, ASNs and routing tables of the network follow from it.
@@ -595,20 +595,20 @@ class ClusterSpec:
         return tuple(file for each in (self, *self.networks.values()) for file in each.identities.values())
 
     def position(self, *path: str | int) -> Position:
-        """The place of a value, or of the nearest enclosing one that the file has."""
+        """Return the place of a value, or of the nearest enclosing one that the file has."""
         for length in range(len(path), 0, -1):
             if (found := self.positions.get(path[:length])) is not None:
                 return found
         return Position(self.file, 1, 1)
 
     def error(self, code: str, message: str, *path: str | int, help: str = "") -> Diagnostic:
-        """An error about the value at `path`."""
+        """Return an error about the value at `path`."""
         return Diagnostic(code, Severity.ERROR, message, self.position(*path), help)
 
     def warning(self, code: str, message: str, *path: str | int, help: str = "") -> Diagnostic:
-        """A warning about the value at `path`."""
+        """Return a warning about the value at `path`."""
         return Diagnostic(code, Severity.WARNING, message, self.position(*path), help)
 
     def note(self, code: str, message: str, *path: str | int, help: str = "") -> Diagnostic:
-        """A note about the value at `path`."""
+        """Return a note about the value at `path`."""
         return Diagnostic(code, Severity.NOTE, message, self.position(*path), help)

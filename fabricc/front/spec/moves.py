@@ -32,7 +32,7 @@ class Kinds:
 
 
 def build_replaced(raw: Mapping[str, Any]) -> dict[str, Replacement]:
-    """The section as values."""
+    """Return the section as values."""
     return {
         name: Replacement(part.get("by", name), part.get("serial", "")) for name, part in sorted(raw.items())
     }
@@ -66,7 +66,7 @@ def check_moves(
 
 
 def list_renames(spec: ClusterSpec) -> dict[str, str]:
-    """Every former name that the spec gives -> the present one, of what moved and of what was replaced."""
+    """Return every former name that the spec gives -> the present one, of what moved and of what was replaced."""
     return {**spec.moved, **{old: new.by for old, new in spec.replaced.items() if new.by != old}}
 
 
@@ -76,7 +76,7 @@ def path_of(spec: ClusterSpec, old: str) -> KeyPath:
 
 
 def names_of(spec: ClusterSpec) -> dict[str, frozenset[str]]:
-    """The names that the spec gives, by kind."""
+    """Return the names that the spec gives, by kind."""
     groups = tuple(group for each in (spec, *spec.networks.values()) for group in each.gpus.groups)
     return {
         "networks": frozenset(spec.networks),
@@ -113,5 +113,5 @@ def kinds_of(spec: ClusterSpec) -> Kinds:
 
 
 def fitting_kinds(names: Mapping[str, frozenset[str]], old: str, new: str) -> Iterator[str]:
-    """The kinds of things that have the new name and not the old one."""
+    """Yield the kinds of things that have the new name and not the old one."""
     return (kind for kind, known in names.items() if new in known and old not in known)

@@ -63,7 +63,7 @@ class Export(NamedTuple):
 
 
 def read_export(path: Path) -> Export:
-    """The export at a path: a folder with a file for each list, or one file; without devices it is none."""
+    """Return the export at a path: a folder with a file for each list, or one file; without devices it is none."""
     found: dict[str, list[Any]] = {}
     tables: dict[str, list[dict[str, str]]] = {}
     findings: list[Diagnostic] = []
@@ -120,7 +120,7 @@ def _read_files(path: Path) -> dict[Path, str]:
 
 
 def _list_of(file: Path) -> str:
-    """The list that a file is called after; NetBox proposes names such as `netbox_IP addresses.csv`."""
+    """Return the list that a file is called after; NetBox proposes names such as `netbox_IP addresses.csv`."""
     return file.stem.lower().removeprefix("netbox_").replace(" ", "-").replace("_", "-")
 
 
@@ -151,13 +151,13 @@ def _describe_page(name: str, value: Any) -> str:
 
 
 def _list_objects(value: Any) -> list[Any]:
-    """The objects of an answer of the API, or of a bare list."""
+    """Return the objects of an answer of the API, or of a bare list."""
     listed = value.get("results") if isinstance(value, dict) else value
     return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
 
 
 def _text_at(value: Any, *path: str) -> str:
-    """The text at a path of keys; "" where there is none."""
+    """Return the text at a path of keys; "" where there is none."""
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     if isinstance(value, float) and value.is_integer():
@@ -194,7 +194,7 @@ def _read_cables(items: Iterable[dict[str, Any]]) -> Iterator[tuple[End, End]]:
 
 
 def _list_ends(cable: dict[str, Any], side: str) -> Iterator[End]:
-    """The interfaces at one side: a list since NetBox 3.3, one object before."""
+    """Yield the interfaces at one side: a list since NetBox 3.3, one object before."""
     listed = cable.get(f"{side}_terminations")
     ends = (
         [each.get("object") for each in _list_objects(listed)]

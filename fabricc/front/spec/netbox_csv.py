@@ -38,7 +38,7 @@ _NO_SLUG = re.compile(r"[^a-z0-9]+")
 
 
 def rows_of(text: str) -> list[dict[str, str]]:
-    """The rows of an export, cells by label in lower case.
+    """Return the rows of an export, cells by label in lower case.
 
     Raises:
         csv.Error: it is no CSV.
@@ -51,7 +51,7 @@ def rows_of(text: str) -> list[dict[str, str]]:
 
 
 def missing_columns(name: str, path: Path, rows: Sequence[Row]) -> Iterator[Diagnostic]:
-    """The columns of a list that the exported view did not show."""
+    """Yield the columns of a list that the exported view did not show."""
     there = rows[0].keys() if rows else {label for labels in _WANTED[name] for label in labels.split("|")}
     lacks = [labels for labels in _WANTED[name] if not there & set(labels.split("|"))]
     if lacks:
@@ -83,7 +83,7 @@ def _format_name(name: str, more: str | None) -> str:
 
 
 def _strip_suffix(text: str, known: Collection[str] = ()) -> str:
-    """A name without what NetBox shows after it."""
+    """Return a name without what NetBox shows after it."""
     return text if text in known else _MORE.sub("", text)
 
 

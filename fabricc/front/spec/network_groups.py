@@ -100,7 +100,7 @@ def _name_hosts(group: HostGroup) -> HostGroup:
 def _read_joining_group(
     section: Stated, index: int, known: Mapping[str, HostGroup], homes: Mapping[str, str]
 ) -> HostGroup | None:
-    """A group that another network states, as it is attached in this one."""
+    """Return a group that another network states, as it is attached in this one."""
     raw, path = section.groups[index], ("groups", index)
     name, own = raw["name"], next((key for key in raw if key not in _SHARED), None)
     if own is not None:

@@ -49,13 +49,13 @@ class Section:
 
 
 def number_networks(names: Mapping[str, Any], known: Mapping[str, int]) -> dict[str, int]:
-    """The number of each network: the known one, or the lowest that none ever had, in the order of names."""
+    """Return the number of each network: the known one, or the lowest that none ever had, in the order of names."""
     free = (number for number in count(1) if number not in known.values())
     return {name: known[name] if name in known else next(free) for name in sorted(names)}
 
 
 def section_of(document: Document, name: str, number: int) -> Section:
-    """The section of one network, in whose document paths and places are those of a spec of its own."""
+    """Return the section of one network, in whose document paths and places are those of a spec of its own."""
     stated: Mapping[str, Any] = document.value["networks"][name]
     value = {key: document.value[key] for key in INHERITED if key in document.value}
     value |= {key: part for key, part in stated.items() if key not in _OWN}

@@ -31,7 +31,7 @@ PER_HOST = 8  # a BMC, the host's own port and three DPUs
 
 
 def build_addressing(raw: Mapping[str, Any], findings: Findings, *, joined: bool) -> Addressing | None:
-    """The pools as values; None when one is no network. `joined`: whether switches have links."""
+    """Return the pools as values; None when one is no network. `joined`: whether switches have links."""
     pools = {
         pool: network_of(raw[pool], ("addressing", pool), findings)
         for pool in IPV4_POOLS + IPV6_POOLS
@@ -67,7 +67,7 @@ def build_addressing(raw: Mapping[str, Any], findings: Findings, *, joined: bool
 def build_management(
     raw: Mapping[str, Any], findings: Findings, assumptions: Assumptions
 ) -> Management | None:
-    """The management section as values; None when an address in it is none."""
+    """Return the management section as values; None when an address in it is none."""
     further = raw.get("networks", ())
     networks = build_networks(further, findings, assumptions)
     written = findings.document.positions
@@ -217,7 +217,7 @@ def check_management_overlap(
 
 
 def management_networks(management: Management) -> dict[KeyPath, IPNetwork]:
-    """The networks of management ports, by where the spec has them."""
+    """Return the networks of management ports, by where the spec has them."""
     found: dict[KeyPath, IPNetwork] = {}
     if management.network is not None:
         found["management", "network"] = management.network
@@ -283,7 +283,7 @@ def _check_overlaps(
 
 
 def free_pool(taken: Iterable[IPNetwork], wanted: IPNetwork | None) -> str:
-    """A remedy: the first private network of the wanted size that overlaps nothing."""
+    """Return a remedy: the first private network of the wanted size that overlaps nothing."""
     if wanted is None:
         return ""
     free = IPSet(private for private in _parse_networks(PRIVATE) if private.version == wanted.version)
@@ -298,7 +298,7 @@ def free_pool(taken: Iterable[IPNetwork], wanted: IPNetwork | None) -> str:
 def _read_gateway(
     raw: Mapping[str, Any], network: IPNetwork, path: KeyPath, findings: Findings, assumptions: Assumptions
 ) -> IPAddress | None:
-    """The gateway that a section names, or the first address of its network."""
+    """Return the gateway that a section names, or the first address of its network."""
     first = IPAddress(network.first + (1 if network.size > 2 else 0), network.version)
     if "gateway" not in raw:
         assumptions.take(str(first), *path, "gateway")
@@ -326,7 +326,7 @@ def _read_gateway(
 
 
 def _parse_server(text: str, path: KeyPath, findings: Findings) -> str:
-    """A server's address in canonical form, or its name as it stands."""
+    """Return a server's address in canonical form, or its name as it stands."""
     looks_like_address = ":" in text or not any(character.isalpha() for character in text)
     if not looks_like_address:
         return text

@@ -8,7 +8,7 @@ from fabricc.base.documents.schema import load_schema
 
 
 def cluster_schema() -> dict[str, Any]:
-    """The JSON Schema of the cluster spec; shared, so never to be changed."""
+    """Return the JSON Schema of the cluster spec; shared, so never to be changed."""
     return load_schema("cluster")
 
 

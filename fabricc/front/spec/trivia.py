@@ -22,7 +22,7 @@ _COMMENT = re.compile(r"(?:^|(?<=[ \t]))#")
 
 @dataclass(slots=True)
 class Trivia:
-    """What was taken out of a text.
+    """The comments and blank lines of a text.
 
     Attributes:
         text: what is left.
@@ -42,7 +42,7 @@ class Trivia:
 
 
 def taken_out(text: str, positions: Mapping[KeyPath, Position]) -> Trivia:
-    """The text without comments and blank lines, and these by the values they belong to."""
+    """Return the text without comments and blank lines, and these by the values they belong to."""
     spans, brackets = _token_spans(text)
     starts = _by_line(positions)
     lines = text.split("\n")
@@ -184,6 +184,6 @@ def _is_within(offset: int, spans: Sequence[tuple[int, int]]) -> bool:
 
 
 def _comment_column(line: str, offset: int, spans: Sequence[tuple[int, int]]) -> int | None:
-    """The column, from 0, at which a comment starts."""
+    """Return the column, from 0, at which a comment starts."""
     found = (match.start() for match in _COMMENT.finditer(line))
     return next((column for column in found if not _is_within(offset + column, spans)), None)

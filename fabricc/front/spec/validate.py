@@ -46,7 +46,7 @@ SIZES = {
 
 
 def schema_problems(document: Document) -> tuple[tuple[KeyPath, Diagnostic], ...]:
-    """Every mismatch between document and schema, each with the path of the value that does not fit.
+    """Return every mismatch between document and schema, each with the path of the value that does not fit.
 
     At most 100 are reported, and one more counts the rest. Values that the reader already rejected are skipped.
     """
@@ -67,7 +67,7 @@ def schema_problems(document: Document) -> tuple[tuple[KeyPath, Diagnostic], ...
 
 
 def _relevant_errors(error: ValidationError) -> Iterator[ValidationError]:
-    """The error itself, or those of the one alternative whose type the value has."""
+    """Yield the error itself, or those of the one alternative whose type the value has."""
     if error.validator != "anyOf":
         yield error
         return
@@ -87,7 +87,7 @@ def _relevant_errors(error: ValidationError) -> Iterator[ValidationError]:
 def _diagnostics_of(
     error: ValidationError, path: KeyPath, document: Document
 ) -> Iterator[tuple[KeyPath, Diagnostic]]:
-    """The diagnostics of one schema error."""
+    """Yield the diagnostics of one schema error."""
     schema: dict[str, Any] = error.schema if isinstance(error.schema, dict) else {}
     value: Any = error.instance
     expected: Any = error.validator_value
@@ -185,7 +185,7 @@ def _unknown_key(path: KeyPath, known: list[str], document: Document) -> tuple[K
 
 
 def _first_example(schema: dict[str, Any]) -> str:
-    """The first example of a property, as one would write it in a spec."""
+    """Return the first example of a property, as one would write it in a spec."""
     examples = resolve_schema(schema).get("examples") or resolve_schema(schema).get("enum")
     return _format_yaml(examples[0]) if examples else ""
 
@@ -237,7 +237,7 @@ def _anyof_help(value: Any, schema: dict[str, Any]) -> str:
 
 
 def _dscp_by_name(name: str) -> int | None:
-    """The code point of a per-hop behavior's name: CS (RFC 2474), AF (RFC 2597), EF (RFC 3246)."""
+    """Return the code point of a per-hop behavior's name: CS (RFC 2474), AF (RFC 2597), EF (RFC 3246)."""
     if name == "ef":
         return 46
     if match := re.fullmatch("cs([0-7])", name):
@@ -303,14 +303,14 @@ def _other_family(value: str, path: KeyPath) -> str:
 
 
 def _vendor_build(value: str, path: KeyPath) -> str:
-    """How a spec names the vendor's build of a system that stands in the place of a NOS."""
+    """Return how a spec names the vendor's build of a system that stands in the place of a NOS."""
     name, _, release = value.partition("-")
     spelled = spell_flavor(name, release) if path[-1:] == ("nos",) else ""
     return f"Write `{spelled}`." if spelled else ""
 
 
 def _pattern_help(value: str, schema: dict[str, Any]) -> str:
-    """A repaired value when a plain one fits, else an example."""
+    """Return a repaired value when a plain one fits, else an example."""
     plain = clip(value.lower(), 64)
     words = re.split(r"[^a-z0-9.]+", plain)
     for repaired in (

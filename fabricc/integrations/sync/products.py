@@ -1,4 +1,4 @@
-"""How NetBox and Nautobot name lists and values: paths, searches, bodies and answers of their REST APIs as data.
+"""Names of lists and values in the REST APIs of NetBox and Nautobot: paths, searches, bodies and answers as data.
 
 Sources: the REST API pages of NetBox 4 (netboxlabs.com/docs/netbox/integrations/rest-api) and of Nautobot 3
 (docs.nautobot.com, REST API guides), and Nautobot's own serializers.

@@ -1,4 +1,4 @@
-"""What a source of truth has about the devices of a location, as an export that identity tables are made of."""
+"""Pull the devices of a location from a source of truth, as an export from which identity tables are made."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Record(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """How the records of a cluster are marked and where they are.
+    """The mark and the location of the records of a cluster.
 
     Attributes:
         location: the site or location of the devices.

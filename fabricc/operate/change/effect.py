@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What applying a change to one switch does.
+    """The effect of a change on one switch.
 
     Attributes:
         platform: NOS and release.
@@ -33,7 +33,7 @@ class Effect:
 
     @property
     def disruptive(self) -> bool:
-        """Whether traffic must leave the switch first."""
+        """Return whether traffic must leave the switch first."""
         return self.impact >= Impact.SESSION_RESET and not self.confined
 
     @staticmethod

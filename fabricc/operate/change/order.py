@@ -139,7 +139,7 @@ def compute_waves(plant: CapacityModel, keep: Fraction, most: int | None = None)
 
 
 def find_largest_keep(plant: CapacityModel, most: int | None = None) -> Fraction | None:
-    """The largest share that some order keeps, in twentieths; None when there is none above 0."""
+    """Return the largest share that some order keeps, in twentieths; None when there is none above 0."""
     for twentieths in range(19, 0, -1):
         keep = Fraction(twentieths, 20)
         try:
@@ -169,7 +169,7 @@ class _Mesh:
 
 
 class _State:
-    """What has changed so far, and which links are down because their ends disagree."""
+    """The changed switches so far, and the links that are down because their ends disagree."""
 
     def __init__(self, plant: CapacityModel, keep: Fraction) -> None:
         self.plant, self.keep = plant, keep
@@ -206,7 +206,7 @@ class _State:
         return placed
 
     def compute_pair_share(self, uppers: Set[str], lowers: Mapping[int, int]) -> tuple[Fraction, str]:
-        """The least share of its uplinks on which a lower switch meets another one, and of what.
+        """Return the least share of its uplinks on which a lower switch meets another one, and of what.
 
         `uppers` change now, and so many `lowers` of a mesh, by its place.
         """
@@ -345,17 +345,17 @@ class _Draft:
         )
 
     def _compute_pair_share(self, *more: Member) -> tuple[Fraction, str]:
-        """What pairs of lower switches keep after it, with a further member."""
+        """Return what pairs of lower switches keep after it, with a further member."""
         lowers = self.lowers + Counter(at for each in more for at in self._meshes(each))
         return self.state.compute_pair_share(self.uppers | {each.name for each in more}, lowers)
 
     def _meshes(self, member: Member) -> list[int]:
-        """The place of the mesh in which a member is a lower switch."""
+        """Return the place of the mesh in which a member is a lower switch."""
         mesh = self.state.mesh_of.get(member.name)
         return [at for at, each in enumerate(self.state.meshes) if each is mesh]
 
     def _survives_failure(self) -> bool:
-        """Whether what has been admitted so far would keep the share even if it failed."""
+        """Return whether what has been admitted so far would keep the share even if it failed."""
         return all(self._is_share_kept(resource, weight) for resource, weight in self.lost.items())
 
     def _share(self, resource: str, out: int) -> Fraction:
@@ -391,14 +391,14 @@ class _Draft:
             self.toggled[lower] += change
 
     def find_worst_share(self) -> tuple[Fraction, str]:
-        """The smallest share during and after, and of what."""
+        """Return the smallest share during and after, and of what."""
         shares = [(self._share(r, out), r) for r, out in self.lost.items()]
         shares += [(self._share(r, out), r) for r, out in self.toggled.items() if out > 0]
         shares = [each for each in shares if each[1] not in self.plant.alone] or shares
         return min([*shares, self._compute_pair_share()], default=(WHOLE, ""))
 
     def shares(self) -> tuple[Fraction, str, Fraction]:
-        """What is kept for certain and where, and what would be kept if every member failed."""
+        """Return what is kept for certain and where, and what would be kept if every member failed."""
         own = {member.name for member in self.members}
         standing = [(self._share(r, 0), r) for r in {*self.state.broken, *self.state.absent} if r not in own]
         kept = [(self._share(r, out), r) for r, out in self.certain.items()]

@@ -38,7 +38,7 @@ Heard = tuple[tuple[str, str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a device reports about itself.
+    """The identity that a device reports.
 
     Attributes:
         hostnames: in lower case; a device has several when a change of its name has not taken effect everywhere.

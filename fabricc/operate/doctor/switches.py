@@ -25,7 +25,7 @@ _PATIENCE_S = 30.0
 
 
 class _Answer(NamedTuple):
-    """What a switch answers: its release and the seconds that its clock is ahead; None where it does not say."""
+    """The release of a switch and the seconds that its clock is ahead; None where it does not report them."""
 
     release: str = ""
     ahead_s: float | None = None

@@ -375,7 +375,7 @@ class CumulusDriver(LinuxSession):
     # Getters.
 
     def _configurations(self, wanted: list[str], full: bool) -> dict[str, str]:
-        """What is applied, saved and pending, as `nv config show -o yaml` prints it."""
+        """Return what is applied, saved and pending, as `nv config show -o yaml` prints it."""
         every = " --all" if full else ""
         revisions = {"running": "applied", "startup": "startup", "candidate": "pending"}
         asked = [kind for kind in wanted if kind != "candidate" or self._files]

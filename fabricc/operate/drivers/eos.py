@@ -503,7 +503,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             return found
 
     def get_ecmp_widths(self) -> dict[str, int]:
-        """Prefix -> next hops, for BGP routes of the default VRF; not part of NAPALM."""
+        """Return prefix -> next hops, for BGP routes of the default VRF; not part of NAPALM."""
         with self._clean(CommitError):
             answers = self._run_routes(_ROUTES)
             tables = [one.get("vrfs", {}).get("default", one).get("routes", {}) for one in answers]

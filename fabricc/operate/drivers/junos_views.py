@@ -66,7 +66,7 @@ def read_queues(text: str, tally: Tally) -> None:
 
 
 def ecmp_widths(answer: Any) -> dict[str, int]:
-    """Prefix -> next hops of the active route, from `show route protocol bgp`."""
+    """Return prefix -> next hops of the active route, from `show route protocol bgp`."""
     found = {}
     for route in _iterate_elements(answer, "rt"):
         for entry in route.iter("rt-entry"):

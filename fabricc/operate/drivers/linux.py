@@ -139,7 +139,7 @@ class LinuxDriver(Checking):
         return vtysh_views.routes_to(self._vtysh_json(*vtysh_views.ROUTES), destination, protocol, longer)
 
     def get_ecmp_widths(self) -> dict[str, int]:
-        """Prefix -> next hops in the kernel, for BGP routes of the default VRF; not part of NAPALM."""
+        """Return prefix -> next hops in the kernel, for BGP routes of the default VRF; not part of NAPALM."""
         return vtysh_views.ecmp_widths(self._vtysh_json(*vtysh_views.ROUTES))
 
     def get_lossless_counters(self) -> Counters:

@@ -60,7 +60,7 @@ def read_lossless(text: str, tally: Tally) -> None:
 
 
 def _table_rows(text: str) -> Iterator[dict[str, str]]:
-    """Rows of NVUE's tables, whose columns begin where a dash of the line below the heading does."""
+    """Yield rows of NVUE's tables, whose columns begin where a dash of the line below the heading does."""
     names: list[tuple[int, str]] = []
     before = ""
     for line in text.splitlines():

@@ -556,7 +556,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
             return ""
 
     def get_ecmp_widths(self) -> dict[str, int]:
-        """Prefix -> next hops, for BGP routes of the default VRF; not part of NAPALM."""
+        """Return prefix -> next hops, for BGP routes of the default VRF; not part of NAPALM."""
         with self._clean(CommandErrorException):
             return nxos_views.ecmp_widths(*(self._send_command(command) for command in nxos_views.ROUTES))
 

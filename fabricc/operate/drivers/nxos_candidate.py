@@ -51,7 +51,7 @@ class Block:
 
     @property
     def key(self) -> str:
-        """What makes two blocks the same place in two configurations."""
+        """Return what makes two blocks the same place in two configurations."""
         return "hostname" if self.head.startswith("hostname ") else self.head
 
 

@@ -51,7 +51,7 @@ def chassis_serial(answer: Any) -> str:
 
 
 def ecmp_widths(*answers: Mapping[str, Any]) -> dict[str, int]:
-    """Prefix -> best next hops, for BGP routes of the default VRF."""
+    """Return prefix -> best next hops, for BGP routes of the default VRF."""
     found = {}
     for vrf in (one for answer in answers for one in find_rows(answer, "vrf")):
         if vrf.get("vrf-name-out") == "default":

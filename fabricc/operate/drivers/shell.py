@@ -35,7 +35,7 @@ _GRACE_S = 2
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How a command ended.
+    """The result of a command.
 
     Attributes:
         status: its exit status; -1 when a signal ended it.

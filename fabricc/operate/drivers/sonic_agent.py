@@ -1,4 +1,4 @@
-"""What the SONiC driver runs on the switch: the check of a candidate, its application, and the way back.
+"""Run on the switch for the SONiC driver: check a candidate, apply it, and revert it.
 
     python3 sonic_agent.py check|apply|guard|revert FOLDER [CHECKPOINT]
 

@@ -112,7 +112,7 @@ def _parse_duration(text: str) -> int:
 
 
 def ecmp_widths(tables: list[Mapping[str, Any]]) -> dict[str, int]:
-    """Prefix -> number of next hops that FRR has put into the kernel, for routes learned by BGP."""
+    """Return prefix -> number of next hops that FRR has put into the kernel, for routes learned by BGP."""
     widths = {}
     for table in tables:
         for prefix, routes in table.items():

@@ -24,7 +24,7 @@ Widths = dict[str, int]
 
 
 def bgp_widths(namespace: str) -> Widths:
-    """Prefix -> equal-cost next hops in use, for every unicast route that routing protocols put in the kernel.
+    """Return prefix -> equal-cost next hops in use, for every unicast route that routing protocols put in the kernel.
 
     Raises:
         OSError: the namespace is gone.

@@ -68,7 +68,7 @@ def _cabled_ports(switch: Switch, direction: Direction) -> list[str]:
 
 
 def notice_s(network: Network, scenario: Scenario) -> float:
-    """How long the plan allows a failure to go unnoticed, seconds.
+    """Return how long the plan allows a failure to go unnoticed, seconds.
 
     Light that goes out is noticed at once. What is silent is found by BFD within its detection time (RFC 5880
     section 6.8.4), or, without BFD, by BGP's hold timer (RFC 4271 section 6.5).

@@ -38,7 +38,7 @@ Cable = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a lab consists of.
+    """The parts of a lab.
 
     Attributes:
         prefix: of its namespaces' names.
@@ -120,7 +120,7 @@ def ends_of_cables(cables: Iterable[Cable]) -> list[tuple[str, str]]:
 
 
 def prefix_for(cluster: str, state: Path) -> str:
-    """Prefix of namespace names: two labs of one cluster in two folders do not meet."""
+    """Return prefix of namespace names: two labs of one cluster in two folders do not meet."""
     return f"{cluster}-{hashlib.sha256(str(state.resolve()).encode()).hexdigest()[:6]}"
 
 

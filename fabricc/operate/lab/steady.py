@@ -174,7 +174,7 @@ def compare_widths(network: Network, prediction: Prediction, trial: Trial, group
 
 
 def prefix_classes(switches: Sequence[Switch]) -> dict[str, str]:
-    """Prefix -> `tor aggregate`, `spine loopback` and the like."""
+    """Return prefix -> `tor aggregate`, `spine loopback` and the like."""
     found = {}
     for switch in switches:
         for prefix in switch.bgp.aggregates:
@@ -267,7 +267,7 @@ def compare_policy_routes(network: Network, trial: Trial) -> None:
 
 
 def _far_endpoints(near: Endpoint, endpoints: Sequence[Endpoint]) -> Iterator[Endpoint]:
-    """One address of each other rail, and of its own, on another host."""
+    """Yield one address of each other rail, and of its own, on another host."""
     told = set()
     for endpoint in endpoints:
         if endpoint.node != near.node and endpoint.version == near.version and endpoint.port not in told:

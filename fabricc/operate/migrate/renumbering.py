@@ -85,7 +85,7 @@ class RenumberingStep(NamedTuple):
 
 
 def plan_renumbering(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[RenumberingStep]:
-    """The steps before the wanted spec, which needs no table; none where a table cannot have it.
+    """Yield the steps before the wanted spec, which needs no table; none where a table cannot have it.
 
     The wanted spec may have other pins, pools and shape; every rail, plane and switch keeps the share `keep` of its
     paths.
@@ -175,7 +175,7 @@ class _Renumbering:
         return f"{join_words(names, _NAMED)} with other {join_words([*words], len(words), ' and ')}"
 
     def part(self, name: str, what: str, done: set[SwitchId]) -> RenumberingStep:
-        """The step by which some switches have their other numbers."""
+        """Return the step by which some switches have their other numbers."""
         now = {key: self.wanted[key] if key.owner in done else value for key, value in self.own.items()}
         bare = {key.owner for key, value in now.items() if not any(value) and any(self.computed[key])}
         said = {key: value for key, value in now.items() if value != self.computed[key] and any(value)}
@@ -209,7 +209,7 @@ def _collect_numbers(fabric: Fabric, columns: Iterable[str]) -> Numbers:
 
 
 def _list_links(fabric: Fabric) -> Iterator[tuple[Key, tuple[str, ...], tuple[str | None, ...]]]:
-    """Every link between switches, its ends and its addresses as in the table of links, the lower end first."""
+    """Yield every link between switches, its ends and its addresses as in the table of links, the lower end first."""
     for at in fabric.switch_ids():
         name, ports, seen = fabric.name(at), port_names(fabric, at), Counter["SwitchId"]()
         upwards = (link for link in switch_links(fabric, at) if link.direction is UP)
@@ -239,7 +239,7 @@ def _make_column_getter(fabric: Fabric, column: str) -> Callable[[SwitchId], str
 
 
 def _choose_columns(before: Fabric, after: Fabric, middle: Fabric) -> Iterator[str]:
-    """The columns in which a table can give the later numbers to switches of the specs in between."""
+    """Yield the columns in which a table can give the later numbers to switches of the specs in between."""
     yield "asn"
     for name in _POOLS:
         pool, own = (fabric.addresses.pools().get(name) for fabric in (middle, after))
@@ -312,7 +312,7 @@ def _batch_tors(fabric: Fabric, keep: Fraction) -> Iterator[list[SwitchId]]:
 def _order_batches(
     way: _Renumbering, some: Iterable[list[SwitchId]], before: Iterable[list[SwitchId]] | None = ()
 ) -> list[list[SwitchId]] | None:
-    """The batches, each after those that have its numbers still; None where they have each other's."""
+    """Return the batches, each after those that have its numbers still; None where they have each other's."""
     waiting = [batch for batch in some if batch]
     done = {at for batch in before or () for at in batch}
     found: list[list[SwitchId]] = []

@@ -57,7 +57,7 @@ def render_migration(found: Migration) -> Iterator[Part]:
 
 
 def _list_drains(stage: Stage) -> list[str]:
-    """What to drain; of both ends in one window no word where the waves of a push keep an order.
+    """Return what to drain; of both ends in one window no word where the waves of a push keep an order.
 
     Where cables move between switches that stay, the rounds list the drains instead.
     """
@@ -68,7 +68,7 @@ def _list_drains(stage: Stage) -> list[str]:
 
 
 def _render_rounds(stage: Stage) -> Iterator[Line]:
-    """How cables move: where boxes stay, what is drained, recabled and pushed, in order."""
+    """Yield how cables move: where boxes stay, what is drained, recabled and pushed, in order."""
     if not stage.moves:
         return
     keeps, found = {move.round: move.keeps for move in stage.moves}, group_switches_by_round(stage.moves)
@@ -109,7 +109,7 @@ def _format_cable_count(stage: Stage) -> str:
 
 
 def format_worksheet(stage: Stage) -> str:
-    """The cables of a step in the order of their rounds, as CSV; empty cells where a cable goes or is new."""
+    """Return the cables of a step in the order of their rounds, as CSV; empty cells where a cable goes or is new."""
     rows = (
         (one.round, *_format_ends(one.was), *_format_ends(one.now), f"{float(one.keeps):.2f}")
         for one in stage.moves

@@ -55,7 +55,7 @@ class Step:
 
 
 def find_steps(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[Step]:
-    """The steps before the last, which is the wanted spec itself; none where one step is as good.
+    """Yield the steps before the last, which is the wanted spec itself; none where one step is as good.
 
     Every switch keeps the share `keep` of its paths.
     """
@@ -253,7 +253,7 @@ def _find_model_steps(root: KeyPath, old: Compiled, new: Compiled, keep: Fractio
 
 
 def _find_changed_catalog_files(old: Compiled, new: Compiled) -> dict[str, str]:
-    """The wanted spec's own catalog files that the deployed one has not, or not as they are: name -> text."""
+    """Return the wanted spec's own catalog files that the deployed one has not, or not as they are: name -> text."""
     texts = [
         {name: files.read(each.path.parent / name).decode() for name in each.spec.catalog_files}
         for each in (old, new)

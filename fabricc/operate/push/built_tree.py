@@ -85,7 +85,7 @@ class BuiltTree:
 
     @property
     def tree(self) -> Path:
-        """Where the tree was."""
+        """Return where the tree was."""
         return self.held.tree
 
     @property
@@ -95,20 +95,20 @@ class BuiltTree:
 
     @property
     def origin(self) -> Origin:
-        """What a run keeps of it: what it is built from, and the code points that nobody sends by it."""
+        """Return what a run keeps of it: what it is built from, and the code points that nobody sends by it."""
         switch = self.fabric.switch(next(iter(self.places.values())))
         return Origin(compute_state(self.held.manifest.inputs), unsent_code_points(switch.qos.classes))
 
     def files(self, name: str) -> dict[str, str]:
-        """The files of a switch as they lay in the tree."""
+        """Return the files of a switch as they lay in the tree."""
         return self.held.files(name)
 
     def switch(self, name: str) -> Switch:
-        """The switch as planned."""
+        """Return the switch as planned."""
         return self.fabric.switch(self.places[name])
 
     def chosen(self, only: Sequence[str]) -> list[str]:
-        """The switches of these names, in the fabric's order; all where none is named.
+        """Return the switches of these names, in the fabric's order; all where none is named.
 
         Raises:
             RefusedError: FAB9127, one that the fabric does not have.
@@ -155,7 +155,7 @@ def _contains_prefix(pool: IPv4Network | IPv6Network, prefix: str) -> bool:
 
 
 def _select_pools(addresses: AddressPlan, versions: Container[int]) -> AddressPlan:
-    """The pools of some IP versions; any will do for one that the fabric is not to have."""
+    """Return the pools of some IP versions; any will do for one that the fabric is not to have."""
     versioned = {"hosts4": 4, "links4": 4, "hosts6": 6, "links6": 6, "loopbacks6": 6}
     pools: dict[str, Any] = {
         name: (getattr(addresses, name) or Pool(0, 0, version)) if version in versions else None

@@ -43,7 +43,7 @@ _LONGEST = 400
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What configurations of one kind have in common."""
+    """Settings that configurations of one kind share."""
 
     model: str
     nos: str
@@ -71,7 +71,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What became of the configurations of one kind.
+    """The results for the configurations of one kind.
 
     Attributes:
         canary: the switch that was contacted.
@@ -123,7 +123,7 @@ def _get_refused_line(texts: Mapping[str, str], refusal: Refused) -> str:
 
 
 def choose_canaries(source: BuiltTree, names: Iterable[str]) -> dict[Kind, str]:
-    """The first switch of each kind, in the fabric's order."""
+    """Return the first switch of each kind, in the fabric's order."""
     found: dict[Kind, str] = {}
     for name in names:
         found.setdefault(identify_kind(source, name), name)
@@ -131,7 +131,7 @@ def choose_canaries(source: BuiltTree, names: Iterable[str]) -> dict[Kind, str]:
 
 
 def identify_kind(source: BuiltTree, name: str) -> Kind:
-    """The kind of a switch's configuration."""
+    """Return the kind of a switch's configuration."""
     device = source.devices[name]
     return Kind(source.switch(name).model.name, device.nos, device.release, device.kind)
 
@@ -228,7 +228,7 @@ class Origins:
 
 
 def _describe_source(source: BuiltTree, trial: Trial, refusal: Refused, line: str) -> str:
-    """Where a line comes from: an overlay of the user's own, or what prints it."""
+    """Return where a line comes from: an overlay of the user's own, or what prints it."""
     switch = source.switch(trial.canary)
     if (
         switch.overlays
@@ -241,7 +241,7 @@ def _describe_source(source: BuiltTree, trial: Trial, refusal: Refused, line: st
 def _make_finding(
     source: BuiltTree, trial: Trial, refusal: Refused, origins: Origins, sources: dict[str, str]
 ) -> Diagnostic:
-    """A refusal at our own file and line, with what prints the line and what of the spec is behind it."""
+    """Return a refusal at our own file and line, with what prints the line and what of the spec is behind it."""
     told = f"{trial.canary} ({trial.kind}) refuses it: {refusal.text}"
     line = _get_refused_line(source.files(trial.canary), refusal)
     if not line:

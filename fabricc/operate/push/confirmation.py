@@ -56,7 +56,7 @@ def require_revert_time(setting: Setting, names: Sequence[str]) -> None:
 
 
 def _group_by_reverting(setting: Setting, names: Sequence[str]) -> dict[tuple[str, Reverting], list[str]]:
-    """The switches of each NOS and way to go back, sorted by NOS."""
+    """Return the switches of each NOS and way to go back, sorted by NOS."""
     devices = [setting.source.devices[name] for name in names]
     ways = ((each.nos, reverting_of_driver(each.nos, setting.access.login(each))) for each in devices)
     found = group_pairs(zip(ways, names, strict=True))

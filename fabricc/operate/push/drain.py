@@ -21,7 +21,7 @@ Change = dict[str, tuple["Value | None", "Value | None"]]
 def drain_files(
     name: str, nos: str, files: Mapping[str, str], plain: Mapping[str, str], shut: Mapping[str, str]
 ) -> dict[str, str]:
-    """The files with graceful shutdown (RFC 8326), and nothing else changed.
+    """Return the files with graceful shutdown (RFC 8326), and nothing else changed.
 
     What draining does to a switch is the difference between its two renderings. Here that difference is applied to
     the text of another state of the switch, and the reader proves that exactly the same facts change. A box without
@@ -93,7 +93,7 @@ def _find_edits(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, 
 
 
 def _find_place(lines: Sequence[str], before: Sequence[str], start: int, end: int) -> int | None:
-    """Where the range of `before` stands in `lines`: by as much of its surroundings as finds a single place.
+    """Return where the range of `before` stands in `lines`: by as much of its surroundings as finds a single place.
 
     Surroundings that stand several times in both, as many times, find it by their order.
     """

@@ -115,7 +115,7 @@ def find_regressions(
 
 
 def _find_link_versions(switch: Switch) -> set[int]:
-    """The IP versions that its links carry: routes of one that it leaves go with it."""
+    """Return the IP versions that its links carry: routes of one that it leaves go with it."""
     ports = [port for port in switch.ports if port.peer]
     if any(port.unnumbered for port in ports):
         return {4, 6}

@@ -1,4 +1,4 @@
-"""How a switch's counters have grown since just before its change, and what of it stops a push."""
+"""Compare a switch's counters with those before its change, and find the growth that stops a push."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def read_counters(switch: Connection) -> dict[str, Any]:
 def find_lasting_errors(
     switch: Switch, before: Mapping[str, Any], now: Mapping[str, Any], options: Options
 ) -> list[str]:
-    """What no waiting cures: interface errors, storms, and packets dropped from lossless classes."""
+    """Return what no waiting cures: interface errors, storms, and packets dropped from lossless classes."""
     old = before.get("errors", {})
     more = ((port, count - old.get(port, 0)) for port, count in sorted(now.get("errors", {}).items()))
     found = [f"{port} counts {count} more errors" for port, count in more if count > options.errors]
@@ -58,7 +58,7 @@ def find_lasting_errors(
 
 
 def find_storms(switch: Switch, before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Ports on which the PFC watchdog has detected a storm since."""
+    """Return ports on which the PFC watchdog has detected a storm since."""
     return [
         f"the PFC watchdog of {port} detected {count} storm{'s' if count > 1 else ''}"
         for port, count in _compute_growth(switch, STORMS, before, now)
@@ -69,7 +69,7 @@ def find_storms(switch: Switch, before: Mapping[str, Any], now: Mapping[str, Any
 def find_congestion(
     switch: Switch, before: Mapping[str, Any], now: Mapping[str, Any], options: Options
 ) -> list[str]:
-    """Ports that pause, are paused, or mark more often than the options allow, on average since then."""
+    """Return ports that pause, are paused, or mark more often than the options allow, on average since then."""
     if "at" not in before:
         return []
     seconds = max(1.0, now["at"] - before["at"])

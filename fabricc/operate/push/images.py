@@ -21,7 +21,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class Wanted(NamedTuple):
-    """What an image is for: any model where `model` is `*`."""
+    """The key of an image: any model where `model` is `*`."""
 
     nos: str
     release: str
@@ -43,12 +43,12 @@ class Images(NamedTuple):
     findings: tuple[Diagnostic, ...]
 
     def of(self, wanted: Wanted) -> Image | None:
-        """The image of a release for a model; a row for the model itself goes before one for all."""
+        """Return the image of a release for a model; a row for the model itself goes before one for all."""
         return self.rows.get(wanted) or self.rows.get(wanted._replace(model="*"))
 
 
 def read_images(path: Path, used: Iterable[Wanted]) -> Images:
-    """The images of a CSV file with the columns `nos`, `release`, `model`, `file` and `sha256`.
+    """Return the images of a CSV file with the columns `nos`, `release`, `model`, `file` and `sha256`.
 
     Files are named from where the table lies. Those that are used and lie there are read and compared.
     """

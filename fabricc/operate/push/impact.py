@@ -1,4 +1,4 @@
-"""What a switch's change does to traffic: the facts it runs against the facts it is to run, by the rules of `diff`."""
+"""Rate a switch's change: the facts it runs against the facts it is to run, by the rules of `diff`."""
 
 from __future__ import annotations
 

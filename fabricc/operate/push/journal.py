@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class State(StrEnum):
-    """Where a switch stands in a run."""
+    """The state of a switch in a run."""
 
     PLANNED = "planned"
     DRAINED = "drained"
@@ -94,7 +94,7 @@ class Entry:
 
     @property
     def settled(self) -> bool:
-        """Whether nothing is left to do or to undo."""
+        """Return whether nothing is left to do or to undo."""
         return self.state in FINAL and not self.intent
 
 
@@ -120,7 +120,7 @@ class Journal(JournalFile):
     def begin(
         self, kind: str, tree: str, digest: str, options: Mapping[str, Any], names: Iterator[str]
     ) -> int:
-        """A new run with its switches, nothing done yet; its number.
+        """Start a new run with its switches, and return its number.
 
         Raises:
             RefusedError: FAB9124, there is no space for it, nor for what it will write.
@@ -177,7 +177,7 @@ class Journal(JournalFile):
         self.give_up_reserve()
 
     def runs(self) -> list[Run]:
-        """Every run, the latest first."""
+        """Return every run, the latest first."""
         columns = "id, kind, tree, digest, options, begun, ended, outcome"
         return [self._run(row) for row in self.rows(f"SELECT {columns} FROM run ORDER BY id DESC")]
 
@@ -197,7 +197,7 @@ class Journal(JournalFile):
         return Run(number, kind, tree, digest, stated, begun, ended, outcome)
 
     def run(self, number: int | None = None) -> Run:
-        """A run, the latest when no number is given.
+        """Return a run, the latest when no number is given.
 
         Raises:
             RefusedError: FAB9125, there is no such run.
@@ -219,7 +219,7 @@ class Journal(JournalFile):
     # Switches of a run.
 
     def entry(self, run: int, name: str) -> Entry:
-        """A switch."""
+        """Return a switch."""
         columns = "state, intent, detail, wave, disruptive, before, after, baseline"
         rows = self.rows(f"SELECT {columns} FROM device WHERE run=? AND name=?", run, name)
         if len(rows) != 1:
@@ -281,7 +281,7 @@ class Journal(JournalFile):
         self.transaction(act)
 
     def known(self, device: Device) -> str:
-        """What a switch ran when a run last knew, under its name or its former one; "" when none does."""
+        """Return what a switch ran when a run last knew, under its name or its former one; "" when none does."""
         return self._known_state(device.name) or (self._known_state(device.former) if device.former else "")
 
     def _known_state(self, name: str) -> str:
@@ -336,7 +336,7 @@ def _compress_text(text: str) -> bytes:
 
 
 def _decompress_text(blob: bytes | None) -> str:
-    """A configuration as it was kept.
+    """Return a configuration as it was kept.
 
     Raises:
         ValueError, TypeError, zlib.error: it is none.

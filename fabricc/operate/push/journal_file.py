@@ -84,7 +84,7 @@ class JournalFile:
         return RefusedError("FAB9124", f"the journal {self.path} is damaged: {what}", remedy)
 
     def rows(self, statement: str, *values: Any) -> list[Any]:
-        """What a query gives.
+        """Return what a query gives.
 
         Raises:
             RefusedError: FAB9124, the file is damaged.
@@ -186,7 +186,7 @@ class JournalFile:
             return self._run_transaction(self._base, act)
 
     def written(self) -> bool:
-        """Whether the file has all that was written; what is in memory alone is tried again."""
+        """Return whether the file has all that was written; what is in memory alone is tried again."""
         with self._guard:
             self._write_again()
             if self._full is not None:
@@ -197,7 +197,7 @@ class JournalFile:
 
 
 def _open_database(path: Path) -> sqlite3.Connection:
-    """A connection to a journal, as every one is set up."""
+    """Return a connection to a journal, as every one is set up."""
     base = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=10)
     base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
     base.execute("PRAGMA trusted_schema=OFF")

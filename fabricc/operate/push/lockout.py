@@ -71,7 +71,7 @@ def _offers_more(stated: DeviceLogin) -> bool:
 
 
 def _list_usable_proofs(nos: str, stated: DeviceLogin) -> frozenset[str]:
-    """What the login has and its driver can use."""
+    """Return what the login has and its driver can use."""
     keys = stated.ssh_key or _offers_more(stated)
     held = frozenset([*([PASSWORD] if stated.password else []), *([KEY] if keys else [])])
     ours = stated.driver in ("", drivers.DRIVERS[nos])
@@ -79,7 +79,7 @@ def _list_usable_proofs(nos: str, stated: DeviceLogin) -> frozenset[str]:
 
 
 def _judge_device(device: Device, stated: DeviceLogin, login: Login, facts: Facts) -> Verdict:
-    """The verdict on a login, over the transport and from the address that it uses."""
+    """Return the verdict on a login, over the transport and from the address that it uses."""
     if reason := _find_obstacle(device, stated, facts):
         return Verdict(refused=reason)
     kept = drivers.ACCOUNTS[device.nos]

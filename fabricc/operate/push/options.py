@@ -1,4 +1,4 @@
-"""How a push is to go about it."""
+"""Options of a push."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHARE = re.compile(r"[0-9]{1,20}(/[0-9]{1,20})?")
 
 
 class Congestion(StrEnum):
-    """What comes of more PFC frames or ECN marks than the options allow."""
+    """The reaction to more PFC frames or ECN marks than the options allow."""
 
     WARN = "warn"
     STOP = "stop"
@@ -71,7 +71,7 @@ class Options:
 
     @staticmethod
     def of(stated: Mapping[str, Any]) -> Options:
-        """The options that a journal keeps; one that it does not state has its default.
+        """Return the options that a journal keeps; one that it does not state has its default.
 
         Raises:
             ValueError: a value is none that such an option may have.

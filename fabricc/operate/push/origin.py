@@ -1,4 +1,4 @@
-"""What a run keeps of its tree, for those that come after it."""
+"""Record the inputs of a run's tree, for later runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Origin(NamedTuple):
-    """What a run states of its tree.
+    """The inputs of a run's tree.
 
     Attributes:
         state: digest of all that it is built from.
@@ -40,5 +40,5 @@ class Origin(NamedTuple):
 
 
 def compute_state(inputs: Mapping[str, str]) -> str:
-    """One digest (SHA-256, hex) of all that a tree is built from, as its manifest lists it."""
+    """Return one digest (SHA-256, hex) of all that a tree is built from, as its manifest lists it."""
     return hashlib.sha256(json.dumps(sorted(inputs.items())).encode()).hexdigest()

@@ -23,7 +23,7 @@ _LONGEST = 20
 
 
 def new_session() -> str:
-    """A name that no other run has, and that shows operators whose run it is: `7f3a2b1c-netops-jump1`."""
+    """Return a name that no other run has, and that shows operators whose run it is: `7f3a2b1c-netops-jump1`."""
     account = ""
     with suppress(OSError, KeyError):
         account = getpass.getuser()
@@ -35,7 +35,7 @@ def new_session() -> str:
 
 @dataclass(slots=True)
 class Ownership(Reach):
-    """What a run may touch on its switches.
+    """The switches that a run may change.
 
     Attributes:
         stopping: switch -> the guard of a dead run, which is stopped before the first change.
@@ -78,7 +78,7 @@ class Ownership(Reach):
         return hold.owner in self.taken or (self.options.adopt and hold.owner in self.dead)
 
     def make_hold_error(self, name: str, hold: Hold) -> DeviceError:
-        """The finding about a claim that is in the way: what it is, whose, and how long it stands."""
+        """Return the finding about a claim that is in the way: what it is, whose, and how long it stands."""
         owner, left = hold.owner or "somebody else", ""
         if hold.left_s is not None:
             left = f", {max(0.0, hold.left_s):.0f} s more"
@@ -160,5 +160,5 @@ class Ownership(Reach):
 
 
 def find_pending_commit(switch: Connection) -> Hold | None:
-    """The commit that waits for its confirmation."""
+    """Return the commit that waits for its confirmation."""
     return next((hold for hold in switch.holds() if hold.claim is Claim.COMMIT), None)

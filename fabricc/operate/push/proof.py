@@ -45,7 +45,7 @@ def prove_files(source: BuiltTree, names: Iterable[str]) -> None:
 def _compare_files(
     source: BuiltTree, name: str, held: dict[str, str], wanted: dict[str, str]
 ) -> Iterator[Diagnostic]:
-    """A finding for each file of a switch that is not as rendered, at its first line."""
+    """Yield a finding for each file of a switch that is not as rendered, at its first line."""
     by = source.held.manifest.version
     remedy = "Build again, review the difference, and push the new tree."
     if by != __version__:

@@ -1,4 +1,4 @@
-"""Where the journal of a cluster is, and that one push at a time holds it and the switches."""
+"""Find the journal of a cluster, and let one push at a time hold it and the switches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the acts of a push reach a switch: connections, candidates, and what it ran, runs and is to run."""
+"""Reach a switch: connections, candidates, and its former, running and planned configuration."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SHOWN = 3
 
 @dataclass(slots=True)
 class Reach:
-    """What one run is to do with its switches, and by which means.
+    """The connections and candidates of one run.
 
     Attributes:
         target: the files that a switch is to run.
@@ -107,7 +107,7 @@ class Reach:
             raise
 
     def pause_s(self, name: str, error: DeviceError, usual: float, most: int) -> float | None:
-        """How long to wait before the next login after a failure; None when there must be none.
+        """Return how long to wait before the next login after a failure; None when there must be none.
 
         A switch that does not answer is retried after the usual pause. One that refuses the login is retried only a few
         times in a row, with growing pauses: accounts are locked after a few refusals.
@@ -142,7 +142,7 @@ class Reach:
         return self.rounds * round(options.drain_s + hook_s + 2 * (options.confirm_s + options.settle_s))
 
     def effect(self, name: str, before: Files, after: Files) -> Effect:
-        """What going from one set of files to another does to a switch, the image step included."""
+        """Return what going from one set of files to another does to a switch, the image step included."""
         silent = self.silent.get(name, frozenset())
         found = assess_effect(self.source.devices[name], self.source.switch(name), before, after, silent)
         return replace(found, impact=Impact.RELOAD, why="another release") if self.hook else found
@@ -215,7 +215,7 @@ class Reach:
         return self.journal.entry(self.run, name)
 
     def _describe_difference(self, name: str, files: Files, wanted: Files) -> str:
-        """How a switch with some files differs from one with others, in words; "" where it does not."""
+        """Return how a switch with some files differs from one with others, in words; "" where it does not."""
         wrong = running.find_differences(self.source.devices[name].nos, files, wanted)
         return join_words([running.format_mismatch(one) for one in wrong], SHOWN, "; ")
 
@@ -231,7 +231,7 @@ class Reach:
         return join_words(lines, SHOWN, "; ")
 
     def old(self, name: str) -> Files:
-        """What the switch ran before."""
+        """Return what the switch ran before."""
         return running.unpack_files(self._read_entry(name).before, self.target(name))
 
     def needs_drain(self, name: str) -> bool:
@@ -239,13 +239,13 @@ class Reach:
         return self._read_entry(name).disruptive and self.options.drain
 
     def _files_until_confirmed(self, name: str) -> Files:
-        """What the switch runs from its change until the confirmation."""
+        """Return what the switch runs from its change until the confirmation."""
         wanted = self.target(name)
         return self._drain_switch_files(name, wanted) if self.needs_drain(name) else wanted
 
 
 def session_name(run: int, session: str) -> str:
-    """The name by which a run owns its locks, guards and commits on a switch."""
+    """Return the name by which a run owns its locks, guards and commits on a switch."""
     return f"fabricc-{run}-{session}"
 
 

@@ -1,4 +1,4 @@
-"""What `push` prints: waves, the switches' own diffs, outcomes and runs."""
+"""Print the output of `push`: waves, the switches' own diffs, outcomes and runs."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def format_outcome(found: Outcome) -> str:
 
 
 def outcome_json(found: Outcome, remarks: Sequence[Diagnostic]) -> Rendered:
-    """The same for programs."""
+    """Return the same for programs."""
     return json_document({
         "run": found.run, "tree_sha256": found.digest, "exit_status": found.exit_status,
         "states": dict(sorted(found.states.items())),
@@ -159,7 +159,7 @@ def format_status(runs: Runs, *, whole: bool) -> list[str]:
 
 
 def status_json(runs: Runs) -> Rendered:
-    """The same for programs, every switch of every run."""
+    """Return the same for programs, every switch of every run."""
     return json_document({
         "runs": [
             {
@@ -177,5 +177,5 @@ def status_json(runs: Runs) -> Rendered:
 
 
 def _format_utc(seconds: float) -> str:
-    """A time as ISO 8601 has it."""
+    """Return a time as ISO 8601 has it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

@@ -127,7 +127,7 @@ class Returning(Ownership):
     # What an unfinished switch runs.
 
     def found(self, name: str) -> str:
-        """What an unfinished switch runs: `old`, `new`, either `drained`, or "" for something else.
+        """Return what an unfinished switch runs: `old`, `new`, either `drained`, or "" for something else.
 
         A commit of this run that waits for its confirmation is undone first: how long it still waits is not known.
 

@@ -58,7 +58,7 @@ class Reporter:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a push ended.
+    """The result of a push.
 
     Attributes:
         digest: of the tree that switches were brought to, or back from.
@@ -102,7 +102,7 @@ class Push:
 
     @property
     def _stopped(self) -> bool:
-        """Whether nothing new begins: after Ctrl-C, or when the journal cannot be written any more."""
+        """Return whether nothing new begins: after Ctrl-C, or when the journal cannot be written any more."""
         return self.executor.stop.is_set() or bool(self.executor.journal.trouble)
 
     # Many switches.
@@ -116,7 +116,7 @@ class Push:
         always: bool = False,
         patience_s: float | None = None,
     ) -> tuple[dict[str, R], dict[str, DeviceError]]:
-        """The act on every switch: what it returned, and what it failed with; none begins after Ctrl-C."""
+        """Return the act on every switch: what it returned, and what it failed with; none begins after Ctrl-C."""
 
         def run_guarded(name: str) -> tuple[R | None, DeviceError | None]:
             try:
@@ -187,7 +187,7 @@ class Push:
     # Waves.
 
     def waves(self, names: Iterable[str] | None = None) -> list[Wave]:
-        """The waves of what changes.
+        """Return the waves of what changes.
 
         Raises:
             RefusedError: FAB9121, the share cannot be kept; FAB9141, a switch that is left out is the only other one.
@@ -350,7 +350,7 @@ class Push:
         return [Diagnostic("FAB9151", Severity.ERROR, message, None, remedy)]
 
     def _failure_diagnostics(self) -> list[Diagnostic]:
-        """What failed, and the switches of which nobody knows what they run."""
+        """Return what failed, and the switches of which nobody knows what they run."""
         found = list(_list_failures({n: e for n, e in self.failures.items() if e.code != "FAB9118"}))
         for name, (state, _, detail, _) in self.executor.journal.states(self.executor.run).items():
             if state is State.UNKNOWN:
@@ -364,7 +364,7 @@ class Push:
 
 
 def _make_journal_finding(journal: Journal) -> Diagnostic:
-    """The finding about a journal whose file was taken away while the run wrote to it."""
+    """Return the finding about a journal whose file was taken away while the run wrote to it."""
     if journal.replaced:
         message = f"the journal {journal.path} was replaced while the push ran: the file there does not know this run"
         remedy = "Put the right file in place. The next push needs --adopt, and this run cannot be undone."
@@ -376,7 +376,7 @@ def _make_journal_finding(journal: Journal) -> Diagnostic:
 
 
 def describe_guard(name: str, hold: Hold) -> str:
-    """A guard of a dead run as a warning: what it would do."""
+    """Return a guard of a dead run as a warning: what it would do."""
     left = max(0.0, hold.left_s or 0.0)
     return (
         f"warning[FAB9137]: {name}: a guard of {hold.owner} would restore what ran before it in {left:.0f} s"
@@ -384,7 +384,7 @@ def describe_guard(name: str, hold: Hold) -> str:
 
 
 def report_skipped(names: Collection[str], severity: Severity) -> list[Diagnostic]:
-    """The finding about switches that a push leaves out because they do not answer."""
+    """Return the finding about switches that a push leaves out because they do not answer."""
     if not names:
         return []
     message = f"left out, because they do not answer: {_shorten_names(sorted(names))}"
@@ -430,7 +430,7 @@ def _report_rolled_back(names: Sequence[str]) -> list[Diagnostic]:
 
 
 def _list_failures(failed: Mapping[str, DeviceError]) -> tuple[Diagnostic, ...]:
-    """A finding for each switch, the first ones in full."""
+    """Return a finding for each switch, the first ones in full."""
     shown = [error.diagnostic for error in failed.values()][:_TOLD]
     if len(failed) > _TOLD:
         shown.append(Diagnostic(shown[-1].code, Severity.ERROR, f"and {len(failed) - _TOLD} more switches"))
@@ -447,7 +447,7 @@ def _reverse_breaks(effects: Mapping[str, Effect]) -> dict[str, frozenset[str]]:
 
 
 def plan_waves(found: CapacityModel, keep: Fraction, most: int | None) -> list[Wave]:
-    """The waves of a plant.
+    """Return the waves of a plant.
 
     Raises:
         RefusedError: FAB9121, with the share that could be kept.

@@ -56,7 +56,7 @@ def require_secrets(access: Access, texts: Callable[[str], Iterable[str]], names
 def extract_secrets(
     nos: str, files: Mapping[str, str], known: Mapping[str, str] | None = None
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """What a switch runs, with a mark in place of each secret that it holds itself; and mark -> secret.
+    """Return what a switch runs, with a mark in place of each secret that it holds itself; and mark -> secret.
 
     Such are values of before, and what the device encrypts. They are looked for where the reader finds a secret, and
     behind words such as `password` in lines that it does not know: marks change no other fact.

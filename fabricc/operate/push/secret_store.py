@@ -50,7 +50,7 @@ class SecretStore:
             base.executemany("INSERT INTO apart VALUES (?, ?, ?, ?)", rows)
 
     def fill_in(self, run: int, name: str, text: str) -> str:
-        """A stored configuration with its secrets; marks stay where they are gone."""
+        """Return a stored configuration with its secrets; marks stay where they are gone."""
         if MARK not in text:
             return text
         query = "SELECT mark, secret FROM apart WHERE run=? AND name=?"

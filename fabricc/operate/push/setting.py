@@ -1,4 +1,4 @@
-"""What a push is to do, with what, and who watches it."""
+"""The task of a push, its means, and its receiver of progress."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Setting:
         *,
         back: bool = False,
     ) -> Executor:
-        """The acts of a run, towards the tree or another target; `back` to what switches ran before."""
+        """Return the acts of a run, towards the tree or another target; `back` to what switches ran before."""
         files = target or self.source.files
         parts = (self.source, self.access, journal, run, self.options, files, self.stop)
         silent = {} if back else self._silent(journal)

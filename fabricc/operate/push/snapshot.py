@@ -43,7 +43,7 @@ class Snapshot:
     packed: Mapping[str, Mapping[str, bytes]]
 
     def files(self, name: str) -> dict[str, str]:
-        """The files of a switch, empty for one that the tree does not have."""
+        """Return the files of a switch, empty for one that the tree does not have."""
         return {file: zlib.decompress(held).decode() for file, held in self.packed.get(name, {}).items()}
 
 

@@ -44,7 +44,7 @@ _HOOKED = " by hook"
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a push would do.
+    """The plan of a push.
 
     Attributes:
         digest: of the tree.
@@ -74,7 +74,7 @@ class Preview:
 def check_prerequisites(
     setting: Setting, names: Sequence[str], *, back: bool = False
 ) -> tuple[Diagnostic, ...]:
-    """What a push of any kind rests on: times that drivers take, files of the plan, a login that outlives it.
+    """Return what a push of any kind rests on: times that drivers take, files of the plan, a login that outlives it.
 
     With `back` the switches return to an earlier configuration, to which a login is known to work.
 
@@ -181,7 +181,7 @@ def _report_start(setting: Setting, flow: Push, asked: Mapping[str, Asked], wave
 
 
 def list_unwatched(setting: Setting, asked: Mapping[str, Asked]) -> list[str]:
-    """What gates cannot watch, because switches do not state it: a line for each NOS."""
+    """Return what gates cannot watch, because switches do not state it: a line for each NOS."""
     devices = setting.source.devices
     return readings.describe_gaps(
         ((devices[name].nos, one.unstated) for name, one in asked.items()), "watched"
@@ -191,7 +191,7 @@ def list_unwatched(setting: Setting, asked: Mapping[str, Asked]) -> list[str]:
 def report_drain_timers(
     executor: Executor, effects: Mapping[str, Effect], waves: Sequence[Wave]
 ) -> list[str]:
-    """What becomes of switches that a push leaves drained because it is killed: a line for each NOS."""
+    """Return what becomes of switches that a push leaves drained because it is killed: a line for each NOS."""
     if not executor.options.drain:
         return []
     sizes = [sum(effects[name].disruptive for name in wave.members) for wave in waves]
@@ -300,7 +300,7 @@ def _find_earlier_name(setting: Setting, journal: Journal, run: int, name: str) 
 
 
 def _read_stored_texts(journal: Journal, run: Run) -> Callable[[str], tuple[str, str]]:
-    """What the journal has of a switch: what it ran, and what it was to run."""
+    """Return what the journal has of a switch: what it ran, and what it was to run."""
 
     def texts(name: str) -> tuple[str, str]:
         entry = journal.entry(run.id, name)
@@ -324,7 +324,7 @@ def _restore_options(setting: Setting, run: Run) -> Setting:
 
 
 def _get_hook_action(run: Run) -> str:
-    """What the hook of a run is called for."""
+    """Return what the hook of a run is called for."""
     return RETURN if run.kind.endswith(RETURN + _HOOKED) else INSTALL
 
 
@@ -456,7 +456,7 @@ def _push_earlier_files(setting: Setting, journal: Journal, run: Run, newer: Col
     """Push what ran before a run to the switches that run its configuration."""
 
     def then(name: str) -> str:
-        """The name that a switch had in that run."""
+        """Return the name that a switch had in that run."""
         return name if name in newer else setting.source.devices[name].former
 
     def before(name: str) -> Files:

@@ -174,7 +174,7 @@ def prepare_upgrade(
 
 
 def _find_targets(parts: Mapping[str, Compiled], wish: UpgradeRequest) -> Iterator[UpgradeTarget]:
-    """The switches of the system that run another release, or the one to leave."""
+    """Yield the switches of the system that run another release, or the one to leave."""
     known: set[str] = set()
     count = 0
     for network, part in parts.items():

@@ -89,7 +89,7 @@ Channel = tuple[int, int]
 
 @dataclass(slots=True)
 class Spread:
-    """What came of following every announcement.
+    """The result of following every announcement.
 
     Attributes:
         dependencies: channel -> channels that its traffic can go on to.
@@ -115,7 +115,7 @@ def follow_all(kinds: list[Kind]) -> Spread:
 
 
 def own_route(kind: int) -> State:
-    """A class that holds a prefix of its own."""
+    """Return a class that holds a prefix of its own."""
     return State(kind, SELF, -1, frozenset(), frozenset())
 
 

@@ -130,7 +130,7 @@ class Census:
 
 
 class Whole(NamedTuple):
-    """What the rules of the whole look at: see `Census.findings`; switches by name."""
+    """The inputs of the rules of the whole fabric: see `Census.findings`; switches by name."""
 
     census: Census
     switches: Sequence[SwitchDigest]

@@ -75,7 +75,7 @@ def contract_breaches(contracts: dict[bytes, str]) -> Iterator[Breach]:
 
 
 def host_contracts(host: Host, reading: Said) -> dict[bytes, str]:
-    """The function of each kind of port of a host, as `switch_contracts`."""
+    """Return the function of each kind of port of a host, as `switch_contracts`."""
     facts = reading.facts
     mapped = [as_int(facts.get(f"qos/dscp[{dscp}]/priority")) for dscp in range(CODE_POINTS)]
     if all(priority is None for priority in mapped):
@@ -95,7 +95,7 @@ def host_contracts(host: Host, reading: Said) -> dict[bytes, str]:
 
 
 def host_breaches(host: Host, reading: Said, contracts: dict[bytes, str]) -> Iterator[Breach]:
-    """What the host's senders use is what its map protects: RDMA, NCCL's traffic class, notifications."""
+    """Yield what the host's senders use is what its map protects: RDMA, NCCL's traffic class, notifications."""
     yield from contract_breaches(contracts)
     facts = reading.facts
     lossless = any(c.lossless for c in host.classes if host.rdma_class in ("", c.name))

@@ -1,4 +1,4 @@
-"""What rules about the whole fabric need of one device, as values: a few hundred bytes of each."""
+"""The values of one device that rules about the whole fabric need: a few hundred bytes of each."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class SwitchDigest(NamedTuple):
 
 
 class Landing(NamedTuple):
-    """Where one port of a host's NIC is cabled to."""
+    """The far end of one port of a host's NIC."""
 
     unit: int
     rail: int

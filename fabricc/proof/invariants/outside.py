@@ -180,7 +180,7 @@ def _listed_prefixes(policy: Policy, name: str) -> list[Block]:
 
 
 def _kept_inside(kind: Kind, own: list[tuple[int, Block]]) -> Iterator[Finding]:
-    """What is for an address of the fabric that nobody has is dropped at the edge, and discards stay there."""
+    """Yield what is for an address of the fabric that nobody has is dropped at the edge, and discards stay there."""
     policy = kind.policy
     into = [
         p for s in policy.stances if s.direction == "external" for p in _listed_prefixes(policy, s.imports)

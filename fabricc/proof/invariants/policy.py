@@ -51,7 +51,7 @@ class Route(NamedTuple):
 
 
 class Stance(NamedTuple):
-    """How a switch treats its neighbors in one direction; `sends` is whether communities are sent."""
+    """The policy of a switch for its neighbors in one direction; `sends` is whether communities are sent."""
 
     direction: str
     families: frozenset[int]
@@ -79,7 +79,7 @@ class Clause(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a switch accepts and announces.
+    """The prefixes that a switch accepts and announces.
 
     Attributes:
         name, file: a switch that has this policy, and where its lines are.
@@ -131,7 +131,7 @@ class Policy:
 
     @property
     def followed(self) -> bool:
-        """Whether each map of a session matches by prefixes, communities and origin alone."""
+        """Return whether each map of a session matches by prefixes, communities and origin alone."""
         used = {
             part
             for stance in self.stances

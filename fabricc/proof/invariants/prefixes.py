@@ -120,7 +120,7 @@ def _check_management_address(seen: SwitchView) -> Iterator[Breach]:
 
 
 def servers_asked(seen: SwitchView) -> frozenset[str]:
-    """The machines of the management network that a switch names, but for its gateway."""
+    """Return the machines of the management network that a switch names, but for its gateway."""
     named = (str(seen.facts.get(path, "")).split(",") for path in _SERVERS)
     return frozenset(name for names in named for name in names) - {""}
 
@@ -192,7 +192,7 @@ def packed_blocks(texts: Iterable[str], lines: Iterable[int]) -> bytes:
 
 
 def own_blocks(seen: SwitchView) -> bytes:
-    """The blocks that the switch owns."""
+    """Return the blocks that the switch owns."""
     texts, lines = owned_blocks(seen), seen.reading.lines
     return packed_blocks(texts.values(), [lines.get(path, _NOWHERE)[1] for path in texts])
 
@@ -206,7 +206,7 @@ def endpoint_blocks(text: str, file: str) -> Iterator[tuple[str, str, bytes]]:
 
 
 def blocks_of(packed: bytes) -> list[Block]:
-    """The blocks, without their lines."""
+    """Return the blocks, without their lines."""
     return [
         Block(family, int.from_bytes(first), length)
         for family, first, length, _ in _BLOCK.iter_unpack(packed)

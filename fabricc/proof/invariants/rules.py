@@ -86,7 +86,7 @@ class Breach(NamedTuple):
 def findings_of(
     breaches: Iterator[Breach], name: str, place: Callable[[str], tuple[str, int]]
 ) -> Iterator[Finding]:
-    """The breaches of device `name` as findings; `place` gives file and line of a fact's path."""
+    """Yield the breaches of device `name` as findings; `place` gives file and line of a fact's path."""
     for number, message, path, warning in breaches:
         file, line = place(path) if path else ("", 0)
         yield breach_finding(number, f"{name}: {message}", file, line, warning=warning)

@@ -121,7 +121,7 @@ def digest_of(seen: SwitchView, policy: bytes, contracts: dict[bytes, str], fold
 
 
 def host_digest(host: Host, reading: Said, contracts: dict[bytes, str], folder: str) -> HostDigest:
-    """The same of a host."""
+    """Return the same of a host."""
     facts, lines = reading.facts, reading.lines
     mtus = [m for p in host.ports if (m := as_int(facts.get(f"interface[{p.name}]/mtu")))]
     path = f"interface[{host.ports[0].name}]/mtu" if host.ports else ""

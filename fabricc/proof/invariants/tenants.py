@@ -75,7 +75,7 @@ def _host_links(seen: SwitchView) -> Iterator[LinkPort]:
 
 
 def _ports(seen: SwitchView, vrfs: Mapping[str, object], *, tunnels: bool) -> Iterator[Breach]:
-    """Every enabled port to a host is in a VRF, and the VRF exists on this switch."""
+    """Yield every enabled port to a host is in a VRF, and the VRF exists on this switch."""
     for link in _host_links(seen):
         path = port_paths(link.port.name)["vrf"]
         vrf = seen.facts.get(path)
@@ -89,7 +89,7 @@ def _ports(seen: SwitchView, vrfs: Mapping[str, object], *, tunnels: bool) -> It
 
 
 def _leaks(seen: SwitchView) -> Iterator[Breach]:
-    """The VRF of a port to a host takes routes of no other table, and has none that leads out of it."""
+    """Yield the VRF of a port to a host takes routes of no other table, and has none that leads out of it."""
     used = {
         str(seen.facts[path])
         for link in _host_links(seen)
@@ -129,7 +129,7 @@ def _vrfs(seen: SwitchView, vrfs: Mapping[str, Mapping[str, object]]) -> Iterato
 
 
 def _tunnels(seen: SwitchView) -> Iterator[Breach]:
-    """A tunnel of a lossless fabric carries code points and marks."""
+    """Yield a tunnel of a lossless fabric carries code points and marks."""
     if seen.switch.tenants is None and not any(kind.pfc for kind, _ in seen.kinds()):
         return
     for leaf, wanted, message in _CARRIED:
@@ -138,7 +138,7 @@ def _tunnels(seen: SwitchView) -> Iterator[Breach]:
 
 
 def _sizes(seen: SwitchView) -> Iterator[Breach]:
-    """A packet from a host fits every link between switches inside VXLAN."""
+    """Yield a packet from a host fits every link between switches inside VXLAN."""
     room = min((e.mtu for e in seen.links if between_switches(e) and e.mtu is not None), default=None)
     for link in _host_links(seen):
         if room is not None and link.mtu is not None and link.mtu + VXLAN_BYTES > room:

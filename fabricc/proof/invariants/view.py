@@ -77,7 +77,7 @@ class LinkPort(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Where the port's facts begin."""
+        """Return where the port's facts begin."""
         return f"interface[{self.port.name}]/"
 
 
@@ -243,13 +243,13 @@ def assign_links(seen: SwitchView, links: list[LinkPort]) -> None:
 
 
 def _in_subnets(link: LinkPort, neighbors: Iterable[str]) -> list[str]:
-    """The neighbors with an address in a subnet of the port, which outside the fabric can be of any size."""
+    """Return the neighbors with an address in a subnet of the port, which outside the fabric can be of any size."""
     subnets = [ip_interface(text).network for text in (link.ipv4, link.ipv6) if text]
     return [name for name in neighbors if any(in_network(name, subnet) for subnet in subnets)]
 
 
 def in_network(text: str, network: IPv4Network | IPv6Network) -> bool:
-    """Whether a text is an address in a network."""
+    """Return whether a text is an address in a network."""
     try:
         return ip_address(text) in network
     except ValueError:
@@ -258,12 +258,12 @@ def in_network(text: str, network: IPv4Network | IPv6Network) -> bool:
 
 @lru_cache(maxsize=64)
 def address_families(stated: Value | None) -> frozenset[str]:
-    """The families of a session as facts spell them: `ipv4`, `ipv4,ipv6`; nothing is the empty text."""
+    """Return the families of a session as facts spell them: `ipv4`, `ipv4,ipv6`; nothing is the empty text."""
     return frozenset(("" if stated is None else str(stated)).split(","))
 
 
 def as_int(value: Value | None) -> int | None:
-    """The value when it is an integer."""
+    """Return the value when it is an integer."""
     return value if isinstance(value, int) else None
 
 
@@ -360,10 +360,10 @@ class _Links:
 
 
 def leads_out(link: LinkPort) -> bool:
-    """Whether the port leads out of the fabric."""
+    """Return whether the port leads out of the fabric."""
     return link.port.direction is Direction.EXTERNAL
 
 
 def between_switches(link: LinkPort) -> bool:
-    """Whether the port leads to another switch."""
+    """Return whether the port leads to another switch."""
     return link.port.direction in (Direction.UP, Direction.DOWN, Direction.PEER)

@@ -1,4 +1,4 @@
-"""Which values of the spec changed, where they stand, and which of them a change of devices follows from."""
+"""Find the changed values of the spec, their places, and the changes of devices that follow from each."""
 
 from __future__ import annotations
 

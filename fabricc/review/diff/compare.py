@@ -84,7 +84,7 @@ def _link_changes(
 
 
 def _same_place(base: DeviceView, old: str, head: DeviceView, new: str) -> bool:
-    """Whether two ports are one place on the same box that another NOS calls by another name."""
+    """Return whether two ports are one place on the same box that another NOS calls by another name."""
     panel = base.ports[old].panel
     return base.nos != head.nos and base.model == head.model and panel == head.ports[new].panel != -1
 

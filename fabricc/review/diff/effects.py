@@ -56,7 +56,7 @@ class Sides(NamedTuple):
 
 
 class Prefixes(NamedTuple):
-    """What an entry of a prefix list matches: the prefixes in a network whose lengths are in a range."""
+    """The match of a prefix list entry: the prefixes in a network whose lengths are in a range."""
 
     network: ipaddress.IPv4Network | ipaddress.IPv6Network
     shortest: int
@@ -70,7 +70,7 @@ class Prefixes(NamedTuple):
         return self.shortest <= other.longest and other.shortest <= self.longest
 
     def covers_addresses(self, other: Prefixes) -> bool:
-        """Whether the network contains the other one."""
+        """Return whether the network contains the other one."""
         same = self.network.version == other.network.version
         return (
             same
@@ -139,7 +139,7 @@ def change_direction(
 
 
 def _of_entry(subject: str, before: Value | None, after: Value | None, sides: Sides) -> str:
-    """An entry of a prefix list: `-` and `less` for prefixes that it matches no longer."""
+    """Return an entry of a prefix list: `-` and `less` for prefixes that it matches no longer."""
     name = (_KEY.match(subject) or [subject, subject])[1]
     old = None if before is None else _parse_prefixes(str(before))
     if old is not None and _is_gone(old, sides):
@@ -165,7 +165,7 @@ def _of_entry(subject: str, before: Value | None, after: Value | None, sides: Si
 
 
 def _is_gone(entry: Prefixes, sides: Sides) -> bool:
-    """Whether an entry is about a loopback that the device has no longer."""
+    """Return whether an entry is about a loopback that the device has no longer."""
     before, after = (
         {str(value) for path, value in facts.items() if path.startswith("loopback/")} for facts in sides[:2]
     )
@@ -290,14 +290,14 @@ def _is_far(before: Value | None, after: Value | None) -> bool:
 
 
 def _is_off(before: Value | None, after: Value | None, kind: str | tuple[str, ...]) -> bool:
-    """Whether a safeguard is gone or off, or a list of servers is without one of them."""
+    """Return whether a safeguard is gone or off, or a list of servers is without one of them."""
     if before is None or after is None:
         return after is None or after in _OFF
     return after in _OFF or (kind == "addresses" and _is_less(before, after))
 
 
 def _is_less(before: Value | None, after: Value | None) -> bool:
-    """Whether a protection is gone, off, lower, or covers fewer things of a list."""
+    """Return whether a protection is gone, off, lower, or covers fewer things of a list."""
     if before is None or after is None:
         return after is None or after == "false"
     old, new = str(before), str(after)

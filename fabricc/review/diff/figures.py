@@ -60,7 +60,7 @@ def count_figures(counts: Mapping[str, int], shape: Mapping[str, int], transport
 
 
 def fabric_figures(fabric: Fabric) -> dict[str, str]:
-    """Every figure of a planned fabric, the worst switch of each tier speaking for it."""
+    """Return every figure of a planned fabric, the worst switch of each tier speaking for it."""
     addresses, shape = fabric.addresses, fabric.shape
     families = (addresses.hosts4 is not None) + (addresses.hosts6 is not None)
     fields = {name: getattr(shape, name) for name in shape.__slots__}

@@ -115,7 +115,7 @@ def under_present_names(base: Side, head: Side) -> Side:
 
 
 def box_of(side: Side, name: str) -> FormerBox | None:
-    """The former name and the new serial number of a device that is another box, else None."""
+    """Return the former name and the new serial number of a device that is another box, else None."""
     for part in parts_of(side).values():
         if (found := part.cluster.moves.replaced.get(name)) is not None:
             return found

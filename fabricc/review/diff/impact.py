@@ -1,4 +1,4 @@
-"""What applying a changed fact does, as the vocabulary declares it for the operating system that it is applied to."""
+"""Rate a changed fact as the vocabulary declares it for the operating system that it is applied to."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def vocabulary_of(nos: str) -> Vocabulary:
 
 
 def row_of(subject: str, nos: str) -> Row:
-    """What is declared of a subject: a fact whose port stands by its role, and whose neighbor is a session."""
+    """Return what is declared of a subject: a fact whose port stands by its role, and whose neighbor is a session."""
     return vocabulary_of(nos).row(subject.replace("session[", "bgp/neighbor[", 1))
 
 
 def is_access(subject: str, nos: str) -> bool:
-    """Whether a fact decides who can log in or change the device, or from where."""
+    """Return whether a fact decides who can log in or change the device, or from where."""
     return "access" in row_of(subject, nos).tags
 
 

@@ -315,7 +315,7 @@ def _spec_inputs(before: Compiled | None, after: Compiled, base: str, head: str,
 
 
 def _stated_policy(*documents: Document | None) -> Policy | None:
-    """The policy of the first spec that states one."""
+    """Return the policy of the first spec that states one."""
     found = (spec_policy(document) for document in documents if document is not None)
     return next((policy for policy in found if policy is not None), None)
 

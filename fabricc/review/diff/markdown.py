@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Forge:
-    """Where a comment is posted.
+    """The forge where a comment is posted.
 
     Attributes:
         limit: most bytes of a comment, None for none.

@@ -29,7 +29,7 @@ Link = tuple[str, str, int, str]
 
 
 class Impact(IntEnum):
-    """What applying a change does to traffic, ascending."""
+    """The effect of a change on traffic, ascending."""
 
     NONE = 0
     HITLESS = 1
@@ -76,7 +76,7 @@ class Verdict(NamedTuple):
 
 @dataclass(slots=True)
 class Renumbering:
-    """How many numbers of things that stay change; ports are counted on switches."""
+    """Counts of changed numbers of things that stay; ports are counted on switches."""
 
     addresses: int = 0
     asns: int = 0
@@ -96,7 +96,7 @@ class Renumbering:
 
 @dataclass(frozen=True, slots=True)
 class DeviceDiff:
-    """What changes on one device that both sides have.
+    """The changes of one device that both sides have.
 
     Attributes:
         kind: `tor`, `spine`, `core` or `host`.
@@ -176,7 +176,7 @@ class Group:
 
     @property
     def has_unknown_lines(self) -> bool:
-        """Whether lines change that fabricc does not interpret."""
+        """Return whether lines change that fabricc does not interpret."""
         return any(line.statement.subject == "text" for line in self.lines)
 
 
@@ -225,7 +225,7 @@ class Figure:
 
     @property
     def changed(self) -> bool:
-        """Whether the sides differ."""
+        """Return whether the sides differ."""
         return self.before != self.after
 
 
@@ -277,7 +277,7 @@ class VouchedLine(NamedTuple):
 
 
 class TreeVerdict(NamedTuple):
-    """What `check` reports of the tree that the newer revision has: its path, and the first findings if it fails."""
+    """The result of `check` for the tree of the newer revision: its path, and the first findings if it fails."""
 
     path: str
     passes: bool
@@ -358,7 +358,7 @@ class Review:
 
     @property
     def differs(self) -> bool:
-        """Whether anything would be applied; a spec edit without consequence does not count."""
+        """Return whether anything would be applied; a spec edit without consequence does not count."""
         return self.changed > 0
 
     @property
@@ -391,7 +391,7 @@ class Review:
 
     @property
     def trees_fail(self) -> bool:
-        """Whether `check` rejects a committed tree."""
+        """Return whether `check` rejects a committed tree."""
         return not all(tree.passes for tree in self.committed_trees)
 
     @property

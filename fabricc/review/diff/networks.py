@@ -97,7 +97,7 @@ class Networks(Side):
 
 
 def parts_of(side: Side) -> Mapping[str, Side]:
-    """The sides of a side's networks."""
+    """Return the sides of a side's networks."""
     return side.parts if isinstance(side, Networks) else {"": side}
 
 

@@ -1,4 +1,4 @@
-"""What a group of devices changes, in the words of a network engineer: a line per theme, the gravest first."""
+"""Describe the changes of a group of devices for a network engineer: a line per theme, the gravest first."""
 
 from __future__ import annotations
 

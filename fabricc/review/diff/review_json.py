@@ -18,12 +18,12 @@ FORMAT = 1
 
 
 def render(review: Review) -> Rendered:
-    """The JSON text, the same for the same review."""
+    """Return the JSON text, the same for the same review."""
     return json_document(as_json(review))
 
 
 def as_json(review: Review) -> dict[str, Any]:
-    """The review as plain values."""
+    """Return the review as plain values."""
     count = review.renumbering
     return {
         "format": FORMAT,

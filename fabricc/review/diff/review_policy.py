@@ -29,7 +29,7 @@ _APPROVALS = ("require_label_for_lossless", "require_label_for_access", "require
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a change may do; None and False forbid nothing.
+    """The limits for one change; None and False forbid nothing.
 
     Attributes:
         max_gpus_affected: GPUs that one change may take out of service.
@@ -71,7 +71,7 @@ def load_policy(path: Path | None, folder: Path) -> tuple[Policy, tuple[Diagnost
 
 
 def read_policy(raw: bytes, file: str) -> tuple[Policy, tuple[Diagnostic, ...]]:
-    """The policy in `raw`, which diagnostics call `file`."""
+    """Return the policy in `raw`, which diagnostics call `file`."""
     document = parse_yaml(raw, file)
     if not document.usable or document.diagnostics:
         return Policy(), document.diagnostics
@@ -116,7 +116,7 @@ def own_labels(policies: Iterable[Policy], spec: str) -> tuple[Diagnostic, ...]:
 
 
 def spec_policy(document: Document) -> Policy | None:
-    """The policy that a spec which compiles has under `policy`, None when it has none."""
+    """Return the policy that a spec which compiles has under `policy`, None when it has none."""
     stated = document.value.get("policy")
     if stated is None:
         return None
@@ -202,7 +202,7 @@ def _broken_rules(policy: Policy, review: Review, labels: AbstractSet[str]) -> I
 
 
 def changes_lossless(review: Review) -> bool:
-    """Whether anything lossless changes on a device that stays."""
+    """Return whether anything lossless changes on a device that stays."""
     return any(_changes_lossless(group) for group in review.groups)
 
 

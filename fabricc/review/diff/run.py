@@ -91,7 +91,7 @@ class _Work:
 
 
 def compare_device(base: Side, head: Side, name: str) -> DeviceDiff | None:
-    """What changes on one device that both sides have; facts first, text only where the facts agree."""
+    """Return what changes on one device that both sides have; facts first, text only where the facts agree."""
     if head.same(base, name):
         return None
     before, after = base.view(name), head.view(name)

@@ -33,7 +33,7 @@ _BESIDE = "device/"
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """What a review needs of the whole.
+    """The parts of a whole cluster that a review needs.
 
     Attributes:
         name: "" when there is none.

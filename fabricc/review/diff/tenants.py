@@ -1,4 +1,4 @@
-"""Which tenants gain and lose GPUs by a change, and whether other tenants notice."""
+"""Describe which tenants gain and lose GPUs by a change, and the effect on other tenants."""
 
 from __future__ import annotations
 

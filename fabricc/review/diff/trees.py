@@ -230,7 +230,7 @@ def _network_manifest(
 
 
 def _with_gpus(folder: Folder) -> frozenset[str]:
-    """The hosts that jobs run on, where others have no GPUs; none of a tree without jobs."""
+    """Return the hosts that jobs run on, where others have no GPUs; none of a tree without jobs."""
     try:
         text = folder.read("jobs/hosts.csv", limit=_LARGEST).decode()
     except FileNotFoundError:

@@ -43,7 +43,7 @@ class PortView:
 
     @property
     def identity(self) -> str:
-        """What stays when port names and numbers change: the far end, and which of the links to it."""
+        """Return what stays when port names and numbers change: the far end, and which of the links to it."""
         return f"{self.peer}#{self.ordinal}"
 
 
@@ -133,7 +133,7 @@ def numbered_ports(
 def switch_view(
     switch: Switch, planned: Facts, rail_gpus: Fraction, others: Mapping[str, Fraction] = MappingProxyType({})
 ) -> DeviceView:
-    """A planned switch; `planned` is what its back end states of it."""
+    """Return a planned switch; `planned` is what its back end states of it."""
     facts = dict(planned)
     platform = f"{switch.nos} {switch.release}".strip()
     facts.update(identity_facts(switch.model.name, platform))
@@ -154,13 +154,13 @@ def switch_view(
 
 
 def _planned_pools(switch: Switch) -> frozenset[str]:
-    """The entries of the prefix lists of the whole fabric."""
+    """Return the entries of the prefix lists of the whole fabric."""
     lists = (each for each in switch.bgp.prefix_lists if each.name.startswith("FABRIC-"))
     return frozenset(format_prefix_rule(rule) for each in lists for rule in each.rules)
 
 
 def host_view(host: Host, planned: Facts, rail_gpus: Fraction) -> DeviceView:
-    """A planned host."""
+    """Return a planned host."""
     facts = dict(planned)
     facts["device/model"] = host.model.name
     ports = {}
@@ -175,10 +175,10 @@ def host_view(host: Host, planned: Facts, rail_gpus: Fraction) -> DeviceView:
 
 
 def identity_facts(model: str, platform: str) -> Facts:
-    """What a switch is, which no configuration states."""
+    """Return what a switch is, which no configuration states."""
     return {"device/model": model, "device/platform": platform}
 
 
 def cable_facts(port: str, length_m: int, medium: str) -> Facts:
-    """The cable of a port, which no configuration states."""
+    """Return the cable of a port, which no configuration states."""
     return {f"interface[{port}]/cable/length_m": length_m, f"interface[{port}]/cable/medium": medium}

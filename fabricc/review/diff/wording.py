@@ -35,7 +35,7 @@ IMPACTS = {
 
 
 def verdict_line(review: Review) -> str:
-    """The first line: risk, devices, GPUs, renumbering."""
+    """Return the first line: risk, devices, GPUs, renumbering."""
     if review.has_unknown_merge and not review.differs:
         return "the merge conflicts, so its device changes are unknown"
     if not review.differs:
@@ -118,7 +118,7 @@ def other_changes(review: Review) -> list[str]:
 
 
 def access_rows(review: Review) -> list[str]:
-    """What changes about who can log in, a line each."""
+    """Return what changes about who can log in, a line each."""
     return [
         f"{what}: {plural(count, 'device')}" if count else f"{what}: no device is known to change"
         for what, count in review.access_changes.items()
@@ -148,7 +148,7 @@ def tree_rows(review: Review) -> list[tuple[str, str]]:
 
 
 def figure_words(figure: ModelFigure) -> str:
-    """A figure with its sources, and what it reaches."""
+    """Return a figure with its sources, and what it reaches."""
     old, new = (
         f"{value} ({source or 'no source'})" if value is not None else "absent"
         for value, source in ((figure.before, figure.source_before), (figure.after, figure.source_after))
@@ -164,7 +164,7 @@ def _describe_fleet(fleet: Fleet) -> str:
 
 
 def key_figures(review: Review) -> str:
-    """The figures that a reviewer looks for and that stay as they are."""
+    """Return the figures that a reviewer looks for and that stay as they are."""
     kept = [f for f in review.figures if not f.changed and f.after and f.name.startswith(_KEY_FIGURES)]
     return "; ".join(f"{figure.name}: {figure.after}" for figure in kept)
 
@@ -179,7 +179,7 @@ def describe_renumbering(review: Review) -> str:
 
 
 def impact_rows(review: Review) -> list[tuple[str, str]]:
-    """What it does, as name and value."""
+    """Return what it does, as name and value."""
     count = review.renumbering
     rows = [("worst effect", UNKNOWN if _gravest_is_unknown(review.groups) else IMPACTS[review.impact])]
     if review.gpus_affected:
@@ -239,13 +239,13 @@ def group_title(group: Group) -> str:
 
 
 def _gravest_is_unknown(groups: Sequence[Group]) -> bool:
-    """Whether nothing but lines of unknown effect counts as the gravest effect."""
+    """Return whether nothing but lines of unknown effect counts as the gravest effect."""
     gravest = [line for g in groups for line in g.lines if line.verdict.impact is Impact.RELOAD]
     return bool(gravest) and all(line.statement.subject == "text" for line in gravest)
 
 
 def drain_steps(review: Review) -> list[str]:
-    """What to take out of service first, and in which order to apply."""
+    """Return what to take out of service first, and in which order to apply."""
     steps: list[str] = []
     if review.drain_hosts:
         former = {box.name: box.former for box in review.replaced}
@@ -311,7 +311,7 @@ def _is_heavy(group: Group) -> bool:
 
 
 def _one_side(groups: Iterable[Group]) -> bool:
-    """Whether all ToRs that lose service serve one NIC port."""
+    """Return whether all ToRs that lose service serve one NIC port."""
     tors = [name for group in groups if group.kind == "tor" and _is_heavy(group) for name in group.devices]
     return len({name[-1] for name in tors}) == 1 and not any(
         g.kind == "host" and _is_heavy(g) for g in groups
@@ -319,7 +319,7 @@ def _one_side(groups: Iterable[Group]) -> bool:
 
 
 def next_command(review: Review) -> str:
-    """What to type next, "" for trees."""
+    """Return what to type next, "" for trees."""
     if not review.spec:
         return ""
     spec = shell_path(review.spec)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 def explain_address(plan: PlanSources, text: str) -> Explanation:
-    """Whose an address is.
+    """Return the owner of the address.
 
     Raises:
         ValueError: it is none.
@@ -140,7 +140,7 @@ def _host_address(plan: PlanSources, address: Address, found: Found, where: tupl
 
 
 def uplink_of(fabric: Fabric, place: Place) -> Link:
-    """The link that the coordinates of an uplink stand for, from its lower switch."""
+    """Return the link that the coordinates of an uplink stand for, from its lower switch."""
     at, number = place.switch, place.uplink
     if at.tier is TierName.TOR:
         parallel = fabric.shape.links_per_spine

@@ -36,7 +36,7 @@ _MOST_PATHS = "the most of 64, paths as a power of two, and stride"
 
 
 class Closed(NamedTuple):
-    """What a closed form gives: formulas, figures, and the items of the lock that it needs."""
+    """The result of a closed form: formulas, figures, and the items of the lock that it needs."""
 
     formulas: tuple[Formula, ...] = ()
     steps: tuple[Row, ...] = ()
@@ -44,7 +44,7 @@ class Closed(NamedTuple):
 
 
 def closed_form(name: str, subject: Subject, path: str, value: Value) -> Closed:
-    """The closed form of that name for a fact; empty where the fact has none."""
+    """Return the closed form of that name for a fact; empty where the fact has none."""
     return FORMS[name](subject, path, value)
 
 
@@ -164,7 +164,7 @@ def _maximum_paths(subject: Subject, _path: str, _value: Value) -> Closed:
 
 
 def _maximum_prefixes(subject: Subject, path: str, _value: Value) -> Closed:
-    """What can come from a neighbor: of a ToR its own, of a spine its pod's, from above everybody's."""
+    """Return what can come from a neighbor: of a ToR its own, of a spine its pod's, from above everybody's."""
     if (given := subject.plan.spec.routing.maximum_prefixes) is not None:
         return Closed((), (Row("limit", given, "prefixes", "spec"),))
     shape, session = subject.plan.fabric.shape, subject.session_of(path)
@@ -211,7 +211,7 @@ def _table_form(subject: Subject, path: str, _value: Value) -> Closed:
 
 
 def _host_group(subject: Subject, path: str) -> int:
-    """The host group that a path is about: a host's own, or that of the host at a ToR's port."""
+    """Return the host group that a path is about: a host's own, or that of the host at a ToR's port."""
     fabric, unit, port = subject.plan.fabric, subject.device.unit, subject.port_of(path)
     if unit is None:
         return 0

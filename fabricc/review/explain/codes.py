@@ -19,7 +19,7 @@ _NEAR = 3
 
 
 def explain_code(code: str) -> Explanation:
-    """A code such as `FAB4003`.
+    """Return a code such as `FAB4003`.
 
     Raises:
         SubjectError: FAB9270, there is no such code.
@@ -37,7 +37,7 @@ def explain_code(code: str) -> Explanation:
 
 
 def about_code(code: str) -> tuple[str, str]:
-    """What a code is about, and the page of the documentation: the longest beginning that fits counts."""
+    """Return what a code is about, and the page of the documentation: the longest beginning that fits counts."""
     topics: dict[str, list[str]] = load_package_yaml(_TOPICS)
     topic, page = next(topics[code[:length]] for length in range(len(code), 3, -1) if code[:length] in topics)
     return topic, page

@@ -59,7 +59,7 @@ class Place(NamedTuple):
 
 
 def host_link(fabric: Fabric, offset: int) -> Place:
-    """The host link at an offset in the hosts pool."""
+    """Return the host link at an offset in the hosts pool."""
     strides = fabric.strides
     link, end = divmod(offset, 2)
     link, number_ = divmod(link, strides.host)
@@ -107,7 +107,7 @@ def host_address(fabric: Fabric, offset: int, version: int) -> Place:
 
 
 def fabric_link(fabric: Fabric, offset: int) -> Place:
-    """The link between switches at an offset in the links pool."""
+    """Return the link between switches at an offset in the links pool."""
     strides, shape = fabric.strides, fabric.shape
     half = 1 << max(0, link_pool_bits(fabric) - 1)
     if offset < half:

@@ -64,7 +64,7 @@ def group_paths(facts: Facts) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def explain_device(explainer: Explainer, subject: Subject) -> Explanation:
-    """A switch or a host."""
+    """Return a switch or a host."""
     if isinstance(subject.device, Host):
         return _explain_host(subject, subject.device)
     switch = subject.device
@@ -152,7 +152,7 @@ def _explain_host(subject: Subject, host: Host) -> Explanation:
 
 
 def explain_port(explainer: Explainer, subject: Subject, name: str) -> Explanation:
-    """A port of a switch or a host, with all that is stated of it."""
+    """Return a port of a switch or a host, with all that is stated of it."""
     port = subject.ports[name]
     facts = _of_port(subject, name)
     statements = tuple(explainer.fact(subject, path) for path in facts)
@@ -191,7 +191,7 @@ def _port_details(port: Port | HostPort) -> Iterator[tuple[str, str]]:
 
 
 def explain_facts(explainer: Explainer, subject: Subject, port: str, word: str) -> Explanation:
-    """The facts of a device or one of its ports that a word names, such as `headroom`, `ecn` or a whole path.
+    """Return the facts of a device or one of its ports that a word names, such as `headroom`, `ecn` or a whole path.
 
     Raises:
         SubjectError: FAB9274, there is no such fact.

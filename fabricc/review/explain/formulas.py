@@ -42,7 +42,7 @@ def stride_numbers(strides: Strides, *names: str) -> Numbers:
 
 
 def number_formula(fabric: Fabric, at: SwitchId) -> Formula:
-    """A switch's number within its tier, see `links.number`."""
+    """Return a switch's number within its tier, see `links.number`."""
     value, strides = links.tier_number(fabric, at), fabric.strides
     if at.tier is TierName.TOR:
         numbers = stride_numbers(strides, "group", "nic_port")
@@ -82,7 +82,7 @@ def block_formula(fabric: Fabric, at: SwitchId, unit: int, pool: Pool) -> Formul
 
 
 def given_block(fabric: Fabric, at: SwitchId, unit: int, version: int) -> bool:
-    """Whether a ToR's block for the hosts of a unit is given."""
+    """Return whether a ToR's block for the hosts of a unit is given."""
     given = fabric.given.of(at)
     return unit == at.unit and (given.hosts4 if version == 4 else given.hosts6) is not None
 
@@ -90,7 +90,7 @@ def given_block(fabric: Fabric, at: SwitchId, unit: int, version: int) -> bool:
 def host_link_formulas(
     fabric: Fabric, at: SwitchId, unit: int, slot: int, rail: int, end: int, pool: Pool
 ) -> tuple[Formula, ...]:
-    """Offset of one end of a host link in its hosts pool.
+    """Return offset of one end of a host link in its hosts pool.
 
     Args:
         fabric: the fabric.
@@ -110,7 +110,7 @@ def host_link_formulas(
 
 
 def uplink_formulas(fabric: Fabric, at: SwitchId, uplink: int, end: int) -> tuple[Formula, ...]:
-    """Offset of one end of an uplink in the links pool; `end` is 1 at the lower switch."""
+    """Return offset of one end of an uplink in the links pool; `end` is 1 at the lower switch."""
     number = number_formula(fabric, at)
     numbers: Numbers = {"number": number.value, "uplink": uplink, "end": end}
     if at.tier is TierName.TOR:
@@ -131,7 +131,7 @@ def link_pool_bits(fabric: Fabric) -> int:
 
 
 def loopback_formulas(fabric: Fabric, at: SwitchId, pool: Pool) -> tuple[Formula, ...]:
-    """Offset of a switch's loopback (or router ID) in a loopback pool."""
+    """Return offset of a switch's loopback (or router ID) in a loopback pool."""
     number = number_formula(fabric, at)
     numbers: Numbers = {"number": number.value, "bits": pool.bits}
     own = int(number.value)
@@ -145,7 +145,7 @@ def loopback_formulas(fabric: Fabric, at: SwitchId, pool: Pool) -> tuple[Formula
 
 
 def management_formulas(fabric: Fabric, at: SwitchId, network: ManagementNetwork) -> tuple[Formula, ...]:
-    """Offset of a switch's management address in its network."""
+    """Return offset of a switch's management address in its network."""
     shape, value = fabric.shape, management_offset(fabric, at, network)
     numbers: Numbers = {"reserved": adr.MANAGEMENT_RESERVED}
     if at.tier is TierName.TOR:
@@ -182,13 +182,13 @@ def address_formula(pool: Pool, offset: int) -> Formula:
 
 
 def aggregate_formulas(fabric: Fabric, at: SwitchId, unit: int, pool: Pool) -> tuple[Formula, ...]:
-    """A ToR's aggregate for the hosts of a unit: where its block begins, and how long it is."""
+    """Return a ToR's aggregate for the hosts of a unit: where its block begins, and how long it is."""
     block = block_formula(fabric, at, unit, pool)
     return block, address_formula(pool, int(block.value)), length_formula(fabric, pool)
 
 
 def length_formula(fabric: Fabric, pool: Pool) -> Formula:
-    """The length of every ToR's aggregate."""
+    """Return the length of every ToR's aggregate."""
     full = 32 if pool.version == 4 else 128
     numbers = stride_numbers(fabric.strides, "rail", "host") | {"full": full}
     value = full - fabric.aggregate_bits()
@@ -196,7 +196,7 @@ def length_formula(fabric: Fabric, pool: Pool) -> Formula:
 
 
 def asn_formulas(fabric: Fabric, at: SwitchId) -> tuple[Formula, ...]:
-    """A switch's ASN, see `links.asn`."""
+    """Return a switch's ASN, see `links.asn`."""
     bits, value = fabric.routing.asns.bits, links.switch_asn(fabric, at)
     numbers: Numbers = {"asn_base": fabric.routing.asn_base, "pod": at.pod, "plane": at.plane}
     if at.tier is not TierName.TOR and not fabric.routing.unique_spine_asn:

@@ -57,7 +57,7 @@ def explain_given(
 
 
 def given_address(plan: PlanSources, address: IPv4Address | IPv6Address) -> Explanation | None:
-    """Whose an address is that a table gives; None for another."""
+    """Return the owner of the address that a table gives; None for another."""
     fabric, text = plan.fabric, str(address)
     pools = fabric.addresses
     for at, own in fabric.given.switches.items():

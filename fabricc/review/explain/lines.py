@@ -54,7 +54,7 @@ class Texts(NamedTuple):
 def explain_line(
     explainer: Explainer, subject: Subject, texts: Texts, place: Place, shown: str
 ) -> Explanation:
-    """One line."""
+    """Return one line."""
     lines = texts.found[place.file].splitlines()
     reading = texts.reader(texts.found)
     stated = {

@@ -1,4 +1,4 @@
-"""What an explanation consists of: values with their rule, their formula in numbers, and where each input stands."""
+"""Explanations: values with their rule, their formula in numbers, and the place of each input."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Details = tuple[tuple[str, str], ...]
 
 
 class Source(StrEnum):
-    """Who decided a value."""
+    """The source of a value."""
 
     SPEC = "spec"
     DEFAULT = "default"

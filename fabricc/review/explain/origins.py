@@ -70,7 +70,7 @@ class PlanSources:
         return None
 
     def _said_above(self, path: KeyPath) -> Origin | None:
-        """The nearest enclosing key that is no mapping in the file, such as `bfd: false`."""
+        """Return the nearest enclosing key that is no mapping in the file, such as `bfd: false`."""
         for length in range(len(path) - 1, 1, -1):
             position = self.spec.positions.get(path[:length])
             if position is not None and self.snippet(position).rstrip(" ,}").endswith("false"):
@@ -87,7 +87,7 @@ class PlanSources:
         return Origin(Source.LOCK, name, str(value), None, "", note)
 
     def all_of(self, keys: Iterable[str]) -> tuple[Origin, ...]:
-        """The origins of those keys that were decided anywhere, each once."""
+        """Return the origins of those keys that were decided anywhere, each once."""
         found = (self.spec_origin(key) for key in dict.fromkeys(keys))
         return tuple(dict.fromkeys(origin for origin in found if origin is not None))
 
@@ -99,7 +99,7 @@ def stride_origins(plan: PlanSources, *names: str) -> tuple[Origin, ...]:
 
 
 def catalog_origin(model: Model, figure: str) -> Origin:
-    """A figure of a model with the source that the catalog gives for it, or for what it is part of."""
+    """Return a figure of a model with the source that the catalog gives for it, or for what it is part of."""
     cited: Mapping[str, str] = getattr(model, "sources", {})
     parts = figure.split(".")
     beginnings = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
@@ -143,7 +143,7 @@ def _object_schema(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def text_of(value: Any) -> str:
-    """A value as YAML has it."""
+    """Return a value as YAML has it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None:

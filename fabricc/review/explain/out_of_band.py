@@ -38,7 +38,7 @@ def explain_endpoint(
     named: Details,
     where: Details,
 ) -> Explanation:
-    """Whose an address is in a network of hosts or of management switches."""
+    """Return the owner of the address in a network of hosts or of management switches."""
     text, offset = str(address), int(address) - network.pool.first
     rule = management_rule(plan.fabric, found)
     of_network = (each for each in address_owners(plan.fabric) if each.place.network is network)
@@ -88,7 +88,7 @@ def _cable_target(fabric: Fabric, owner: Owner) -> str:
 
 
 def _host_formula(fabric: Fabric, network: ManagementNetwork, at: HostId, owner: Owner) -> Formula:
-    """Offset of a host's endpoint in its network."""
+    """Return offset of a host's endpoint in its network."""
     unit = fabric.units[at.unit]
     subnet, block = unit_place(fabric, network, unit)
     found = management_endpoints(fabric.host_models[unit.group])

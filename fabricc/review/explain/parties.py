@@ -43,12 +43,12 @@ def link_ends(fabric: Fabric) -> Iterator[End]:
 
 
 def party_of(fabric: Fabric, name: str) -> Outsider | None:
-    """The outside party of that name."""
+    """Return the outside party of that name."""
     return next((party for party in fabric.external.outsiders if party.name == name), None)
 
 
 def explain_party(plan: PlanSources, party: Outsider) -> Explanation:
-    """What is known of an outside party."""
+    """Return what is known of an outside party."""
     routed = "static routes" if party.asn is None else f"BGP with AS{party.asn}"
     accepted = (rule.prefix + (f" le {rule.le}" if rule.le else "") for rule in party.accept)
     treated = "lossless" if party.lossless else "by its DSCP" if party.trusted else "the default class"

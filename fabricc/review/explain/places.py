@@ -27,7 +27,7 @@ def tier_text(place: Place) -> str:
 
 
 def coordinates_text(place: Place) -> str:
-    """The coordinates that a place has, in words."""
+    """Return the coordinates that a place has, in words."""
     parts = [switch_text(place.switch)]
     if place.slot >= 0:
         parts.append(f"slot {place.slot}, rail {place.rail} of the ToR")
@@ -37,7 +37,7 @@ def coordinates_text(place: Place) -> str:
 
 
 def switch_text(at: SwitchId) -> str:
-    """The coordinates of a switch, in words; all count from 0."""
+    """Return the coordinates of a switch, in words; all count from 0."""
     if at.tier is TierName.TOR:
         return f"unit {at.unit}, ToR group {at.index}, NIC port {at.nic_port}"
     if at.tier is TierName.SPINE:

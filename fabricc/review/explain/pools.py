@@ -70,7 +70,7 @@ def list_pools(fabric: Fabric) -> Iterator[Found]:
 
 
 def management_rule(fabric: Fabric, found: Found) -> str:
-    """The rule by which a management network gives addresses out."""
+    """Return the rule by which a management network gives addresses out."""
     network = next((each for each in fabric.addresses.management if each.key == found.key), None)
     if network is not None and isinstance(network.tier, Beyond):
         return ENDPOINT_RULE if network.tier is Beyond.HOST else OOB_RULE
@@ -78,7 +78,7 @@ def management_rule(fabric: Fabric, found: Found) -> str:
 
 
 def offset_in(pool: Pool, address: Address) -> int | None:
-    """The offset of an address in a pool; None outside it."""
+    """Return the offset of an address in a pool; None outside it."""
     if pool.version != address.version:
         return None
     offset = int(address) - pool.first

@@ -36,7 +36,7 @@ _NEAR = 3
 
 
 def subject_of(plan: PlanSources, at: DeviceId) -> Subject:
-    """The switch or host at some coordinates, with its facts."""
+    """Return the switch or host at some coordinates, with its facts."""
     if isinstance(at, HostId):
         host = plan.fabric.host(at)
         facts = hosts.planned(host)

@@ -32,7 +32,7 @@ HOST_RULE = (
 
 
 def segment_address(plan: PlanSources, address: Address) -> Explanation | None:
-    """Whose an address is that lies in the subnet of a segment; None for another."""
+    """Return the owner of the address that lies in the subnet of a segment; None for another."""
     fabric = plan.fabric
     for segment in fabric.evpn.segments if fabric.evpn else ():
         subnet = segment.subnet4 if address.version == 4 else segment.subnet6

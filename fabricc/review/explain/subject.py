@@ -91,7 +91,7 @@ class Subject:
         return {neighbor_key(s.transport, s.remote, s.port): s for s in self.device.bgp.sessions}
 
     def port_of(self, path: str) -> Port | HostPort | None:
-        """The port that a path is about."""
+        """Return the port that a path is about."""
         found = _PORT.match(path)
         return self.ports.get(found[1]) if found else None
 
@@ -109,12 +109,12 @@ class Subject:
         return self.vocabulary.outside if outside else self.vocabulary.row(path).reason
 
     def session_of(self, path: str) -> Session | None:
-        """The BGP session that a path is about."""
+        """Return the BGP session that a path is about."""
         found = _NEIGHBOR.match(path)
         return self.sessions.get(found[1]) if found else None
 
     def exit_of(self, path: str) -> Exit | None:
-        """The way out of the fabric that a path's port or session belongs to."""
+        """Return the way out of the fabric that a path's port or session belongs to."""
         port, session = self.port_of(path), self.session_of(path)
         name = port.name if port else session.port if session else ""
         return self.plan.fabric.external.at(self.device.name).get(name)

@@ -97,7 +97,7 @@ def _step_lines(rows: Sequence[Row], width: int) -> Iterator[Line]:
 
 
 def origin_text(origin: Origin) -> str:
-    """One input: its place and the line there, or what decided it."""
+    """Return one input: its place and the line there, or what decided it."""
     if origin.position is not None:
         return f"{place_text(origin.position)}  {origin.snippet or f'{origin.key} {origin.value}'}"
     if origin.source is Source.DEFAULT:

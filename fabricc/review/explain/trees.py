@@ -63,7 +63,7 @@ def line_named(text: str) -> tuple[Path, int] | None:
 
 
 def find_line(file: Path, line: int, spec: Path | None = None) -> TreeLine:
-    """The tree, the spec and the device of a line.
+    """Return the tree, the spec and the device of a line.
 
     Args:
         file: the file.
@@ -100,18 +100,18 @@ def find_line(file: Path, line: int, spec: Path | None = None) -> TreeLine:
 
 
 def tree_above(path: Path) -> Path | None:
-    """The nearest folder above a file that has a manifest; the path is an absolute one."""
+    """Return the nearest folder above a file that has a manifest; the path is an absolute one."""
     return next((folder for folder in path.parents if (folder / manifests.NAME).is_file()), None)
 
 
 def _from_here(path: Path) -> Path:
-    """The path as seen from the working folder, where it is below it."""
+    """Return the path as seen from the working folder, where it is below it."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def spec_of(tree: Path, manifest: Manifest) -> Path:
-    """The spec that a tree was built from.
+    """Return the spec that a tree was built from.
 
     Raises:
         SubjectError: FAB6015, it is neither where it was nor above the tree.
@@ -143,7 +143,7 @@ def report_stale(line: TreeLine, compiled: Compiled) -> list[Diagnostic]:
 
 
 def texts_of(line: TreeLine, subject: Subject) -> Texts:
-    """The files of the line's device, as they are and as a build now writes them."""
+    """Return the files of the line's device, as they are and as a build now writes them."""
     found = DeviceFiles.of(line.tree, line.manifest)(line.folder)
     if isinstance(subject.device, Host):
         part = host_files.of_part(found, subject.device)
@@ -159,7 +159,7 @@ def texts_of(line: TreeLine, subject: Subject) -> Texts:
 
 
 def _own_templates() -> dict[str, str]:
-    """The templates of the user's own that are in use, as a manifest has them."""
+    """Return the templates of the user's own that are in use, as a manifest has them."""
     return {TEMPLATES + name: digest for name, digest in override_digests().items()}
 
 

@@ -108,7 +108,7 @@ def _pool_row(name: str, holds: str, pool: Pool, used: int) -> Row:
 
 
 def growth_rows(fabric: Fabric) -> Iterator[Row]:
-    """What there is of each coordinate, what switches have ports for, and what the lock has numbers for."""
+    """Yield what there is of each coordinate, what switches have ports for, and what the lock has numbers for."""
     shape, strides = fabric.shape, fabric.strides
     units = fabric.present
     ports, bound = port_room(fabric)

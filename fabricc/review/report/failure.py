@@ -44,7 +44,7 @@ class Failure:
 
 
 class Part(NamedTuple):
-    """What fails, one by name, and how many there are."""
+    """The failing part, one by name, and how many there are."""
 
     name: str
     example: str

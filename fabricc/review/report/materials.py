@@ -1,4 +1,4 @@
-"""What has to be bought and plugged in: switches, hosts, cables by kind, and the cages that they occupy."""
+"""List the parts to buy and plug in: switches, hosts, cables by kind, and the cages that they occupy."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _cage_rows(fabric: Fabric, kinds: tuple[Kind, ...]) -> Iterator[Row]:
 
 
 def _nic_rows(fabric: Fabric, kinds: tuple[Kind, ...]) -> Iterator[Row]:
-    """The NICs' cages of each host group, by the medium of their links."""
+    """Yield the NICs' cages of each host group, by the medium of their links."""
     ports: Counter[tuple[int, str]] = Counter()
     of_host = {name: unit.group for unit in fabric.units.values() for name in unit.hosts.values()}
     for kind in kinds:

@@ -1,4 +1,4 @@
-"""What the plan rests on: defaults taken, what single devices do differently, and the findings, with spec lines."""
+"""List the origins of the plan: defaults taken, exceptions of single devices, and findings with spec lines."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ def _format_place(position: Position | None, folder: str) -> str:
 
 
 def _without_folder(text: str, folder: str) -> str:
-    """A text without the folder of the spec, which differs from machine to machine."""
+    """Return a text without the folder of the spec, which differs from machine to machine."""
     return text.replace(folder + "/", "") if folder not in ("", ".") else text
 
 
 def spec_name(spec: ClusterSpec) -> str:
-    """The spec's file without its folder."""
+    """Return the spec's file without its folder."""
     return spec.file.rpartition("/")[2]
 
 

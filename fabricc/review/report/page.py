@@ -74,12 +74,12 @@ def _read_template(name: str) -> str:
 
 
 def is_report(beginning: bytes) -> bool:
-    """Whether a file that begins so is a report, which another may replace."""
+    """Return whether a file that begins so is a report, which another may replace."""
     return GENERATOR.encode() in beginning
 
 
 def _with_code(text: str) -> Markup:
-    """A text with what stands between backquotes as code; everything is escaped."""
+    """Return a text with what stands between backquotes as code; everything is escaped."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escaped(text))))
 
 

@@ -54,7 +54,7 @@ class Strip:
 
     @property
     def whole(self) -> bool:
-        """Whether every switch has its square."""
+        """Return whether every switch has its square."""
         return len(self.squares) == self.count
 
 
@@ -217,7 +217,7 @@ def _draw_pod(
 def _single_links(
     planes: int, parallel: int, centres: Sequence[float], spines: Sequence[Strip], y: float
 ) -> Iterator[str]:
-    """Every link between a unit's ToRs and the spines of their planes; parallel ones as a thicker line."""
+    """Yield every link between a unit's ToRs and the spines of their planes; parallel ones as a thicker line."""
     width = "thick" if parallel > 1 else "thin"
     for strip in spines:
         pairs = [
@@ -246,14 +246,14 @@ def draw_squares(centres: Sequence[float], y: float, count: int, styles: Sequenc
 
 
 def plane_of(number: int, centres: Sequence[float], planes: int) -> int:
-    """The plane of a unit's ToR by its place in the row: plane by plane from the left."""
+    """Return the plane of a unit's ToR by its place in the row: plane by plane from the left."""
     return number * planes // len(centres)
 
 
 def unit_picture(
     fabric: Fabric, unit: Unit, x: float, width: float, centres: Sequence[float], y: float
 ) -> str:
-    """A unit with the squares of its ToRs at `centres`; its frame lies below the links and is drawn before."""
+    """Return a unit with the squares of its ToRs at `centres`; its frame lies below the links and is drawn before."""
     boxes = _host_boxes(unit, x, width)
     styles = [
         f"switch plane{plane_of(at, centres, len(fabric.planes)) % COLORS}" for at in range(len(centres))

@@ -189,7 +189,7 @@ def _describe_scene(fabric: Fabric, cables: Mapping[Cable, int]) -> Iterator[str
 
 
 def _uplinks_in_words(fabric: Fabric, tors: int) -> str:
-    """How the ToRs are connected upwards."""
+    """Return how the ToRs are connected upwards."""
     shape = fabric.shape
     if shape.peer_links:
         pairs = f"{plural(tors, 'ToR')} without spines, two in each plane"
@@ -212,7 +212,7 @@ def _uplinks_in_words(fabric: Fabric, tors: int) -> str:
 
 
 def _without_gpus(fabric: Fabric) -> Iterator[str]:
-    """The hosts of each group that has no GPUs."""
+    """Yield the hosts of each group that has no GPUs."""
     present = Counter(unit.group for unit in fabric.units.values() for _ in unit.hosts)
     for group, hosts in sorted(present.items()):
         attached, model = fabric.attachments[group], fabric.host_models[group]

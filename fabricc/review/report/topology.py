@@ -70,7 +70,7 @@ def topology_section(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...])
 
 
 def tier_title(tier: TierName) -> str:
-    """What people call a switch of a tier."""
+    """Return what people call a switch of a tier."""
     return "ToR" if tier is TierName.TOR else tier.value
 
 
@@ -156,7 +156,7 @@ def _pod_table(fabric: Fabric) -> Table:
 
 
 def failure_section(fabric: Fabric, found: Sequence[Failure], *, hashed: bool) -> Section:
-    """The section with the failure table."""
+    """Return the section with the failure table."""
     lead = (
         "One part lost, everything else up, computed from the plan where it hurts most: in the fullest unit."
     )

@@ -1,4 +1,4 @@
-"""What the page is made of: sections of tables, pictures and paragraphs, decided before any HTML is written."""
+"""Parts of the page: sections of tables, pictures and paragraphs, decided before any HTML is written."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def in_address_order(addresses: Iterable[str]) -> list[str]:
 
 
 def numbered_sessions(bgp: Bgp) -> list[Session]:
-    """The sessions over addresses: IPv4 before IPv6, each ascending."""
+    """Return the sessions over addresses: IPv4 before IPv6, each ascending."""
     four = [s for s in bgp.sessions if s.remote is not None and ":" not in s.remote]
     six = [s for s in bgp.sessions if s.remote is not None and ":" in s.remote]
     return [*sorted(four, key=_pack_ipv4), *sorted(six, key=_pack_ipv6)]
@@ -51,5 +51,5 @@ def _pack_ipv6(session: Session) -> bytes:
 
 
 def unnumbered_sessions(bgp: Bgp) -> list[Session]:
-    """The sessions over link-local addresses, in the order of the ports."""
+    """Return the sessions over link-local addresses, in the order of the ports."""
     return [s for s in bgp.sessions if s.remote is None]

@@ -18,7 +18,7 @@ _WORDS = ("match", "set", "continue", "sub-route-map")
 
 
 def rule_text(prefix: str, eq: int | None, ge: int | None, le: int | None) -> str:
-    """A rule as its fact's value, `eq` as both bounds."""
+    """Return a rule as its fact's value, `eq` as both bounds."""
     low, high = (ge, le) if eq is None else (eq, eq)
     return prefix + (f" ge {low}" if low is not None else "") + (f" le {high}" if high is not None else "")
 
@@ -102,7 +102,7 @@ def state_maps(document: Document, names: Mapping[object, str]) -> None:
 
 
 def denies_all(clause: Scope) -> bool:
-    """Whether a clause denies whatever no earlier one took, as a map does at its end in any case."""
+    """Return whether a clause denies whatever no earlier one took, as a map does at its end in any case."""
     return [value for value, _ in clause.values.values()] == ["deny"]
 
 

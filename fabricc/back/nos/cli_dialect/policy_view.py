@@ -64,7 +64,7 @@ class NeighborView(NamedTuple):
 
 
 def community_lists(bgp: Bgp, names: Mapping[str, str]) -> list[CommunityListView]:
-    """The community lists in order of name; `names` are the words for communities that have one."""
+    """Return the community lists in order of name; `names` are the words for communities that have one."""
     return _community_lists(bgp.community_lists, names)
 
 
@@ -76,7 +76,7 @@ def _community_lists(lists: Sequence[CommunityList], names: Mapping[str, str]) -
 
 
 def clause_views(bgp: Bgp, names: Mapping[str, str]) -> list[ClauseView]:
-    """The clauses of all route maps by name and sequence; `names` as of `community_lists`."""
+    """Return the clauses of all route maps by name and sequence; `names` as of `community_lists`."""
     return _views_of_maps(bgp.route_maps, names)
 
 
@@ -89,7 +89,7 @@ def _views_of_maps(route_maps: Sequence[RouteMap], names: Mapping[str, str]) -> 
 
 
 def clause_view(route_map: str, clause: Clause, names: Mapping[str, str]) -> ClauseView:
-    """One clause of a route map; `names` as of `community_lists`."""
+    """Return one clause of a route map; `names` as of `community_lists`."""
     community = clause.add_community
     return ClauseView(
         route_map=route_map,
@@ -116,7 +116,7 @@ def prefix_lists(bgp: Bgp) -> list[PrefixListView]:
 
 
 def _length_words(rule: PrefixRule) -> str:
-    """The words after the prefix of a rule, with their leading space."""
+    """Return the words after the prefix of a rule, with their leading space."""
     if rule.ge is not None and rule.ge == rule.le:
         return f" eq {rule.ge}"
     ge = f" ge {rule.ge}" if rule.ge is not None else ""
@@ -124,19 +124,19 @@ def _length_words(rule: PrefixRule) -> str:
 
 
 def group_name(group: str, transport: Transport) -> str:
-    """What the part of a peer group that has this transport is called: families are activated per group."""
+    """Return what the part of a peer group that has this transport is called: families are activated per group."""
     return group + _GROUP_SUFFIX[transport]
 
 
 def neighbor_view(session: Session) -> NeighborView:
-    """One session."""
+    """Return one session."""
     group = session.group + _GROUP_SUFFIX[session.transport]
     name, words = session.remote or session.port, session.label or session.peer
     return NeighborView(name, group, session.remote_asn, words)
 
 
 def groups_in_use(bgp: Bgp) -> list[tuple[PeerGroup, Transport]]:
-    """The peer groups with each transport that any session of theirs has, in order of `group_name`."""
+    """Return the peer groups with each transport that any session of theirs has, in order of `group_name`."""
     return sorted(
         bgp.groups_in_use, key=lambda found: natural_key(group_name(found[0].name, found[1]).lower())
     )

@@ -23,7 +23,7 @@ def static_lines(routes: Iterable[StaticRoute], discard: str) -> list[tuple[str,
 
 
 def static_rows(discard: str) -> tuple[Row, ...]:
-    """The rows that read them."""
+    """Return the rows that read them."""
     return tuple(
         Each(f"{keyword} route <prefix{family}>", "static route", (
             Entry(f"<address{family}>", "via"),

@@ -49,7 +49,7 @@ DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *service
 
 
 def render(switch: Switch) -> str:
-    """The text for `nv config replace`: the header a switch writes, and one `set` with everything."""
+    """Return the text for `nv config replace`: the header a switch writes, and one `set` with everything."""
     release = release_of(switch.release)
     header: Tree = {
         "model": str(switch.model.nos["cumulus"]["model"]),
@@ -78,7 +78,7 @@ def planned(switch: Switch) -> Facts:
 
 @cache
 def reader(release: Release) -> Reader:
-    """The reader of a release; it is made when there is something to read."""
+    """Return the reader of a release; it is made when there is something to read."""
     topics = [Topic((startup.HEADER,))]
     for topic in (services_rows, interfaces, bgp_rows):
         finish = partial(_finish_reading, topic.finish, release)
@@ -127,7 +127,7 @@ class Cumulus:
     found = recognition
 
     def supports(self, model: SwitchModel) -> bool:
-        """Whether the catalog has Cumulus settings for the model."""
+        """Return whether the catalog has Cumulus settings for the model."""
         return self.name in model.nos
 
     def render(self, switch: Switch) -> dict[str, str]:

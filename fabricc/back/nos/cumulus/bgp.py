@@ -62,12 +62,12 @@ def router(switch: Switch, release: Release) -> Tree:
 
 
 def has_adaptive_routing(switch: Switch) -> bool:
-    """Whether every packet takes the less loaded path: NVUE's adaptive routing."""
+    """Return whether every packet takes the less loaded path: NVUE's adaptive routing."""
     return switch.load_balancing.mode is Spreading.PACKET
 
 
 def global_next_hops(switch: Switch) -> frozenset[str]:
-    """The inbound route maps that take the global one of two IPv6 next hops, by name.
+    """Return the inbound route maps that take the global one of two IPv6 next hops, by name.
 
     With adaptive routing several peerings to one router want it, whose link-local address is the same on each
     (NVIDIA, Equal Cost Multipath Load Sharing, IPv6 Next Hop Preference).
@@ -88,7 +88,7 @@ def prefers_global(clause: Clause) -> bool:
 
 
 def adaptive_routing(switch: Switch, release: Release) -> Tree:
-    """The switch of adaptive routing below `router`, and below the `router` of each port to another switch."""
+    """Return the switch of adaptive routing below `router`, and below the `router` of each port to another switch."""
     return {"adaptive-routing": {release.enable: release.on}} if has_adaptive_routing(switch) else {}
 
 
@@ -162,7 +162,7 @@ def peer_groups(bgp: Bgp) -> Iterator[tuple[str, PeerGroup, Transport]]:
 
 
 def active_families(bgp: Bgp, kind: Transport) -> tuple[str, ...]:
-    """The address families that sessions over a transport carry."""
+    """Return the address families that sessions over a transport carry."""
     return bgp.families if kind is Transport.UNNUMBERED else (kind.value,)
 
 

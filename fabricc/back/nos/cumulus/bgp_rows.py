@@ -1,4 +1,4 @@
-"""How NVUE's BGP, its policy and static routes are read back."""
+"""Read back BGP of NVUE, its policy and static routes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def adaptive_rows(release: Release) -> Row:
 
 
 def rows(release: Release) -> Sequence[Row]:
-    """What is below `router` and `vrf`."""
+    """Return what is below `router` and `vrf`."""
     on = on_off(release)
     clause = table_part("rule", "<integer>",
         Entry("action <permit|deny>", "actions", "true"),
@@ -263,7 +263,7 @@ class _Bgp(File):
             self.put(f"bgp/aggregate[{prefix}]", "summary-only" if alone else "with specifics", place)
 
     def _group_values(self, name: str, group: Scope) -> dict[str, tuple[Value, int]]:
-        """What a peer group gives its neighbors: fact below the neighbor -> value and line."""
+        """Return what a peer group gives its neighbors: fact below the neighbor -> value and line."""
         facts: dict[str, tuple[Value, int]] = {}
         active = []
         parts = table_entries_at(group, "address-family")
@@ -298,7 +298,7 @@ class _Bgp(File):
         return facts
 
     def _has_bfd(self, bfd: Scope) -> bool:
-        """Whether a peer group has BFD; its timers are facts of the switch."""
+        """Return whether a peer group has BFD; its timers are facts of the switch."""
         timers, on, line = bfd, is_on(bfd), bfd.line
         if self.release.bfd_profiles:
             above = scope_at(self.root, "router", "bfd")
@@ -351,7 +351,7 @@ class _Bgp(File):
                 self.agree(f"community_list[{name}]", " ".join(sorted(map(str, communities))), line)
 
     def _prefix_rule(self, path: str, rule: Scope) -> tuple[str, int]:
-        """A rule as its fact's value, and the line of its prefix."""
+        """Return a rule as its fact's value, and the line of its prefix."""
         texts, line = [], rule.line
         for prefix, match in table_entries_at(rule, "match").items():
             text, line = str(prefix), match.line

@@ -90,7 +90,7 @@ def report_unread(root: Node) -> Iterator[tuple[str, int, str]]:
 
 
 def _value_words(node: Node) -> frozenset[str]:
-    """What a key has for its value, or below it."""
+    """Return what a key has for its value, or below it."""
     return frozenset([*node.key[1:], *(child.key[0] for child in node.children or () if child.key)])
 
 
@@ -102,7 +102,7 @@ class _Tree:
         self._named: dict[Keys, dict[str, list[Node]]] = {}
 
     def holds(self, need: Need, names: Keys) -> bool:
-        """Whether what is needed is there for what `*` stands for."""
+        """Return whether what is needed is there for what `*` stands for."""
         if need.unless and not any(self.found(need.unless, names)):
             return True
         return any(
@@ -113,7 +113,7 @@ class _Tree:
         )
 
     def found(self, path: str, names: Keys = ()) -> Iterator[tuple[Keys, Node]]:
-        """The nodes at a path and what its `*` stands for there: the name given, or any."""
+        """Yield the nodes at a path and what its `*` stands for there: the name given, or any."""
         keys = tuple(path.split("/"))
         if ANY not in keys:
             if (node := _node_below(self.root, keys)) is not None:
@@ -127,7 +127,7 @@ class _Tree:
                     yield (name,), node
 
     def _by_name(self, path: Keys) -> dict[str, list[Node]]:
-        """The nodes below a path by the names that their keys stand for."""
+        """Return the nodes below a path by the names that their keys stand for."""
         known = self._named.get(path)
         if known is None:
             known = self._named[path] = {}
@@ -139,7 +139,7 @@ class _Tree:
 
 
 def _node_below(node: Node, path: Keys) -> Node | None:
-    """The node at a path below one."""
+    """Return the node at a path below one."""
     for key in path:
         for child in node.children or ():
             if child.key and child.key[0] == key:

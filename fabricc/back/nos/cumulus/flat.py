@@ -274,7 +274,7 @@ class _Quality:
         return True
 
     def _expand_ports(self, key: str) -> list[str]:
-        """The ports of `swp1-swp4`, of those that there are; a single one by itself."""
+        """Return the ports of `swp1-swp4`, of those that there are; a single one by itself."""
         first, dash, last = key.partition("-")
         if not dash:
             return [key]
@@ -297,7 +297,7 @@ class _Quality:
 
 
 def _parse_number(text: str) -> int | None:
-    """The number of `cos_3`."""
+    """Return the number of `cos_3`."""
     digits = text.rpartition("_")[2]
     return int(digits) if is_number(digits) and len(digits) < 4 else None
 

@@ -104,7 +104,7 @@ def _port_tree(port: Port, release: Release) -> Tree:
 def _address_tree(
     release: Release, addresses: tuple[str | None, ...], gateway: str = "", vrf: str = ""
 ) -> Tree:
-    """An interface's addresses, gateway and VRF, where the release has them."""
+    """Return an interface's addresses, gateway and VRF, where the release has them."""
     present = [address for address in addresses if address]
     if not release.family_addresses:
         row: Tree = {"address": {address: {} for address in present}} if present else {}
@@ -159,12 +159,12 @@ TYPES = {"speed": _parse_gbps}
 
 
 def _family_keys(release: Release) -> tuple[str, ...]:
-    """The keys below which addresses stand."""
+    """Return the keys below which addresses stand."""
     return _FAMILIES if release.family_addresses else ("ip",)
 
 
 def rows(release: Release) -> Sequence[Row]:
-    """What is below `interface`."""
+    """Return what is below `interface`."""
     vrf = Keep("vrf <word>", "vrf")
     inside = [] if release.family_addresses else [vrf]
     addresses = [

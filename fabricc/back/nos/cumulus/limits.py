@@ -99,12 +99,12 @@ _TRIMMING_ASICS, _TRIMMED_BYTES, _TRIMMED_STEP = ("spectrum4", "spectrum5"), Ran
 
 
 def release_of(name: str) -> Release:
-    """The release of that name, the default one when there is none of it."""
+    """Return the release of that name, the default one when there is none of it."""
     return RELEASES.get(name, RELEASES[DEFAULT_RELEASE])
 
 
 def _invalid_description(switch: Switch) -> list[str]:
-    """The first text that is no description, of ports and of BGP's neighbors."""
+    """Return the first text that is no description, of ports and of BGP's neighbors."""
     of_ports = [port.description for port in switch.ports if not _is_description(port.description)]
     of_peers = [session.peer for session in switch.bgp.sessions if not _is_description(session.peer)]
     return [text[:40] for text in of_ports[:1] + of_peers[:1]]

@@ -72,7 +72,7 @@ def finish(document: Document, unknown: frozenset[int]) -> None:
 
 
 def _clause_text(action: str, clause: Scope) -> str:
-    """A clause as its fact's value; lines that a plan has none of stand as they are."""
+    """Return a clause as its fact's value; lines that a plan has none of stand as they are."""
     said: dict[str, str] = {}
     communities: list[str] = []
     further: list[str] = []
@@ -99,7 +99,7 @@ def _clause_text(action: str, clause: Scope) -> str:
 
 
 def _rule_text(kind: str, family: str, rule: Scope, unknown: frozenset[int]) -> tuple[str, int]:
-    """A rule of a list as its fact's value; prefixes of one rule are one after the other."""
+    """Return a rule of a list as its fact's value; prefixes of one rule are one after the other."""
     action = str(rule.values.get("action", ("permit", 0))[0])
     matches = {str(text): line for text, (_, line) in rule.table("matches").items()}
     texts: list[str] = []

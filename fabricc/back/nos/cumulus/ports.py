@@ -1,4 +1,4 @@
-"""How Cumulus Linux spells the names of ports."""
+"""Port names of Cumulus Linux."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ UNTRUSTED = "untrusted"
 
 
 def profile_name(profile: PortProfile) -> str:
-    """The name of a port profile's PFC and marking profiles."""
+    """Return the name of a port profile's PFC and marking profiles."""
     return f"roce-{profile.name}"
 
 
@@ -81,12 +81,12 @@ def resume_distance_bytes(headroom: Headroom) -> int:
 
 
 def marked_classes(qos: SwitchQos, profile: PortProfile) -> tuple[int, ...]:
-    """The traffic classes that the profile's ports mark."""
+    """Return the traffic classes that the profile's ports mark."""
     return tuple(c.priority for c in qos.classes if c.ecn) if profile.ecn else ()
 
 
 def port_default(qos: SwitchQos) -> int:
-    """The switch priority of what has no code point: that of code point 0."""
+    """Return the switch priority of what has no code point: that of code point 0."""
     return next((c.priority for c in qos.classes if 0 in c.dscps), 0)
 
 
@@ -170,7 +170,7 @@ def _watchdog_tree(qos: SwitchQos) -> Tree:
 
 
 def active_trimming(switch: Switch) -> Trimming | None:
-    """What trims packets, where the release has it."""
+    """Return what trims packets, where the release has it."""
     return switch.qos.trimming if has(switch, TRIMMING) else None
 
 

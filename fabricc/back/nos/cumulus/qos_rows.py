@@ -1,4 +1,4 @@
-"""How quality of service of NVUE is read back: rows, and what profiles state of the ports that have them."""
+"""Read back quality of service of NVUE: rows, and the settings that profiles give to their ports."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ _QOS = node_part("qos",
 
 
 def rows(release: Release) -> Sequence[Row]:
-    """The policy below `qos`, and trimming."""
+    """Return the policy below `qos`, and trimming."""
     if not has(release.name, TRIMMING):
         return (_QOS,)
     trim = node_part("packet-trim", fixed_text("state: enabled"), Fact("size <integer>", "trimming/size_bytes"),
@@ -192,7 +192,7 @@ class Policy(File):
         self.put(port_paths(name)["trust"], trust, line)
 
     def _bound_profile(self, port: Scope, kind: str, profiles: Mapping[Captured, Scope]) -> str:
-        """The profile that a port names, if it is defined."""
+        """Return the profile that a port names, if it is defined."""
         name, line = port.values.get(f"{kind} profile", ("", 0))
         if not line or name in profiles:
             self.bound.add(str(name))
@@ -203,7 +203,7 @@ class Policy(File):
         return ""
 
     def _common_statements(self) -> list[Stated]:
-        """What every port has."""
+        """Return what every port has."""
         line = nearest_line(self.root, "qos", "mapping", GLOBAL)
         word, line = (scope_at(self.qos, "mapping", GLOBAL) or Scope(line)).values.get("trust", (None, line))
         stated: list[Stated] = [("trust", _TRUST.get(str(word), word), line)]

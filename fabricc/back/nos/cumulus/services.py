@@ -87,7 +87,7 @@ def server_settings(release: Release) -> dict[str, tuple[str, Tree]]:
 
 
 def service_trees(switch: Switch, release: Release) -> Tree:
-    """What the services are below `service`, `system` and `acl`; and the rest of `system`."""
+    """Return what the services are below `service`, `system` and `acl`; and the rest of `system`."""
     management = switch.management
     places: dict[str, Tree] = {"service": {}, "system": system_tree(switch, release)}
     for kind, (place, settings) in server_settings(release).items():
@@ -148,7 +148,7 @@ def system_tree(switch: Switch, release: Release) -> Tree:
 
 
 def hashing_tree(release: Release) -> Tree:
-    """What ECMP hashes, below `system forwarding`."""
+    """Return what ECMP hashes, below `system forwarding`."""
     return {"ecmp-hash": dict.fromkeys(HASH_FIELDS, release.on)}
 
 
@@ -206,12 +206,12 @@ def _user_tree(accounts: tuple[Account, ...]) -> Tree:
 
 
 def host_address(management: Management) -> str:
-    """The management address without its prefix length."""
+    """Return the management address without its prefix length."""
     return management.address.partition("/")[0]
 
 
 def gnmi_port(management: Management, release: Release) -> int | None:
-    """The port of the gNMI server; None where there is none."""
+    """Return the port of the gNMI server; None where there is none."""
     return management.gnmi_port if has(release.name, GNMI_SERVER) else None
 
 
@@ -246,7 +246,7 @@ def _snmp_tree(management: Management, snmp: Snmp, release: Release) -> Tree:
 
 
 def tacacs_tree(management: Management, release: Release) -> Tree:
-    """What TACACS+ adds below `system aaa`: the servers, accounting, and local accounts when none answers."""
+    """Return what TACACS+ adds below `system aaa`: the servers, accounting, and local accounts when none answers."""
     if management.tacacs is None:
         return {}
     servers: Tree = {}
@@ -266,14 +266,14 @@ def tacacs_tree(management: Management, release: Release) -> Tree:
 
 
 def login_switches(release: Release) -> Tree:
-    """What switches TACACS+ and its accounting on."""
+    """Return what switches TACACS+ and its accounting on."""
     if release.tacacs_by_address:
         return {"accounting": {"state": "enabled"}}
     return {"accounting": {"enable": release.on}, "enable": release.on}
 
 
 def access_rules(management: Management, release: Release) -> dict[str, tuple[Rule, ...]]:
-    """The access lists of the control plane: name -> rules in order.
+    """Return the access lists of the control plane: name -> rules in order.
 
     They come before `acl-default-whitelist` (NVIDIA, Firewall Rules), which stays for everything else: a port
     that it does not open needs a list of its own.

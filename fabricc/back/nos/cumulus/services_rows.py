@@ -1,4 +1,4 @@
-"""How the system's services, its accounts and who may reach them are read back."""
+"""Read back services, accounts, and the networks that may reach them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def rows(release: Release) -> Sequence[Row]:
-    """What is below `system`, `service` and `acl`."""
+    """Return what is below `system`, `service` and `acl`."""
     placed: list[tuple[str, Row]] = []
     for kind, (place, settings) in server_settings(release).items():
         here = f"management/{kind}[{{0}}]"

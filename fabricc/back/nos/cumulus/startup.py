@@ -48,7 +48,7 @@ _BREAKS_PLAIN = re.compile(r": |:$| #| $")
 
 
 def write(sections: Sequence[Mapping[str, Tree]]) -> str:
-    """The text of a list of mappings, such as `[{"header": …}, {"set": …}]`."""
+    """Return the text of a list of mappings, such as `[{"header": …}, {"set": …}]`."""
     lines: list[str] = []
     for section in sections:
         lead = "- "
@@ -112,7 +112,7 @@ def parse_startup(text: str) -> trees.Tree:
 
 
 def is_commands(text: str) -> bool:
-    """Whether a text is `nv set` commands, a statement a line."""
+    """Return whether a text is `nv set` commands, a statement a line."""
     return _COMMAND.match(text.lstrip()) is not None
 
 
@@ -147,7 +147,7 @@ def release_in(tree: trees.Tree) -> Release:
 
 
 def _parse_release(version: str) -> str | None:
-    """The release that a header names."""
+    """Return the release that a header names."""
     found = _VERSION.fullmatch(version)
     return found[1] if found else None
 
@@ -178,7 +178,7 @@ def expand_members(key: str) -> tuple[str, ...]:
 
 
 def _expand_part(part: str) -> Iterator[str]:
-    """The names of one part, its first range varied last."""
+    """Yield the names of one part, its first range varied last."""
     found = _BOUNDS.search(part)
     if found is None or int(found[2]) - int(found[1]) not in range(_MAX_MEMBERS):
         yield part
@@ -189,7 +189,7 @@ def _expand_part(part: str) -> Iterator[str]:
 
 
 def _capture_members(key: str) -> str | tuple[str, ...]:
-    """What a key with ranges stands for, as a capture."""
+    """Return what a key with ranges stands for, as a capture."""
     names = expand_members(key)
     return names if len(names) > 1 else names[0]
 
@@ -224,27 +224,27 @@ class Part(Block):
 
 
 def fixed_text(text: str) -> Fixed:
-    """A key, or `key: value`, that is to be there as it is."""
+    """Return a key, or `key: value`, that is to be there as it is."""
     key, colon, _ = text.partition(": ")
     return Fixed(f"{key} <word>" if colon else key, text, None if colon else text)
 
 
 def node_part(word: str, *rows: Row, needed: bool = False) -> Part:
-    """A key with keys below it; its scope has its name."""
+    """Return a key with keys below it; its scope has its name."""
     part = Part(word, word, rows)
     part.needed = needed
     return part
 
 
 def entry_part(capture: str, *rows: Row, here: str = "", value: str = "true") -> Part:
-    """An entry of a table, with a scope among its `entries`; it may state a fact by being there."""
+    """Return an entry of a table, with a scope among its `entries`; it may state a fact by being there."""
     part = Part(capture, _EACH, rows)
     part.here = (here, value) if here else None
     return part
 
 
 def table_part(word: str, capture: str, *rows: Row, here: str = "", value: str = "true") -> Part:
-    """A key with entries below it and nothing else."""
+    """Return a key with entries below it and nothing else."""
     return node_part(word, entry_part(capture, *rows, here=here, value=value))
 
 
@@ -262,13 +262,13 @@ def constant_rows(tree: Tree) -> tuple[Row, ...]:
 
 
 def on_off(release: Release) -> tuple[Row, ...]:
-    """The switch of a feature, in the words of the release."""
+    """Return the switch of a feature, in the words of the release."""
     key = release.enable
     return Keep(f"{key} {release.on}", "on", "true"), Keep(f"{key} {release.off}", "on", "false")
 
 
 class _Shape(NamedTuple):
-    """What is to be in a block.
+    """The expected content of a block.
 
     Attributes:
         lines: that stand in it; `facts`: paths of those that lines of it state.
@@ -282,7 +282,7 @@ class _Shape(NamedTuple):
 
 
 def _rows_shape(rows: Sequence[Row], part: Part | None = None, captures: int = 0) -> _Shape:
-    """The shape of rows that stand below so many captures."""
+    """Return the shape of rows that stand below so many captures."""
     lines, facts, parts = list[str](), list[str](), list[tuple[str, _Shape]]()
     for row in rows:
         if isinstance(row, Fixed) and isinstance(row.name, str):
@@ -342,32 +342,32 @@ def _check_complete(
 
 
 def scope_at(scope: Scope | None, *words: str) -> Scope | None:
-    """The scope at a path of keys."""
+    """Return the scope at a path of keys."""
     for word in words:
         scope = scope.scopes.get(word, {}).get("") if scope else None
     return scope
 
 
 def nearest_line(scope: Scope, *words: str) -> int:
-    """The line of the deepest scope that there is on the way along a path."""
+    """Return the line of the deepest scope that there is on the way along a path."""
     for word in words:
         scope = scope_at(scope, word) or scope
     return scope.line
 
 
 def table_entries_at(scope: Scope | None, *words: str) -> Mapping[Captured, Scope]:
-    """The entries of a table at a path."""
+    """Return the entries of a table at a path."""
     found = scope_at(scope, *words)
     return found.each(_EACH) if found else {}
 
 
 def is_on(scope: Scope | None, name: str = "on") -> bool:
-    """Whether a switch is on."""
+    """Return whether a switch is on."""
     return scope is not None and scope.values.get(name, ("", 0))[0] == "true"
 
 
 def line_of(scope: Scope, name: str = "on") -> int:
-    """The line of a value, or that of the scope where it has none."""
+    """Return the line of a value, or that of the scope where it has none."""
     return scope.values.get(name, ("", scope.line))[1]
 
 

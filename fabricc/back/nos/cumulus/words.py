@@ -1,4 +1,4 @@
-"""How Cumulus Linux names ports, NVUE's words and figures, and what it makes of those that it does not take."""
+"""Port names, words and figures of NVUE on Cumulus Linux, and the nearest value for one that it does not accept."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def watchdog_timers(watchdog: Watchdog) -> Timers:
 
 
 def cage_name(model: SwitchModel, cage: int) -> str:
-    """The name of a whole cage, which carries the breakout of its children.
+    """Return the name of a whole cage, which carries the breakout of its children.
 
     Raises:
         KeyError: the catalog has no Cumulus settings for the model.
@@ -76,7 +76,7 @@ def cage_name(model: SwitchModel, cage: int) -> str:
 
 
 def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
-    """The name of child `child` (from 1) of `children` of front-panel cage `cage` (from 1).
+    """Return the name of child `child` (from 1) of `children` of front-panel cage `cage` (from 1).
 
     Raises:
         KeyError: the catalog has no Cumulus settings for the model.
@@ -101,12 +101,12 @@ def shared_alpha(profiles: Iterable[PortProfile]) -> int | None:
 
 
 def pause_bytes(headroom: Headroom) -> int:
-    """What lies below the headroom: where pausing begins."""
+    """Return what lies below the headroom: where pausing begins."""
     return headroom.size_bytes - headroom.xoff_bytes
 
 
 def ssh_key(account: Account) -> tuple[str, str]:
-    """The type and the key of an account's public key, without its comment."""
+    """Return the type and the key of an account's public key, without its comment."""
     kind, _, rest = account.ssh_key.partition(" ")
     return kind, rest.partition(" ")[0]
 

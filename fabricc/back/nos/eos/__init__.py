@@ -51,7 +51,7 @@ class SwitchView:
 
 
 def view(switch: Switch) -> SwitchView:
-    """The plain objects that the templates print: every choice is made here, none there."""
+    """Return the plain objects that the templates print: every choice is made here, none there."""
     spreading = balancing.balancing_view(switch)
     policy = qos.qos_view(switch)
     return SwitchView(

@@ -42,7 +42,7 @@ DEPARTURES = (
 
 @dataclass(frozen=True, slots=True)
 class BalancingView:
-    """How packets are routed and flows spread.
+    """Routing of packets and spreading of flows.
 
     Attributes:
         unnumbered: whether IPv4 is routed over interfaces with IPv6 alone; `ipv6`: whether IPv6 is routed.

@@ -151,7 +151,7 @@ _STATED = (
 
 
 def _is_peer(name: str) -> bool:
-    """Whether a neighbor is named by its address, as groups are not."""
+    """Return whether a neighbor is named by its address, as groups are not."""
     return ":" in name or is_number(name.replace(".", ""))
 
 
@@ -159,7 +159,7 @@ TYPES = {"community": lambda text: COMMUNITY_OF.get(text, text)}
 
 
 def _bfd_interval(interval_ms: int, receive_ms: int, multiplier: int) -> dict[str, Value | None] | None:
-    """One interval for both directions; two are of no known meaning."""
+    """Return one interval for both directions; two are of no known meaning."""
     if interval_ms != receive_ms:
         return None
     return {"bfd/interval_ms": interval_ms, "bfd/multiplier": multiplier}
@@ -208,7 +208,7 @@ _IPV6 = (
 
 
 def _family_row(name: str, rows: Sequence[Row], at: str, outer: int) -> Row:
-    """An address family of a process behind so many captures; IPv4's values are those of the neighbor."""
+    """Return an address family of a process behind so many captures; IPv4's values are those of the neighbor."""
     return Block(f"address-family {name}", "", partial(_of_family, name, rows, at, outer))
 
 
@@ -228,7 +228,7 @@ def _of_family(name: str, rows: Sequence[Row], at: str, outer: int) -> Sequence[
 
 
 def _process_rows(at: str, outer: int) -> tuple[Row, ...]:
-    """Lines of a process of any routing instance."""
+    """Return lines of a process of any routing instance."""
     return (
         Fact("aggregate-address <prefix> summary-only", f"{at}bgp/aggregate[{{{outer}}}]", "summary-only"),
         Fact("redistribute connected route-map <word>", f"{at}bgp/redistribute_connected"),
@@ -244,7 +244,7 @@ def _process_rows(at: str, outer: int) -> tuple[Row, ...]:
 
 
 def _of_instance() -> Sequence[Row]:
-    """Lines of a process in a routing instance."""
+    """Return lines of a process in a routing instance."""
     return (
         Fact("local-as <asn>", "vrf[{1}]/bgp/asn"),
         Fact("update wait-install", "vrf[{1}]/bgp/setting[update wait-install]", "true"),

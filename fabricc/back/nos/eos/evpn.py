@@ -75,7 +75,7 @@ def tenants_view(switch: Switch, tenants: TenantVrfs) -> EvpnView:
 
 
 def evpn_view(switch: Switch) -> EvpnView:
-    """The segments or tenants of a ToR; empty without, and above ToRs."""
+    """Return the segments or tenants of a ToR; empty without, and above ToRs."""
     vtep = switch.vtep
     if switch.tenants:
         return tenants_view(switch, switch.tenants)
@@ -239,7 +239,7 @@ _SVI = re.compile(r"Vlan([1-9]\d{0,3})")
 
 
 def vlan_of(interface: str) -> str | None:
-    """The VLAN of a VLAN interface; None of another."""
+    """Return the VLAN of a VLAN interface; None of another."""
     found = _SVI.fullmatch(interface)
     return found[1] if found else None
 
@@ -328,7 +328,7 @@ def finish_process(document: Document, bgp: Scope) -> None:
 
 
 def _only_ours(scope: Scope) -> bool:
-    """Whether a VRF has routes that EVPN carries, and no neighbors."""
+    """Return whether a VRF has routes that EVPN carries, and no neighbors."""
     return bool(scope.tables) and not scope.scopes
 
 

@@ -42,7 +42,7 @@ DEPARTURES: tuple[Departure, ...] = ()
 
 
 class PortKind(NamedTuple):
-    """What ports have in common; `mtu` is None at the default, `speed`, `fec` and `ecn_delay` are EOS words.
+    """Settings that ports share; `mtu` is None at the default, `speed`, `fec` and `ecn_delay` are EOS words.
 
     `ecn_delay` is None where nothing is marked, or by the bytes of a queue. `counted` are the queues whose marks the
     port itself counts.
@@ -78,7 +78,7 @@ class InterfacesView:
 
 
 def interfaces_view(switch: Switch, view: qos.QosView) -> InterfacesView:
-    """What EOS makes of a switch's ports."""
+    """Return what EOS makes of a switch's ports."""
     return InterfacesView(
         runs=_port_runs(switch, buffers=bool(view.mmu_profiles)),
         service=service_ports(switch.model),
@@ -122,7 +122,7 @@ def _port_kind(
 
 
 def _speed_word(port: Port) -> str:
-    """The speed as EOS spells it; `gaps` reports a combination that has no spelling."""
+    """Return the speed as EOS spells it; `gaps` reports a combination that has no spelling."""
     key = port.speed_gbps, port.lanes
     return SPEEDS[key] if key in SPEEDS else f"{key[0]}g-{key[1]}"
 
@@ -236,7 +236,7 @@ _NONE = (None, 0)
 
 
 class _Copied(NamedTuple):
-    """What the profiles of an interface state about it, and where it stands."""
+    """Statements of the profiles of an interface, with their places."""
 
     facts: Alike[Value]
     lines: Alike[tuple[str, int]]

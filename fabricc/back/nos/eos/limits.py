@@ -1,4 +1,4 @@
-"""What EOS and its releases cannot express, with the source of every entry."""
+"""Limits of EOS and its releases, with the source of every entry."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _has_buffers(switch: Switch) -> bool:
 
 
 def _marking_delays(switch: Switch) -> list[tuple[PortProfile, int]]:
-    """Where EOS marks by delay: the profiles that mark, and their one threshold in microseconds."""
+    """Return where EOS marks by delay: the profiles that mark, and their one threshold in microseconds."""
     return [(p, us) for p in switch.qos.profiles if (us := delay_us(switch, p)) is not None]
 
 

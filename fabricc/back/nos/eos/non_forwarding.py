@@ -19,7 +19,7 @@ _DEPTH = 4
 
 
 def _whole_blocks(beginnings: Iterable[str]) -> list[Row]:
-    """Lines that begin so, with all that is below them."""
+    """Return lines that begin so, with all that is below them."""
     below = _any_below(_DEPTH)
     return [
         Block(f"{word}{beginning}{end}", "", below)

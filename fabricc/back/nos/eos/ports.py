@@ -1,4 +1,4 @@
-"""How EOS spells the names of ports."""
+"""Port names of EOS."""
 
 from __future__ import annotations
 

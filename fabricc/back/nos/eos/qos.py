@@ -148,7 +148,7 @@ class QosView:
 
 
 def qos_view(switch: Switch) -> QosView:
-    """What EOS makes of a switch's policy."""
+    """Return what EOS makes of a switch's policy."""
     ports = switch.ports
     lossy = {port.trusted for port in ports if port.profile is None and port.direction is not UNUSED}
     untrusted = False in [port.trusted for port in ports]
@@ -187,20 +187,20 @@ def _qos_view(
 
 
 def _has_marking(qos: SwitchQos) -> bool:
-    """Whether some port marks packets of some class."""
+    """Return whether some port marks packets of some class."""
     return any(profile.ecn for profile in qos.profiles) and any(c.ecn for c in qos.classes)
 
 
 @lru_cache(maxsize=4096)
 def profile_name(profile: str | None, trusted: bool = True) -> str:
-    """The QoS profile of ports that have this port profile."""
+    """Return the QoS profile of ports that have this port profile."""
     if not trusted:
         return UNTRUSTED_PROFILE
     return f"ROCE-{profile.upper()}" if profile else LOSSY_PROFILE
 
 
 def mmu_name(profile: str) -> str:
-    """The buffer profile of ports that have this port profile."""
+    """Return the buffer profile of ports that have this port profile."""
     return f"MMU-{profile.upper()}"
 
 
@@ -261,7 +261,7 @@ def _headroom_pool(qos: SwitchQos, trident: bool) -> int | None:
 
 
 def watchdog_timers(watchdog: Watchdog) -> Timers:
-    """The nearest timers that EOS accepts.
+    """Return the nearest timers that EOS accepts.
 
     Timeout and recovery have steps of 10 ms (rounded up); polling may take at most half of the shorter one.
     """
@@ -325,7 +325,7 @@ def counted_on_ports(switch: Switch) -> dict[str, tuple[int, ...]]:
 
 
 def delay_thresholds(threshold_us: int, speed_gbps: int) -> Ecn:
-    """What the delay is in bytes of a queue that has the port to itself: none are marked up to it, all above.
+    """Return what the delay is in bytes of a queue that has the port to itself: none are marked up to it, all above.
 
     A queue that shares the port is shorter when its packets have waited so long: it is marked earlier.
     """
@@ -339,13 +339,13 @@ def can_wait(*, strict: bool, stopped: bool) -> bool:
 
 
 def delay_words(threshold_us: int) -> str:
-    """The threshold as EOS spells it, in the largest unit that holds it whole."""
+    """Return the threshold as EOS spells it, in the largest unit that holds it whole."""
     unit = next(unit for unit, us in UNITS_US.items() if threshold_us % us == 0)
     return f"{threshold_us // UNITS_US[unit]} {unit}"
 
 
 def queue_facts(threshold_us: int, speed_gbps: int) -> dict[str, Value]:
-    """What the delay states of each queue of a port that can wait."""
+    """Return what the delay states of each queue of a port that can wait."""
     held = delay_thresholds(threshold_us, speed_gbps)
     return {
         "ecn_min_bytes": held.min_bytes,

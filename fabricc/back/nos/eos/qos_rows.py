@@ -1,4 +1,4 @@
-"""How quality of service of EOS is read back: rows, and what profiles state of the interfaces that name them."""
+"""Read back quality of service of EOS: rows, and the settings that profiles give to their interfaces."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _to_milliseconds(seconds: str) -> int | None:
 
 
 def to_microseconds(amount: str, unit: str) -> int | None:
-    """The threshold in microseconds; None where it is not one."""
+    """Return the threshold in microseconds; None where it is not one."""
     return int(amount) * UNITS_US[unit] if unit in UNITS_US and _AMOUNT.fullmatch(amount) else None
 
 
@@ -108,7 +108,7 @@ ROWS: Sequence[Row] = (
 
 
 class Profiles(NamedTuple):
-    """What the QoS profile and the buffer profile of an interface state of it.
+    """Statements of the QoS profile and the buffer profile of an interface.
 
     Attributes:
         stated: rest of the path, value, line.
@@ -167,13 +167,13 @@ def of_port(port: Scope) -> Iterator[Stated]:
 
 
 def default_mmu(document: Document) -> str | None:
-    """The buffer profile of interfaces that name none."""
+    """Return the buffer profile of interfaces that name none."""
     said = document.scope.values.get("mmu profile")
     return str(said[0]) if said else None
 
 
 def _is_strict(queue: Scope) -> bool:
-    """Whether a queue is strict, which is EOS's default."""
+    """Return whether a queue is strict, which is EOS's default."""
     return queue.values.get("strict", ("true", 0))[0] == "true"
 
 

@@ -122,5 +122,5 @@ def port(spelling: str) -> str:
 
 
 def products(box: str) -> tuple[str, ...]:
-    """The name of the box in a product number; none for no box."""
+    """Return the name of the box in a product number; none for no box."""
     return (_ORDERED.sub("", box),) if box else ()

@@ -96,7 +96,7 @@ class ManagementView:
 
 
 def management_view(switch: Switch, balancing: BalancingView) -> ManagementView:
-    """What EOS makes of the out-of-band side."""
+    """Return what EOS makes of the out-of-band side."""
     management = switch.management
     lldp_s = management.lldp_interval_s
     lldp = (("timer", lldp_s, DEFAULT_LLDP_S), ("hold-time", LLDP_HOLD * lldp_s, DEFAULT_LLDP_HOLD_S))

@@ -34,7 +34,7 @@ def default_rows(patterns: Iterable[str]) -> tuple[Row, ...]:
 
 
 def _name_row(path: str, outer: int, pattern: str, about: str) -> tuple[str, str, str | None]:
-    """The pattern, the path or name, and the value of a row."""
+    """Return the pattern, the path or name, and the value of a row."""
     several = pattern.endswith("...")
     pattern = pattern.removesuffix("...") + "<rest>" * several
     words = " ".join([*about.split(), *_key_words(pattern.split(), outer, several=several)])

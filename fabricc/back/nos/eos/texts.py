@@ -10,7 +10,7 @@ BEGINS = re.compile(r"\s*(?:banner (?:motd|login|exec)|comment|action bash|code(
 
 
 def blank_texts(text: str) -> str:
-    """The text with such lines as comments, up to the word that ends them; their numbers stay."""
+    """Return the text with such lines as comments, up to the word that ends them; their numbers stay."""
     if END not in text:
         return text
     lines = text.split("\n")

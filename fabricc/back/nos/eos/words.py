@@ -1,4 +1,4 @@
-"""How EOS names ports and spells speeds, thresholds and communities; its names, ranges and defaults."""
+"""Words of EOS: port names, speeds, thresholds, communities, ranges and defaults."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ COMMUNITY_OF = {name: value for value, name in COMMUNITY_NAMES.items()}
 
 
 def expand_ports(text: str) -> Captured:
-    """A port, or several, as EOS prints them also where somebody typed a beginning."""
+    """Return a port, or several, as EOS prints them also where somebody typed a beginning."""
     found = _TYPED.match(text)
     if found is None or found[1] in KINDS:
         return types.parse_ports(text)
@@ -81,17 +81,17 @@ def expand_ports(text: str) -> Captured:
 
 
 def secret_reference(secret: str) -> str:
-    """A reference to a secret as it stands; of any other secret only that there is one."""
+    """Return a reference to a secret as it stands; of any other secret only that there is one."""
     return secret if secret.startswith(SECRET_PREFIX) else "set"
 
 
 def alpha_exponent(dynamic_th: int) -> int:
-    """The exponent of the enumerated alpha nearest to 2**dynamic_th."""
+    """Return the exponent of the enumerated alpha nearest to 2**dynamic_th."""
     return max(min(ALPHAS), min(max(ALPHAS), dynamic_th))
 
 
 def catalog_settings(switch: Switch) -> Mapping[str, Any]:
-    """The catalog's EOS settings of the switch's model."""
+    """Return the catalog's EOS settings of the switch's model."""
     return switch.model.nos["eos"]
 
 
@@ -101,18 +101,18 @@ def asic_family(switch: Switch) -> str:
 
 
 def management_interface(switch: Switch) -> str:
-    """The interface that carries the management address."""
+    """Return the interface that carries the management address."""
     return str(catalog_settings(switch).get("management_interface", MANAGEMENT_INTERFACE))
 
 
 def control_plane(management: Management) -> list[str]:
-    """The rules of the list in front of the CPU in the management VRF; none where EOS's own serves."""
+    """Return the rules of the list in front of the CPU in the management VRF; none where EOS's own serves."""
     port = management.gnmi_port
     return [] if port in (None, GRPC_PORT) else [*CONTROL_PLANE, f"permit tcp any any eq {port}"]
 
 
 def is_trident(switch: Switch) -> bool:
-    """Whether the ASIC is of the family whose buffers EOS lets one set (Trident and Tomahawk)."""
+    """Return whether the ASIC is of the family whose buffers EOS lets one set (Trident and Tomahawk)."""
     return asic_family(switch) == TRIDENT
 
 
@@ -122,7 +122,7 @@ def counts_in_profiles(switch: Switch) -> bool:
 
 
 def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
-    """The name of child `child` (from 1) of `children` of front-panel cage `cage` (from 1).
+    """Return the name of child `child` (from 1) of `children` of front-panel cage `cage` (from 1).
 
     A child is named after its first lane; a cage of a single lane has no lane in its name.
 
@@ -143,5 +143,5 @@ def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
 
 
 def service_ports(model: SwitchModel) -> list[str]:
-    """The names of the cages that are not for the fabric, which stay shut."""
+    """Return the names of the cages that are not for the fabric, which stay shut."""
     return [port_name(model, cage, 1, 1) for cage in model.service_cages()]

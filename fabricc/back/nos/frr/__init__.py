@@ -54,7 +54,7 @@ def render_frr_conf(
     route_maps_of_source: Mapping[str, str] | None = None,
     graceful_restart: GracefulRestart | None = None,
 ) -> str:
-    """The text of `frr.conf` for one switch, as `show running-config` prints it.
+    """Return the text of `frr.conf` for one switch, as `show running-config` prints it.
 
     frr-reload then finds nothing to change: defaults that FRR leaves out are left out here too.
 
@@ -96,7 +96,7 @@ def render_frr_conf(
 
 
 def routing_facts(switch: Switch, head: Sequence[str], bfd_profile: str | None = BFD_PROFILE) -> Facts:
-    """What `read_frr_conf` states beyond the vocabulary.
+    """Return what `read_frr_conf` states beyond the vocabulary.
 
     `head` is the `extra_head` of `render_frr_conf`, `bfd_profile` what it is there.
     """
@@ -109,7 +109,7 @@ def routing_facts(switch: Switch, head: Sequence[str], bfd_profile: str | None =
 
 @cache
 def _router_reader(multipath_limit: int) -> Reader:
-    """The reader of frr.conf; it is made when there is something to read."""
+    """Return the reader of frr.conf; it is made when there is something to read."""
     return Reader(
         (services.ROUTER, interfaces.ROUTER, bgp.bgp_topic(multipath_limit)), bgp.TYPES, leave=_LEAVE
     )
@@ -117,7 +117,7 @@ def _router_reader(multipath_limit: int) -> Reader:
 
 @cache
 def _file_readers() -> Mapping[str, Reader]:
-    """The readers of the files by name."""
+    """Return the readers of the files by name."""
     lines = {"interfaces": interfaces.TOPIC, **services.LINES}
     found = {name: Reader((topic,), services.TYPES, leave=()) for name, topic in lines.items()}
     for name, topic in services.ASSIGNMENTS.items():
@@ -166,7 +166,7 @@ class FrrLinux:
     found = recognition
 
     def supports(self, model: SwitchModel) -> bool:
-        """Whether the catalog knows the model's port names under Linux."""
+        """Return whether the catalog knows the model's port names under Linux."""
         return self.name in model.nos
 
     def render(self, switch: Switch) -> dict[str, str]:

@@ -66,7 +66,7 @@ class GroupView(NamedTuple):
 
 
 def bgp_view(bgp: Bgp, multipath_limit: int, profile: str | None) -> dict[str, object]:
-    """What `frr.conf.j2` prints of one BGP process and the policy it uses; None for what FRR leaves out."""
+    """Return what `frr.conf.j2` prints of one BGP process and the policy it uses; None for what FRR leaves out."""
     groups = _group_views(bgp)
     timers = {
         "profile": profile,
@@ -161,7 +161,7 @@ def state(facts: Facts, switch: Switch, profile: str | None = BFD_PROFILE) -> No
 
 
 def ttl_security_facts(switch: Switch) -> Facts:
-    """The TTL check of each session."""
+    """Return the TTL check of each session."""
     sessions = switch.bgp.sessions if switch.bgp.ttl_security else ()
     return {f"bgp/neighbor[{_neighbor_name(s)}]/ttl_security_hops": TTL_SECURITY_HOPS for s in sessions}
 
@@ -174,7 +174,7 @@ TYPES: Types = {**policy.TYPES, **sessions.TYPES, **igp.TYPES}
 
 
 def _redistribution_rows(family: str) -> tuple[Row, ...]:
-    """Lines by which routes of others enter an address family."""
+    """Return lines by which routes of others enter an address family."""
     further = "[metric <integer>] [route-map <word>]"
 
     def route_values(kind: str, metric: int | None, name: str | None) -> dict[str, Value | None]:
@@ -195,7 +195,7 @@ def _redistribution_rows(family: str) -> tuple[Row, ...]:
 
 
 def _of_unicast(family: str) -> tuple[Row, ...]:
-    """Lines of an address family; those of IPv4 may stand in the process itself, as old releases have them."""
+    """Return lines of an address family; those of IPv4 may stand in the process itself, as old releases have them."""
     return (
         Entry(
             f"aggregate-address <prefix{family[-1]}> [<rest>]", "aggregates",
@@ -217,7 +217,7 @@ def _of_unicast(family: str) -> tuple[Row, ...]:
 
 
 def _announced_map(_: str, rest: str | None) -> str:
-    """The route map of a prefix that is announced, or `all`."""
+    """Return the route map of a prefix that is announced, or `all`."""
     words = (rest or "").split()
     return words[words.index("route-map") + 1] if "route-map" in words[:-1] else "all"
 
@@ -307,7 +307,7 @@ ROWS: Sequence[Row] = (
 
 
 def bgp_topic(multipath_limit: int) -> Topic:
-    """The rows, and what makes facts of them, for a build of FRR that holds so many next hops."""
+    """Return the rows, and what makes facts of them, for a build of FRR that holds so many next hops."""
     return Topic(ROWS, partial(_finish, multipath_limit))
 
 
@@ -351,7 +351,7 @@ def _finish(multipath_limit: int, document: Document) -> None:
 
 
 def _does_route(tenant: Scope) -> bool:
-    """Whether a process of a routing instance does more than name what EVPN makes of it."""
+    """Return whether a process of a routing instance does more than name what EVPN makes of it."""
     return not tenant.values.keys() <= {"asn", "router_id", "distinguisher", "prefixes"} or bool(
         tenant.scopes or tenant.tables.keys() - {"imports", "exports"}
     )

@@ -47,7 +47,7 @@ class DaemonsError(Exception):
 
 
 class Startup(NamedTuple):
-    """What the file starts.
+    """The daemons that the file starts.
 
     Attributes:
         open_files: file descriptors that each daemon may hold.

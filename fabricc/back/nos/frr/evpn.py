@@ -55,7 +55,7 @@ def segment_sysctls(switch: Switch) -> dict[str, int]:
 
 
 def segments_view(switch: Switch) -> dict[str, object]:
-    """What `interfaces.j2` prints of segments and tenants; nothing without."""
+    """Return what `interfaces.j2` prints of segments and tenants; nothing without."""
     vtep = local_vtep(switch)
     if vtep is None:
         return {"vtep": None, **tenants_view(switch)}
@@ -71,13 +71,13 @@ def segments_view(switch: Switch) -> dict[str, object]:
 
 
 def bridge_ports(switch: Switch, vtep: Vtep) -> list[str]:
-    """The ports of the bridge: access ports, then VXLAN devices."""
+    """Return the ports of the bridge: access ports, then VXLAN devices."""
     access = [port.name for port in switch.ports if port.segment is not None]
     return [*access, *(f"vni{each.vni}" for each, _ in _vtep_devices(vtep))]
 
 
 def bridge_vlans(vtep: Vtep) -> list[int]:
-    """The VLANs of the bridge."""
+    """Return the VLANs of the bridge."""
     return [each.vlan for each, _ in _vtep_devices(vtep)]
 
 
@@ -175,7 +175,7 @@ _DEVICES = ("vni", "vlan", "table", "vlan_aware")
 
 
 def is_device(name: str, scope: Scope) -> bool:
-    """Whether an interface is no port of the switch."""
+    """Return whether an interface is no port of the switch."""
     return name == BRIDGE or not scope.values.keys().isdisjoint(_DEVICES)
 
 

@@ -41,7 +41,7 @@ DEPARTURES = (
 
 
 def ports_view(switch: Switch) -> dict[str, object]:
-    """What `interfaces.j2` prints."""
+    """Return what `interfaces.j2` prints."""
     lengths = ((switch.loopback4, 32), (switch.loopback6, 128))
     return {
         "loopbacks": [f"{address}/{length}" for address, length in lengths if address],
@@ -75,7 +75,7 @@ def network_rules(switch: Switch) -> dict[int, str]:
 
 
 def router_ports(switch: Switch, addressed: bool) -> list[dict[str, object]]:
-    """The ports in frr.conf; those that advertise themselves alone where another file holds addresses."""
+    """Return the ports in frr.conf; those that advertise themselves alone where another file holds addresses."""
     return [
         {
             "name": port.name,
@@ -116,7 +116,7 @@ _RULE = re.compile(r"\bip (-[46] )?(rule|route) (add|del|replace)\b")
 
 
 def _interpret_command(text: str) -> dict[str, str] | None:
-    """What a command that comes with the management port does, of those that fabricc writes."""
+    """Return what a command that comes with the management port does, of those that fabricc writes."""
     if found := re.fullmatch(_VIA, text):
         return {"management/gateway": found[1]}
     if found := re.fullmatch(_LAST, text):
@@ -146,7 +146,7 @@ _LINK = setting_rows(
 
 
 def _in_vrf(text: str) -> dict[str, str] | None:
-    """The routing instance of `swp9 vrf RED`."""
+    """Return the routing instance of `swp9 vrf RED`."""
     words = text.split()
     return {"vrf": words[2]} if len(words) == 3 and words[1] == "vrf" else None
 
@@ -281,7 +281,7 @@ def _finish_isolation(reading: Reading) -> None:
 
 
 def _parse_preference(path: str) -> int:
-    """The preference that the path of a rule's fact names."""
+    """Return the preference that the path of a rule's fact names."""
     _, bracket, number = path.partition("[")
     return int(number.removesuffix("]")) if bracket else MANAGEMENT_RULE
 

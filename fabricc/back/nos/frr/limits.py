@@ -1,4 +1,4 @@
-"""What plain FRR on Linux and its releases cannot express, with the source of every entry."""
+"""Limits of plain FRR on Linux and its releases, with the source of every entry."""
 
 from __future__ import annotations
 

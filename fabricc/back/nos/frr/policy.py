@@ -24,7 +24,7 @@ TYPES = {"community": lambda text: COMMUNITY_OF.get(text, text)}
 
 
 def _prefix_rule(keyword: str, action: str, text: str) -> str | None:
-    """A rule of a prefix list as its fact's value; None of one of the other family."""
+    """Return a rule of a prefix list as its fact's value; None of one of the other family."""
     found = _RULE.fullmatch(" ".join(text.split()))
     if found is None:
         return None
@@ -148,7 +148,7 @@ def _put_entries(document: Document, path: str, *scopes: str) -> None:
 
 
 def _clause_text(said: Mapping[str, Said]) -> str:
-    """All lines of a clause; those that a fabric of fabricc has none of stand as they are, in their order."""
+    """Return all lines of a clause; those that a fabric of fabricc has none of stand as they are, in their order."""
     values = {name: value for name, (value, _) in said.items()}
     clause = Clause(
         0,

@@ -1,4 +1,4 @@
-"""How FRR and the Linux below it spells the names of ports."""
+"""Port names of FRR and the Linux below it."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def takes(path: str, text: str) -> Claim | None:
 
 
 def is_ifupdown(text: str) -> bool:
-    """Whether a text is one of ifupdown's, which others than this system have as well."""
+    """Return whether a text is one of ifupdown's, which others than this system have as well."""
     return weigh_signs(text, {"auto": 1, "iface": 3, "source": 1, "allow-hotplug": 1}) > 3
 
 
@@ -91,5 +91,5 @@ port = in_full
 
 
 def products(box: str) -> tuple[str, ...]:
-    """The name itself; none for `Linux`, which is no box."""
+    """Return the name itself; none for `Linux`, which is no box."""
     return (box,) if box not in ("", "Linux") else ()

@@ -1,4 +1,4 @@
-"""What runs on a switch with FRR: its daemons, the kernel's settings, name, logs, servers, LLDP and who may log in."""
+"""Services of a switch with FRR: daemons, kernel settings, name, logs, servers, LLDP and the login list."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def next_hop_lines(switch: Switch) -> tuple[str, ...]:
 
 
 def list_daemons(switch: Switch) -> dict[str, str]:
-    """The FRR daemons the switch starts besides zebra and staticd, which always run."""
+    """Return the FRR daemons the switch starts besides zebra and staticd, which always run."""
     bfd = switch.bgp.bfd_interval_ms is not None
     return {"bgpd": "yes", "bfdd": "yes" if bfd else "no"}
 
 
 def daemon_options(switch: Switch) -> dict[str, str]:
-    """The options of each daemon."""
+    """Return the options of each daemon."""
     texts = dict.fromkeys(("zebra", *list_daemons(switch), "staticd"), f"-A {VTY_ADDRESS}")
     texts["zebra"] += f" -s {NETLINK_BYTES}"
     return texts
@@ -101,7 +101,7 @@ def router_sysctls(switch: Switch) -> dict[str, int]:
 
 
 def optional_files(switch: Switch) -> dict[str, object]:
-    """The files that a switch has only if it has these."""
+    """Return the files that a switch has only if it has these."""
     management = switch.management
     return {
         "resolv.conf": management.dns,
@@ -112,7 +112,7 @@ def optional_files(switch: Switch) -> dict[str, object]:
 
 
 def services_view(switch: Switch) -> dict[str, object]:
-    """What the templates of the services' files print."""
+    """Return what the templates of the services' files print."""
     management = switch.management
     return {
         "switch": switch,
@@ -173,7 +173,7 @@ def _daemon_name(text: str) -> str | None:
 
 
 def _other_options(text: str) -> str | None:
-    """The options of a daemon that no switch here starts."""
+    """Return the options of a daemon that no switch here starts."""
     daemon, _, options = text.rpartition("_")
     return text if options == "options" and daemon not in _STARTED else None
 
@@ -185,7 +185,7 @@ def _daemon_facts(daemon: str, state: str) -> dict[str, str]:
 
 
 def _parse_collector(text: str) -> str | None:
-    """The server of `@server:514`."""
+    """Return the server of `@server:514`."""
     server = text.removeprefix("@").removesuffix(":514")
     return server.strip("[]") if f"@{server}:514" == text else None
 

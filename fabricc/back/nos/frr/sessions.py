@@ -40,7 +40,7 @@ _TIMERS = {"transmit": BFD_INTERVAL_MS, "receive": BFD_INTERVAL_MS, "multiplier"
 
 
 def _remote_asn(text: str) -> str | int | None:
-    """An AS number, or what it is by the own one."""
+    """Return an AS number, or what it is by the own one."""
     return text if text in ("external", "internal", "auto") else parse_asn(text)
 
 
@@ -51,7 +51,7 @@ def _remote_values(number: Value) -> dict[str, Value]:
 
 
 def _password_value(text: str) -> dict[str, str]:
-    """A reference to a secret of a spec; of any other only that there is one."""
+    """Return a reference to a secret of a spec; of any other only that there is one."""
     return {"secret": text} if text.startswith(SECRET_PREFIX) else {"password": SET}
 
 
@@ -100,7 +100,7 @@ NEGATED: tuple[Row, ...] = (
 
 
 def of_family(family: str) -> tuple[Row, ...]:
-    """Lines of neighbors in an address family."""
+    """Return lines of neighbors in an address family."""
     return (
         Each("neighbor <word>", "neighbor", (
             Keep("activate", f"{family} active"),
@@ -234,7 +234,7 @@ def _rare_facts(said: Mapping[str, Said], active: list[str]) -> dict[str, Said]:
 
 
 def _of_evpn(name: str, said: Mapping[str, Said]) -> Iterator[tuple[str, Value, int]]:
-    """What a session states of EVPN routes, whose next hops FRR keeps by default; (path, value, line)."""
+    """Yield what a session states of EVPN routes, whose next hops FRR keeps by default; (path, value, line)."""
     active, at = said.get("evpn active", ("false", 0))
     if active == "false":
         return

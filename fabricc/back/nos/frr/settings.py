@@ -16,7 +16,7 @@ SET = "set"
 
 
 def setting_rows(*beginnings: str, under: str = "setting", before: str = "") -> tuple[Row, ...]:
-    """Rows of lines that begin with these words: what follows is kept as `setting[words]`, `false` after `no`.
+    """Return rows of lines that begin with these words: what follows is kept as `setting[words]`, `false` after `no`.
 
     `before` stands before all of the words, and not in the name.
     """
@@ -31,7 +31,7 @@ def setting_rows(*beginnings: str, under: str = "setting", before: str = "") -> 
 
 
 def repeated_rows(*beginnings: str) -> tuple[Row, ...]:
-    """Rows of lines of which there may be many, each about the thing that its next word names."""
+    """Return rows of lines of which there may be many, each about the thing that its next word names."""
     return tuple(Keep(f"{words} <word> [<rest>]", partial(_about_thing, words)) for words in beginnings)
 
 
@@ -40,7 +40,7 @@ def _about_thing(words: str, thing: str, rest: str | None) -> dict[str, str]:
 
 
 def secret_rows(*beginnings: str, under: str = "setting") -> tuple[Row, ...]:
-    """Rows of lines that end in a secret."""
+    """Return rows of lines that end in a secret."""
     return tuple(Keep(f"{words} <rest>", f"{under}[{words}]", lambda _: SET) for words in beginnings)
 
 
@@ -53,5 +53,5 @@ def put_settings(document: Document, prefix: str, values: Mapping[str, Said], un
 
 
 def settings_in(values: Mapping[str, Said], under: str = "setting") -> Iterator[tuple[str, Said]]:
-    """What `settings` and `secrets` kept among other values."""
+    """Yield what `settings` and `secrets` kept among other values."""
     return ((name, said) for name, said in values.items() if name.startswith(under + "["))

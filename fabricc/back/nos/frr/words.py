@@ -1,4 +1,4 @@
-"""What FRR on Linux calls things, and the values that it takes, and does not print, when its configuration is silent.
+"""Words of FRR on Linux, and the default values that it does not print.
 
 Sources: FRR 8.4.4 as built by Debian, `show running-config` after loading each value explicitly; and the user guide's
 chapters on profiles, BGP and BFD (docs.frrouting.org).

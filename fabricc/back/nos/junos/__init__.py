@@ -85,7 +85,7 @@ class SwitchView:
 
 
 def view(switch: Switch) -> SwitchView:
-    """The plain objects that the templates print: every choice is made here, none there."""
+    """Return the plain objects that the templates print: every choice is made here, none there."""
     guards = filters.filter_views(switch)
     return SwitchView(
         name=switch.name,
@@ -109,7 +109,7 @@ def view(switch: Switch) -> SwitchView:
 
 
 def _parse_tree(text: str) -> Tree:
-    """The tree of a text in curly braces or of `set` commands, with what groups and ranges add to it."""
+    """Return the tree of a text in curly braces or of `set` commands, with what groups and ranges add to it."""
     if any(word in text for word in _TERMINAL_WORDS):
         text = _TERMINAL.sub("", text)
     tree = commands(text) if _COMMANDS.match(text) else braces(text)

@@ -81,7 +81,7 @@ class GroupView(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RoutingView:
-    """What Junos makes of a switch's `Bgp`: routing options and `protocols bgp`.
+    """Write a switch's `Bgp` for Junos: routing options and `protocols bgp`.
 
     Attributes:
         aggregates4, aggregates6: prefixes of `aggregate route`, by table.
@@ -133,7 +133,7 @@ class PolicyView(NamedTuple):
 
 
 def routing_view(switch: Switch) -> RoutingView:
-    """The view of a switch's BGP process."""
+    """Return the view of a switch's BGP process."""
     bgp = switch.bgp
     return RoutingView(
         ttl=ONE_HOP_TTL if bgp.ttl_security else None,
@@ -157,7 +157,7 @@ def _static_route(route: StaticRoute) -> tuple[str, str]:
 
 
 def policy_view(bgp: Bgp) -> PolicyView:
-    """The policy of one BGP process."""
+    """Return the policy of one BGP process."""
     names = _added_communities(bgp)
     communities = {c.name: c.community for c in bgp.community_lists}
     communities |= {name: value for value, name in names.items()}
@@ -170,7 +170,7 @@ def policy_view(bgp: Bgp) -> PolicyView:
 
 
 def maximum_ecmp(paths: int) -> int:
-    """The smallest group size that Junos offers for so many paths; the largest when none suffices."""
+    """Return the smallest group size that Junos offers for so many paths; the largest when none suffices."""
     return next((step for step in MAXIMUM_ECMP if step >= paths), MAXIMUM_ECMP[-1])
 
 
@@ -187,7 +187,7 @@ def needs_precision_timers(switch: Switch) -> bool:
 
 
 def bfd_interval_ms(switch: Switch) -> int | None:
-    """The interval of BFD in milliseconds, never below the platform's least; None without BFD."""
+    """Return the interval of BFD in milliseconds, never below the platform's least; None without BFD."""
     asked = switch.bgp.bfd_interval_ms
     return None if asked is None else max(asked, int(catalog_settings(switch).get("bfd_least_ms", asked)))
 
@@ -265,7 +265,7 @@ def rule_lengths(rule: PrefixRule) -> tuple[int | None, int | None]:
 
 
 def _match_words(rule: PrefixRule) -> str:
-    """The words after the prefix of a route filter."""
+    """Return the words after the prefix of a route filter."""
     ge, le = rule_lengths(rule)
     if le is None:
         return "exact"
@@ -330,7 +330,7 @@ def _state_policy(facts: Facts, bgp: Bgp) -> None:
 
 
 def _summarize_term(term: TermView) -> str:
-    """A term in a few words, as its fact has it: its number, the kinds of route, what becomes of them."""
+    """Return a term in a few words, as its fact has it: its number, the kinds of route, what becomes of them."""
     kinds = [
         condition.removeprefix("protocol ").strip("[ ]")
         for condition in term.conditions

@@ -1,4 +1,4 @@
-"""How BGP of Junos is read back: rows, and what neighbors have of their groups."""
+"""Read back BGP of Junos: rows, and the settings that neighbors inherit from their groups."""
 
 from __future__ import annotations
 
@@ -285,7 +285,7 @@ def _finish_sessions(document: Document, bgp: Scope) -> None:
 
 
 def _listed_asn(document: Document, group: Scope) -> dict[str, Said]:
-    """The one AS number that a group's list has, as the remote one."""
+    """Return the one AS number that a group's list has, as the remote one."""
     said = group.values.get("as_list")
     as_list = document.resolve_reference("as-list", *said) if said else None
     members = [*as_list.table("members").values()] if as_list else []

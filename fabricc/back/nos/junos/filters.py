@@ -57,18 +57,18 @@ def filter_views(switch: Switch) -> list[FilterView]:
 
 
 def management_filter(switch: Switch) -> str | None:
-    """The filter of the management port, one of those of `lo0`; None where everyone may log in."""
+    """Return the filter of the management port, one of those of `lo0`; None where everyone may log in."""
     return FILTERS["inet"] if switch.management.access else None
 
 
 def _has_ipv6(switch: Switch) -> bool:
-    """Whether the switch answers IPv6 on the fabric's side."""
+    """Return whether the switch answers IPv6 on the fabric's side."""
     unnumbered = any(session.transport is Transport.UNNUMBERED for session in switch.bgp.sessions)
     return unnumbered or switch.bgp.ipv6 or switch.loopback6 is not None
 
 
 def _far_conditions(family: str) -> list[tuple[str, list[str]]]:
-    """The conditions of BGP packets that another than a neighbor may have sent."""
+    """Return the conditions of BGP packets that another than a neighbor may have sent."""
     ttl = f"{TTL_WORDS[family]}-except"
     return [(NEXT_HEADER[family], ["tcp"]), (ttl, [str(ONE_HOP_TTL)]), ("port", ["bgp"])]
 
@@ -205,7 +205,7 @@ def finish(document: Document) -> None:
 
 
 def _is_simple(each: Scope) -> bool:
-    """Whether all terms of a filter have but such conditions and actions as fabricc writes."""
+    """Return whether all terms of a filter have but such conditions and actions as fabricc writes."""
     plain = {"action", ESTABLISHED}
     return all(
         term.values.keys() <= plain and _term_action(term) in (None, ACCEPT, DISCARD)
@@ -235,7 +235,7 @@ def one_hop(document: Document) -> dict[str, int]:
 
 
 def _applied_terms(document: Document, port: str, family: str) -> list[Scope]:
-    """The terms of the filter on a port, in order."""
+    """Return the terms of the filter on a port, in order."""
     name = document.reading.facts.get(f"platform/filter_input[{port} {family}]")
     filters = document.scope.each("filters").get(family)
     found = filters.each("filter").get(name) if filters else None
@@ -257,7 +257,7 @@ def _put_access(document: Document, terms: list[Scope]) -> None:
 
 
 def _term_action(term: Scope) -> object:
-    """What becomes of packets that meet the conditions; None for the next term."""
+    """Return what becomes of packets that meet the conditions; None for the next term."""
     return term.values.get("action", (None, 0))[0]
 
 

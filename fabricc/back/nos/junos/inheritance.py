@@ -165,7 +165,7 @@ def _of_range(said: Sequence[Statement], whole: _Branch) -> Iterator[Statement]:
 
 
 def _port_span(first: str, last: str) -> list[str]:
-    """The ports from one to another of the same kind and place."""
+    """Return the ports from one to another of the same kind and place."""
     low, high = _RANGE_NUMBER.fullmatch(first), _RANGE_NUMBER.fullmatch(last)
     if not low or not high or low[1] != high[1]:
         return []

@@ -72,7 +72,7 @@ def interface_views(switch: Switch) -> list[InterfaceView]:
 
 
 def loopback_views(switch: Switch, filters: Mapping[str, str]) -> list[FamilyView]:
-    """The families of `lo0`, by the filters that it has."""
+    """Return the families of `lo0`, by the filters that it has."""
     addresses = {
         "inet": f"{switch.loopback4}/32" if switch.loopback4 else None,
         "inet6": f"{switch.loopback6}/128" if switch.loopback6 else None,
@@ -85,7 +85,7 @@ def loopback_views(switch: Switch, filters: Mapping[str, str]) -> list[FamilyVie
 
 
 def physical_mtu(port: Port) -> int:
-    """The MTU of the physical interface in bytes, which counts the Ethernet header."""
+    """Return the MTU of the physical interface in bytes, which counts the Ethernet header."""
     return port.mtu + words.LAYER_2_HEADER_BYTES
 
 

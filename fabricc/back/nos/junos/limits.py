@@ -1,4 +1,4 @@
-"""What Junos and its releases cannot express, with the source of every entry."""
+"""Limits of Junos and its releases, with the source of every entry."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _percent_figures(switch: Switch) -> Iterator[dict[str, Any]]:
 
 
 def _unsupported_exponents(switch: Switch) -> list[str]:
-    """The thresholds of lossless groups, where they are not one that Junos takes."""
+    """Return the thresholds of lossless groups, where they are not one that Junos takes."""
     exponents = sorted({headroom.dynamic_th for _, headroom in switch.qos.headrooms})
     if shared_buffer(switch) is None or (len(exponents) == 1 and exponents[0] in Range(*words.ALPHA_RANGE)):
         return []
@@ -77,7 +77,7 @@ def _partition_figures(switch: Switch, *, binding: bool = True) -> Iterator[dict
 
 
 def _supports_watchdog(watchdog: Watchdog) -> bool:
-    """Whether the timers are within Junos's ranges."""
+    """Return whether the timers are within Junos's ranges."""
     held, ranges = detection_timers(watchdog), _TIMER_RANGES
     return all(
         figure in taken

@@ -171,7 +171,7 @@ def finish(document: Document) -> None:
 
 
 def _prefix_rules(prefix: str, scope: Scope) -> Iterator[Said]:
-    """The rules of one prefix, one for each way it is matched."""
+    """Yield the rules of one prefix, one for each way it is matched."""
     longest = 128 if ":" in prefix else 32
     own = prefix.partition("/")[2]
     words = {"exact": "", "orlonger": f" le {longest}", "longer": f" ge {int(own) + 1} le {longest}"}
@@ -180,7 +180,7 @@ def _prefix_rules(prefix: str, scope: Scope) -> Iterator[Said]:
 
 
 def suppresses_contributors(document: Document) -> bool:
-    """Whether some policy keeps what an aggregate is made of."""
+    """Return whether some policy keeps what an aggregate is made of."""
     return any(
         "contributes" in term.values and _term_action(term) == REJECT
         for statement in document.root.each("policy").values()
@@ -189,14 +189,14 @@ def suppresses_contributors(document: Document) -> bool:
 
 
 def selects_for_bgp(document: Document, name: str) -> bool:
-    """Whether a policy chooses what may enter BGP and leaves the rest to the next one of the chain."""
+    """Return whether a policy chooses what may enter BGP and leaves the rest to the next one of the chain."""
     statement = document.root.each("policy").get(name)
     terms = statement.each("term").values() if statement else ()
     return any("direct" in term.table("protocols") and _term_action(term) == NEXT for term in terms)
 
 
 def accepted_protocols(document: Document, name: str, depth: int = 3) -> Iterator[str]:
-    """The protocols whose routes a policy names and accepts, also by way of the policies that it names."""
+    """Yield the protocols whose routes a policy names and accepts, also by way of the policies that it names."""
     statement = document.root.each("policy").get(name)
     for term in (*statement.each("term").values(), statement) if statement and depth else ():
         if _term_action(term) == ACCEPT:
@@ -300,7 +300,7 @@ _NAMED = {
 
 
 def _join_names(document: Document, term: Scope, kind: str, of: Sequence[str]) -> str | None:
-    """The names of a kind, joined; a name of nothing is listed as well."""
+    """Return the names of a kind, joined; a name of nothing is listed as well."""
     found = term.table(kind)
     for name, (_, line) in found.items():
         if not any(name in document.root.each(each) for each in of):

@@ -1,4 +1,4 @@
-"""How Junos spells the names of ports."""
+"""Port names of Junos."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ class CosView:
 
 
 def cos_view(switch: Switch) -> CosView:
-    """The class of service of one switch."""
+    """Return the class of service of one switch."""
     qos = switch.qos
     used = [port for port in switch.ports if port.direction is not Direction.UNUSED]
     profiles: list[PortProfile | None] = [*qos.profiles]
@@ -181,7 +181,7 @@ def cos_view(switch: Switch) -> CosView:
 
 
 def profile_view(switch: Switch, profile: PortProfile) -> ProfileView:
-    """What Junos makes of a port profile."""
+    """Return what Junos makes of a port profile."""
     headroom, ecn = profile.headroom, profile.ecn
     offset = headroom.xon_offset_bytes if headroom else None
     return ProfileView(
@@ -195,18 +195,18 @@ def profile_view(switch: Switch, profile: PortProfile) -> ProfileView:
 
 
 def buffer_monitor(switch: Switch) -> bool:
-    """Whether the switch is to count how full its buffers are: where it can, and something is lossless."""
+    """Return whether the switch is to count how full its buffers are: where it can, and something is lossless."""
     return bool(switch.qos.headrooms) and bool(catalog_settings(switch).get("buffer_monitor", False))
 
 
 def detection_timers(watchdog: Watchdog) -> Detection:
-    """The timers that Junos can hold: detection in whole polls, rounded up, and at least two."""
+    """Return the timers that Junos can hold: detection in whole polls, rounded up, and at least two."""
     polls = max(DETECTION_RANGE[0], -(-watchdog.detect_ms // watchdog.poll_ms))
     return Detection(watchdog.poll_ms, polls, watchdog.restore_ms)
 
 
 def shared_buffer(switch: Switch) -> SharedBuffer | None:
-    """The catalog's split; None where it has none or no class is lossless.
+    """Return the catalog's split; None where it has none or no class is lossless.
 
     The threshold applies to the whole switch, so the smallest of all port profiles is used: it pauses earliest and is
     safe for all.
@@ -242,7 +242,7 @@ def queue_bytes(switch: Switch) -> int:
 
 
 def fill_levels(switch: Switch, ecn: Ecn) -> FillLevels | None:
-    """The thresholds of a switch's profile in percent of a queue; None where no class is marked."""
+    """Return the thresholds of a switch's profile in percent of a queue; None where no class is marked."""
     return percent_of(ecn, queue_bytes(switch)) if any(c.ecn for c in switch.qos.classes) else None
 
 
@@ -295,7 +295,7 @@ def _shaping_percent(traffic_class: TrafficClass, share: int | None) -> int | No
 
 
 def _class_name(traffic_class: TrafficClass) -> str:
-    """The forwarding class of a traffic class; the prefix keeps clear of Junos's own names."""
+    """Return the forwarding class of a traffic class; the prefix keeps clear of Junos's own names."""
     return f"FC-{traffic_class.name.upper()}"
 
 

@@ -1,4 +1,4 @@
-"""How class of service of Junos is read back: rows, and what interfaces state by what they refer to."""
+"""Read back class of service of Junos: rows, and the statements of interfaces by their references."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _loss_priority(loss_priority: str, _point: int) -> str:
 
 
 def _of_unit(number: Value, word: str, below: str) -> Mapping[str, Value]:
-    """What a unit refers to: of unit 0 and of all units, the interface does."""
+    """Return what a unit refers to: of unit 0 and of all units, the interface does."""
     place = "" if number in ("0", "*") else f"unit {number} "
     return {f"{SETTING} {place}{word} {below}": "true"}
 
@@ -195,7 +195,7 @@ _KINDS = ("map", "classifier", "congestion")
 
 
 class _Attached(NamedTuple):
-    """What interfaces state that refer to the same, and where; `unsaid` is at the reference itself."""
+    """Statements of interfaces with the same references, and their places; `unsaid` is at the reference itself."""
 
     facts: Alike[Value]
     lines: Alike[tuple[str, int]]
@@ -343,7 +343,7 @@ def _interface_facts(
 
 
 def _class_of(document: Document, name: Value, line: int) -> Scope | None:
-    """The forwarding class of a name, if it has a queue; some are there without being defined."""
+    """Return the forwarding class of a name, if it has a queue; some are there without being defined."""
     classes = document.scope.scopes.setdefault("class", {})
     if name not in classes and name in DEFAULT_CLASSES:
         queue, lossless = DEFAULT_CLASSES[str(name)]
@@ -360,13 +360,13 @@ def _class_of(document: Document, name: Value, line: int) -> Scope | None:
 
 
 def _paused_priority(forwarding_class: Scope) -> Said | None:
-    """The PFC priority of a class of which nothing may be lost."""
+    """Return the PFC priority of a class of which nothing may be lost."""
     values = forwarding_class.values
     return values.get("pfc_priority") if "no_loss" in values else None
 
 
 def _scheduler_facts(document: Document, scheduler: Scope) -> Stated:
-    """What a scheduler states of a queue; a curve counts only where congestion is notified instead of dropped.
+    """Return what a scheduler states of a queue; a curve counts only where congestion is notified instead of dropped.
 
     A curve that does not rise from 0 between two fill levels is listed.
     """

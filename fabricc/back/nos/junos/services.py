@@ -64,7 +64,7 @@ class SnmpView(NamedTuple):
 
 
 class BalancingView(NamedTuple):
-    """How ECMP spreads.
+    """The spreading of ECMP.
 
     Attributes:
         seed: that of the tier.
@@ -109,7 +109,7 @@ class ServicesView:
 
 
 def services_view(switch: Switch) -> ServicesView:
-    """What Junos makes of a switch's management."""
+    """Return what Junos makes of a switch's management."""
     management = switch.management
     ipv6 = ":" in management.address
     users = [_user_view(user) for user in management.users]
@@ -132,7 +132,7 @@ def services_view(switch: Switch) -> ServicesView:
 
 
 def balancing_view(switch: Switch) -> BalancingView:
-    """How a switch spreads flows; without a mode Junos chooses by flow."""
+    """Return how a switch spreads flows; without a mode Junos chooses by flow."""
     balancing = switch.load_balancing
     return BalancingView(
         HASH_SEEDS[switch.tier_index],
@@ -235,7 +235,7 @@ TYPES: Types = {
 
 
 def _ssh_key(kind: str, key: str) -> str | None:
-    """An SSH key, where it stands under the word for its kind."""
+    """Return an SSH key, where it stands under the word for its kind."""
     return key if words.KEY_STATEMENTS.get(key.partition(" ")[0]) == kind else None
 
 

@@ -1,4 +1,4 @@
-"""How Junos names ports and spells speeds, keys and communities; its names, ranges and steps."""
+"""Words of Junos: port names, speeds, keys, communities, ranges and steps."""
 
 from __future__ import annotations
 
@@ -71,17 +71,17 @@ def quote_text(text: str) -> str:
 
 
 def secret_reference(secret: str) -> str:
-    """A reference to a secret as it stands; of any other secret only that there is one."""
+    """Return a reference to a secret as it stands; of any other secret only that there is one."""
     return secret if secret.startswith(SECRET_PREFIX) else "set"
 
 
 def community_name(word: str) -> str:
-    """A community of SNMP: one that everyone knows as it stands, any other as `reference` has it."""
+    """Return a community of SNMP: one that everyone knows as it stands, any other as `reference` has it."""
     return word if word in ("public", "private") else secret_reference(word)
 
 
 def catalog_settings(switch: Switch) -> Mapping[str, Any]:
-    """The catalog's Junos settings of the switch's model."""
+    """Return the catalog's Junos settings of the switch's model."""
     return switch.model.nos["junos"]
 
 
@@ -91,7 +91,7 @@ def junos_flavor(switch: Switch) -> str:
 
 
 def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
-    """The name of child `child` (from 1) of `children` of front-panel cage `cage`, as printed on the panel.
+    """Return the name of child `child` (from 1) of `children` of front-panel cage `cage`, as printed on the panel.
 
     Raises:
         KeyError: the catalog has no Junos settings for the model.

@@ -56,7 +56,7 @@ class SwitchView:
 
 
 def switch_view(switch: Switch) -> SwitchView:
-    """The view of one switch."""
+    """Return the view of one switch."""
     return SwitchView(
         name=switch.name,
         features=services.used_features(switch),

@@ -26,14 +26,14 @@ SAID = "said of "
 
 
 class Copied(NamedTuple):
-    """What policies state of every interface that uses them, and where it stands."""
+    """Statements that policies make about each interface that uses them, with their places."""
 
     facts: Alike[Value]
     lines: Sequence[tuple[str, int]]
 
 
 class Policies:
-    """What the policies of a document state of its interfaces, made once for each pair of policies."""
+    """Statements of the policies of a document about its interfaces, computed once for each pair of policies."""
 
     def __init__(self, document: Document) -> None:
         self._file = document.file
@@ -144,13 +144,13 @@ def _marked_by_class(document: Document) -> Iterator[Stated]:
 
 
 def _system_policies(document: Document) -> Mapping[str, Value]:
-    """The policies in force on all ports."""
+    """Return the policies in force on all ports."""
     said = document.scope.each("system qos").get("", Scope(0)).values
     return {kind: name for kind, (name, _) in said.items()}
 
 
 def _network_policy(document: Document) -> Scope:
-    """The network-qos policy in force."""
+    """Return the network-qos policy in force."""
     return document.scope.each("network-qos").get(_system_policies(document).get("network-qos"), Scope(0))
 
 

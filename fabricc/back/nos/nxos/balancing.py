@@ -40,13 +40,13 @@ HASH_SEEDS = tuple(2_654_435_761 * tier % 2**32 for tier in (1, 2, 3))
 
 
 def dynamic_mode(switch: Switch) -> str | None:
-    """How load shares paths; None where flows are hashed and where the switch cannot but hash."""
+    """Return how load shares paths; None where flows are hashed and where the switch cannot but hash."""
     mode = DLB_MODES.get(switch.load_balancing.mode)
     return mode if mode and has(switch, DYNAMIC_LOAD_BALANCING) else None
 
 
 def dynamic_ports(switch: Switch) -> list[str]:
-    """The ports with BGP sessions, in panel order."""
+    """Return the ports with BGP sessions, in panel order."""
     reached = {session.port for session in switch.bgp.sessions}
     return [port.name for port in switch.ports if port.name in reached]
 
@@ -67,7 +67,7 @@ class DynamicView:
 
 
 def dynamic_view(switch: Switch) -> DynamicView | None:
-    """The view of dynamic load balancing."""
+    """Return the view of dynamic load balancing."""
     mode = dynamic_mode(switch)
     names = ",".join(name.replace("Ethernet", "Eth") for name in dynamic_ports(switch))
     return DynamicView(mode, names, switch.load_balancing.flowlet_idle_us) if mode else None
@@ -91,7 +91,7 @@ _PORT = re.compile(r"Eth(?:ernet)?(\d+(?:/\d+)+)|(all)")
 
 
 def _dynamic_ports(text: str) -> str | None:
-    """The ports of `Eth1/1,Eth1/3-4`, comma-joined; None when any part is not known."""
+    """Return the ports of `Eth1/1,Eth1/3-4`, comma-joined; None when any part is not known."""
     listed = types.parse_ports("".join(text.split()))
     found = [_PORT.fullmatch(name) for name in ([listed] if isinstance(listed, str) else listed or ())]
     names = [each[2] or f"Ethernet{each[1]}" for each in found if each]
@@ -103,7 +103,7 @@ def _dynamic_mac(address: str) -> Mapping[str, Value]:
 
 
 def _hashing_facts(text: str) -> Mapping[str, Value]:
-    """What is hashed, and the seed where it is stated."""
+    """Return what is hashed, and the seed where it is stated."""
     _, _, seed = text.partition("universal-id ")
     first = seed.partition(" ")[0]
     known = {"platform/hash_seed": int(first)} if is_number(first) else {}

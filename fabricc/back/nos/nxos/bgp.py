@@ -55,7 +55,7 @@ def process_families(bgp: Bgp) -> dict[str, bool]:
 
 
 def map_name(bgp: Bgp, name: str, family: str) -> str:
-    """What a route map is called in a family: where the process has two, each has maps of its own.
+    """Return what a route map is called in a family: where the process has two, each has maps of its own.
 
     What a clause that matches IPv4 addresses does with an IPv6 route is not published, so none ever meets one.
     """
@@ -83,7 +83,7 @@ def _clause_family(clause: Clause) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PolicyView:
-    """What one address family of a peer template accepts and announces by."""
+    """The policies of one address family of a peer template."""
 
     name: str
     import_map: str
@@ -181,7 +181,7 @@ def _prefix_order(prefix: str) -> tuple[int, int]:
 
 
 def community_word(community: str | None) -> str | None:
-    """A community as a device prints it: by its name where it has one."""
+    """Return a community as a device prints it: by its name where it has one."""
     return COMMUNITY_NAMES.get(community, community) if community else None
 
 

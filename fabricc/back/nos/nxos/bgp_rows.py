@@ -1,4 +1,4 @@
-"""How BGP of NX-OS is read back: rows, route maps and the process."""
+"""Read back BGP of NX-OS: rows, route maps and the process."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 def _bfd_values(interval_ms: int, again_ms: int, multiplier: int) -> Mapping[str, Value]:
-    """The one interval of both directions, and what is wanted of the neighbor where that is another."""
+    """Return the one interval of both directions, and what is wanted of the neighbor where that is another."""
     longer = {} if interval_ms == again_ms else {"bfd/setting[min_rx]": str(again_ms)}
     return {"bfd/interval_ms": interval_ms, "bfd/multiplier": multiplier, **longer}
 
@@ -62,7 +62,7 @@ DEFAULT_ALLOW_AS_IN = 3
 
 
 def _family_blocks(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The blocks of all address families."""
+    """Return the blocks of all address families."""
     kinds = ("<ipv4|ipv6> unicast", "<bare family>", "ipv4 <ipv4 family>", "ipv6 <ipv6 family>", "l2vpn <l2vpn family>",
              "<vpnv4|vpnv6> unicast")  # fmt: skip
     return tuple(Block(f"address-family {kind}", "family", rows) for kind in kinds)
@@ -73,7 +73,7 @@ _SETTING = "of process "
 
 
 def _named_rows(head: str, before: str = "") -> tuple[Row, ...]:
-    """Rows of lines that begin so, kept by their beginnings and the next word."""
+    """Return rows of lines that begin so, kept by their beginnings and the next word."""
 
     def row_values(rest: str) -> Mapping[str, Value]:
         name, value = split_name(head, rest)

@@ -53,7 +53,7 @@ ADVERTISEMENTS = Advertisements(4, 3, 10)
 
 
 class PortKind(NamedTuple):
-    """What Ethernet interfaces have in common.
+    """Settings that Ethernet interfaces share.
 
     Attributes:
         speed_mbps: None for a child, whose speed the breakout sets; `fec` is an NX-OS word or None.
@@ -77,7 +77,7 @@ class PortKind(NamedTuple):
 
 
 def port_fec(port: Port) -> str | None:
-    """The Reed-Solomon code of a port's lanes; None below 25 Gb/s a lane.
+    """Return the Reed-Solomon code of a port's lanes; None below 25 Gb/s a lane.
 
     RS(528,514) at 25 Gb/s (IEEE 802.3 clauses 91 and 108), RS(544,514) above (clauses 119, 134 and 161).
     """
@@ -87,12 +87,12 @@ def port_fec(port: Port) -> str | None:
 
 
 def is_routed(port: Port) -> bool:
-    """Whether the port has an address of any kind."""
+    """Return whether the port has an address of any kind."""
     return bool(port.ipv4 or port.ipv6 or port.unnumbered)
 
 
 def is_paused(switch: Switch, port: Port) -> bool:
-    """Whether a used port carries lossless classes."""
+    """Return whether a used port carries lossless classes."""
     return bool(switch.qos.lossless) and port.profile is not None
 
 
@@ -113,7 +113,7 @@ def list_breakouts(switch: Switch) -> list[tuple[str, str]]:
 
 
 def ethernet_ports(switch: Switch) -> list[tuple[Port, PortKind]]:
-    """The Ethernet interfaces of the fabric in panel order, each with its kind."""
+    """Return the Ethernet interfaces of the fabric in panel order, each with its kind."""
     kinds: dict[tuple[object, ...], PortKind] = {}
     found = []
     for port in switch.ports:

@@ -1,4 +1,4 @@
-"""What NX-OS and its releases cannot express, with the source of every entry."""
+"""Limits of NX-OS and its releases, with the source of every entry."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PAUSE_SOURCE = "Nexus 9000 QoS guide 10.5, priority flow control"
 
 
 def _describe_shares(switch: Switch) -> list[str]:
-    """All shares in words where one is below 1 %, or they are more than 100 % in all."""
+    """Return all shares in words where one is below 1 %, or they are more than 100 % in all."""
     weighted = [c for c in switch.qos.classes if not c.strict]
     if sum(c.weight_percent for c in weighted) <= 100 and all(c.weight_percent >= 1 for c in weighted):
         return []

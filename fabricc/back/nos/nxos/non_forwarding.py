@@ -20,7 +20,7 @@ _BELOW: Sequence[Row] = (Block("<rest>", "", (Block("<rest>", "", (Silent("<rest
 
 
 def _whole_blocks(beginning: str) -> tuple[Row, ...]:
-    """Lines that begin so, with all that is below them."""
+    """Return lines that begin so, with all that is below them."""
     return Block(f"{beginning} [<rest>]", "", _BELOW), Silent(f"no {beginning} [<rest>]")
 
 

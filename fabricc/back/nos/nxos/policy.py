@@ -49,7 +49,7 @@ _CLAUSE: Sequence[Row] = (
 
 
 def _masked_entry(_sequence: int, action: str, prefix: str, rest: str) -> str | None:
-    """An entry with a mask in place of bounds, or both."""
+    """Return an entry with a mask in place of bounds, or both."""
     said = (
         f"{prefix} {rest}"
         if rest.split()[0] in ("mask", "ge", "le", "eq") and "mask" in rest.split()
@@ -70,7 +70,7 @@ def _prefix_row(keyword: str, kind: str) -> Row:
 
 
 def _entry_rows(pattern: str, scope: str) -> Row:
-    """A list with entries that permit or deny, with numbers or without."""
+    """Return a list with entries that permit or deny, with numbers or without."""
     return Each(pattern, scope, (
         Entry("seq <integer> <permit|deny> <rest>", "entries", lambda _, action, rest: f"{action} {rest}"),
         Keep("<permit|deny> <rest>", lambda action, rest: {f"{action} {rest}": action}),
@@ -141,7 +141,7 @@ _LISTS = {"expanded": "community_list[{}]/{}", "as-path": "as_path_list[{}]/{}"}
 
 
 def _ordered_entries(listed: Scope) -> list[Said]:
-    """The entries of a list in order: those with numbers first."""
+    """Return the entries of a list in order: those with numbers first."""
     return [*listed.ordered_entries("entries"), *((text, line) for text, (_, line) in listed.values.items())]
 
 

@@ -1,4 +1,4 @@
-"""How NX-OS spells the names of ports."""
+"""Port names of NX-OS."""
 
 from __future__ import annotations
 

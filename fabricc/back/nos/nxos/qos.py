@@ -55,7 +55,7 @@ _CLASS = re.compile(r"(?<=traffic_class\[)\d+(?=\])")
 
 
 def qos_groups(classes: Iterable[TrafficClass]) -> dict[int, int]:
-    """The qos-group, which is the queue, of each priority: the same number wherever NX-OS allows it.
+    """Return the qos-group, which is the queue, of each priority: the same number wherever NX-OS allows it.
 
     NX-OS takes strict priority only on the highest queues, next to each other (Nexus 9000 QoS guide 10.5, queuing),
     and the default queue is for what may drop. Where a weighted class lies above a strict one, or a strict one is 0,
@@ -88,7 +88,7 @@ def strict_queues(classes: Iterable[TrafficClass], groups: dict[int, int]) -> se
 
 
 def priority_level(queue: int) -> int:
-    """The priority level of a strict queue, 1 for the highest."""
+    """Return the priority level of a strict queue, 1 for the highest."""
     return words.QUEUES.stop - queue
 
 
@@ -114,12 +114,12 @@ class Pause:
 
 
 def is_long(port: Port) -> bool:
-    """Whether the platform's own buffers of a lossless class do not hold for the port's cable."""
+    """Return whether the platform's own buffers of a lossless class do not hold for the port's cable."""
     return port.profile is not None and (port.cable_m or 0) > words.DEFAULT_PAUSE_M
 
 
 def pause_of(switch: Switch, port: Port) -> Pause | None:
-    """The catalog's figures for a long cable: of its speed and the shortest length that covers it.
+    """Return the catalog's figures for a long cable: of its speed and the shortest length that covers it.
 
     None where the platform's own buffers hold, and where the catalog has no figures.
     """
@@ -131,7 +131,7 @@ def pause_of(switch: Switch, port: Port) -> Pause | None:
 
 
 def pause_figures(switch: Switch) -> list[Pause]:
-    """The figures in use, each once, by speed and length."""
+    """Return the figures in use, each once, by speed and length."""
     found = {pause for port in switch.ports if (pause := pause_of(switch, port))}
     return sorted(found, key=lambda pause: (pause.speed_gbps, pause.cable_m))
 
@@ -146,7 +146,7 @@ class Timers:
 
     @property
     def hidden(self) -> bool:
-        """Whether a device does not print the interval, which is its default."""
+        """Return whether a device does not print the interval, which is its default."""
         return self.interval_ms == DEFAULT_WATCHDOG_INTERVAL_MS
 
     @property
@@ -179,17 +179,17 @@ def watchdog_timers(watchdog: Watchdog) -> Timers:
 
 
 def class_map(traffic_class: TrafficClass) -> str:
-    """The class map of a class; one in qos-group 0 has none, and is what no class map takes."""
+    """Return the class map of a class; one in qos-group 0 has none, and is what no class map takes."""
     return f"CM-{traffic_class.name.upper()}"
 
 
 def output_policy(profile: str | None) -> str:
-    """The egress policy of the ports of a profile."""
+    """Return the egress policy of the ports of a profile."""
     return f"PM-OUT-{profile.upper()}" if profile else LOSSY_POLICY
 
 
 def input_policy(pause: Pause) -> str:
-    """The ingress policy of the ports with these pause thresholds."""
+    """Return the ingress policy of the ports with these pause thresholds."""
     return f"PM-IN-{pause.speed_gbps}G-{pause.cable_m}M"
 
 
@@ -202,7 +202,7 @@ def system_output(qos: SwitchQos) -> str:
 
 
 def egress_profiles(switch: Switch) -> list[PortProfile | None]:
-    """The port profiles that have egress policies, None for ports without a lossless class."""
+    """Return the port profiles that have egress policies, None for ports without a lossless class."""
     lossy = any(p.profile is None and p.direction is not Direction.UNUSED for p in switch.ports)
     return [*switch.qos.profiles, *([None] if lossy or not switch.qos.profiles else [])]
 
@@ -278,7 +278,7 @@ class QosView:
 
 
 def qos_view(switch: Switch) -> QosView:
-    """The view of a switch's quality of service."""
+    """Return the view of a switch's quality of service."""
     qos = switch.qos
     groups = qos_groups(qos.classes)
     pausing = sorted((groups[c.priority] for c in qos.lossless), reverse=True)
@@ -314,7 +314,7 @@ def qos_view(switch: Switch) -> QosView:
 
 
 def input_of(port: Port) -> str:
-    """The policy by which a port that is used classifies."""
+    """Return the policy by which a port that is used classifies."""
     return CLASSIFY if port.trusted else UNTRUSTED
 
 

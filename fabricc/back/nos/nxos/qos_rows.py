@@ -1,4 +1,4 @@
-"""How quality of service of NX-OS is read back: rows of maps and policies, and their switch-wide values."""
+"""Read back quality of service of NX-OS: rows of maps and policies, and their switch-wide values."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def finish(document: Document) -> None:
 
 
 def _code_points(listed: Scope) -> Mapping[Value, Said]:
-    """The code points of a class map; a precedence is eight of them."""
+    """Return the code points of a class map; a precedence is eight of them."""
     wide: dict[Value, Said] = {
         8 * int(precedence) + low: said
         for precedence, said in listed.table("precedences").items()

@@ -66,7 +66,7 @@ takes = by_signs(FILE, _SIGNS)
 
 
 def identity(files: Mapping[str, str]) -> Identity:
-    """The release that a configuration begins with, and the box where a collector put it into a comment."""
+    """Return the release that a configuration begins with, and the box where a collector put it into a comment."""
     found = match_patterns("".join(files.values())[:65536], _HEADER)
     return Identity("", found.get("box", ""), found.get("release", ""), products(found.get("box", "")))
 
@@ -115,6 +115,6 @@ def port(spelling: str) -> str:
 
 
 def products(box: str) -> tuple[str, ...]:
-    """The name of the box in a product number; none for no box."""
+    """Return the name of the box in a product number; none for no box."""
     match = _PRODUCT.search(box)
     return (match[1], box) if match else (box,) if box else ()

@@ -55,7 +55,7 @@ DEFAULT_LLDP_HOLD_S = 120
 
 
 def used_features(switch: Switch) -> list[str]:
-    """The features that the configuration uses, in the order a device prints them."""
+    """Return the features that the configuration uses, in the order a device prints them."""
     idle = {
         "bfd": switch.bgp.bfd_interval_ms is None,
         "grpc": switch.management.gnmi_port is None,
@@ -121,7 +121,7 @@ class ManagementView:
 
 
 def management_view(management: Management) -> ManagementView:
-    """The view of the management side of a switch."""
+    """Return the view of the management side of a switch."""
     interval = management.lldp_interval_s
     hold = LLDP_HOLD * interval
     return ManagementView(
@@ -357,7 +357,7 @@ def _finish_access(document: Document) -> None:
 
 
 def _admitted_networks(listed: Scope) -> str:
-    """The networks whose every packet a list permits, before it denies everybody; comma-joined, ascending."""
+    """Return the networks whose every packet a list permits, before it denies everybody; comma-joined, ascending."""
     found = []
     for text, _ in listed.ordered_entries("rules"):
         action, protocol, network, host, *_ = [*str(text).split(), "", "", ""]

@@ -60,7 +60,7 @@ another is reported at its own line.
 
 
 def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
-    """The name of child `child` (from 1) of `children` of front-panel cage `cage` (from 1).
+    """Return the name of child `child` (from 1) of `children` of front-panel cage `cage` (from 1).
 
     Raises:
         KeyError: the catalog has no NX-OS settings for the model.
@@ -71,27 +71,27 @@ def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
 
 
 def service_ports(model: SwitchModel) -> list[str]:
-    """The names of the cages that are not for the fabric, which stay shut."""
+    """Return the names of the cages that are not for the fabric, which stay shut."""
     return [port_name(model, cage, 1, 1) for cage in model.service_cages()]
 
 
 def catalog_settings(switch: Switch) -> Mapping[str, Any]:
-    """The catalog's NX-OS settings of the switch's model."""
+    """Return the catalog's NX-OS settings of the switch's model."""
     return switch.model.nos["nxos"]
 
 
 def asic_family(switch: Switch) -> str:
-    """The ASIC family: `cloudscale` or `silicon-one`."""
+    """Return the ASIC family: `cloudscale` or `silicon-one`."""
     return str(catalog_settings(switch)["family"])
 
 
 def breakout_word(port: Port) -> str | None:
-    """The word for the split of a port's cage; None for a whole cage and where there is no word."""
+    """Return the word for the split of a port's cage; None for a whole cage and where there is no word."""
     return BREAKOUTS.get((port.children, port.speed_gbps)) if port.children > 1 else None
 
 
 def queue_name(group: int, prefix: str) -> str:
-    """The class of a qos-group, such as `c-out-8q-q3`; group 0 is `c-out-8q-q-default`, there is no `q0`."""
+    """Return the class of a qos-group, such as `c-out-8q-q3`; group 0 is `c-out-8q-q-default`, there is no `q0`."""
     return f"{prefix}{group}" if group else f"{prefix}-default"
 
 
@@ -101,7 +101,7 @@ def format_ranges(numbers: Iterable[int]) -> str:
 
 
 def queue_classes(prefix: str) -> dict[str, int]:
-    """The classes of all qos-groups -> qos-group."""
+    """Return the classes of all qos-groups -> qos-group."""
     return {queue_name(group, prefix): group for group in QUEUES}
 
 
@@ -119,7 +119,7 @@ def expand_interfaces(text: str) -> str | tuple[str, ...] | None:
 
 
 def interface_name(text: str) -> str:
-    """An interface by the name that a device prints."""
+    """Return an interface by the name that a device prints."""
     said = _NAME.fullmatch(text)
     return _KINDS.get(said[1].lower(), said[1]) + said[2] if said else text
 
@@ -136,7 +136,7 @@ TYPES: Types = {
 
 
 def interface_blocks(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The blocks of interfaces, also where people put a space before the number."""
+    """Return the blocks of interfaces, also where people put a space before the number."""
     return tuple(Block(pattern, "interface", rows) for pattern in INTERFACES)
 
 
@@ -159,12 +159,12 @@ def split_name(head: str, rest: str) -> tuple[str, str]:
 
 
 def split_beginnings(text: str) -> tuple[str, ...]:
-    """What stands between the commas of a text, such as beginnings of lines."""
+    """Return what stands between the commas of a text, such as beginnings of lines."""
     return tuple(" ".join(each.split()) for each in text.split(","))
 
 
 def defined_part(pattern: str, scope: str, rows: Sequence[Row], *, once: bool = False) -> tuple[Row, Row]:
-    """A block whose first line is stated too; `once` as that of the block."""
+    """Return a block whose first line is stated too; `once` as that of the block."""
     return Block(pattern, scope, rows, once), Keep(pattern, "defined", ONCE)
 
 

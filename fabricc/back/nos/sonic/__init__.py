@@ -69,7 +69,7 @@ class Sonic:
     command_lines = staticmethod(_command_lines)
 
     def supports(self, model: SwitchModel) -> bool:
-        """Whether the catalog has SONiC settings for the model."""
+        """Return whether the catalog has SONiC settings for the model."""
         return self.name in model.nos
 
     def render(self, switch: Switch) -> dict[str, str]:
@@ -93,7 +93,7 @@ class Sonic:
         return hide_values(reading)
 
     def typical_applications(self, switch: Switch) -> Iterator[tuple[str, Application]]:
-        """What is often done to a switch, and how it is applied."""
+        """Yield what is often done to a switch, and how it is applied."""
         return typical_applications(switch, self.render)
 
     def aside(self, files: Mapping[str, str], reading: Reading) -> frozenset[tuple[str, int]]:
@@ -127,7 +127,7 @@ def _is_aside(unknown: tuple[str, int, str]) -> bool:
 
 
 def tables(run: Switch) -> Tables:
-    """Every table, in the order of the file, with the fields that the release's models know."""
+    """Return every table, in the order of the file, with the fields that the release's models know."""
     absent = release_of(run).absent
     every = {
         **services.identity_tables(run),
@@ -150,7 +150,7 @@ def tables(run: Switch) -> Tables:
 
 @cache
 def reader() -> Reader:
-    """The reader of `config_db.json`; it is made when there is something to read."""
+    """Return the reader of `config_db.json`; it is made when there is something to read."""
     topics = (
         interfaces.TOPIC,
         services_rows.TOPIC,

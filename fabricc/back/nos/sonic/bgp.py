@@ -57,7 +57,7 @@ def as_run(switch: Switch) -> Switch:
 
 
 def bfd_profile(bgp: Bgp) -> str | None:
-    """The profile of BFD's timers; None for FRR's own timers, which need none.
+    """Return the profile of BFD's timers; None for FRR's own timers, which need none.
 
     bgpcfgd starts bfdd after `vtysh -b` has read frr.conf (managers_bfd.py), so settings of frr.conf for bfdd itself
     are lost at every start of the container, while bgpd registers its sessions anew.
@@ -71,7 +71,7 @@ def _graceful_restart(switch: Switch) -> GracefulRestart | None:
 
 
 def daemon_tables(run: Switch) -> Tables:
-    """What starts bfdd on a switch as it is run."""
+    """Return what starts bfdd on a switch as it is run."""
     on = run.bgp.bfd_interval_ms is not None
     return {"SYSTEM_DEFAULTS": {SOFTWARE_BFD: {"status": "enabled"}} if on else {}}
 

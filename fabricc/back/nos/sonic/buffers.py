@@ -195,7 +195,7 @@ def _put_headroom(document: Document, port: str, figures: Iterable[tuple[str, Va
 
 
 def _restored_profile(document: Document, port: str, lengths: Lengths) -> str:
-    """The profile that a port gets back when it is no longer shut.
+    """Return the profile that a port gets back when it is no longer shut.
 
     On Mellanox buffermgrd deletes the lossless groups of a port that is shut, if their profile has the name that it
     gives itself, and binds that profile anew later (`doSpeedUpdateTask` in sonic-swss `cfgmgr/buffermgr.cpp`).

@@ -65,7 +65,7 @@ _NO_ROWS = Scope(1)
 
 
 def write(tables: Mapping[str, Mapping[str, Mapping[str, str | list[str]]]]) -> str:
-    """The text, indented by four like `config save` writes it; empty tables are left out.
+    """Return the text, indented by four like `config save` writes it; empty tables are left out.
 
     A row shared by many keys is formatted once. About four times faster than `json.dumps(indent=4)` on 3.11.
     """
@@ -112,7 +112,7 @@ def parse_json(text: str) -> Any:
 
 
 def table_tree(known: Set[str], text: str) -> Tree:
-    """A node for each table, row and field, without the tables of `IGNORED`.
+    """Return a node for each table, row and field, without the tables of `IGNORED`.
 
     Lines are exact, unless an object has a key twice: then a place is that of the table's first mention.
 
@@ -135,7 +135,7 @@ def table_tree(known: Set[str], text: str) -> Tree:
 
 
 def _of_each_port(node: Node) -> Iterator[Node]:
-    """A row for each of the ports that its key names."""
+    """Yield a row for each of the ports that its key names."""
     ports, bar, rest = node.key[0].partition("|")
     for port in ports.split(","):
         each = Node((port + bar + rest, *node.key[1:]), node.line)
@@ -144,7 +144,7 @@ def _of_each_port(node: Node) -> Iterator[Node]:
 
 
 def _plain_names(table: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A row with the names of other rows as releases from 202205 on write them."""
+    """Return a row with the names of other rows as releases from 202205 on write them."""
     if table not in REFERRING:
         return row
     return {
@@ -154,7 +154,7 @@ def _plain_names(table: str, row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _key_lines(text: str) -> list[int]:
-    """The line of what looks like the end of a key, for each."""
+    """Return the line of what looks like the end of a key, for each."""
     found = [number for number, line in enumerate(text.split("\n"), 1) if '":' in line]
     if len(found) == text.count('":'):
         return found
@@ -173,7 +173,7 @@ def _exact_key_lines(text: str) -> list[int]:
 
 
 def _table_nodes(known: Set[str], text: str, lines: Iterator[int] | None) -> Tree:
-    """The tree by the lines of all keys; without them by the table's."""
+    """Return the tree by the lines of all keys; without them by the table's."""
     nodes: list[Node] = []
     faults: list[tuple[int, str]] = []
     tables: Mapping[str, Any] = parse_json(text)
@@ -240,7 +240,7 @@ def _row_nodes(
 def _field_nodes(
     name: str, row: Mapping[str, Any], lines: Iterator[int], faults: list[tuple[int, str]]
 ) -> list[Node]:
-    """The fields of a row that are not all text."""
+    """Return the fields of a row that are not all text."""
     nodes: list[Node] = []
     for field, value in row.items():
         line = next(lines)
@@ -257,7 +257,7 @@ def _field_nodes(
 
 
 def _count_keys(value: object) -> int:
-    """How many keys there are in a value, and below."""
+    """Return how many keys there are in a value, and below."""
     count, stack = 0, [value]
     while stack:
         each = stack.pop()
@@ -275,7 +275,7 @@ def _skip_lines(value: object, lines: Iterator[int]) -> None:
 
 
 def format_unknown(words: Sequence[str]) -> str:
-    """How what no row knows is listed: `TABLE|row`, `TABLE|row field: value`."""
+    """Return how what no row knows is listed: `TABLE|row`, `TABLE|row field: value`."""
     row = "|".join(words[:2])
     return f"{row} {words[2]}: {words[-1]}" if len(words) > 2 else row
 
@@ -284,7 +284,7 @@ def format_unknown(words: Sequence[str]) -> str:
 
 
 def table_block(name: str, *fields: pattern.Row) -> Block:
-    """The rows of a table, each with the fields that are known of it."""
+    """Return the rows of a table, each with the fields that are known of it."""
     return Block(name, name, (Block("<word>", _ROW, fields),))
 
 
@@ -299,7 +299,7 @@ def silent_fields(*fields: str) -> tuple[Silent, ...]:
 
 
 def flat_table(name: str) -> Block:
-    """A table of one field: its value is kept under the row's key."""
+    """Return a table of one field: its value is kept under the row's key."""
     return Block(name, name, (Keep(f"<word> {FLAT[name]} <word>", "{0}", "{1}"),))
 
 
@@ -309,18 +309,18 @@ def flat_rows(document: Document, name: str) -> Mapping[str, tuple[str, int]]:
 
 
 def key_line(document: Document, key: str, line: int) -> int:
-    """The line of the key of a row whose field is on a line."""
+    """Return the line of the key of a row whose field is on a line."""
     lines, name = document.text.split("\n")[:line], quoted(key)
     return next((at for at in range(line, 0, -1) if name in lines[at - 1]), line)
 
 
 def table_scope(document: Document, name: str) -> Scope:
-    """The scope of a table, with its line; without rows where it is absent."""
+    """Return the scope of a table, with its line; without rows where it is absent."""
     return document.scope.scopes.get(name, {}).get("", _NO_ROWS)
 
 
 def rows_of(document: Document, name: str) -> Mapping[str, Scope]:
-    """The rows of a table, with their lines and what they kept; none where it is absent."""
+    """Return the rows of a table, with their lines and what they kept; none where it is absent."""
     return table_scope(document, name).scopes.get(_ROW, {})  # type: ignore[return-value]
 
 
@@ -331,7 +331,7 @@ def value_of(row: Scope, field: str, default: str = "") -> str:
 
 
 def line_of(row: Scope, field: str) -> int:
-    """The line of a field, else that of its row."""
+    """Return the line of a field, else that of its row."""
     said = row.values.get(field)
     return row.line if said is None else said[1]
 
@@ -357,7 +357,7 @@ def state_fields(document: Document, prefix: str, row: Scope, *fields: str) -> N
 
 
 def schema_release(document: Document) -> str:
-    """The release of a schema such as `version_202405_01`; empty where it is not known."""
+    """Return the release of a schema such as `version_202405_01`; empty where it is not known."""
     versions = rows_of(document, "VERSIONS").get("DATABASE", _NO_ROWS)
     name = value_of(versions, "VERSION").removeprefix("version_").partition("_")[0]
     return name if name in RELEASES else ""
@@ -394,7 +394,7 @@ def profile_bindings(document: Document, name: str) -> list[tuple[str, str, str,
 
 
 def fields_of(row: Scope) -> Row:
-    """The fields of a row."""
+    """Return the fields of a row."""
     return {field: str(said) for field, (said, _) in row.values.items()}
 
 

@@ -1,4 +1,4 @@
-"""Who reads what is written on SONiC, and whether the conditions hold under which it is read: `consumers.yaml`."""
+"""Find the daemon that reads a table of SONiC, and whether its conditions hold: `consumers.yaml`."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class Consumer:
     gap: str
 
     def is_in(self, release: str) -> bool:
-        """Whether it reads in a release; their names ascend as text does."""
+        """Return whether it reads in a release; their names ascend as text does."""
         return self.since <= release and (not self.until or release <= self.until)
 
     def reads_field(self, row: str, field: str | None) -> bool:
-        """Whether it reads a field of a row; without a field, the row."""
+        """Return whether it reads a field of a row; without a field, the row."""
         return self.row in ("", row) and (field is None or self.fields is None or field in self.fields)
 
 
@@ -130,7 +130,7 @@ class Consumers:
 
 @lru_cache(1)
 def load_consumers() -> Consumers:
-    """The file as values."""
+    """Return the file as values."""
     raw: dict[str, Any] = load_package_yaml(TABLE)
     conditions = {}
     for name, one in raw["conditions"].items():

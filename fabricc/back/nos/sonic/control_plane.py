@@ -76,7 +76,7 @@ def _ordered_rules(run: Switch, version: int) -> list[Rule]:
 
 
 def control_plane_tables(run: Switch) -> Tables:
-    """The lists of a switch as it is run, and their rules."""
+    """Return the lists of a switch as it is run, and their rules."""
     lists: Table = {}
     rules: Table = {}
     for version, name in LISTS.items():
@@ -107,7 +107,7 @@ def state(facts: Facts, run: Switch) -> None:
 
 
 def _rules_text(rules: Iterable[Rule]) -> str:
-    """The rules in order: `10.64.0.0/27 ACCEPT, by Ethernet+ DROP, everyone else ACCEPT`."""
+    """Return the rules in order: `10.64.0.0/27 ACCEPT, by Ethernet+ DROP, everyone else ACCEPT`."""
     return ", ".join(
         " ".join([*filter(None, [rule.network, rule.port and f"by {rule.port}"])] or [_EVERYONE])
         + f" {rule.action}"
@@ -140,7 +140,7 @@ def _rule_priority(rule: Scope) -> int:
 
 
 def lists_of(document: Document) -> dict[str, Scope]:
-    """The lists of the control plane that a device has for every service."""
+    """Return the lists of the control plane that a device has for every service."""
     return {
         name: row
         for name, row in rows_of(document, "ACL_TABLE").items()

@@ -178,7 +178,7 @@ def _put_leaves(document: Document, prefix: str, row: Scope, leaves: Mapping[str
 
 
 def _key_parts(key: str, count: int) -> list[str]:
-    """The parts of a key, of which the last may have bars itself; empty ones where it has fewer."""
+    """Return the parts of a key, of which the last may have bars itself; empty ones where it has fewer."""
     parts = key.split("|", count - 1)
     return parts + [""] * (count - len(parts))
 
@@ -267,7 +267,7 @@ def _finish_sessions(document: Document) -> None:
 
 
 def _of_session(peer: str, said: Mapping[str, Said]) -> Iterator[tuple[str, Value, int]]:
-    """What a neighbor states, with its group's fields; (leaf, value, line)."""
+    """Yield what a neighbor states, with its group's fields; (leaf, value, line)."""
     for field, leaf in _SESSION.items():
         if field in said:
             value, line = said[field]
@@ -294,7 +294,7 @@ def _of_session(peer: str, said: Mapping[str, Said]) -> Iterator[tuple[str, Valu
 
 
 def _of_families(by_family: Mapping[str, Mapping[str, Said]]) -> Iterator[tuple[str, Value, int]]:
-    """What it states of address families; (leaf, value, line)."""
+    """Yield what it states of address families; (leaf, value, line)."""
     active = {
         _FAMILIES.get(name, name): said
         for name, said in by_family.items()

@@ -46,7 +46,7 @@ LOOPBACK = "Loopback0"
 
 
 def management_tables(management: Management) -> Tables:
-    """The management port, its address and its VRF."""
+    """Return the management port, its address and its VRF."""
     return {
         "MGMT_PORT": {"eth0": {"alias": "eth0", "admin_status": "up"}},
         "MGMT_INTERFACE": {f"eth0|{management.address}": {"gwaddr": management.gateway}},
@@ -55,7 +55,7 @@ def management_tables(management: Management) -> Tables:
 
 
 def interface_tables(switch: Switch) -> Tables:
-    """The loopback, and ports in panel order with breakouts and addresses."""
+    """Return the loopback, and ports in panel order with breakouts and addresses."""
     platform = Platform.of(switch.model)
     return {
         "LOOPBACK_INTERFACE": _loopback_table(switch),
@@ -113,7 +113,7 @@ def port_autoneg(port: Port) -> str:
 
 
 def _service_ports(platform: Platform) -> Table:
-    """The ports outside the fabric cages, shut."""
+    """Return the ports outside the fabric cages, shut."""
     return {
         service["name"]: {
             "admin_status": "down",

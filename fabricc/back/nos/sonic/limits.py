@@ -35,7 +35,7 @@ _SUPPRESS = {"DEVICE_METADATA": frozenset({"suppress-fib-pending"})}
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """How the files of one release differ (sonic-yang-models, db_migrator.py and docker_init.sh of its branch).
+    """Differences of the files of one release (sonic-yang-models, db_migrator.py and docker_init.sh of its branch).
 
     Attributes:
         schema: `VERSIONS`, from which `db_migrator.py` starts: the release's own, and one that each of its builds
@@ -150,13 +150,13 @@ def _profile_figures(switch: Switch) -> Iterator[dict[str, Any]]:
 
 
 def _is_own_row(model: SwitchModel, row: HeadroomRow) -> bool:
-    """Whether the row is of the hardware SKU's own table; a model that names no SKU has no other."""
+    """Return whether the row is of the hardware SKU's own table; a model that names no SKU has no other."""
     sku = model.nos["sonic"].get("sku")
     return sku is None or row.table == sku.get("lookup")
 
 
 def _is_borrowed_row(model: SwitchModel, row: HeadroomRow) -> bool:
-    """Whether a row that is not the SKU's own was taken for it, and the SKU has a table of its own."""
+    """Return whether a row that is not the SKU's own was taken for it, and the SKU has a table of its own."""
     source = model.sources.get(f"buffers.rows.{row.speed_gbps}.{row.cable_m}", "")
     return source.startswith("assumed") and bool(model.nos["sonic"]["sku"].get("lookup"))
 
@@ -403,12 +403,12 @@ has, gaps = SYSTEM.has, SYSTEM.gaps
 
 
 def release_of(switch: Switch) -> Release:
-    """How the files of a switch's release differ."""
+    """Return how the files of a switch's release differ."""
     return RELEASES[SYSTEM.release(switch)]
 
 
 def one_way(before: str, after: str) -> str:
-    """What the image of a release does to the switch that the image of an earlier one does not undo."""
+    """Return what the image of a release does to the switch that the image of an earlier one does not undo."""
     old, new = RELEASES[before].schema, RELEASES[after].schema
     if old == new:
         return ""

@@ -1,4 +1,4 @@
-"""How SONiC spells the names of ports."""
+"""Port names of SONiC."""
 
 from __future__ import annotations
 

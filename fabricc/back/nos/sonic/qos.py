@@ -103,7 +103,7 @@ def qos_tables(switch: Switch) -> Tables:
 
 
 def counter_tables(switch: Switch) -> Tables:
-    """What makes the switch count the packets that it marks."""
+    """Return what makes the switch count the packets that it marks."""
     return (
         {"FLEX_COUNTER_TABLE": {MARKS_GROUP: {"FLEX_COUNTER_STATUS": "enable"}}}
         if _has_counts(switch)
@@ -116,13 +116,13 @@ def _has_counts(switch: Switch) -> bool:
 
 
 def lossy_group(lossless: Iterable[int]) -> int:
-    """The priority group that all lossy classes share: the lowest that is not lossless (0 when all are)."""
+    """Return the priority group that all lossy classes share: the lowest that is not lossless (0 when all are)."""
     taken = set(lossless)
     return next((group for group in QUEUES if group not in taken), 0)
 
 
 def _shut_ports(switch: Switch, platform: Platform) -> list[str]:
-    """The ports that serve nothing and are shut: unused ones and those outside of the fabric cages."""
+    """Return the ports that serve nothing and are shut: unused ones and those outside of the fabric cages."""
     unused = [port.name for port in switch.ports if port.direction is Direction.UNUSED and not port.enabled]
     return [*unused, *(service["name"] for service in platform.service_ports)]
 
@@ -201,7 +201,7 @@ def _pool_table(pools: BufferPools) -> Table:
 
 
 def lossy_pool(pools: Mapping[str, object]) -> str:
-    """The pool of lossy queues, of those that there are."""
+    """Return the pool of lossy queues, of those that there are."""
     return EGRESS_LOSSY_POOL if EGRESS_LOSSY_POOL in pools else EGRESS_POOL
 
 
@@ -282,7 +282,7 @@ def _bound_profiles(
     trimmed: Sequence[int],
     profiles: Mapping[str, tuple[PortProfile, Headroom]],
 ) -> tuple[Table, Table, Row]:
-    """The profiles of priority groups and of queues, and the length of each port's cable."""
+    """Return the profiles of priority groups and of queues, and the length of each port's cable."""
     groups: Table = {}
     queues: Table = {}
     cables: Row = {}

@@ -1,4 +1,4 @@
-"""How the lossless policy of SONiC is read back: rows of tables, and what they state of ports together."""
+"""Read back the lossless policy of SONiC: rows of tables, and their combined statements about ports."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _BINDING = {
 
 
 def _map_row(name: str, fields: PatternRow, *bound: PatternRow) -> PatternRow:
-    """A table whose fields are numbers or ports; fabricc binds its row `AZURE`, and those of `bound`."""
+    """Return a table whose fields are numbers or ports; fabricc binds its row `AZURE`, and those of `bound`."""
     others = Block("<word>", "row", (Entry("<word> <word>", "map"),))
     return Block(name, name, (Block(MAP, "map", (fields,)), *bound, others))
 
@@ -145,7 +145,7 @@ def finish(document: Document) -> None:
 
 
 def _map_of(document: Document, name: str) -> Mapping[str, tuple[Value, int]]:
-    """The fields of the row of a map that is bound; where none has fabricc's name, of that of most ports."""
+    """Return the fields of the row of a map that is bound; where none has fabricc's name, of that of most ports."""
     bound = table_scope(document, name).scopes.get("map", {}).get("")
     if bound is None and (rows := rows_of(document, name)):
         ports = rows_of(document, "PORT_QOS_MAP").values() if name in _BINDING else ()
@@ -289,7 +289,7 @@ def _keeps_lossless_classes(document: Document, name: str, priorities: str) -> b
 
 
 def _untrusted_kind(document: Document) -> str:
-    """What ports of that map trust: nothing, where all code points go where most do, to the default class."""
+    """Return what ports of that map trust: nothing, where all code points go where most do, to the default class."""
     found = table_scope(document, "DSCP_TO_TC_MAP").scopes.get("untrusted", {}).get("")
     classes = [value for value, _ in found.table("map").values()] if found else []
     read = document.reading.facts

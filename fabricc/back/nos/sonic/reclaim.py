@@ -1,4 +1,4 @@
-"""What shut ports of a Spectrum hold of its buffer: nothing, by zero profiles, so that the pools may count it.
+"""Release the buffer of shut ports of a Spectrum by zero profiles, so that the pools can use it.
 
 The design is SONiC's doc/qos/reclaim-reserved-buffer.md. In the static model, which fabricc writes, zero pool, profiles
 and rows are CONFIG_DB's, as in `buffers_defaults_objects.j2` of every NVIDIA hwsku; without them the ASIC keeps its
@@ -46,7 +46,7 @@ _NOTHING = "-8"
 
 
 def zero_profiles(ingress: str, egress: str, lossy: str) -> Table:
-    """The profiles that give nothing, for pools of these names."""
+    """Return the profiles that give nothing, for pools of these names."""
     return {
         ZERO_GROUP: {"pool": ZERO_POOL, "size": "0", "static_th": "0"},
         ZERO_INGRESS: {"dynamic_th": _NOTHING, "pool": ingress, "size": "0"},

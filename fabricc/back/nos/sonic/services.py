@@ -49,7 +49,7 @@ DEPARTURES = (
 
 
 def identity_tables(switch: Switch) -> Tables:
-    """What the switch is, and of which release its file is."""
+    """Return what the switch is, and of which release its file is."""
     platform = Platform.of(switch.model)
     row: Row = {
         "hostname": switch.name, "hwsku": platform.hwsku, "platform": platform.platform,
@@ -60,7 +60,7 @@ def identity_tables(switch: Switch) -> Tables:
 
 
 def service_tables(management: Management) -> Tables:
-    """The services; tables of those that are off are empty."""
+    """Return the services; tables of those that are off are empty."""
     tacacs, snmp = management.tacacs, management.snmp
     guards = guarded_services(management)
     return {
@@ -93,7 +93,7 @@ def service_tables(management: Management) -> Tables:
 
 
 def hash_tables() -> Tables:
-    """What the ASIC hashes of a packet."""
+    """Return what the ASIC hashes of a packet."""
     return {"SWITCH_HASH": {"GLOBAL": {"ecmp_hash": list(HASH_FIELDS)}}}
 
 
@@ -163,7 +163,7 @@ def _access_list(service: str) -> Row:
 
 
 def _rule_table(service: str, management: Management) -> Table:
-    """A rule for each network, and at last one that drops."""
+    """Return a rule for each network, and at last one that drops."""
     name = SERVICES[service]
     port: Row = {"L4_DST_PORT": str(management.gnmi_port)} if service == "EXTERNAL_CLIENT" else {}
     rows: Table = {

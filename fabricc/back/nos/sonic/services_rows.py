@@ -1,4 +1,4 @@
-"""How identity and services of SONiC are read back: rows of tables, and what contradicts every plan."""
+"""Read back identity and services of SONiC: rows of tables, and contradictions to every plan."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ def _permitted_networks(document: Document, rules: list[tuple[str, Scope]], serv
 
 
 def _priority_rank(row: Scope, field: str, default: str) -> int:
-    """A priority, the highest first; 0 for one that is no number, which `caclmgrd` cannot take."""
+    """Return a priority, the highest first; 0 for one that is no number, which `caclmgrd` cannot take."""
     text = value_of(row, field, default)
     return int(text) if is_number(text) else 0
 

@@ -1,4 +1,4 @@
-"""How SONiC applies a change: by `config replace` in steps, or by `config reload` where its updater refuses it."""
+"""Apply a change to SONiC: by `config replace` in steps, or by `config reload` if its updater refuses it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _known_skus() -> Mapping[str, Mapping[str, list[str]]]:
 
 
 def knows_sku(hwsku: str, release: str) -> bool:
-    """Whether the updater of a release knows a hardware SKU."""
+    """Return whether the updater of a release knows a hardware SKU."""
     sku = hwsku.lower()
     equal, within = (
         [one.lower() for since, names in _known_skus()[how].items() if since <= release for one in names]
@@ -62,7 +62,7 @@ def knows_sku(hwsku: str, release: str) -> bool:
 
 
 def refused_table(old: Mapping[str, Any], new: Mapping[str, Any], release: str) -> str:
-    """The first table whose change the updater refuses; "" for none."""
+    """Return the first table whose change the updater refuses; "" for none."""
     hwsku = str(new.get("DEVICE_METADATA", {}).get("localhost", {}).get("hwsku", ""))
     known = knows_sku(hwsku, release)
     for table, (fields, operations) in LIMITED.items():

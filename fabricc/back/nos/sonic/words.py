@@ -35,14 +35,14 @@ MODE = re.compile(r"(\d{1,9})x(\d{1,9})G(?:\[([^]]*)\])?(?:\(\d+\))?")
 
 @lru_cache(maxsize=8192)
 def parse_number(text: str) -> Value:
-    """An integer as SONiC writes it, or the text itself when it is none."""
+    """Return an integer as SONiC writes it, or the text itself when it is none."""
     digits = text.removeprefix("-")
     return int(text) if is_number(digits) else text
 
 
 @lru_cache(maxsize=256)
 def expand_range(numbers: str) -> range:
-    """The numbers of a key's last part, `3` or `3-4`; none when it is neither."""
+    """Return the numbers of a key's last part, `3` or `3-4`; none when it is neither."""
     first, _, last = numbers.partition("-")
     low, high = parse_number(first), parse_number(last or first)
     if isinstance(low, int) and isinstance(high, int) and 0 <= low <= high < 64:
@@ -83,12 +83,12 @@ class Run:
     modes: Mapping[str, str]
 
     def port_number(self, cage: int, lane: int = 0) -> int:
-        """The number in the name of the port of a cage that begins at one of its lanes, counted from 0."""
+        """Return the number in the name of the port of a cage that begins at one of its lanes, counted from 0."""
         return self.number + (cage - self.cages.first) * self.step + lane * self.step // self.cages.lanes
 
 
 def cage_runs(model: SwitchModel) -> tuple[Run, ...]:
-    """The runs of a model's fabric cages in panel order.
+    """Return the runs of a model's fabric cages in panel order.
 
     Raises:
         KeyError: the model has no SONiC settings, or they lack a required one.
@@ -105,12 +105,12 @@ def cage_runs(model: SwitchModel) -> tuple[Run, ...]:
 
 
 def _of_run(setting: Any, index: int) -> Any:
-    """What a setting is in a run: it is one for all, or a list of one for each."""
+    """Return what a setting is in a run: it is one for all, or a list of one for each."""
     return setting[index] if isinstance(setting, list) else setting
 
 
 def run_of(found: Sequence[Run], cage: int) -> Run:
-    """The run that a cage is of; the last one that begins at it or before."""
+    """Return the run that a cage is of; the last one that begins at it or before."""
     return next(run for run in reversed(found) if run.cages.first <= cage)
 
 
@@ -140,7 +140,7 @@ class Platform:
 
     @classmethod
     def of(cls, model: SwitchModel) -> Platform:
-        """The settings of a model.
+        """Return the settings of a model.
 
         Raises:
             KeyError: the model has no SONiC settings, or they lack a required one.
@@ -159,11 +159,11 @@ class Platform:
 
     @property
     def mellanox(self) -> bool:
-        """Whether the ASIC wants per-port profile lists and its own PFC priority map."""
+        """Return whether the ASIC wants per-port profile lists and its own PFC priority map."""
         return self.asic_vendor == "mellanox"
 
     def cage_name(self, cage: int) -> str:
-        """The name under which a cage appears in `platform.json` and `BREAKOUT_CFG`."""
+        """Return the name under which a cage appears in `platform.json` and `BREAKOUT_CFG`."""
         return f"Ethernet{run_of(self.runs, cage).port_number(cage)}"
 
     def port_lanes(self, port: Port) -> str:
@@ -177,7 +177,7 @@ class Platform:
         return port.cage - 1 + self.first_index
 
     def port_alias(self, port: Port) -> str:
-        """The label of a port on the front panel, unique on the switch."""
+        """Return the label of a port on the front panel, unique on the switch."""
         lane = (port.child - 1) * port.lanes + 1
         pattern = run_of(self.runs, port.cage).alias
         alias = pattern.format(cage=port.cage, lane=lane, child=port.child)
@@ -188,7 +188,7 @@ class Platform:
         return f"{alias}/{lane if self.alias_style == 'lane' else port.child}"
 
     def modes(self, cage: int) -> Mapping[str, str]:
-        """The breakout modes of a cage; none where the platform has no `platform.json`."""
+        """Return the breakout modes of a cage; none where the platform has no `platform.json`."""
         return run_of(self.runs, cage).modes
 
     def breakout_mode(self, cage: int, children: int, speed_gbps: int) -> str | None:
@@ -206,7 +206,7 @@ class Platform:
 
 
 def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:
-    """The name of a port: its number is the position of its first lane, in steps of the platform."""
+    """Return the name of a port: its number is the position of its first lane, in steps of the platform."""
     run = run_of(cage_runs(model), cage)
     cages = run.cages
     lanes = max((b.lanes for b in cages.breakouts if b.children == children), default=cages.lanes // children)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def racks_of(spec: ClusterSpec) -> dict[str, str]:
-    """Host -> rack, of the hosts that rail wiring places in racks."""
+    """Return host -> rack, of the hosts that rail wiring places in racks."""
     return {host: rack for group in spec.gpus.groups for host, rack in group.rack_of.items()}
 
 
@@ -46,7 +46,7 @@ def rack_findings(spec: ClusterSpec, units: Mapping[int, Unit]) -> Iterator[Diag
 def domain_groups(
     spec: ClusterSpec, models: Sequence[HostModel], findings: list[Diagnostic]
 ) -> frozenset[int]:
-    """Host groups each rack of which is one NVLink domain of several hosts; `models`: by group.
+    """Return host groups each rack of which is one NVLink domain of several hosts; `models`: by group.
 
     FAB3170 where nothing defines which hosts share NVLink, FAB3171 where a rack holds more of them than do.
     """

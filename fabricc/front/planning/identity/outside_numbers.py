@@ -27,7 +27,7 @@ class _Given(NamedTuple):
 
 
 def numbered_outside(spec: ClusterSpec, lock: Lock) -> tuple[ClusterSpec, dict[str, int]]:
-    """The spec whose external links all have addresses, and the numbers of links as the lock is to pin them.
+    """Return the spec whose external links all have addresses, and the numbers of links as the lock is to pin them.
 
     Link n of a party has the addresses 2n, at the switch, and 2n + 1 of the party's networks. A link is known by its
     party, switch and port; its number is nobody else's, also after it left.
@@ -46,7 +46,7 @@ def numbered_outside(spec: ClusterSpec, lock: Lock) -> tuple[ClusterSpec, dict[s
 def _number_links(
     spec: ClusterSpec, outsider: Outsider, pinned: dict[str, int], wrong: list[Diagnostic]
 ) -> Outsider:
-    """A party with addresses for each of its links; numbers that are new join `pinned`."""
+    """Return a party with addresses for each of its links; numbers that are new join `pinned`."""
     if not outsider.networks:
         return outsider
     own = {key: number for key, number in pinned.items() if key.startswith(f"{outsider.name}/")}
@@ -72,7 +72,7 @@ def _number_links(
 
 
 def _given_numbers(outsider: Outsider) -> Iterator[_Given]:
-    """The numbers of links whose own addresses lie in the party's networks."""
+    """Yield the numbers of links whose own addresses lie in the party's networks."""
     for index, link in enumerate(outsider.links):
         for family, network in outsider.networks:
             address = link.ipv6 if family == 6 else link.ipv4

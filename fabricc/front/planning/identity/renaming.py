@@ -34,7 +34,7 @@ Names = dict[str, str]
 def apply_names(
     spec: ClusterSpec, known: Mapping[str, str], identify: Callable[[Mapping[str, str]], units.Identities]
 ) -> tuple[units.Identities, Names]:
-    """The identities of a spec whose counted units and hosts are called as the lock and the spec have it.
+    """Return the identities of a spec whose counted units and hosts are called as the lock and the spec have it.
 
     Args:
         spec: the spec.
@@ -77,18 +77,18 @@ def _assign_names(names: Names, own: Mapping[str, str]) -> None:
 
 
 def _group_of_unit(spec: ClusterSpec, unit: Unit) -> HostGroup | None:
-    """The host group of a unit; border leaves have none."""
+    """Return the host group of a unit; border leaves have none."""
     return spec.gpus.groups[unit.group] if unit.border is None else None
 
 
 def _counted_unit(spec: ClusterSpec, unit: Unit) -> bool:
-    """Whether the unit's own name is computed."""
+    """Return whether the unit's own name is computed."""
     group = _group_of_unit(spec, unit)
     return group is not None and unit.beside is None and not group.racks
 
 
 def _has_computed_names(spec: ClusterSpec, unit: Unit) -> bool:
-    """Whether the names of a unit's hosts are computed."""
+    """Return whether the names of a unit's hosts are computed."""
     group = _group_of_unit(spec, unit)
     return group is not None and not group.host_names and not group.racks.get(unit.name)
 

@@ -28,7 +28,7 @@ class Planned(Protocol):
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What was found."""
+        """Return what was found."""
 
 
 P = TypeVar("P", bound=Planned)
@@ -36,7 +36,7 @@ P = TypeVar("P", bound=Planned)
 
 @dataclass(frozen=True, slots=True)
 class Repinned:
-    """What a repinning changes.
+    """The result of a repinning.
 
     Attributes:
         pins: name of a pin -> (its number in the lock, its new one), those that differ.
@@ -57,7 +57,7 @@ class Repinned:
 
 
 def minimal_sets(items: Iterable[str], suffices: Callable[[frozenset[str]], bool]) -> list[frozenset[str]]:
-    """Every set of items that suffices while no proper subset of it does, the smallest first.
+    """Return every set of items that suffices while no proper subset of it does, the smallest first.
 
     All items together must suffice, and more must never be worse. The sets are the minimal hitting sets of the
     conflicts (items of which one at least must go), found breadth first: R. Reiter, "A theory of diagnosis from first

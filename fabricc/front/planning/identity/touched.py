@@ -71,13 +71,13 @@ class Touched:
 
 
 class Identity(Protocol):
-    """What identifies the devices of one fabric besides their names: numbers that follow from pins."""
+    """Numbers that identify the devices of a fabric and follow from pins, apart from names."""
 
     def switch(self, at: SwitchId) -> Hashable:
-        """The numbers of a switch."""
+        """Return the numbers of a switch."""
 
     def host(self, unit: int, slot: int) -> Hashable:
-        """The numbers of a host that are not those of its links."""
+        """Return the numbers of a host that are not those of its links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ def _links_by_port(
 
 
 def _by_place(fabric: Fabric) -> Fabric:
-    """The fabric with every port named by cage and part of it, the same for every NOS and every layout."""
+    """Return the fabric with every port named by cage and part of it, the same for every NOS and every layout."""
     layouts: dict[TierName, Mapping[str, PortLayout]] = {
         TierName.TOR: {f"tor{index}": layout for index, layout in enumerate(fabric.tor_layouts)}
     }

@@ -110,7 +110,7 @@ class PanelNames:
         raise KeyError(nos)
 
     def port_name(self, nos: str, model: SwitchModel, slot: Slot) -> str:
-        """The printed name: `7`, or `4/1` and `4/2` in a twin-port cage."""
+        """Return the printed name: `7`, or `4/1` and `4/2` in a twin-port cage."""
         pattern = str(model.nos[nos]["port"]) if slot.children > 1 else "{cage}"
         return pattern.format(cage=slot.cage, child=slot.child)
 

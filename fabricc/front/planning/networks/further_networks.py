@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def with_hosts(
     network: ClusterSpec, rails: Fabric, catalog: Catalog
 ) -> tuple[ClusterSpec | None, tuple[Diagnostic, ...]]:
-    """The spec of a further network with its hosts, those that have ports for it; None where no host has.
+    """Return the spec of a further network with its hosts, those that have ports for it; None where no host has.
 
     Args:
         network: its spec.
@@ -334,7 +334,7 @@ def _check_ports(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Ite
 
 
 def _pci_functions(pci: Sequence[str], ports: int) -> list[str]:
-    """The PCI functions of some NICs: port n is function n of its first."""
+    """Return the PCI functions of some NICs: port n is function n of its first."""
     return [f"{each[:-1]}{int(each[-1]) + port}" for each in pci for port in range(ports)]
 
 

@@ -41,7 +41,7 @@ def planned_switches(
     naming: Naming,
     findings: list[Diagnostic],
 ) -> ManagementSwitches:
-    """The management switches of a whole cluster.
+    """Return the management switches of a whole cluster.
 
     Args:
         spec: of the top level.
@@ -158,7 +158,7 @@ def _unsplit_speeds(model: SwitchModel) -> set[int]:
 def _name_ports(
     slots: Iterable[Slot], model: SwitchModel, tier: ManagementTier, naming: Naming
 ) -> tuple[Port, ...]:
-    """Ports as the system names them, or by the number on the front panel."""
+    """Return ports as the system names them, or by the number on the front panel."""
     return tuple(
         Port(naming.port_name(tier.nos.name, model, slot) if tier.nos else str(slot.cage), slot)
         for slot in slots

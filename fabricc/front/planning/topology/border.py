@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def with_border(spec: ClusterSpec, models: Models, sizing: Sizing) -> Sizing:
-    """The shape with a layout for the border leaves of each of their units, after those of the host groups.
+    """Return the shape with a layout for the border leaves of each of their units, after those of the host groups.
 
     Raises:
         UnfitError: FAB3088, more links to a spine than there are positions; FAB3089, spines by rail.
@@ -92,7 +92,7 @@ def leaf_attachments(shape: Shape, leaves: Sequence[int]) -> tuple[Attachment, .
 
 
 def with_leaves(spec: ClusterSpec, models: Models, fabric: Fabric) -> Fabric:
-    """The fabric with what its host groups have, for the units of border leaves too."""
+    """Return the fabric with what its host groups have, for the units of border leaves too."""
     shape, leaves = fabric.shape, border_units(spec, models.hosts, fabric.attachments)
     return replace(
         fabric,

@@ -66,7 +66,7 @@ def port_speeds(model: SwitchModel) -> set[int]:
 
 
 def ports_at(model: SwitchModel, speed_gbps: int) -> int:
-    """Ports of a model when every capable cage serves one speed."""
+    """Return ports of a model when every capable cage serves one speed."""
     return sum(
         group.count * use.children
         for group in model.cages
@@ -142,7 +142,7 @@ def arrange_ports(
 
 
 def _on_panel(layout: PortLayout, first: Collection[int]) -> PortLayout:
-    """A layout of a turned panel with its slots as they are on the panel, whose first cages were the last."""
+    """Return a layout of a turned panel with its slots as they are on the panel, whose first cages were the last."""
     ahead = sum(1 for slot in layout.slots if slot.cage in first)
     count = len(layout.slots)
     slots = layout.slots[count - ahead :] + layout.slots[: count - ahead]

@@ -64,7 +64,7 @@ class Naming(Protocol):
         ...
 
     def supports(self, nos: str, model: SwitchModel) -> bool:
-        """Whether a NOS runs on a model."""
+        """Return whether a NOS runs on a model."""
         ...
 
     def releases(self, nos: str) -> tuple[str, ...]:
@@ -72,15 +72,15 @@ class Naming(Protocol):
         ...
 
     def release(self, nos: str, release: str | None) -> str:
-        """The release, or the default one; KeyError for an unknown NOS, ValueError for an unknown release."""
+        """Return the release, or the default one; KeyError for an unknown NOS, ValueError for an unknown release."""
         ...
 
     def sets_headroom_pool(self, nos: str) -> bool:
-        """Whether the configuration of a NOS sets the size of the headroom pool."""
+        """Return whether the configuration of a NOS sets the size of the headroom pool."""
         ...
 
     def vendor_policy(self, nos: str) -> VendorPolicy | None:
-        """The lossless policy that one command of a NOS sets; None where none is documented."""
+        """Return the lossless policy that one command of a NOS sets; None where none is documented."""
         ...
 
     def port_name(self, nos: str, model: SwitchModel, slot: Slot) -> str:
@@ -89,7 +89,7 @@ class Naming(Protocol):
 
 
 def models_of(spec: ClusterSpec, catalog: Catalog) -> Models:
-    """The catalog entries of a spec.
+    """Return the catalog entries of a spec.
 
     Raises:
         UnfitError: the catalog has no such model.
@@ -123,7 +123,7 @@ def _host_model(spec: ClusterSpec, catalog: Catalog, index: int) -> HostModel:
 
 
 def _network_model(spec: ClusterSpec, network: Network, catalog: Catalog, index: int) -> HostModel:
-    """The host model with its ports for a further network in the place of its rails.
+    """Return the host model with its ports for a further network in the place of its rails.
 
     One that names none for it, of hosts that are not on the rails, has the ports that it would have there.
     """
@@ -150,7 +150,7 @@ def _network_model(spec: ClusterSpec, network: Network, catalog: Catalog, index:
 
 
 def _with_nic(spec: ClusterSpec, catalog: Catalog, model: HostModel, index: int) -> HostModel:
-    """The host model with the NICs that its group names."""
+    """Return the host model with the NICs that its group names."""
     group = spec.gpus.groups[index]
     at = (*group.path, "nic") if (*group.path, "nic") in spec.positions else ("gpus", "nic")
     if group.nic is None or (nic := catalog.nics.get(group.nic)) is None:

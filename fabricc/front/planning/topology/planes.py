@@ -77,7 +77,7 @@ class Planes:
 
 
 def planes_of(spec: ClusterSpec, rails: int, per_tor: int, nic_ports: int, one_tor: bool) -> Planes:
-    """The planes of a spec whose hosts have so many rails, of which `per_tor` share a ToR, and ports of a NIC.
+    """Return the planes of a spec whose hosts have so many rails, of which `per_tor` share a ToR, and ports of a NIC.
 
     Without spines every ToR of a unit is a plane of its own. `one_tor`: one ToR has all rails of a unit.
 

@@ -70,7 +70,7 @@ def check_pods(spec: ClusterSpec, models: Models, catalog: Catalog, found: Ident
 def _size_with_pods(
     spec: ClusterSpec, models: Models, catalog: Catalog, pods: tuple[int, ...], lock: Lock
 ) -> Sizing | None:
-    """The shape with other pods, or None where that cannot be."""
+    """Return the shape with other pods, or None where that cannot be."""
     if spec.spines is None:
         return None
     wanted = replace(spec, spines=replace(spec.spines, units_per_pod=max(pods), pods=pods))

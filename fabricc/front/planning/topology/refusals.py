@@ -111,7 +111,7 @@ def spine_too_small(
 
 
 def _with_rails_apart(spec: ClusterSpec, models: Models, bottom: Bottom, tors: int) -> str:
-    """One sentence on the same hosts with spines for each rail, or "" where that does not fit either."""
+    """Return one sentence on the same hosts with spines for each rail, or "" where that does not fit either."""
     if bottom.planes.by_rail > 1 or bottom.lead.rails == bottom.lead.rails_per_tor or spec.spines is None:
         return ""
     units = tors // bottom.sides
@@ -174,7 +174,7 @@ def _describe_fit(
 def _split_planes(
     spec: ClusterSpec, models: Models, spine: Asked, planes: int
 ) -> Iterator[tuple[tuple[str, ...], ClusterSpec]]:
-    """The spec over so many planes, as it is and with as many hosts to a unit as the ToRs then hold.
+    """Yield the spec over so many planes, as it is and with as many hosts to a unit as the ToRs then hold.
 
     With each the keys to write: more planes halve the speed of a port, so slower uplinks may reach more ToRs.
     """

@@ -53,7 +53,7 @@ def ratio_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
 
 
 def _least_ratio(down: int, up: int) -> str:
-    """The ratio of two bandwidths, rounded up to three places."""
+    """Return the ratio of two bandwidths, rounded up to three places."""
     return f"{-(-1000 * down // up) / 1000:g}"
 
 

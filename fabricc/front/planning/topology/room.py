@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Room(NamedTuple):
-    """What one pin allows.
+    """The room of one pin.
 
     Attributes:
         pin: its name in the lock.
@@ -33,12 +33,12 @@ class Room(NamedTuple):
 
 
 def list_rooms(fabric: Fabric) -> tuple[Room, ...]:
-    """The room of every pin but the digits of names, which bound nothing."""
+    """Return the room of every pin but the digits of names, which bound nothing."""
     return *port_rooms(fabric), *stride_rooms(fabric)
 
 
 def stride_rooms(fabric: Fabric) -> Iterator[Room]:
-    """The room that strides give, in the order of `Strides`."""
+    """Yield the room that strides give, in the order of `Strides`."""
     shape, strides = fabric.shape, fabric.strides
     yield Room("host", "hosts of a unit", shape.hosts_per_unit, strides.host)
     yield Room("rail", "rails that share a ToR", shape.rails_per_tor, strides.rail)
@@ -54,7 +54,7 @@ def stride_rooms(fabric: Fabric) -> Iterator[Room]:
 
 
 def port_rooms(fabric: Fabric) -> Iterator[Room]:
-    """The room that cabling pins leave on the ports of each tier."""
+    """Yield the room that cabling pins leave on the ports of each tier."""
     shape, present = fabric.shape, fabric.present
     busiest = max((layout for layout in fabric.tor_layouts if layout.down), key=_down_cages)
     yield _downlink_cages(busiest, "tor", "a ToR")
@@ -72,7 +72,7 @@ def port_rooms(fabric: Fabric) -> Iterator[Room]:
 
 
 def _downlink_cages(layout: PortLayout, tier: str, switch: str) -> Room:
-    """The cages before the uplinks, or where these come first, those that they have before the other links."""
+    """Return the cages before the uplinks, or where these come first, those that they have before the other links."""
     if layout.up and layout.up[0] < layout.down[0]:
         up, before = (
             {layout.slots[port].cage for port in range(end)} for end in (max(layout.up) + 1, layout.down[0])

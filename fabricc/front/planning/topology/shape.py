@@ -61,7 +61,7 @@ class Sizing:
 
     @property
     def pins(self) -> dict[str, int]:
-        """What the lock pins of the cabling."""
+        """Return what the lock pins of the cabling."""
         shape = self.shape
         pins = {**self.cage_pins}
         if shape.spines:
@@ -119,7 +119,7 @@ def _one_tier(spec: ClusterSpec, models: Models, units: int, bottom: Bottom) -> 
 
 
 def _two_tier_shape(bottom: Bottom, spines: int, links: int) -> Shape:
-    """The shape of a two-tier fabric, for one unit."""
+    """Return the shape of a two-tier fabric, for one unit."""
     return Shape(
         planes=bottom.planes.count,
         nic_ports=bottom.lead.nic_ports,

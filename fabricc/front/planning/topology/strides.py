@@ -29,7 +29,7 @@ class Shortage:
 
 
 def power_of_two(number: int) -> int:
-    """The smallest power of two that is not below `number`; 1 for 0."""
+    """Return the smallest power of two that is not below `number`; 1 for 0."""
     return 1 << max(0, number - 1).bit_length()
 
 

@@ -113,7 +113,7 @@ def _turned_bottom(spec: ClusterSpec, models: Models, pins: Mapping[str, int]) -
 
 
 def up_pin(tier: str, asked: Tier, model: SwitchModel, up_cage: int) -> dict[str, int]:
-    """What the lock keeps of where the uplinks of a tier begin, or the links down behind them."""
+    """Return what the lock keeps of where the uplinks of a tier begin, or the links down behind them."""
     return {
         UP_CAGES[asked.uplinks_first].format(tier): cage_count(model) - up_cage
         if asked.uplinks_first

@@ -65,7 +65,7 @@ class _Memory:
     slots: dict[int, set[int]] = field(default_factory=dict)
 
     def unit(self, key: str, named: bool) -> int:
-        """The coordinate of a unit: the remembered one, or the lowest never used."""
+        """Return the coordinate of a unit: the remembered one, or the lowest never used."""
         if key in self.units:
             return self.units[key]
         coordinate = next(
@@ -84,7 +84,7 @@ class _Memory:
         return self.units[key]
 
     def name(self, coordinate: int) -> str:
-        """The generated name of a unit, or the one given in its place."""
+        """Return the generated name of a unit, or the one given in its place."""
         computed = f"{self.prefix}{coordinate + 1:0{self.width.unit}d}"
         return self.names.get(computed, computed)
 
@@ -100,7 +100,7 @@ class _Memory:
         return {slot: self.names.get(name, name) for slot, name in computed.items()}
 
     def slot(self, host: str, unit: int) -> int:
-        """The slot of a named host in a unit: the remembered one, or the lowest never used."""
+        """Return the slot of a named host in a unit: the remembered one, or the lowest never used."""
         where = self.hosts.get(host)
         if where is not None and where[0] == unit:
             return where[1]

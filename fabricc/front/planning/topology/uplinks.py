@@ -66,7 +66,7 @@ def _figured_spines(spec: ClusterSpec, sizing: Sizing, lock: Lock) -> int:
 
 
 def spread_pins(sizing: Sizing, chosen: Spread, lock: Lock) -> dict[str, int]:
-    """What the lock has to keep of it: nothing as long as every ToR is to have the same number of links."""
+    """Return what the lock has to keep of it: nothing as long as every ToR is to have the same number of links."""
     differ = sizing.shape.links_per_spine > 1 and len(set(sizing.needed_uplinks)) > 1
     return {PIN: chosen.spines} if differ or PIN in lock.strides else {}
 

@@ -57,7 +57,7 @@ def render_containerlab(topology: Topology) -> dict[str, str]:
 
 
 def format_endpoint(topology: Topology, end: End) -> str:
-    """One end of a cable as containerlab names it."""
+    """Return one end of a cable as containerlab names it."""
     device, port = end
     if device in topology.switches:
         found = topology.switches[device]
@@ -111,7 +111,7 @@ def _port_map(found: Emulated) -> Mapping[str, str]:
 
 
 def _management_network(topology: Topology) -> dict[str, Any]:
-    """One network of the container engine; around several subnets it has no gateway of any of them."""
+    """Return one network of the container engine; around several subnets it has no gateway of any of them."""
     networks = topology.fabric.addresses.management
     around, gateway = management_prefix(networks), networks[0].gateway_of(0)
     family = "ipv6" if ":" in around else "ipv4"

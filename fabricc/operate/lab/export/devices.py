@@ -33,7 +33,7 @@ class Emulated:
 
     @property
     def group(self) -> str:
-        """What it shares kind and image with: NOS and release."""
+        """Return what it shares kind and image with: NOS and release."""
         return f"{self.switch.nos}-{self.switch.release}"
 
     @property

@@ -24,7 +24,7 @@ FORMATS = {"containerlab": render_containerlab, "netlab": render_netlab}
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written: the topology file, its size, and what is to be known of it, a sentence each."""
+    """The written topology: its file, its size, and remarks, a sentence each."""
 
     topology: Path
     nodes: int

@@ -47,7 +47,7 @@ def read_tables(lines: Iterable[str], top: int) -> Tables:
 
 @dataclass(slots=True)
 class Walk:
-    """What came of walking every route from every leaf to every adapter.
+    """The result of walking every route from every leaf to every adapter.
 
     Attributes:
         routes: how many were walked.

@@ -40,7 +40,7 @@ _REBUILD = "Build again, or see who changed it."
 
 @dataclass(slots=True)
 class Report:
-    """What was found in one subnet, and figures of the run.
+    """The findings of one subnet, and figures of the run.
 
     Attributes:
         up_s: seconds from the start of opensm until every port had a LID and every switch its tables.
@@ -166,7 +166,7 @@ def _judge_subnet(subject: judge.Subject, report: Report) -> None:
 
 
 def _spare_link(topology: ReadTopology) -> tuple[str, int] | None:
-    """The first uplink (switch id, port) of a leaf that has another one, or None."""
+    """Return the first uplink (switch id, port) of a leaf that has another one, or None."""
     rank = adapter_distances(topology)
     for node in topology.switches():
         ups = [port for port, (peer, _, _) in node.ends.items() if rank.get(peer, 0) > rank.get(node.id, 0)]

@@ -133,7 +133,7 @@ def finish(document: Document, process: Scope, prefix: str) -> None:
 
 
 def _session_scope(session: Scope, *, group: bool) -> Scope:
-    """A neighbor or a group under the names that FRR's own lines are kept under."""
+    """Return a neighbor or a group under the names that FRR's own lines are kept under."""
     found = Scope(session.line)
     found.values = {**session.values, **gather_settings(session)}
     if group:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @cache
 def reader() -> Reader:
-    """The reader of statements; it is made when there is something to read."""
+    """Return the reader of statements; it is made when there is something to read."""
     return Reader((Topic(beyond.ROWS),), beyond.TYPES, lambda text: Tree(tuple(list_statements(text))))
 
 
@@ -96,7 +96,7 @@ def list_statements(text: str) -> Iterator[Node]:
 
 
 def _expand_ranges(above: tuple[str, ...], key: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The words on the way to a node, ranges spelled out where names of interfaces stand."""
+    """Yield the words on the way to a node, ranges spelled out where names of interfaces stand."""
     if above[-1] in ("interface", "neighbor", "member") and key:
         for name in startup.expand_members(key[0]):
             yield (*above, name, *key[1:])
@@ -105,7 +105,7 @@ def _expand_ranges(above: tuple[str, ...], key: tuple[str, ...]) -> Iterator[tup
 
 
 def _lines_below(nodes: Sequence[Node], heads: set[int]) -> dict[int, list[int]]:
-    """Lines of each of the nodes that stand on some lines, and of all below it."""
+    """Return lines of each of the nodes that stand on some lines, and of all below it."""
     found: dict[int, list[int]] = {}
     stack = [(node, 0) for node in nodes]
     while stack:

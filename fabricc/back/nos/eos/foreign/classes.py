@@ -25,7 +25,7 @@ _OF_QUEUE = (
 
 
 def of_queue(number: object, name: str) -> str:
-    """The path of a value of a queue below its port."""
+    """Return the path of a value of a queue below its port."""
     return (
         f"{_SETTING}queue {number} {name.removeprefix(_SETTING)}"
         if name.startswith(_SETTING)

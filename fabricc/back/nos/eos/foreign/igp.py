@@ -56,7 +56,7 @@ _OSPF_SETTINGS = (
 
 
 def _ospf_rows(at: str, outer: int) -> tuple[Row, ...]:
-    """Lines of a process, whose facts begin with `at`, behind so many captures."""
+    """Return lines of a process, whose facts begin with `at`, behind so many captures."""
     first, second = f"{{{outer}}}", f"{{{outer + 1}}}"
     return (
         Fact("router-id <address4>", f"{at}router_id"),
@@ -98,7 +98,7 @@ _ISIS_SETTINGS = (
 
 
 def _isis_rows(at: str, outer: int) -> tuple[Row, ...]:
-    """Lines of a process, whose facts begin with `at`, behind so many captures."""
+    """Return lines of a process, whose facts begin with `at`, behind so many captures."""
     first, second = f"{{{outer}}}", f"{{{outer + 1}}}"
     family = (
         *setting_rows(f"{at}setting", outer + 1, (

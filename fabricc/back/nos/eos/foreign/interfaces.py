@@ -38,12 +38,12 @@ TYPES: Types = {"speed": _parse_speed, "spans": _parse_spans}
 
 
 def said_speed(speed: tuple[int, ...]) -> dict[str, Value]:
-    """The facts of a speed."""
+    """Return the facts of a speed."""
     return dict(zip(("speed_gbps", "lanes"), speed, strict=False))
 
 
 def _apply_mask(address: str, mask: str) -> str | None:
-    """An address with the length of its mask."""
+    """Return an address with the length of its mask."""
     try:
         return str(IPv4Interface(f"{address}/{mask}"))
     except ValueError:

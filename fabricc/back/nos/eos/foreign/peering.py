@@ -74,7 +74,7 @@ def _sent_communities(kinds: str) -> dict[str, Value | None]:
 
 
 def neighbor_rows(outer: int) -> tuple[Row, ...]:
-    """Lines about a neighbor or a group, behind so many captures."""
+    """Return lines about a neighbor or a group, behind so many captures."""
     return (
         Keep("update-source <word>", "update_source"),
         Keep("ebgp-multihop", "multihop", 255),
@@ -107,7 +107,7 @@ def neighbor_rows(outer: int) -> tuple[Row, ...]:
 
 
 def policy_rows(family: str) -> tuple[Row, ...]:
-    """Lines that filter what a neighbor sends and gets in an address family, or in all."""
+    """Return lines that filter what a neighbor sends and gets in an address family, or in all."""
     return (
         *(Keep(f"prefix-list <word> {way}", f"{family}prefix_list_{way}") for way in ("in", "out")),
         Keep("default-originate", f"{family}default_originate", ALL),
@@ -130,7 +130,7 @@ def no_neighbor(family: str = "") -> tuple[Row, ...]:
 
 
 def of_family(family: str, outer: int) -> tuple[Row, ...]:
-    """Lines about a neighbor in an address family whose values go by `family` and their name."""
+    """Return lines about a neighbor in an address family whose values go by `family` and their name."""
     return (
         *policy_rows(family),
         *kept_rows("setting", outer, (
@@ -182,7 +182,7 @@ _OTHER_FAMILIES = (
 
 
 def _listening_group(_range: str, group: str, peers: int | str = "") -> str:
-    """The group of a range, and the AS number or the filter of AS numbers of its neighbors."""
+    """Return the group of a range, and the AS number or the filter of AS numbers of its neighbors."""
     return f"{group} {peers}"
 
 

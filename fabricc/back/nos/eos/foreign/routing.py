@@ -22,7 +22,7 @@ _INTERFACE = re.compile(r"[A-Z][A-Za-z-]*\d[\d/.]*")
 
 
 def _interface_name(text: str) -> str | None:
-    """An interface by its whole name."""
+    """Return an interface by its whole name."""
     return text if _INTERFACE.fullmatch(text) and not text.startswith("Null") else None
 
 

@@ -21,7 +21,7 @@ V3 = "v3"
 
 
 def _parse_area(text: str) -> str | None:
-    """An area, a number written as an address: `0` is `0.0.0.0`."""
+    """Return an area, a number written as an address: `0` is `0.0.0.0`."""
     if is_number(text) and len(text) <= 10 and (number := int(text)) < 1 << 32:
         return ".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0))
     parts = text.split(".")
@@ -90,13 +90,13 @@ _ISIS: tuple[Row, ...] = (
 
 
 def _map_in(rest: str | None) -> str:
-    """The route map that the end of a line names."""
+    """Return the route map that the end of a line names."""
     _, _, name = (rest or "").partition("route-map ")
     return name.split()[0] if name.split() else "all"
 
 
 def _process_rows(pattern: str, scope: str, rows: Sequence[Row]) -> Iterator[Row]:
-    """A process, in a routing instance or in none."""
+    """Yield a process, in a routing instance or in none."""
     yield Block(pattern, scope, rows)
     yield Block(f"{pattern} vrf <word>", f"{scope} vrf", rows)
 

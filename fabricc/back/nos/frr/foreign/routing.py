@@ -21,7 +21,7 @@ def _is_hop(word: str) -> bool:
 
 
 def _next_hop(text: str) -> str | None:
-    """A next hop as facts have it, with the routing instance of the route before it; None where it is none.
+    """Return a next hop as facts have it, with the routing instance of the route before it; None where it is none.
 
     `10.0.0.1 vrf RED` is `RED 10.0.0.1`.
     """

@@ -122,7 +122,7 @@ def _eigrp_rows(path: str, before: int) -> tuple[Row, ...]:
 
 
 def _process_rows(protocol: str, path: str) -> tuple[Row, ...]:
-    """Rows of a process, which are those of its routing instances too."""
+    """Return rows of a process, which are those of its routing instances too."""
     rows = {"ospf": _ospf_rows, "ospfv3": _ospf_rows, "isis": _isis_rows, "eigrp": _eigrp_rows}[protocol]
     key = path.format("{0}")
     family = Block("address-family ipv6 unicast", "", rows(key, 1)) if protocol == "ospfv3" else None

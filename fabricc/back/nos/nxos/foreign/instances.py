@@ -67,7 +67,7 @@ def _exchange(setting: str, text: str) -> dict[str, Value]:
 
 
 def _route_rows(scope: str, *, simple: bool = True) -> tuple[Row, ...]:
-    """Rows of static routes; without the simple ones where others have them."""
+    """Return rows of static routes; without the simple ones where others have them."""
     return tuple(
         Each(f"{keyword} route <prefix{family}>", scope, (
             *((Entry(f"<address{family}>", "via"), Keep(DISCARD, "discard")) if simple else ()),
@@ -227,7 +227,7 @@ def _put_leaks(document: Document, path: str, vrf: Scope) -> None:
 
 
 def leaking_lines(document: Document) -> list[int]:
-    """Lines by which routes of one routing instance lead into another."""
+    """Return lines by which routes of one routing instance lead into another."""
     scope = document.scope
     instances = [scope, *scope.each("vrf").values()]
     routes = [route for each in instances for route in each.scopes.get("static route", {}).values()]

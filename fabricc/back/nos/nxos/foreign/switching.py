@@ -33,12 +33,12 @@ _TREE = "spanning_tree/setting"
 
 
 def own_line(pattern: str, leaf: str, value: Value | None = None) -> Keep:
-    """A line of an interface that states a fact of it by itself."""
+    """Return a line of an interface that states a fact of it by itself."""
     return Keep(pattern, OWN + leaf, value)
 
 
 def setting_rows(heads: Sequence[str], family: str, before: int = 0) -> tuple[Row, ...]:
-    """Rows of lines that begin so: a setting by that name and the next word, with all that follows.
+    """Return rows of lines that begin so: a setting by that name and the next word, with all that follows.
 
     Args:
         heads: beginnings of lines.
@@ -325,7 +325,7 @@ def of_interface(block: Scope) -> Iterator[Stated]:
 
 
 def _bridge_facts(block: Scope) -> Iterator[Stated]:
-    """The mode of a port that bridges, with its VLANs where these are the default ones."""
+    """Yield the mode of a port that bridges, with its VLANs where these are the default ones."""
     values: Mapping[str, Said] = block.values
     mode, line = values.get("/switchport") or values.get("/access_vlan") or values.get("switchport", ("", 0))
     if not line or "routed" in values:

@@ -309,7 +309,7 @@ def _finish_static(document: Document) -> None:
 
 
 def _next_hops(columns: list[list[str]]) -> Iterable[str]:
-    """The next hops of a route, whose parts are lists side by side."""
+    """Yield the next hops of a route, whose parts are lists side by side."""
     none = ("", "0", "0.0.0.0", "::", "default")
     for at in range(max(map(len, columns))):
         address, interface, distance, vrf = (column[at] if at < len(column) else "" for column in columns)
