@@ -2,6 +2,8 @@
 
 This is tried when the last build's record still describes the tree and only the spec changed. The result equals that of
 a whole build byte for byte; when that is not certain, the whole build runs.
+
+Measured with 24,576 GPUs: one override takes 0.37 s of CPU, a whole build with its proof 3.0 s (docs/performance.md).
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ this second plan, and the original coordinates put back in their places give the
 coordinate in files and facts is known. For another device whose plan differs in coordinates only, the files must equal
 the pattern with its coordinates filled in, byte for byte; its reading then follows from the same substitution, because
 readers do not interpret coordinates. Any other device is read.
+
+Measured in nine paired runs: to read an EOS ToR takes 2.5 ms of CPU, to substitute it 0.24 ms.
 """
 
 from __future__ import annotations
