@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.coverage import Understood, measure_understood
-from fabricc.audit.ends import Said, address_of, said_by
+from fabricc.audit.ends import Said, address_of, place_statements
 from fabricc.audit.texts import LEAST, collected_systems, report_unknown
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
@@ -185,7 +185,7 @@ def _read_device(
     return Read(
         key, name, system,
         {file: (part.path, part.first) for file, part in texts.items()},
-        pack_contents(Contents(reading, aside), parts), said_by(system, parts, neighbors),
+        pack_contents(Contents(reading, aside), parts), place_statements(system, parts, neighbors),
         measure_understood(system, parts, reading.unknown, aside, sum(count_statements(text,
             comments) for text in files.values())),
         identity,

@@ -168,7 +168,7 @@ class Said:
     def __reduce__(self) -> tuple[object, ...]:
         """With the shape as what it is made of, so that it is shared where it arrives."""
         shape, packed = self.shape, (self.own, self.joins, self.unnumbered, self.routed, self.used)
-        return _restore_said, (shape.system, shape.content, *packed, self.heard, self.facts)
+        return _restore_statements, (shape.system, shape.content, *packed, self.heard, self.facts)
 
     @property
     def neighbors(self) -> Mapping[str, Says]:
@@ -244,12 +244,12 @@ def address_of(text: str) -> Address | None:
 
 def placement_of(device: Device) -> Said:
     """Return the statements of a device about its place."""
-    return said_by(
+    return place_statements(
         HOST if device.kind is Kind.HOST else device.system, parts_of(device.held), device.neighbors
     )
 
 
-def said_by(system: str, parts: Parts, heard: tuple[Neighbor, ...]) -> Said:
+def place_statements(system: str, parts: Parts, heard: tuple[Neighbor, ...]) -> Said:
     """Return the statements of a device about its place, from the facts of its system."""
     shape = _shape_of(system, parts.frame)
     own: dict[str, Says] = {}
@@ -378,7 +378,7 @@ def _shape_of(system: str, frame: Frame) -> Shape:
     return found
 
 
-def _restore_said(system: str, content: bytes, *rest: Any) -> Said:
+def _restore_statements(system: str, content: bytes, *rest: Any) -> Said:
     return Said(_shape(system, content), *rest)
 
 

@@ -17,7 +17,7 @@ from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.device import Read, devices_of
-from fabricc.audit.ends import said_by
+from fabricc.audit.ends import place_statements
 from fabricc.audit.texts import parts_in
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import Parts
@@ -202,7 +202,8 @@ def _make_device(read: Read, follows: _Own, key: str, path: str, own: Sequence[s
     parts = Parts(alike.frame, names, values, alike.places)
     return read._replace(
         key=key, name=name.replace(_KEY, key), places=dict.fromkeys(read.places, (path, 1)),
-        held=read.held._replace(own=few_bytes((names, values, *follows.left))), said=said_by(read.system, parts, ()),
+        held=read.held._replace(own=few_bytes((names, values, *follows.left))),
+        said=place_statements(read.system, parts, ()),
         identity=read.identity._replace(name=called),
     )  # fmt: skip
 

@@ -46,7 +46,7 @@ class Limit(Generic[Device]):
         allowed: the supported values of `it`, or of the named attribute; None if nothing is supported.
         reason: the reason of the limit; `source`: the document that states it.
         fatal: False if the configuration works without it, but less well.
-        section: section of the spec that causes it for every tier alike; empty if tiers differ.
+        section: section of the spec that causes it for every tier; empty if tiers differ.
     """
 
     code: str = ""

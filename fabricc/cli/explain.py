@@ -60,7 +60,7 @@ def command(first: str, words: tuple[str, ...], spec: Path | None, format_: str)
     except FindingsError as error:
         found, sources = error.diagnostics, error.sources
     if format_ == "json":
-        _tell_json(explanation, found)
+        _print_json(explanation, found)
     else:
         output.print_findings(found, "text", sources)
         if explanation is not None:
@@ -68,7 +68,7 @@ def command(first: str, words: tuple[str, ...], spec: Path | None, format_: str)
     return exit_status(found)
 
 
-def _tell_json(explanation: Explanation | None, found: Iterable[Diagnostic]) -> None:
+def _print_json(explanation: Explanation | None, found: Iterable[Diagnostic]) -> None:
     findings = [dataclasses.asdict(each) for each in found]
     whole = {"explanation": as_plain(explanation) if explanation else None, "findings": findings}
     output.print_document(json_document(whole))

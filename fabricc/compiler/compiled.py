@@ -215,7 +215,7 @@ def compile_spec(
         lambda pinned: plan_fabric(spec, catalog, pinned, Naming()),
         lambda after: find_touched(spec, catalog, lock, after.fabric),
     )
-    diagnostics += [*planned.diagnostics, *repinning.told(repinned)]
+    diagnostics += [*planned.diagnostics, *repinning.report_changes(repinned)]
     fabric, unfit = add_overlays(spec, path.parent, planned.fabric, sources, gaps=gaps)
     diagnostics += unfit
     lock, networks = replace(planned.lock, networks=lock.networks, switches=lock.switches), {}

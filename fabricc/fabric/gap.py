@@ -13,7 +13,7 @@ class Gap:
         code: diagnostic code, `FAB5…`.
         feature: the setting in a few words; `reason`: why it is impossible; `remedy`: what to do.
         fatal: False when the configuration works without it, less well, or once the remedy is applied.
-        section: section of the spec that causes it for every tier alike, reported once; empty if tiers differ.
+        section: section of the spec that causes it for every tier, reported once; empty if tiers differ.
         source: the document that states it; empty if the reason names it or none is needed.
     """
 

@@ -164,7 +164,7 @@ EVPN_MAPS = {
 
 
 def _evpn_maps(upstream: str, below: bool, shut: str | None) -> Iterator[RouteMap]:
-    """Yield the maps of EVPN routes of a switch that has others above (or beside it), below, or both."""
+    """Yield the maps of EVPN routes of a switch that has others above (or in its tier), below, or both."""
     for direction, mark in ((upstream, FROM_ABOVE), ("DOWNSTREAM" if below else "", None)):
         if direction:
             imports, exports = EVPN_MAPS[direction]

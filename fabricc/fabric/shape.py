@@ -76,7 +76,7 @@ class Unit:
 
 
 GUEST_UNITS = 1_000_000
-"""Coordinates from here on are of units beside others; they take addresses from the end of the unit stride."""
+"""Coordinates from here on are of additional units; they take addresses from the end of the unit stride."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Attachment:
 
     ToRs that serve the same hosts are a *set*: one for each NIC port and share of the rails. Hosts with as many rails
     as the unit has ToRs for have one set. Hosts with fewer fill a unit of their own set by set, so that no ToR is
-    without hosts; beside other hosts they are dealt out over the sets in turn.
+    without hosts; with other hosts they are dealt out over the sets in turn.
 
     Attributes:
         rails: rails of a host; `rails_per_tor` of them share a ToR.

@@ -150,7 +150,7 @@ class Statement:
         return found
 
     @property
-    def tells_quality(self) -> bool:
+    def states_quality(self) -> bool:
         """Return whether its files speak of quality of service at all, so that what they leave out is not there."""
         return any(path.startswith(("qos/", "pool/", "watchdog/")) for path in self.rest) or any(
             "pfc" in says or "trust" in says for says in self.ports.values()

@@ -206,7 +206,7 @@ def _count_tiers(fabric: Fabric) -> int:
 
 
 def _plane_of(fabric: Fabric, port: HostPort) -> int:
-    """Return the plane of a port, numbered within its rail: the kit knows rails apart from planes."""
+    """Return the plane of a port, numbered within its rail: the kit separates rails and planes."""
     return port.plane % fabric.shape.port_planes
 
 

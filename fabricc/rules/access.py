@@ -69,7 +69,7 @@ def _unsafe_logins(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 
 def _unsafe_lines(statement: Statement, _: Sessions) -> Iterator[Finding]:
-    """Report lines that no row reads and that let people log in or ask without a secret."""
+    """Report lines that no row reads and that let people log in or query without a secret."""
     for file, line, text in statement.device.reading.unknown:
         if found := unsafe_line(text):
             place = statement.device.paths.get(file, file)

@@ -98,7 +98,7 @@ def ends_of(statement: Statement) -> Ends:
 
 def _ends_of(statement: Statement) -> Shared[str, EndSaid]:
     alike: dict[EndSaid, EndSaid] = {}
-    tells = statement.tells_quality
+    tells = statement.states_quality
     bundles = any("bundle" in says for says in statement.ports.values())
     said = {port: _end_values(statement, port, tells, bundles) for port in statement.fars}
     return Shared({port: alike.setdefault(end, end) for port, end in said.items()})

@@ -137,7 +137,7 @@ _MAPPED_BY_ALL = 8
 """The first code point that NICs put into another priority than 0."""
 
 
-def rdma_findings(statement: Statement, dscp: int, said_by: str) -> Iterator[Finding]:
+def rdma_findings(statement: Statement, dscp: int, place_statements: str) -> Iterator[Finding]:
     """RDMA's code point leads into a class with PFC on every port to another device that has any PFC."""
     classes = classes_of(statement)
     if dscp not in classes:
@@ -152,7 +152,7 @@ def rdma_findings(statement: Statement, dscp: int, said_by: str) -> Iterator[Fin
             bare.append(port)
     if bare:
         message = (
-            f"{statement.name}: DSCP {dscp}, RDMA's ({said_by}), is in class {classes[dscp]}, "
+            f"{statement.name}: DSCP {dscp}, RDMA's ({place_statements}), is in class {classes[dscp]}, "
             f"which {_join_ports(bare)} "
             f"{'does' if len(bare) == 1 else 'do'} not protect by PFC: RDMA drops there"
         )

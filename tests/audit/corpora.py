@@ -21,7 +21,7 @@ ROOT = next(
     (path for above in _CHECKOUT.parents[:2] if (path := above / "shared" / "corpora").is_dir()),
     _CHECKOUT.parent / "shared" / "corpora",
 )
-"""The configurations, beside the checkout or one folder further up."""
+"""The configurations, next to the checkout or one folder further up."""
 FILES = {
     "cumulus": "startup.yaml", "eos": "running-config.cfg", "frr": "frr.conf", "junos": "junos.conf",
     "nxos": "running-config.cfg",

@@ -354,7 +354,7 @@ def test_an_invariant_that_what_runs_breaks_is_accepted_and_told(foreign):
 
 def test_the_spec_says_what_its_parts_are_for_and_has_a_line_for_each_overlay(foreign):
     lines = foreign.files["cluster.yaml"].split("\n")
-    assert lines[0].startswith("# What runs, as `fabricc adopt` read it")
+    assert lines[0].startswith("# The running fabric, as `fabricc adopt` read it")
     at = lines.index("overlays:")
     assert lines[at - 1].startswith("# Lines that no key of the spec expresses")
     entries = yaml.safe_load(foreign.files["cluster.yaml"])["overlays"]

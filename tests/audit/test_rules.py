@@ -358,7 +358,7 @@ def test_switches_without_a_known_link_are_told_once() -> None:
 def test_that_nothing_is_lossless_is_told() -> None:
     (found,) = [each for each in pair({}) if each.code == "FAB9621"]
     assert (found.severity, found.message.partition(":")[0]) == (
-        Severity.NOTE, "no port of 2 switches is said to have PFC"
+        Severity.NOTE, "no port of 2 switches has PFC"
     )  # fmt: skip
     assert [each for each in pair({"interface[Ethernet1]/pfc": "3"}) if each.code == "FAB9621"] == []
 

@@ -35,5 +35,5 @@ def test_a_wheel_carries_it_where_it_is_looked_for(
 
 def test_what_an_installation_lacks_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installation, "PACKAGE", tmp_path / "fabricc")
-    with pytest.raises(FileNotFoundError, match="no templates beside or inside fabricc"):
+    with pytest.raises(FileNotFoundError, match="no templates next to or inside fabricc"):
         installation.data_folder("templates")

@@ -170,11 +170,11 @@ def vote_of(statement: Statement, near: Mapping[tuple[str, str], str]) -> tuple[
 def _port_votes(statement: Statement, near: Mapping[tuple[str, str], str]) -> tuple[Votes, bool]:
     """Return the votes of its ports and sessions."""
     every = {
-        role: [port_says(statement, port, role) for port in ports]
+        role: [port_statements(statement, port, role) for port in ports]
         for role, ports in roles_of(statement).items()
     }
     for role, keys in session_roles(statement, near).items():
-        every[role] = [session_says(statement, key) for key in keys]
+        every[role] = [session_statements(statement, key) for key in keys]
     counted = {role: (len(says), _count_values(says)) for role, says in every.items()}
     roles = tuple(
         (role, number, _most_common_values(number, counts)) for role, (number, counts) in counted.items()
@@ -185,12 +185,12 @@ def _port_votes(statement: Statement, near: Mapping[tuple[str, str], str]) -> tu
     return roles, mixed
 
 
-def session_says(statement: Statement, key: tuple[str, str]) -> dict[str, Value]:
+def session_statements(statement: Statement, key: tuple[str, str]) -> dict[str, Value]:
     """Return the statements about a session that are compared."""
     return {leaf: v for leaf, v in statement.sessions[key].items() if leaf in _SESSION}
 
 
-def port_says(statement: Statement, port: str, role: Role) -> dict[str, Value]:
+def port_statements(statement: Statement, port: str, role: Role) -> dict[str, Value]:
     """Return the statements about a port that are compared; for an unknown far end only those about losslessness."""
     compared = _is_lossless_leaf if role[1:2] in (("bridged",), ("routed",)) else _is_compared
     return {leaf: v for leaf, v in statement.ports.get(port, {}).items() if compared(leaf)}

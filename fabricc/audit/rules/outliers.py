@@ -12,10 +12,10 @@ from fabricc.audit.rules.consensus import (
     SWITCHES,
     describe_peers,
     is_overwhelming,
-    port_says,
+    port_statements,
     roles_of,
     session_roles,
-    session_says,
+    session_statements,
 )
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
@@ -62,12 +62,12 @@ def find_outliers(
         ports = {BETWEEN: [port for role, each in ports.items() if role[1] in SWITCHES for port in each]}
         sessions = {}
     for role, names in ports.items():
-        says = {port: port_says(statement, port, role) for port in names}
+        says = {port: port_statements(statement, port, role) for port in names}
         yield from _compare_ports(
             statement, expected, role, says, {port: f"{PORT}{port}]/" for port in names}, peer
         )
     for role, keys in sessions.items():
-        says = {key[1]: session_says(statement, key) for key in keys}
+        says = {key[1]: session_statements(statement, key) for key in keys}
         yield from _compare_ports(
             statement, expected, role, says, {key[1]: session_path(key, "") for key in keys}, peer
         )

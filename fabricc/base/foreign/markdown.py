@@ -81,7 +81,7 @@ class Markdown(Template):
         return cls(f"{fence}{language}\n{safe_block(text)}\n{fence}")
 
     @classmethod
-    def told(cls, text: str) -> Self:
+    def from_words(cls, text: str) -> Self:
         """Return a sentence of ours with foreign words in it; what stands between backquotes becomes code."""
         parts = text.split("`")
         if len(parts) % 2 == 0:

@@ -227,7 +227,7 @@ def specs_of(
 
 
 def _is_in_tree(path: str, trees: Container[str]) -> bool:
-    """Return whether a path is in one of a tree's own folders; a spec beside a manifest is in none of them."""
+    """Return whether a path is in one of a tree's own folders; a spec next to a manifest is in none of them."""
     names = path.split("/")
     return any(
         name in manifests.FOLDERS and "/".join(names[:at]) in trees for at, name in enumerate(names[:-1])

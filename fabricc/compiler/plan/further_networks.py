@@ -83,7 +83,7 @@ def with_networks(
             own = repinning.of_network(name, with_hosts_called(locks.get(name, EMPTY_LOCK), former))
             planned, repinned = _plan_network(filled, catalog, own)
             fabric, unfit = add_overlays(filled, folder, planned.fabric, sources, gaps=gaps)
-            found += [*planned.diagnostics, *own.told(repinned), *unfit]
+            found += [*planned.diagnostics, *own.report_changes(repinned), *unfit]
             locks[name] = replace(planned.lock, number=stated.network.number)
             filled = filled if fabric is None else with_host_cable(filled, fabric.cable_kinds["host"])
             networks[name] = Network(filled, fabric, planned.draft, repinned)

@@ -36,7 +36,7 @@ def planned_subnets(known: P, catalog: Catalog, repinning: Repinning) -> P:
         lambda pinned: plan_infiniband(spec, catalog, pinned, folder),
         lambda after: find_touched(spec, catalog, repinning.lock, after.fabric),
     )
-    found = [*known.diagnostics, *planned.diagnostics, *repinning.told(repinned)]
+    found = [*known.diagnostics, *planned.diagnostics, *repinning.report_changes(repinned)]
     if planned.fabric is not None:
         found = apply_acceptances(spec, [*found, *host_fact_findings(spec, planned.fabric.wiring)])
     files = [*spec.catalog_files, *([spec.infiniband.guids] if spec.infiniband.guids else [])]

@@ -96,7 +96,7 @@ class Repinning:
             return plan(self.lock), None
         return find_repin(self.lock, self.wanted, plan, touched)
 
-    def told(self, found: Repinned | None) -> Iterator[Diagnostic]:
+    def report_changes(self, found: Repinned | None) -> Iterator[Diagnostic]:
         """Report FAB3037 with the changes, FAB3038 if nothing changes, FAB3035 if the requested pins do not suffice."""
         if found is None:
             return

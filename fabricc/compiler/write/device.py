@@ -88,7 +88,7 @@ class Piece:
         self.ends.append(ends)
         return wrong
 
-    def ask_rules(
+    def run_rules(
         self,
         switch: Switch,
         reading: Said,
@@ -222,7 +222,7 @@ class Work:
             piece.full_ends += _select_ends(self.wanted, switch_ends(make_view(switch, reading)), reading)
         else:
             known = piece.survey_device(switch, reading, folder, common)
-            piece.ask_rules(
+            piece.run_rules(
                 switch,
                 reading,
                 files,

@@ -107,7 +107,7 @@ def _decreases(rows: Sequence[HeadroomRow]) -> bool:
 
 
 class _Port(NamedTuple):
-    """What the headroom of a port depends on beside its cable; see `find_headroom`."""
+    """What the headroom of a port depends on besides its cable; see `find_headroom`."""
 
     speed_gbps: int
     mtu: int

@@ -33,7 +33,7 @@ class FixedMarking:
         min_bytes, max_bytes: thresholds; of one Gb/s of the port's speed where `per_gbps`.
         stated: the spec's own numbers, which are kept or refused, never changed.
         makers: the makers of switches that publish these thresholds for their own switches.
-        of_system: thresholds that the system has without being told, which nothing changes.
+        of_system: thresholds that the system has without a setting, which nothing changes.
     """
 
     name: str

@@ -119,7 +119,7 @@ class CumulusDriver(LinuxSession):
         """Return the output of `nv config ...`; only its exit status shows whether it failed."""
         return self._run(f"nv config {words}", failure, limit_s=self._patience)
 
-    def _ask_again(self, command: Sequence[str]) -> Any:
+    def _query_again(self, command: Sequence[str]) -> Any:
         """Return the JSON of a command that changes nothing, over a new connection where the old one breaks.
 
         Raises:
@@ -151,7 +151,7 @@ class CumulusDriver(LinuxSession):
             ConnectionException: The answer cannot be parsed.
         """
         try:
-            return nvue_revisions.parse_revisions(self._ask_again(nvue_revisions.REVISIONS))
+            return nvue_revisions.parse_revisions(self._query_again(nvue_revisions.REVISIONS))
         except AnswerError as error:
             raise ConnectionException(f"{self.hostname}: {error}") from None
 
@@ -162,7 +162,7 @@ class CumulusDriver(LinuxSession):
             CommitError: NVUE names none.
         """
         try:
-            return nvue_revisions.find_applied(self._ask_again(nvue_revisions.HISTORY), revisions)
+            return nvue_revisions.find_applied(self._query_again(nvue_revisions.HISTORY), revisions)
         except AnswerError as error:
             raise CommitError(f"{self.hostname}: {redact_text(str(error), self.password)}") from None
 

@@ -67,7 +67,7 @@ _PARTS = ("tempSensors", "cardSlots", "fanTraySlots", "powerSupplySlots")
 
 
 def _measures(answer: Mapping[str, Any]) -> bool:
-    """Return whether a status says something: a virtual switch has no sensor, and an unknown status."""
+    """Return whether a status has a meaning: a virtual switch has no sensor, and an unknown status."""
     unknown = str(answer.get("systemStatus", "")).startswith("unknown")
     return not unknown or any(answer.get(part) for part in _PARTS)
 

@@ -79,7 +79,7 @@ def ecmp_widths(answer: Any) -> dict[str, int]:
 
 
 _REMINDERS = frozenset({"autorecovery", "configuration"})
-"""Types of alarms that ask for a command; a new switch has some."""
+"""Types of alarms that need a command; a new switch has some."""
 _UNLICENSED = re.compile(r"usage requires a license\.?$", re.IGNORECASE)
 """How Junos ends the alarm of a feature without a license, which works all the same."""
 

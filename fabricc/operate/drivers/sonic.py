@@ -340,11 +340,11 @@ class SonicDriver(LinuxSession):
         until = time.monotonic() + self._limit_s()
         start = f"setsid python3 {self._folder}/{_AGENT} apply {self._folder} {_DETACHED}"
         # A second request does not start it again.
-        self._ask_again(
+        self._query_again(
             f"cd {self._folder} && mkdir started-$(cat pending) 2> /dev/null && {{ {start} }}; true"
         )
         pause, renewed = _FIRST_POLL_S, time.monotonic()
-        while not (text := self._ask_again(f"cat {self._folder}/outcome 2> /dev/null || true").strip()):
+        while not (text := self._query_again(f"cat {self._folder}/outcome 2> /dev/null || true").strip()):
             if time.monotonic() > until:
                 raise CommitError(f"{self.hostname}: not applied within {self._limit_s():g} s")
             if time.monotonic() > renewed + _RENEW_S:
@@ -356,7 +356,7 @@ class SonicDriver(LinuxSession):
         if not outcome["ok"]:
             raise CommitError(f"{self.hostname}: {redact_text(str(outcome['why']), self.password)}")
 
-    def _ask_again(self, command: str) -> str:
+    def _query_again(self, command: str) -> str:
         """Run a command that may be run twice, over a new connection where the old one breaks.
 
         Raises:

@@ -2,8 +2,8 @@
 
     python3 sonic_agent.py check|apply|guard|revert FOLDER [CHECKPOINT]
 
-FOLDER is the driver's private folder, in which sonic_tables.py, sonic_frr.py and frr_agent.py lie beside this file.
-Standard library only, Python 3.9 or later; SONiC's own updater is asked through its package and its commands.
+FOLDER is the driver's private folder, in which sonic_tables.py, sonic_frr.py and frr_agent.py lie next to this file.
+Standard library only, Python 3.9 or later; SONiC's own updater is used through its package and its commands.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LAST = 400
 
 
 class SwitchError(Exception):
-    """The switch is not what was asked for; the text says why."""
+    """The switch is not the expected one; the text has the reason."""
 
 
 def run(*words: str, given: str | None = None) -> str:
@@ -104,7 +104,7 @@ def digest(tables: Tables) -> str:
 
 
 def check(folder: Path) -> dict[str, Any]:
-    """Write the target of a candidate, and ask SONiC's own code whether and how it can be applied.
+    """Write the target of a candidate, and find with SONiC's own code whether and how it can be applied.
 
     Returns:
         `way` (`none`, `replace` or `reload`), `kind` of a refusal (`models` or `limits`, "" for none) with its `text`,
@@ -132,7 +132,7 @@ def check(folder: Path) -> dict[str, Any]:
 
 
 def refusal(running: Tables, target: Tables) -> tuple[str, str]:
-    """Ask the updater's own package what it refuses: the models first, then its limits on tables and fields.
+    """Find what the updater's own package refuses: the models first, then its limits on tables and fields.
 
     `config replace --dry-run` would sort all changes too, which takes minutes for a rack.
 
@@ -385,7 +385,7 @@ def clean(text: str) -> str:
 
 
 def main(verb: str, place: str, checkpoint: str = "") -> int:
-    """Do what the driver asks for."""
+    """Run the command of the driver."""
     folder = Path(place)
     os.umask(0o077)
     if verb == "check":

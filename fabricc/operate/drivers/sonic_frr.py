@@ -1,6 +1,6 @@
 """Run on the switch for the SONiC driver: bring FRR in the bgp container to a configuration.
 
-`python3 sonic_frr.py /etc/frr/frr.conf`, the path being the container's; the agent of the FRR driver lies beside it
+`python3 sonic_frr.py /etc/frr/frr.conf`, the path being the container's; the agent of the FRR driver lies next to it
 and does the work, BFD's timers included. Stands alone as that one does: Python 3.9 or later.
 """
 

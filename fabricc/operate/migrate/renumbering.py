@@ -111,10 +111,10 @@ def plan_renumbering(old: Compiled, new: Compiled, keep: Fraction) -> Iterator[R
     label = way.label(at for batch in uppers for at in batch)
     for number, batch in enumerate(uppers, 1):
         done.update(batch)
-        yield way.part(f"{label}-{number}", way.told(batch), done)
+        yield way.part(f"{label}-{number}", way.describe_batch(batch), done)
     for number, batch in enumerate(tors, 1):
         done.update(batch)
-        part = way.part(f"tors-{number}", way.told(batch), done)
+        part = way.part(f"tors-{number}", way.describe_batch(batch), done)
         yield part._replace(
             drained=[before.name(at) for at in batch], before=_describe_host_action(before, way, batch)
         )
@@ -169,7 +169,7 @@ class _Renumbering:
         columns = {key.column for at in switches for key in self.changed[at]}
         return "links" if columns == {"link"} else "spines" if "link" in columns else "devices"
 
-    def told(self, batch: Sequence[SwitchId]) -> str:
+    def describe_batch(self, batch: Sequence[SwitchId]) -> str:
         words = {_WORDS[key.column]: None for at in batch for key in self.changed[at]}
         names = [self.before.name(at) for at in batch]
         return f"{join_words(names, _NAMED)} with other {join_words([*words], len(words), ' and ')}"

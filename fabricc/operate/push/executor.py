@@ -91,7 +91,7 @@ class Executor(Returning):
         if wanted != self.source.files(name):
             wanted, secrets = extract_secrets(device.nos, wanted, secrets)
         before, after = running.pack_files(held), running.pack_files(wanted)
-        self.journal.asked(self.run, name, before, after, found.disruptive, measured, secrets)
+        self.journal.record_plan(self.run, name, before, after, found.disruptive, measured, secrets)
         if not diff:
             self.journal.record_state(self.run, name, State.UNCHANGED)
         missing = gates.list_unstated(measured, lossless=bool(planned.qos.lossless))

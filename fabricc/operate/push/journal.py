@@ -247,10 +247,10 @@ class Journal(JournalFile):
         query = "SELECT name, state, intent, detail, wave FROM device WHERE run=? ORDER BY wave, name"
         return {row[0]: self._state(run, row) for row in self.rows(query, run)}
 
-    def asked(
+    def record_plan(
         self, run: int, name: str, before: str, after: str, disruptive: bool, baseline: Any, secrets: Secrets
     ) -> None:
-        """What a switch ran, is to run, and how it was, before anything changes; mark -> secret of what it ran."""
+        """Record the former and planned configuration of a switch and its state; `secrets`: mark -> former secret."""
         if secrets:
             self._apart.keep(run, name, secrets)
         self.write(

@@ -115,7 +115,7 @@ def _head_section(review: Review) -> Markdown:
         lines.append(_BLANK)
     for step in wording.drain_steps(review):
         first, _, rest = step.partition(" ")
-        lines += [Markdown("**{}** {}").format(first, Markdown.told(rest)), _BLANK]
+        lines += [Markdown("**{}** {}").format(first, Markdown.from_words(rest)), _BLANK]
     lines += _other_lines(review)
     lines += [Markdown("- {}").format(each) for each in review.tenants]
     lines += [_BLANK] if review.tenants else []
@@ -163,11 +163,13 @@ def _other_lines(review: Review) -> list[Markdown]:
 
 def _code_rows(rows: Iterable[tuple[str, str]]) -> list[Markdown]:
     """Return rows whose first part is text of a file."""
-    return [Markdown("- {}: {}").format(Markdown.code(text), Markdown.told(words)) for text, words in rows]
+    return [
+        Markdown("- {}: {}").format(Markdown.code(text), Markdown.from_words(words)) for text, words in rows
+    ]
 
 
 def _text_rows(rows: Iterable[str]) -> list[Markdown]:
-    return [Markdown("- {}").format(Markdown.told(row)) for row in rows]
+    return [Markdown("- {}").format(Markdown.from_words(row)) for row in rows]
 
 
 def _cause_lines(review: Review) -> list[Markdown]:

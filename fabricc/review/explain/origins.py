@@ -63,13 +63,13 @@ class PlanSources:
         if below:
             shown = ", ".join(f"{name.removeprefix(key + '.')} {text_of(v)}" for name, v in below.items())
             return Origin(Source.DEFAULT, key, clip(shown, _LONGEST), None, "", key_description(path))
-        if (above := self._said_above(path)) is not None:
+        if (above := self._find_origin_above(path)) is not None:
             return above
         if (told := key_description(path)) and " Default: " in f" {told}":
             return Origin(Source.COMPUTED, key, "", None, "", told)
         return None
 
-    def _said_above(self, path: KeyPath) -> Origin | None:
+    def _find_origin_above(self, path: KeyPath) -> Origin | None:
         """Return the nearest enclosing key that is no mapping in the file, such as `bfd: false`."""
         for length in range(len(path) - 1, 1, -1):
             position = self.spec.positions.get(path[:length])

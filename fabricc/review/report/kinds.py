@@ -89,7 +89,7 @@ def switch_kinds(fabric: Fabric) -> tuple[Kind, ...]:
 def count_cables(found: tuple[Kind, ...]) -> Counter[Cable]:
     """Count the cables of each kind; each is counted at its lower end, a host's at the ToR."""
     counted: Counter[Cable] = Counter()
-    between: Counter[Cable] = Counter()  # ToRs, where both ends are alike
+    between: Counter[Cable] = Counter()  # ToRs, where both ends have the same role
     for kind in found:
         for link in kind.links:
             if link.direction is Direction.PEER:

@@ -145,7 +145,7 @@ def test_a_network_of_several_subnets_may_be_widened() -> None:
         (
             [{"network": "172.20.0.0/22", "prefix_length": 24}, ROWS[1]],
             "FAB2161",
-            "management.networks[0]: no key states which units a /24 has",
+            "management.networks[0]: no key states which units a /24 holds",
             "Add `units`: how many units' ToRs share a subnet.",
         ),
         (

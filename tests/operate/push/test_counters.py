@@ -118,7 +118,7 @@ def test_a_time_that_a_driver_would_refuse_is_refused_before_the_start(
         ("junos", 65535 * 60 + 1, 65536 * 60, "60 to 3932100 s"),
         ("eos", 86400, 86400, "1 to 86399 s"),
         ("eos", 10, 10, ""),
-        ("cumulus", 10**6, 10**6, ""),
+        ("cumulus", 10**6, 1_000_020, ""),
         ("sonic", 10, 10, ""),
         ("frr", 10, 10, ""),
     ],

@@ -157,7 +157,7 @@ def test_the_journal_tells_what_a_switch_last_ran_and_is_private(tmp_path: Path)
     journal = Journal(path)
     for end, known in ((State.CONFIRMED, "new"), (State.ROLLED_BACK, "old"), (State.UNKNOWN, "")):
         run = journal.begin("push", "tree", "digest", {}, iter(["a"]))
-        journal.asked(run, "a", "old", "new", disruptive=False, baseline={}, secrets={})
+        journal.record_plan(run, "a", "old", "new", disruptive=False, baseline={}, secrets={})
         journal.record_intent(run, "a", "change")
         assert not journal.entry(run, "a").settled
         journal.record_state(run, "a", end)

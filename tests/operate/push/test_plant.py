@@ -185,7 +185,7 @@ def test_a_refusal_lists_the_waves_that_would_work(tmp_path: Path) -> None:
 
 
 def test_all_verbs_report_the_same_share_for_one_lost_spine(tmp_path: Path) -> None:
-    """The first wave of a push takes one spine; maintain, report and diff say what its loss leaves."""
+    """The first wave of a push takes one spine; maintain, report and diff report what its loss leaves."""
     fabric = front_of(tmp_path, SMALL).fabric
     wiring = Wiring(fabric)
     left = Remainder(wiring, Outage(gone=frozenset({"spine01a"})))

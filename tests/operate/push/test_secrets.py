@@ -182,7 +182,7 @@ def test_a_real_driver_loads_the_value_and_its_exceptions_hide_it(
 
             return Executor(source, access, journal, run, Options(confirm_s=60), target, threading.Event())
 
-        journal.asked(run, "spine01a", "hostname old\n", "", False, {}, {})
+        journal.record_plan(run, "spine01a", "hostname old\n", "", False, {}, {})
         with pytest.raises(DeviceError) as refused:
             executor("bogus-server").change("spine01a")
         assert "bogus-server" in str(refused.value), "the device names the line"

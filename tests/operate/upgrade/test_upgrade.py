@@ -128,7 +128,7 @@ ASKS = {
     "apt-get install": "-y",
     "sonic-installer install": "-y",
 }
-"""Commands that ask a question, and the word with which they do not; None: a line of `limits` names the question."""
+"""Commands that prompt, and the word that prevents it; None: a line of `limits` names the question."""
 
 
 @pytest.mark.parametrize("nos", sorted(back_ends.BUILT_IN))

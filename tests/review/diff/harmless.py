@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (an edit is one line)
-"""Edits of switches that change no behavior: order, layout, comments, descriptions, and what devices print alike."""
+"""Edits of switches that change no behavior: order, layout, comments, descriptions, and text that devices print in the same way."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (an edit is one line)
-"""Pull requests that edit a spec and files beside it: harmless ones, and harmful ones that look like them."""
+"""Pull requests that edit a spec and the files next to it: harmless ones, and harmful ones that look like them."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _split_overlay(folder: Path) -> None:
 
 
 def written(name: str, text: str) -> Edit:
-    """Write a file beside the spec."""
+    """Write a file next to the spec."""
 
     def edit(folder: Path) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

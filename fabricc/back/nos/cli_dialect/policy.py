@@ -96,9 +96,9 @@ def state_maps(document: Document, names: Mapping[object, str]) -> None:
                 if line and family_of.get(prefix_list, family) != family:
                     document.reject(line)
             if name not in names:
-                document.put(f"route_map[{name}]/{sequence}", *clause_said(clause))
+                document.put(f"route_map[{name}]/{sequence}", *clause_with_line(clause))
             elif not denies_all(clause):
-                document.put(f"route_map[{names[name]}]/{sequence}", *clause_said(clause))
+                document.put(f"route_map[{names[name]}]/{sequence}", *clause_with_line(clause))
 
 
 def denies_all(clause: Scope) -> bool:
@@ -106,7 +106,7 @@ def denies_all(clause: Scope) -> bool:
     return [value for value, _ in clause.values.values()] == ["deny"]
 
 
-def clause_said(clause: Scope) -> Said:
+def clause_with_line(clause: Scope) -> Said:
     """Return the values of all lines of a clause together, and the last of the lines."""
     said = {name: value for name, (value, _) in clause.values.items()}
     stated = Clause(

@@ -175,7 +175,7 @@ _LEAK = re.compile(r"^\s*leak routes\b|\begress-vrf\b")
 TYPES = {**others.TYPES, "ports": expand_ports}
 
 
-def _said_interval(milliseconds: int) -> dict[str, Value]:
+def _interval_facts(milliseconds: int) -> dict[str, Value]:
     """State the time between router advertisements: in seconds where they are whole, else as a setting."""
     seconds, rest = divmod(milliseconds, 1000)
     return {"setting[ipv6 nd ra interval msec]": milliseconds} if rest else {"ra_max_s": seconds}
@@ -198,7 +198,7 @@ ROWS: Sequence[Row] = (
         Keep("ipv6 address virtual <prefix6>", "virtual ipv6"),
         Keep("ipv6 enable", "link_local"),
         Keep("ipv6 nd ra interval <integer>", "ra_max_s"),
-        Keep("ipv6 nd ra interval msec <integer>", _said_interval),
+        Keep("ipv6 nd ra interval msec <integer>", _interval_facts),
         Keep("ipv6 nd ra disabled all", "ra", evpn.SUPPRESSED),
         Entry("ipv6 address <prefix6>", "ipv6"),
         Silent("no (ip|ipv6) address"),

@@ -194,7 +194,7 @@ def _of_profile(profile: Scope) -> list[Stated]:
 
 
 def _of_queue(number: object, queue: Scope, *, told: bool = False) -> Iterator[Stated]:
-    """Yield the statements of a queue about its port; if `told`, its scheduler only if a line states one."""
+    """Yield the statements of a queue about its port; with `told`, its scheduler only if a line states one."""
     said = [queue.values[name][1] for name in ("strict", "percent") if name in queue.values]
     weight = queue.values.get("percent", (0, 0))[0]
     if not told or "percent" in queue.values or queue.values.get("strict", ("", 0))[0] == "true":

@@ -171,7 +171,7 @@ class SpeedStatements:
         return cls(own, chassis, groups, named)
 
     def find(self, port: str, block: Scope) -> Said | None:
-        """Return the speed of an interface, or None where neither a statement nor the name tells it."""
+        """Return the speed of an interface, or None where neither a statement nor the name has it."""
         numbers = words.port_numbers(port)
         whole = words.port_numbers(words.parent_name(port))
         if own := self.own.get(numbers) or self.own.get(whole):

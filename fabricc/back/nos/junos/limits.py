@@ -112,7 +112,7 @@ def _find_hidden(prefix_list: PrefixList) -> tuple[str, str] | None:
 
 
 def _against_global(switch: Switch) -> Iterator[str]:
-    """Yield what global load balancing does not allow of a switch that is asked for it."""
+    """Yield what global load balancing does not allow of a switch for which a spec requests it."""
     if not switch.load_balancing.global_paths:
         return
     if switch.model.asic_family not in _GLOBAL_ASICS:

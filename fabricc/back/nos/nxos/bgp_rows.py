@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.policy import (
     PREFIX_LISTS,
-    clause_said,
+    clause_with_line,
     denies_all,
     route_maps,
     state_lists,
@@ -310,7 +310,9 @@ def _of_family(own: Mapping[Captured, Scope], other: Mapping[Captured, Scope], w
             return False
         if denies_all(clause) or f"{word} prefix-list" in clause.values:
             continue
-        if other and (sequence not in other or clause_said(other[sequence])[0] != clause_said(clause)[0]):
+        if other and (
+            sequence not in other or clause_with_line(other[sequence])[0] != clause_with_line(clause)[0]
+        ):
             return False
         if any(about.endswith(" prefix-list") for about in clause.values):
             return False

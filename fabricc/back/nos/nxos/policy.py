@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cli_dialect.policy import LENGTHS, clause_said, rule_text
+from fabricc.back.nos.cli_dialect.policy import LENGTHS, clause_with_line, rule_text
 from fabricc.back.nos.nxos.words import split_beginnings
 from fabricc.back.reading import Block, Document, Each, Entry, Keep, Row, Said, Scope, Silent, Topic
 
@@ -148,7 +148,7 @@ def _ordered_entries(listed: Scope) -> list[Said]:
 def _state_clause(document: Document, path: str, clause: Scope) -> None:
     """State a clause as a whole, what fabricc writes first, and lines that it would write otherwise."""
     more = {str(value): line for table in clause.tables.values() for value, line in table.values()}
-    text, last = clause_said(clause)
+    text, last = clause_with_line(clause)
     document.put(f"route_map[{path}", " ".join([str(text), *sorted(more)]), max(last, *more.values()))
     for head in _STRUCTURE & clause.tables.keys():
         for rest, (_, line) in clause.tables[head].items():

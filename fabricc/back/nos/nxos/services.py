@@ -92,7 +92,7 @@ class ManagementView:
     """The out-of-band side; servers ascending, but those of TACACS+ in the order of use.
 
     Attributes:
-        asked: the request of the Fabric: TACACS+, SNMP, gNMI, address and gateway.
+        asked: the services of the fabric: TACACS+, SNMP, gNMI, address and gateway.
         access_lists: (family, name) -> rules, empty if access is open; `access_list` and `access_list_v6` guard
             SSH and SNMP, `api_access_list` the interface.
         aaa: (statement, methods) of each `aaa` line.

@@ -1,4 +1,4 @@
-"""Report what a plan asks of NICs that the catalog does not know them to have: port speeds, and reordering."""
+"""Report what a plan needs of NICs and the catalog does not state of them: port speeds, and reordering."""
 
 from __future__ import annotations
 

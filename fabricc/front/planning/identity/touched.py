@@ -71,7 +71,7 @@ class Touched:
 
 
 class Identity(Protocol):
-    """Numbers that identify the devices of a fabric and follow from pins, apart from names."""
+    """Numbers that identify the devices of a fabric and follow from pins, without names."""
 
     def switch(self, at: SwitchId) -> Hashable:
         """Return the numbers of a switch."""

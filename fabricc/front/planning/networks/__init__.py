@@ -1,1 +1,1 @@
-"""Plan networks beside the rails: further, external, management and tenant networks, and overrides of devices."""
+"""Plan networks other than the rails: further, external, management and tenant networks, and overrides of devices."""

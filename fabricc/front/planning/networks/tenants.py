@@ -166,7 +166,7 @@ def _report_capability(spec: ClusterSpec, fabric: Fabric, *, tunnels: bool) -> I
 
 
 def reach_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
-    """Report FAB3317 and FAB3321: further networks that tenants reach without saying so, or in which tenants meet."""
+    """Report FAB3317 and FAB3321: further networks that tenants reach without a key, or where tenants meet."""
     tenancy = fabric.tenancy
     if tenancy is None:
         return

@@ -284,7 +284,7 @@ def no_pod(
 
     Args:
         spec: the spec.
-        spine: the spines that it asks for.
+        spine: the spines that it requests.
         units: units of the pod.
         uplinks: uplinks of a ToR.
         count: pinned spines, or None.
