@@ -86,7 +86,8 @@ def format_figure(value: object) -> str:
 def _walk_leaves(value: Any, path: str) -> Iterator[tuple[str, object]]:
     if isinstance(value, HostPorts):
         for field in dataclasses.fields(value):
-            part = getattr(value, field.name)
+            if (part := getattr(value, field.name)) is None:
+                continue
             yield f"{path}.{field.name}", value.nic.name if field.name == "nic" else _format_list(part)
     elif isinstance(value, Mapping) and any(isinstance(item, HostPorts) for item in value.values()):
         for name, item in value.items():
