@@ -17,7 +17,7 @@ CUTS_PORT_PATHS = {
     "audit/adopt/pools.py", "audit/adopt/sides.py", "audit/coverage.py", "audit/rules/invariant_rules.py",
     "operate/migrate/waves.py", "operate/verify/drift.py",
     "proof/invariants/segments.py", "proof/invariants/tenants.py", "proof/invariants/view.py",
-    "review/diff/compare.py", "review/diff/impact.py", "review/diff/trees.py",
+    "review/diff/compare.py", "review/diff/trees.py",
     "review/explain/subject.py", "rules/duplicates.py", "rules/filters.py", "rules/findings.py",
     "rules/sessions.py",
 }  # fmt: skip

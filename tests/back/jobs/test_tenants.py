@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
-
-import pytest
 
 from fabricc.back.jobs.files import job_files
-from fabricc.operate.lab.failure import LabError
-from fabricc.operate.lab.lab_fabric import read_source
-from tests.tenanted import fabric, spec_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.tenanted import fabric
 
 OTHERS = {"acme": ("rack001-host02", "rack002-host02"), "globex": ("rack001-host01", "rack002")}
 """Tenant -> what its files must not contain."""
@@ -38,10 +30,3 @@ def test_a_tenant_has_the_files_that_a_fabric_of_its_hosts_has() -> None:
 def test_a_host_of_two_tenants_is_in_the_files_of_neither() -> None:
     files = job_files(fabric("frr"))
     assert {path.split("/")[2] for path in files if "/tenants/" in path} == {"acme", "globex"}
-
-
-def test_a_lab_without_vrfs_rejects_tenants(tmp_path: Path) -> None:
-    spec = tmp_path / "cluster.yaml"
-    spec.write_text(spec_text("frr"))
-    with pytest.raises(LabError, match="tenants"):
-        read_source(spec, None, "8.4")
