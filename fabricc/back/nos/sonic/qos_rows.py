@@ -269,7 +269,7 @@ def _put_bindings(document: Document, port: str, row: Scope) -> None:
     said = value_of(row, "dscp_to_tc_map", MAP)
     if port != "global" and said not in (MAP, qos.UNTRUSTED):
         kept = _keeps_lossless_classes(document, said, value_of(row, "pfc_enable"))
-        trust = "dscp" if kept else f"dscp {said}"
+        trust = "dscp" if kept else "other-map"
         document.put(f"{path.removesuffix('qos_setting')}trust", trust, line_of(row, "dscp_to_tc_map"))
 
 

@@ -63,7 +63,7 @@ def test_what_a_plan_would_have_counts_against_fabricc_s_own_files_alone() -> No
         ("qos/dscp[26]/traffic_class", 3),
         ("qos/map[DSCP_TO_TC_MAP SITE_UPLINK]", "0:1"),
         ("interface[Ethernet8]/qos_setting[dscp_to_tc_map]", "SITE_UPLINK"),
-        ("interface[Ethernet8]/trust", "dscp"),
+        ("interface[Ethernet8]/trust", "other-map"),
         ("interface[Ethernet8]/pfc", "3,4"),
         ("interface[Ethernet0]/queue[3]/scheduler", "dwrr 15 pir 1000000"),
         ("interface[Ethernet8]/queue[3]/ecn_min_bytes", 1000000),
