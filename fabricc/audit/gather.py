@@ -321,9 +321,9 @@ def _preference(device: Read) -> tuple[bool, int, str]:
 
 
 def _is_copy(first: Read, second: Read) -> bool:
-    """Return whether two devices of one name have an address in common."""
+    """Return whether two devices of one name have nine of ten addresses in common: those of two sites share some."""
     own = [{(row[0], row[4]) for row in one.said.joining()[0]} for one in (first, second)]
-    return not own[0].isdisjoint(own[1])
+    return 10 * len(own[0] & own[1]) >= 9 * max(1, min(map(len, own)))
 
 
 def _device_path(device: Read) -> str:
