@@ -317,6 +317,7 @@ def foreign():
     return run.adopted_of(of_others(), Path("folder"), "theirs")
 
 
+@pytest.mark.slow
 def test_a_fabric_of_others_keeps_names_numbers_addresses_and_ports(foreign):
     compiled = foreign.adopted.compiled
     assert compiled.sound, [found.message for found in foreign.findings]

@@ -256,6 +256,7 @@ def test_a_line_that_no_overlay_has_is_unknown_as_ever(repo: Path, fabricc: Fabr
     assert "FAB6004" in fabricc("check", "build/lab").err
 
 
+@pytest.mark.slow
 def test_a_changed_overlay_is_noticed_and_reviewed_against_its_revision(repo: Path, fabricc: Fabricc) -> None:
     overlaid(repo, "log timestamp precision 3\n")
     fabricc("build", "cluster.yaml")

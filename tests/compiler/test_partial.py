@@ -361,6 +361,7 @@ def write_tenants(folder: Path, **hosts: list[str]) -> Path:
     return write(folder, {}, **TENANTS, tenants={name: {"hosts": own} for name, own in hosts.items()})
 
 
+@pytest.mark.slow
 def test_a_host_that_moves_to_another_tenant_changes_its_tors_and_job_files(
     tmp_path: Path, out: Path
 ) -> None:

@@ -228,6 +228,7 @@ def test_check_mode_refuses_what_a_build_refuses_and_looks_through_no_link(folde
     assert (tree / "switches/su001-tor1a/running-config.cfg").stat().st_nlink == 1
 
 
+@pytest.mark.slow
 def test_check_mode_copies_plain_files_of_a_bounded_size(tmp_path: Path) -> None:
     sys.path.insert(0, str(ROOT))
     try:

@@ -357,6 +357,7 @@ def test_git_has_no_file_of_the_repository_above_the_root(inner: Path) -> None:
         files._boundary = ()
 
 
+@pytest.mark.slow
 def test_a_diff_against_git_compares_revisions_below_the_root(tmp_path: Path) -> None:
     (tmp_path / "fab").mkdir()
     spec = tmp_path / "fab/cluster.yaml"

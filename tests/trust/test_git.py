@@ -162,6 +162,7 @@ PLANTED: dict[str, tuple[str, Sequence[str]]] = {
 
 @pytest.mark.spread(18)
 @pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.slow
 def test_no_command_that_a_repository_names_runs(
     repository: Path, trap: tuple[str, Path], tmp_path: Path, name: str
 ) -> None:

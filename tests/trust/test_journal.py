@@ -45,6 +45,7 @@ def test_the_journal_is_where_the_pages_and_the_help_name_it(
 
 
 @pytest.mark.parametrize("space", ["again", "never"])
+@pytest.mark.slow
 def test_a_journal_that_nobody_can_write_stops_the_push_and_leaves_nothing_drained(
     network: Network, space: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -364,6 +364,7 @@ def expected() -> dict[str, Verdict]:
 
 @pytest.mark.spread(18)
 @pytest.mark.parametrize("name", READABLE)
+@pytest.mark.slow
 def test_a_repository_that_git_can_read_gets_the_ordinary_verdict(
     top: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -413,6 +414,7 @@ INDEXES = {
 
 @pytest.mark.spread(18)
 @pytest.mark.parametrize("name", INDEXES)
+@pytest.mark.slow
 def test_an_index_that_cannot_be_read_gives_no_verdict(
     top: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:

@@ -170,6 +170,7 @@ DRIFTS = {
 }
 
 
+@pytest.mark.slow
 def test_what_somebody_changes_is_named_and_put_back(tmp_path: Path) -> None:
     """One change after the other, on one host."""
     machine(tmp_path, "rail0", "mlx5_r0")

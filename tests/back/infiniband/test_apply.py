@@ -162,6 +162,7 @@ def test_an_adapter_whose_interface_has_another_name_is_reported(tmp_path: Path)
 
 
 @needs_networkd
+@pytest.mark.slow
 def test_a_host_is_made_what_its_files_say_and_read_back(tmp_path: Path) -> None:
     seen = stages(WHOLE, tmp_path, "ubuntu-24.04")
     assert "differs: ib0: no address 10.0.0.1/13\n" in seen["before"]

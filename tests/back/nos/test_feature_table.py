@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 from fabricc.cli.reference import FEATURES
 from tests.back.nos.feature_table import table
 
 
+@pytest.mark.slow
 def test_the_table_of_features_is_true() -> None:
     text = FEATURES.read_text("utf-8")
     lead = text.partition("\n| ")[0]

@@ -229,6 +229,7 @@ def test_automatic_saving_before_the_confirmation_is_undone(switch: LinuxSwitch,
     assert not driver.has_pending_commit()
 
 
+@pytest.mark.slow
 def test_changes_of_another_account_are_left_alone(switch: LinuxSwitch, driver: Any) -> None:
     theirs = "- set: {system: {hostname: theirs}}"
 

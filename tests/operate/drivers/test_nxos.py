@@ -362,6 +362,7 @@ def test_a_line_that_no_switch_prints_is_typed_beside_the_replace(switch: NxosSw
     assert switch.typed == ["interface Ethernet1/33/1", "no ipv6 nd suppress-ra"]
 
 
+@pytest.mark.slow
 def test_growth_and_a_retired_port_are_replaced_and_then_unchanged(switch: NxosSwitch, driver: Any) -> None:
     switch.running = FACTORY
     grown = PLAN + "interface Ethernet1/34\n  description new rack\n  no shutdown\n"

@@ -272,6 +272,7 @@ def test_an_update_of_somebody_else_is_a_hold_as_long_as_it_runs(
             assert driver.get_holds() == []
 
 
+@pytest.mark.slow
 def test_a_restart_ends_a_commit_that_waits(switch: LinuxSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=BUNDLE)
     driver.commit_config(revert_in=600)
@@ -338,6 +339,7 @@ def test_a_switch_without_frr_conf_of_its_own_is_read(switch: LinuxSwitch, drive
     assert {*unpack_bundle(found["running"], "")} == {"config_db.json", "frr.conf"}
 
 
+@pytest.mark.slow
 def test_a_clock_that_is_set_moves_neither_the_way_back_nor_a_lock(switch: LinuxSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=BUNDLE)
     set_clock(switch, "10 days ago")

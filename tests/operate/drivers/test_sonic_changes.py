@@ -153,6 +153,7 @@ def test_the_updater_alone_breaks_off_when_a_lossless_port_goes_down(
     assert running(switch) != run_by(planned("Ethernet0"))
 
 
+@pytest.mark.slow
 def test_a_rack_comes_in_steps(switch: LinuxSwitch, driver: Any) -> None:
     many = [f"Ethernet{8 * n}" for n in range(8)]
     assert "in 5 steps" in push(driver, planned(*many), revert_in=60)
@@ -206,6 +207,7 @@ def test_what_the_models_refuse_is_never_reloaded(switch: LinuxSwitch) -> None:
         driver.load_replace_candidate(config=bundle(wrong))
 
 
+@pytest.mark.slow
 def test_groups_that_buffermgrd_takes_away_come_back(switch: LinuxSwitch, driver: Any) -> None:
     switch.faults.updater = ("unlisted_cable",)
     changed = planned(*TWO)

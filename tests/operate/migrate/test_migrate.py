@@ -463,6 +463,7 @@ def test_a_step_without_room_is_refused_with_its_own_errors(
     assert "rdma-both-priorities" in ran.err
 
 
+@pytest.mark.slow
 def test_what_is_deployed_comes_from_git(fabricc: Callable[..., Any], tmp_path: Path) -> None:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(SPEC)

@@ -63,6 +63,7 @@ def images(network: Network) -> Path:
     return table
 
 
+@pytest.mark.slow
 def test_every_switch_is_drained_while_its_image_is_installed_and_called_once(upgrading: Network) -> None:
     table = images(upgrading)
     options = ("--hook", str(hook(upgrading)), "--images", str(table))

@@ -159,6 +159,7 @@ def test_a_run_ends_once_whatever_becomes_of_its_output(
 @pytest.mark.spread(8)
 @pytest.mark.parametrize("sign", ["interrupt", "hangup"])
 @pytest.mark.parametrize("words", [(), ("--dry-run",)])
+@pytest.mark.slow
 def test_a_push_that_is_stopped_while_it_asks_has_not_begun(
     network: Network, words: tuple[str, ...], sign: str
 ) -> None:

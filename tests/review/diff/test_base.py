@@ -198,6 +198,7 @@ def test_the_result_of_the_merge_counts_where_both_sides_changed_the_spec(
     assert "34" in err
 
 
+@pytest.mark.slow
 def test_a_conflict_is_reported_and_the_branch_is_compared(
     repository: Repository, fabricc: Callable[..., Ran]
 ) -> None:
@@ -539,6 +540,7 @@ def test_a_cluster_that_is_renamed_and_moved_is_found_where_another_took_its_pat
     assert "the spec new.yaml is at cluster.yaml in the base" in out, err
 
 
+@pytest.mark.slow
 def test_a_cluster_whose_path_the_base_gave_to_another_is_not_compared_with_that_one(
     two_clusters: Repository, fabricc: Callable[..., Ran]
 ) -> None:

@@ -136,6 +136,7 @@ def test_files_of_tools_that_build_review_or_push_have_a_role() -> None:
 
 
 @needs_git
+@pytest.mark.slow
 def test_a_program_of_any_name_is_listed(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (repository / "install").write_text("#!/bin/sh\nexit 0\n", "utf-8")
     (repository / "NOTES").write_text("no effect\n", "utf-8")

@@ -77,6 +77,7 @@ def change_tree(repository: Repository) -> str:
     [change_spec, change_lock, remove_spec, move_spec, add_spec, change_tree],
     ids=lambda c: c.__name__,
 )
+@pytest.mark.spread(3)
 def test_another_cluster_is_named_and_nothing_is_said_of_it(
     repository: Repository, fabricc: Callable[..., Ran], change: Callable[[Repository], str]
 ) -> None:

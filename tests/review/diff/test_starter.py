@@ -183,6 +183,7 @@ def test_the_review_of_a_commit_that_is_no_longer_the_head_changes_nothing(forge
     assert forge.state == before
 
 
+@pytest.mark.slow
 def test_specs_of_similar_names_have_comments_of_their_own(forge: Forge) -> None:
     head = "1" * 40
     specs = ("a-b.yaml", "a--b.yaml", "a---b.yaml", "a b.yaml", "ä.yaml", "a(b).yaml")
@@ -338,6 +339,7 @@ def without_lock(author: Path) -> None:
     ],
     ids=lambda a: a.__name__,
 )
+@pytest.mark.slow
 def test_a_committed_tree_that_no_build_wrote_fails(forge: Forge, attack: Callable[[Path], None]) -> None:
     assert (forge.author / TREE / "switches" / "spine01a" / "frr.conf").is_file()
     attack(forge.author)

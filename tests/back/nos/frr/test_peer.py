@@ -133,6 +133,7 @@ def test_bfd_comes_up(name: str, pairs: Pairs) -> None:
 
 
 @needs_frr
+@pytest.mark.slow
 def test_filters_hold_on_both_ends(pairs: Pairs) -> None:
     tor, spine = pairs["numbered"]
     stray = "192.0.2.0/24"

@@ -82,6 +82,7 @@ def test_the_running_configuration_states_the_planned_facts(site: Site) -> None:
 
 
 @needs_frr
+@pytest.mark.slow
 def test_sessions_carry_evpn_and_every_tor_has_a_route_to_every_vtep(site: Site) -> None:
     for name, other in ((TOR, OTHER_TOR), (OTHER_TOR, TOR)):
         source = f"{site[other].switch.loopback4}/32"
