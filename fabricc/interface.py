@@ -16,7 +16,7 @@ from fabricc.base.documents.reader import MAX_BYTES
 from fabricc.base.foreign import files
 from fabricc.compiler import driver
 from fabricc.compiler.recheck import check_tree
-from fabricc.front.spec.tenant_edit import AssignmentError, assign_hosts
+from fabricc.front.spec.tenants import AssignmentError, assign_hosts
 from fabricc.proof.tree import read_consistently, trees_around
 from fabricc.review.diff.requested_review import review_change
 from fabricc.review.explain.answer import answer_question

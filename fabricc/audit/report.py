@@ -13,7 +13,7 @@ from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.diagnostics.text import severity_summary
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.foreign.formats import json_rendered
-from fabricc.base.foreign.screen import Line, Table
+from fabricc.base.foreign.text import Line, Table
 from fabricc.facts.device import Tier
 from fabricc.rules.account import ACCOUNT, account_rows, accounts_by_topic
 from fabricc.rules.rule import TOPICS
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from fabricc.audit.model import Link
     from fabricc.audit.run import Audit
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.base.foreign.screen import Part
-    from fabricc.base.foreign.text import Rendered
+    from fabricc.base.foreign.text import Part, Rendered
 
 SHOWN = 8
 """Kinds of lines that are not understood, of which a terminal shows so many."""

@@ -13,7 +13,7 @@ from fabricc.back.hosts import recognition as host_files
 from fabricc.back.nos.collected import Claim
 from fabricc.back.nos.other_systems import other_system
 from fabricc.base.diagnostics import Severity
-from fabricc.base.documents.conflict import conflict_in_output
+from fabricc.base.documents.document import conflict_in_output
 from fabricc.base.foreign.files import Folder
 from fabricc.facts.device import HOST
 from fabricc.proof import Finding

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.gap import Gap
+from fabricc.fabric.vocabulary import Gap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping

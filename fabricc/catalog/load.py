@@ -1,15 +1,23 @@
-"""The catalog: built-in models, lazily read, with users' files checked and put before them."""
+"""The catalog: built-in models, lazily read, with users' files checked and put before them.
+
+Users' catalog files against the published schema: every breach as a diagnostic with its place.
+
+A user's catalog file: YAML text to plain values with positions, within limits and without exceptions.
+"""
 
 from __future__ import annotations
 
-from functools import cache
-from itertools import zip_longest
+from functools import cache, partial
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.diagnostics import Diagnostic
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.documents.composer import RefusedError, Rules, resolve_1_1
+from fabricc.base.documents.reader import parse_document
+from fabricc.base.documents.schema import breaches
+from fabricc.base.foreign import files
 from fabricc.base.foreign.files import root_below
 from fabricc.catalog.checks import host_findings, switch_findings
-from fabricc.catalog.document import catalog_error, read_document
 from fabricc.catalog.library import (
     MAX_EXTENDS,
     SECTIONS,
@@ -17,16 +25,15 @@ from fabricc.catalog.library import (
     Library,
     Models,
     UnknownModelError,
+    did_you_mean,
     replace_sources,
 )
 from fabricc.catalog.model import Catalog
-from fabricc.catalog.names import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from fabricc.base.diagnostics import Position
     from fabricc.base.documents.document import Document, KeyPath
 
 MAX_FILES = 256
@@ -89,7 +96,6 @@ def _file_problems(document: Document) -> Iterator[Diagnostic]:
         remedy = f"Begin with one of: {', '.join(SECTIONS)}."
         yield catalog_error("FAB2103", "a catalog file is a mapping", document.key_position(()), remedy)
         return
-    from fabricc.catalog.validate import schema_breaches
 
     breaches = schema_breaches(document)
     yield from breaches
@@ -164,7 +170,6 @@ def _model_problems(library: Library, section: str, name: str, document: Documen
 def _missing_base(library: Library, section: str, name: str, document: Document) -> list[Diagnostic]:
     if "extends" not in document.value[section][name]:
         return []
-    from fabricc.catalog.validate import completeness_breaches
 
     return completeness_breaches(section, name, library.raw(section, name), document)
 
@@ -176,3 +181,134 @@ def _model_findings(library: Library, section: str, name: str) -> Iterator[tuple
         yield from host_findings(library.host(name))
     elif section == "nics":
         library.nic(name)
+
+
+MAX_BREACHES = 50
+
+
+def schema_breaches(document: Document) -> list[Diagnostic]:
+    """FAB2103 for everything in which the file differs from `schemas/catalog.schema.json`, 50 at most."""
+    return _schema_diagnostics(document.value, document)
+
+
+def completeness_breaches(section: str, name: str, raw: Any, document: Document) -> list[Diagnostic]:
+    """FAB2103 for what a model still lacks after the merge with what it extends."""
+    return _schema_diagnostics({section: {name: raw}}, document)
+
+
+def _schema_diagnostics(root: Any, document: Document) -> list[Diagnostic]:
+    found: dict[Diagnostic, None] = {}  # a missing key is a violation of its own, reported with the others
+    for breach in islice(breaches(root, "catalog"), MAX_BREACHES):
+        path: KeyPath = tuple(breach.absolute_path)
+        for key, message, remedy in _explain_breach(breach):
+            where = (*path, key) if key is not None else path
+            found[
+                catalog_error(
+                    "FAB2103", f"{_dotted_path(path)}{message}", document.key_position(where), remedy
+                )
+            ] = None
+    return sorted(list(found)[:MAX_BREACHES], key=lambda one: (one.position, one.message))
+
+
+def _explain_breach(breach: Any) -> Iterator[tuple[str | None, str, str]]:
+    """Key concerned (None: the value itself), message and remedy of one breach."""
+    described = breach.schema.get("description", "") if isinstance(breach.schema, dict) else ""
+    if breach.validator == "additionalProperties" and isinstance(breach.instance, dict):
+        known = breach.schema.get("properties", {})
+        for key in breach.instance:
+            if key not in known:
+                yield key, f"unknown key {_shorten_value(key)}", did_you_mean(key, known)
+    elif breach.validator == "required":
+        missing = [key for key in breach.validator_value if key not in breach.instance]
+        yield (
+            None,
+            f"the key `{missing[0] if len(missing) == 1 else '`, `'.join(missing)}` is missing",
+            described,
+        )
+    elif breach.validator == "oneOf" and described.startswith("exactly one of"):
+        remedy = "Name where the figure comes from in `source`, or write `assumed: true`."
+        yield None, described, remedy
+    else:
+        yield None, f"{_shorten_value(breach.instance)} does not fit ({breach.validator})", described
+
+
+def _dotted_path(path: KeyPath) -> str:
+    return ".".join(map(str, path)) + ": " if path else ""
+
+
+def _shorten_value(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+MAX_BYTES = 4 * 1024 * 1024
+
+
+def catalog_error(code: str, message: str, position: Position | None, remedy: str = "") -> Diagnostic:
+    """Return an error of the catalog's code range."""
+    return Diagnostic(code, Severity.ERROR, message, position, remedy)
+
+
+def read_document(
+    path: Path, named_at: Position | None = None, root: Path | None = None
+) -> Document | Diagnostic:
+    """Read a user's file; whatever is wrong with it comes back as one diagnostic, FAB2101 or FAB2102.
+
+    Args:
+        path: the file.
+        named_at: where it is named, the place of what is wrong with the name.
+        root: the folder out of which no link may lead; None for that of the file.
+    """
+    file = str(path)
+    try:
+        content = files.read(path, root=root, limit=MAX_BYTES)
+        document = parse_document(content.decode("utf-8-sig"), file, _RULES)
+    except files.TooLargeError:
+        message = f"the catalog file {file} is larger than 4 MB"
+        return catalog_error("FAB2101", message, named_at, "Split it, or check the path.")
+    except UnicodeDecodeError as failure:
+        line = content[: failure.start].count(b"\n") + 1
+        return catalog_error(
+            "FAB2101", "the catalog file is not UTF-8 text", Position(file, line), "Save it as UTF-8."
+        )
+    except (OSError, ValueError) as failure:
+        reason = getattr(failure, "strerror", None) or "not a usable path"
+        remedy = "Check the path; `catalog` of a spec names files relative to the spec."
+        return catalog_error("FAB2101", f"cannot read the catalog file {file}: {reason}", named_at, remedy)
+    return document.diagnostics[0] if document.diagnostics else document
+
+
+def _not_yaml(failure: Exception, _: str, file: str) -> Diagnostic:
+    problem = getattr(failure, "problem", None) or getattr(failure, "reason", None) or "not valid YAML"
+    mark = getattr(failure, "problem_mark", None)
+    place = Position(file, mark.line + 1, mark.column + 1) if mark else Position(file, 1, 1)
+    return catalog_error("FAB2102", f"YAML: {problem}", place)
+
+
+def _check_text(text: str) -> None:
+    if not text.isprintable():
+        message = "text over several lines or with control characters"
+        raise RefusedError("FAB2102", message, "Write it in one line, or folded with `>-`.")
+
+
+_KEY = ("FAB2102", "a key must be a short word", "Write a plain text key.")
+_RULES = Rules(
+    words={
+        "twice": ("FAB2102", "duplicate key {text!r}", "Remove one of them."),
+        "key": _KEY,
+        "collection as key": _KEY,
+        "too deep": ("FAB2102", "nested deeper than {most} levels", "Flatten it."),
+        "too many": ("FAB2102", "more than {most} values", "Split the file."),
+        "tag": ("FAB2102", "the tag {text!r:.60} is refused", "Remove the tag."),
+        "second document": ("FAB2102", "more than one YAML document", "Keep one document per file."),
+        "alias": ("FAB2102", "aliases are refused in catalog files", "Write the value out."),
+    },
+    plain=partial(resolve_1_1, code="FAB2102"),
+    check=_check_text,
+    syntax=_not_yaml,
+    longest_key=128,
+    max_depth=32,
+    max_nodes=200_000,
+    max_aliased_nodes=0,
+    max_problems=1,
+)

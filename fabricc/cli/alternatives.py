@@ -12,7 +12,7 @@ import click
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.foreign.formats import json_document
-from fabricc.base.foreign.screen import Line, Table
+from fabricc.base.foreign.text import Line, Table
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import Power
 from fabricc.catalog.power import total_draw
@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.base.foreign.screen import Part
-    from fabricc.base.foreign.text import Rendered
+    from fabricc.base.foreign.text import Part, Rendered
     from fabricc.catalog.model import Catalog
     from fabricc.catalog.power import Draw
     from fabricc.compiler.compiled import Compiled

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.audit import report
 from fabricc.audit.coverage import State
 from fabricc.base.diagnostics import Severity, worst_severity
-from fabricc.base.diagnostics.codes import TITLES
+from fabricc.base.diagnostics.model import TITLES
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.review.report.page import render_page
 from fabricc.review.report.values import Figure, Page, Section, Table

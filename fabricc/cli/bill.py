@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from fabricc.base.diagnostics import FindingsError, Severity, worst_severity
-from fabricc.base.foreign.formats import csv_text
-from fabricc.base.foreign.workbook import NoWorkbookError, build_workbook
+from fabricc.base.foreign.formats import NoWorkbookError, build_workbook, csv_text
 from fabricc.base.values import replace
 from fabricc.paperwork.bill import BILL, LABELS, bill_rows, label_rows, material_findings
 from fabricc.paperwork.materials import Materials, list_materials, merge_materials

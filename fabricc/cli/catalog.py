@@ -1,4 +1,7 @@
-"""`fabricc catalog`: the hardware known, and where each figure comes from."""
+"""`fabricc catalog`: the hardware known, and where each figure comes from.
+
+One model of the catalog as a page: what it is, its cages, its lossless table, every figure with its source.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,24 @@ import click
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.git_process import GitError
-from fabricc.base.foreign.screen import Table
+from fabricc.base.foreign.text import Table
 from fabricc.base.numbers import is_number
-from fabricc.catalog.figures import branch_commits, cite_commit, list_figures
+from fabricc.catalog.figures import (
+    branch_commits,
+    cite_commit,
+    figure_leaves,
+    format_figure,
+    list_figures,
+    source_of,
+)
 from fabricc.catalog.importing import import_switch
 from fabricc.catalog.importing.draft import Wishes
 from fabricc.catalog.importing.sonic_branches import Branch, compare_branch
 from fabricc.catalog.library import ModelFileError
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import HostModel, SwitchModel
-from fabricc.cli import catalog_words, model_page, options, output
+from fabricc.cli import options, output
+from fabricc.cli.words import complete_models
 from fabricc.compiler.load.quoted_files import input_texts
 from fabricc.compiler.result import exit_status
 from fabricc.tree.file import write_file
@@ -29,9 +40,8 @@ from fabricc.tree.file import write_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.base.foreign.screen import Part
-    from fabricc.base.foreign.text import Rendered
-    from fabricc.catalog.model import Catalog, NicModel
+    from fabricc.base.foreign.text import Part, Rendered
+    from fabricc.catalog.model import CageGroup, Catalog, HeadroomRow, NicModel
 
 
 @click.command("import")
@@ -98,7 +108,7 @@ class _OrPart(click.Command):
 
 
 @click.command("catalog", cls=_OrPart)
-@click.argument("name", required=False, shell_complete=catalog_words.complete_models)
+@click.argument("name", required=False, shell_complete=complete_models)
 @click.option("--add", "extra", multiple=True, type=options.PATH, metavar="FILE",
               help="A catalog file of your own; may be given several times.")  # fmt: skip
 @options.data_option()
@@ -134,7 +144,7 @@ def command(name: str | None, extra: tuple[Path, ...], format_: str) -> int:
         ]
         output.print_document(json_document({"name": model.name, "title": model.title, "figures": rows}))
     else:
-        output.out(*model_page.render_model(model))
+        output.out(*render_model(model))
     return exit_status(found)
 
 
@@ -183,3 +193,93 @@ def _model_line(model: SwitchModel | HostModel | NicModel) -> str:
         gpus = plural(model.gpus, "GPU") if model.gpus else "no GPU"
         return f"{gpus}, {ports}, {model.nic.name}"
     return model.driver
+
+
+_CAGE_WIDTH = 60
+_WIDEST = 40
+_TABLED = ("buffers.rows", "buffers.siblings", "cages", "nos.")
+_COLUMNS = (
+    ("xoff", "xoff_bytes", "room for what arrives after a pause was sent"),
+    ("size", "size_bytes", "reserved for the priority group"),
+)
+
+
+def render_model(model: SwitchModel | HostModel | NicModel) -> list[str]:
+    """Return the lines of a model's page; sources are numbered and listed at its end."""
+    sources: dict[str, int] = {}
+    lines = [f"{model.name}: {model.title}"]
+    if isinstance(model, SwitchModel):
+        lines += [*_support_lines(model, sources), "", "cages"]
+        lines += [
+            f"  {_cages(group):<{_CAGE_WIDTH}}  {_mark(sources, source_of(model.sources, f'cages.{index}'))}".rstrip()
+            for index, group in enumerate(model.cages)
+        ]
+        for title, field, meaning in _COLUMNS:
+            lines += [
+                "",
+                f"lossless table, {title} in bytes: {meaning}",
+                *_lossless_table(model.buffers.rows, field),
+            ]
+        tables = dict.fromkeys(
+            source_of(model.sources, path) for path, _ in figure_leaves(model) if "rows." in path
+        )
+        lines += [f"  {_mark(sources, source)}" for source in tables]
+    lines += ["", "figures"]
+    rows = [
+        (path, format_figure(value), source)
+        for path, value, source in list_figures(model)
+        if not path.startswith(_TABLED)
+    ]
+    widths = [max((len(row[i]) for row in rows if len(row[i]) <= _WIDEST), default=0) for i in range(2)]
+    lines += [
+        f"  {path:<{widths[0]}}  {value:>{widths[1]}}  {_mark(sources, source)}".rstrip()
+        for path, value, source in rows
+    ]
+    if sources:
+        lines += [
+            "",
+            "sources",
+            *(f"  [{number}] {cite_commit(source)}" for source, number in sources.items()),
+        ]
+    return lines
+
+
+def _support_lines(model: SwitchModel, sources: dict[str, int]) -> Iterator[str]:
+    """Yield the first release of each NOS on the switch, and the files of the SKU that belong together."""
+    if not model.nos:
+        yield f"runs: nothing that fabricc renders{': ' if model.listed else ''}{model.listed}"
+    for nos in sorted(model.nos):
+        since = f" since {model.support[nos]}" if nos in model.support else ""
+        yield f"runs: {nos}{since}  {_mark(sources, model.sources.get(f'nos.{nos}.support', ''))}".rstrip()
+        if sku := model.nos[nos].get("sku"):
+            parts = {"lossless table": sku.get("lookup"), "pools": sku.get("pools"), "SDK": sku["sdk"]}
+            files = ", ".join(f"{what} {file or 'none'}" for what, file in parts.items())
+            words = f"  {model.nos[nos]['hwsku']}: {sku['port_table']}, {files}"
+            yield f"{words}  {_mark(sources, model.sources[f'nos.{nos}.sku'])}"
+        for figures in model.releases.get(nos, ()):
+            source = _mark(sources, figures.sources["figures"])
+            yield f"  {figures.releases}: lossless table {figures.lookup or 'none'}  {source}"
+
+
+def _cages(group: CageGroup) -> str:
+    """Return `1-64: lanes 8, 1x400 2x200 4x100`."""
+    last = group.first + group.count - 1
+    uses = " ".join(f"{b.children}x{b.speed_gbps}" for b in group.breakouts)
+    service = "" if group.fabric else " (service)"
+    return f"{group.first}-{last}: lanes {group.lanes}, {uses}{service}"
+
+
+def _lossless_table(rows: tuple[HeadroomRow, ...], field: str) -> Iterator[str]:
+    """Yield the lossless rows: a line for each speed, a column for each length of cable."""
+    cells = {(row.speed_gbps, row.cable_m): f"{getattr(row, field):,}" for row in rows}
+    lengths = sorted({row.cable_m for row in rows})
+    yield "  " + f"{'cable':>8}" + "".join(f"{f'{length} m':>12}" for length in lengths)
+    for speed in sorted({row.speed_gbps for row in rows}):
+        yield f"  {f'{speed}G':>8}" + "".join(f"{cells.get((speed, length), '-'):>12}" for length in lengths)
+
+
+def _mark(sources: dict[str, int], source: str) -> str:
+    """Return the number of a source, or the words of an assumption."""
+    if not source or source.startswith("assumed"):
+        return source
+    return f"[{sources.setdefault(source, len(sources) + 1)}]"

@@ -10,7 +10,7 @@ from fabricc.back.infiniband.cabling import compare_files
 from fabricc.base.diagnostics.formats import findings_object
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
-from fabricc.base.foreign.screen import Line, Table
+from fabricc.base.foreign.text import Line, Table
 from fabricc.base.values import replace
 from fabricc.cli import options, output
 from fabricc.compiler.committed_tree import check_committed

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fabricc.base.foreign.formats import json_document
-from fabricc.base.foreign.screen import Table
+from fabricc.base.foreign.text import Table
 from fabricc.cli import logins, options, output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.operate.devices.access import NAME

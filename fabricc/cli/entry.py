@@ -15,7 +15,7 @@ import click
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.foreign.files import READ_ALSO, READ_BELOW, set_boundary
 from fabricc.cli import output
-from fabricc.cli.empty_values import require_values
+from fabricc.cli.options import require_values
 from fabricc.compiler.result import ENVIRONMENT, exit_status
 from fabricc.version import __version__
 

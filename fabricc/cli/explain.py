@@ -10,10 +10,9 @@ import click
 
 from fabricc.base.diagnostics import Diagnostic, FindingsError
 from fabricc.base.foreign.formats import json_document
-from fabricc.base.foreign.screen import Line
+from fabricc.base.foreign.text import Line
 from fabricc.cli import options, output
-from fabricc.cli.catalog_words import complete_explained
-from fabricc.cli.words import complete_subjects
+from fabricc.cli.words import complete_explained, complete_subjects
 from fabricc.compiler.result import exit_status
 from fabricc.review.explain.answer import answer_question, is_complete
 from fabricc.review.explain.text import as_plain, explanation_lines

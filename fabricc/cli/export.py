@@ -10,7 +10,7 @@ import yaml
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.foreign.formats import json_document
-from fabricc.base.foreign.screen import Table
+from fabricc.base.foreign.text import Table
 from fabricc.cli import options, output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.result import exit_status

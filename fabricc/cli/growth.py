@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.power import Draw
     from fabricc.compiler.compiled import Compiled
-    from fabricc.fabric.cables import CableKind
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.model import Switch
-    from fabricc.front.planning.topology.room import Room
+    from fabricc.fabric.model import CableKind, Switch
+    from fabricc.front.planning.topology.layout import Room
     from fabricc.front.spec.model import ClusterSpec
 
     _Table = tuple[str, Sequence[str], Sequence[Sequence[object]]]

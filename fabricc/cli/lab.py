@@ -13,7 +13,7 @@ import click
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.shell import shell_path
 from fabricc.cli import options, output
-from fabricc.cli.lab_words import complete_labs, complete_nodes, complete_targets
+from fabricc.cli.words import complete_labs, complete_nodes, complete_targets
 from fabricc.operate.lab import demands, faults, growth, lifecycle, logins, observe, recabling, report
 from fabricc.operate.lab import state as states
 from fabricc.operate.lab.export.write import export_topology as write

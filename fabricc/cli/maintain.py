@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from fabricc.cli import options, words
-from fabricc.cli.shares import Share
+from fabricc.cli.options import Share
 
 _TIME = re.compile(r"(?:(\d{1,3})d)?(?:(\d{1,4})h)?(?:(\d{1,5})m(?:in)?)?")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from fabricc.cli import options
-from fabricc.cli.shares import Share
+from fabricc.cli.options import Share
 
 
 @click.command("migrate")

@@ -1,16 +1,21 @@
-"""Options that verbs share."""
+"""Options that verbs share.
+
+Reject empty values on the command line: a CI job passes them for variables that are not set.
+
+Shares on the command line, such as of paths that stay.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import click
 
 from fabricc.back.nos.templating import idle_overrides, override_digests, set_template_path
-from fabricc.base.diagnostics.render import FORMATS
-from fabricc.cli.empty_values import EMPTY_VALUE
+from fabricc.base.diagnostics.text import FORMATS
 from fabricc.cli.output import FORMAT, err
 
 
@@ -127,3 +132,43 @@ templates_option = click.option(
     callback=_use_templates,
     help="Folder of your own templates, searched before the built-in ones; repeatable. [env: FABRICC_TEMPLATES]",
 )
+
+
+EMPTY_VALUE = "the value is empty. Set it, or leave it out."
+
+
+class FilledText(click.types.StringParamType):
+    """A text that is not empty."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the text; an empty one is a usage error."""
+        if value == "":
+            self.fail(EMPTY_VALUE, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def require_values(command: click.Command) -> None:
+    """Reject empty values of the text options and arguments of a command, except options that are empty by default."""
+    for param in command.params:
+        if type(param.type) is click.types.StringParamType and param.default != "":
+            param.type = FilledText()
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            require_values(each)
+
+
+class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A share of paths: `75%`, or `0.75`."""
+
+    name = "SHARE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
+        """Return the share, from 0 to 1."""
+        text = str(value).strip()
+        try:
+            share = Fraction(text[:-1]) / 100 if text.endswith("%") else Fraction(text)
+        except (ValueError, ZeroDivisionError):
+            self.fail(f"{value!r} is no share such as 75%", param, ctx)
+        if not 0 <= share <= 1:
+            self.fail(f"{value!r} is not between 0% and 100%", param, ctx)
+        return share

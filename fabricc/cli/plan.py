@@ -15,16 +15,16 @@ from fabricc.base.diagnostics import FindingsError
 from fabricc.base.diagnostics.wording import ranges
 from fabricc.base.foreign import programs
 from fabricc.base.foreign.formats import csv_text, json_document
-from fabricc.base.foreign.screen import Table
+from fabricc.base.foreign.text import Table
 from fabricc.cli import growth, options, output
+from fabricc.cli.options import Share
 from fabricc.cli.repin import RepinningCommand, repin_option
-from fabricc.cli.shares import Share
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.plan.host_facts import host_facts
 from fabricc.compiler.result import counted_hosts, exit_status
 from fabricc.fabric.naming import describe_planes
 from fabricc.front.planning.quality import list_worksheets
-from fabricc.front.planning.topology.room import list_rooms, report_full
+from fabricc.front.planning.topology.layout import list_rooms, report_full
 from fabricc.front.qos.plot import draw_svg, panel_of
 from fabricc.paperwork import out_of_band
 from fabricc.paperwork import plan_tables as tables

@@ -11,14 +11,14 @@ import click
 from fabricc.back.infiniband.tables import class_rows, fabric_summary, partition_rows, plan_files
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
-from fabricc.base.foreign.screen import Table
+from fabricc.base.foreign.text import Table
 from fabricc.catalog.rates import generation_at
 from fabricc.cli import bill, growth, output
 from fabricc.compiler.plan.host_facts import host_facts
 from fabricc.compiler.result import exit_status
-from fabricc.fabric.infiniband.identity import MOST_LIDS
+from fabricc.fabric.infiniband.model import MOST_LIDS
 from fabricc.front.planning.infiniband.plan import list_rooms
-from fabricc.front.planning.topology.room import report_full
+from fabricc.front.planning.topology.layout import report_full
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:

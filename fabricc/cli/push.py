@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fabricc.cli import options
-from fabricc.cli.shares import Share
+from fabricc.cli.options import Share
 from fabricc.cli.words import complete_switches
 
 

@@ -13,7 +13,7 @@ import click
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
-from fabricc.base.foreign.screen import Table
+from fabricc.base.foreign.text import Table
 from fabricc.cli import options, output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.result import exit_status

@@ -12,7 +12,7 @@ from fabricc.base.foreign import files
 from fabricc.base.foreign.shell import shell_path
 from fabricc.cli import options, output
 from fabricc.compiler.result import exit_status
-from fabricc.front.spec.tenant_edit import AssignmentError, assign_hosts
+from fabricc.front.spec.tenants import AssignmentError, assign_hosts
 from fabricc.tree import EmitError
 from fabricc.tree.file import write_file
 

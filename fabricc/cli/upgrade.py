@@ -6,15 +6,15 @@ from typing import Any
 
 import click
 
-from fabricc.cli import catalog_words, options, words
-from fabricc.cli.shares import Share
+from fabricc.cli import options, words
+from fabricc.cli.options import Share
 
 
 @click.command("upgrade")
 @options.spec_argument
-@click.option("--to", required=True, metavar="NOS-RELEASE", shell_complete=catalog_words.complete_releases,
+@click.option("--to", required=True, metavar="NOS-RELEASE", shell_complete=words.complete_releases,
               help="The new release, such as sonic-202511.")  # fmt: skip
-@click.option("--from", "since", metavar="NOS-RELEASE", shell_complete=catalog_words.complete_releases,
+@click.option("--from", "since", metavar="NOS-RELEASE", shell_complete=words.complete_releases,
               help="The present release. [default: any other of that system]")  # fmt: skip
 @click.option("--only", multiple=True, metavar="SWITCH", shell_complete=words.complete_planned,
               help="Only this switch; repeatable.")  # fmt: skip

@@ -12,8 +12,8 @@ from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.documents.document import clip
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import dataclass, replace
+from fabricc.catalog.library import suggestion_remedy
 from fabricc.catalog.load import load_catalog
-from fabricc.catalog.names import suggestion_remedy
 from fabricc.compiler.load.input_digests import file_digests
 from fabricc.compiler.load.lock_file import read_lock
 from fabricc.compiler.load.quoted_files import input_texts

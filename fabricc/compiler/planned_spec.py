@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.infiniband.model import InfinibandFabric
-    from fabricc.front.planning.identity.repin import Repinned
+    from fabricc.front.planning.identity.touched import Repinned
     from fabricc.front.spec.model import ClusterSpec
 
 

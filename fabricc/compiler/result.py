@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.front.planning.identity.repin import Repinned
+    from fabricc.front.planning.identity.touched import Repinned
     from fabricc.rules.account import Account
 
 OK, WRONG, ENVIRONMENT = 0, 1, 3

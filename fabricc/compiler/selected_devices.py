@@ -18,8 +18,7 @@ from fabricc.front.spec.load import apply_severities
 from fabricc.proof.invariants.accepted_breaches import soften_breaches
 from fabricc.tree import EmitError, manifest
 from fabricc.tree.file import make_folder, write_file
-from fabricc.tree.memory_stage import Held
-from fabricc.tree.stage import CREATE
+from fabricc.tree.stage import CREATE, Held
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.external import External
-from fabricc.fabric.given_identities import Identities
-from fabricc.fabric.moves import Moves
+from fabricc.fabric.given_identities import Identities, Moves
 from fabricc.fabric.out_of_band import OutOfBand
 from fabricc.fabric.plans import Descriptions
 from fabricc.fabric.routing import LoadBalancing
@@ -21,10 +20,9 @@ if TYPE_CHECKING:
 
     from fabricc.catalog.model import HostModel, SwitchModel
     from fabricc.fabric.addresses import Pool
-    from fabricc.fabric.cables import CableKind
     from fabricc.fabric.evpn import Evpn
     from fabricc.fabric.given_identities import Box
-    from fabricc.fabric.model import Services
+    from fabricc.fabric.model import CableKind, Services
     from fabricc.fabric.neighbors import Below, FarEnd, Serving
     from fabricc.fabric.plans import AddressPlan, DeviceChange, OverlayPlan, RoutingPlan, TierPlan
     from fabricc.fabric.qos import PortProfile, SwitchQos

@@ -9,7 +9,7 @@ from fabricc.base.values import replace, shared_attributes
 from fabricc.fabric import links
 from fabricc.fabric.evpn import Vtep
 from fabricc.fabric.external import family_of, static_routes
-from fabricc.fabric.management_addresses import management_place
+from fabricc.fabric.management import management_place
 from fabricc.fabric.model import Direction, Management, Peer, Port, Services, Switch
 from fabricc.fabric.naming import host_port_name, switch_name
 from fabricc.fabric.routing import Bgp, BgpSettings, PeerGroup, PrefixRule, Session, Transport
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.fabric.addresses import Pool
-    from fabricc.fabric.cables import CableRow
     from fabricc.fabric.design import Design
     from fabricc.fabric.external import Exit
+    from fabricc.fabric.model import CableRow
     from fabricc.fabric.neighbors import Values
     from fabricc.fabric.plans import AddressPlan, DeviceChange
     from fabricc.fabric.qos import SwitchQos

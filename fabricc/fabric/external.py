@@ -7,7 +7,7 @@ from ipaddress import ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.cables import CableRow
+from fabricc.fabric.model import CableRow
 from fabricc.fabric.routing import PrefixRule, StaticRoute
 
 if TYPE_CHECKING:

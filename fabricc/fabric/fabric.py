@@ -1,21 +1,31 @@
-"""The Fabric: everything decided, in closed form; any device can be computed alone from its coordinates."""
+"""The Fabric: everything decided, in closed form; any device can be computed alone from its coordinates.
+
+From coordinates to devices: one host of a fabric.
+
+Compute the queue pairs that a connection needs to use the fabric's parallel paths.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.fabric import expand, expand_host, links
+from fabricc.fabric import expand, links
 from fabricc.fabric.design import Design
-from fabricc.fabric.naming import switch_name
+from fabricc.fabric.model import Host, HostPort, Peer
+from fabricc.fabric.naming import host_port_name, switch_name
+from fabricc.fabric.routing import Spreading
 from fabricc.fabric.shape import HostId, TierName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Set
 
-    from fabricc.fabric.cables import CableRow
-    from fabricc.fabric.model import Host, Switch
-    from fabricc.fabric.shape import DeviceId, SwitchId
+    from fabricc.catalog.model import HostModel
+    from fabricc.fabric.addresses import Pool
+    from fabricc.fabric.model import CableRow, Switch
+    from fabricc.fabric.routing import LoadBalancing
+    from fabricc.fabric.shape import Attachment, DeviceId, SwitchId
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +75,7 @@ class Fabric(Design):
 
     def host(self, host: HostId) -> Host:
         """Return one host, in time proportional to its rails."""
-        return expand_host.expand_host(self, host.unit, host.slot)
+        return expand_host(self, host.unit, host.slot)
 
     def find(self, name: str) -> DeviceId | None:
         """Return the switch or host of that name, or None."""
@@ -87,3 +97,118 @@ class Fabric(Design):
             for switch in self.switch_ids():
                 if switch.tier is TierName.SPINE:
                     yield from expand.spine_cables(self, switch)
+
+
+class _Nic(NamedTuple):
+    """A NIC port that all hosts of a group have; `tor` is the number of its ToR in the set."""
+
+    rail: int
+    nic_port: int
+    tor: int
+    rdma: str
+    pci: str
+    table: int
+    metric: int | None
+    on_nic: int
+    second_pci: str
+
+
+def _expand_nics(attached: Attachment, model: HostModel, network: str, number: int) -> list[_Nic]:
+    """Return the NIC ports of hosts of a model that are attached in this way, in the network with this number."""
+    found = []
+    for rail, nic_port in product(range(attached.rails), attached.present):
+        name = host_port_name(attached.nic_ports, rail, nic_port, network)
+        at, (nic, on_nic) = rail * attached.nic_ports + nic_port, attached.nic(rail, nic_port)
+        rdma, pci = (
+            f"{model.nic.rdma_prefix}_{name.replace('rail', 'r')}",
+            model.pci[nic] if model.pci else "",
+        )
+        table, metric = 100 + 1000 * number + at, 100 + at if network else None
+        second = model.second_pci[nic] if model.second_pci else ""
+        of_set = rail // attached.rails_per_tor
+        found.append(_Nic(rail, nic_port, of_set, rdma, pci, table, metric, on_nic, second))
+    return found
+
+
+def expand_host(fabric: Design, coordinate: int, slot: int) -> Host:
+    """Compute one host from its coordinates."""
+    shape, addresses, unit = fabric.shape, fabric.addresses, fabric.units[coordinate]
+    model = fabric.host_models[unit.group]
+    attached, outward, evpn = fabric.attachments[unit.group], fabric.external.prefixes, fabric.evpn
+    segment = evpn.segment(unit.group) if evpn else None
+    length4, gateway4 = _segment_route(segment.subnet4) if segment else ("/31", None)
+    length6, gateway6 = _segment_route(segment.subnet6) if segment else ("/127", None)
+    first, mtu, fabrics = attached.seat(slot)[0] * attached.tors, fabric.host_mtu, shape.fabrics
+    ports = []
+    for rail, nic_port, of_set, rdma, pci, table, metric, on_nic, second in _expand_nics(
+        attached, model, fabric.network, fabric.number
+    ):
+        tor = links.serving_tor(fabric, unit, first + of_set, nic_port)
+        far = tor.far
+        at, _, _, _, name, _, cable_m, medium, _, tor4, own4, tor6, own6, _ = tor.values(slot, rail)
+        ports.append(
+            HostPort(
+                name, rail, nic_port, rdma, pci, far.layout.slots[at].speed_gbps, mtu, cable_m, medium,
+                Peer(far.name, far.ports[at]), own4 and own4 + length4, own4 and (gateway4 or tor4),
+                own6 and own6 + length6, own6 and (gateway6 or tor6), table, far.at.plane % fabrics, metric, on_nic,
+                second,
+            )
+        )  # fmt: skip
+    name = unit.hosts[slot]
+    return Host(
+        name=name,
+        cluster=fabric.cluster,
+        model=model,
+        unit=coordinate,
+        slot=slot,
+        rail_isolated=shape.rails_apart,
+        ports=tuple(ports),
+        classes=fabric.qos[f"tor{fabric.units[unit.home].group}"].classes,
+        fabric_prefixes4=evpn.reached(unit.group, 4) if evpn else _pool_prefix(addresses.hosts4),
+        fabric_prefixes6=evpn.reached(unit.group, 6) if evpn else _pool_prefix(addresses.hosts6),
+        outside4=outward(4) if addresses.hosts4 else (),
+        outside6=outward(6) if addresses.hosts6 else (),
+        recommended_qps=queue_pairs(fabric.paths(unit.group), fabric.load_balancing),
+        planes=fabric.fabrics,
+        spreads_packets=fabric.load_balancing.mode is Spreading.PACKET,
+        os=fabric.host_systems[unit.group],
+        rdma_class=fabric.host_classes[unit.group],
+        network=fabric.network,
+        guest=name in fabric.guests,
+        beside=tuple(each.network for each in fabric.networks if name in each.guests),
+        rails_elsewhere=fabric.rails_elsewhere and model.gpus > 0,
+        rack=fabric.racks.get(name, ""),
+        domain=fabric.domain(unit, name),
+        socket_interface=fabric.socket_interface(unit.group),
+        leave_out=fabric.host_leave_outs[unit.group] if fabric.host_leave_outs else (),
+    )
+
+
+def _segment_route(subnet: Pool | None) -> tuple[str, str | None]:
+    """Return the prefix length of addresses in the subnet of a segment, and its gateway."""
+    return (f"/{subnet.length}", subnet.address(1)) if subnet else ("", None)
+
+
+def _pool_prefix(pool: Pool | None) -> tuple[str, ...]:
+    return (str(pool),) if pool else ()
+
+
+MOST = 4
+"""Queue pairs of a connection at most (assumed: no document gives a figure for a path count).
+
+NCCL's default is 1, and its user guide advises more for fabrics of several tiers, up to 128. Every one costs context
+memory in the NIC for each peer: the manual of Ascend's HCCL, for the same setting, finds no gain beyond 8 and shows 4.
+"""
+
+
+def queue_pairs(paths: int, balancing: LoadBalancing) -> int:
+    """Queue pairs per connection, for NCCL_IB_QPS_PER_CONNECTION and UCX_IB_NUM_PATHS.
+
+    A queue pair has one UDP source port, and so takes one path where switches hash flows or flowlets: there are as
+    many as paths, at most `MOST`. Where switches spread packets, one queue pair takes every path already.
+
+    Args:
+        paths: equal-cost ways from the host's ToRs to others, see `Fabric.paths`.
+        balancing: how switches spread.
+    """
+    return 1 if balancing.mode is Spreading.PACKET else min(MOST, paths)

@@ -6,9 +6,8 @@ from itertools import product, starmap
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric import addresses as adr
-from fabricc.fabric.cables import CableRow
 from fabricc.fabric.given_identities import COMPUTED, NOTHING
-from fabricc.fabric.model import Direction
+from fabricc.fabric.model import CableRow, Direction
 from fabricc.fabric.naming import host_port_name, switch_name
 from fabricc.fabric.neighbors import NO_ENDS, Below, FarEnd, Link, Serving
 from fabricc.fabric.shape import SwitchId, TierName

@@ -2,6 +2,8 @@
 
 A back end receives one `Switch` or one `Host` and needs nothing else. MTUs are IP MTUs in bytes, speeds are
 Gb/s, lengths metres; addresses are text in canonical form (RFC 5952 for IPv6).
+
+Cables: what those of one kind of link are, and the row of each in the cabling plan.
 """
 
 from __future__ import annotations
@@ -353,3 +355,25 @@ class Host:
     def nic(self) -> NicModel:
         """The NIC of every rail: the host model's own, or the one that the spec names."""
         return self.model.nic
+
+
+@dataclass(frozen=True, slots=True)
+class CableKind:
+    """Medium and length of the cables of one kind of link."""
+
+    medium: str
+    length_m: int
+
+
+@dataclass(frozen=True, slots=True)
+class CableRow:
+    """One cable of the cabling plan; `a` is the lower end. `kind` is `host`, `spine`, `core` or `external`."""
+
+    a_device: str
+    a_port: str
+    b_device: str
+    b_port: str
+    speed_gbps: int
+    medium: str
+    length_m: int
+    kind: str

@@ -3,6 +3,8 @@
 Neutral rows are in `vocabulary.yaml` in this folder, which explains their keys. Rows of designs that are read and not
 built are in `beyond.yaml`; those of one operating system are in `facts.yaml` of its back end. A path is
 declared with its keys starred, `interface[*]/mtu`, and found by a look-up of that.
+
+Describe planned settings that a device's files cannot express, for the back ends of switches and hosts.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.documents.package_yaml import load_package_yaml
+from fabricc.base.documents.reader import load_package_yaml
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -253,3 +255,24 @@ def _path_pattern(name: str) -> re.Pattern[str]:
     """Return a declared path with `*` for words and `#` for numbers as an expression."""
     words = re.escape(_KEY.sub("\0", name)).replace(r"\*", r"[^/\[]+").replace(r"\#", r"\d+")
     return re.compile(words.replace("\0", r"\[[^\]]*\]"))
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Something that a device is to do and that its system cannot express on this model.
+
+    Attributes:
+        code: diagnostic code, `FAB5…`.
+        feature: the setting in a few words; `reason`: why it is impossible; `remedy`: what to do.
+        fatal: False when the configuration works without it, less well, or once the remedy is applied.
+        section: section of the spec that causes it for every tier, reported once; empty if tiers differ.
+        source: the document that states it; empty if the reason names it or none is needed.
+    """
+
+    code: str
+    feature: str
+    reason: str
+    remedy: str
+    fatal: bool = True
+    section: str = ""
+    source: str = ""

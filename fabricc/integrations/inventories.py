@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from fabricc.fabric.management_addresses import management_place
+from fabricc.fabric.management import management_place
 from fabricc.paperwork.plan_tables import host_addresses, switch_addresses
 
 if TYPE_CHECKING:

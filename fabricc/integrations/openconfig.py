@@ -18,7 +18,7 @@ from fabricc.compiler.write.pieces import usable_cpus
 from fabricc.compiler.write.workers import spread_work
 from fabricc.fabric.vocabulary import neutral_vocabulary
 from fabricc.tree.file import make_folder, remove_file, write_file
-from fabricc.tree.names import is_path
+from fabricc.tree.manifest import is_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

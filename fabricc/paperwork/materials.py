@@ -10,7 +10,7 @@ from fabricc.base.values import dataclass
 from fabricc.catalog.cable_choice import choose_shortest, find_fits, number_of, part_for
 from fabricc.catalog.model import Breakout, Power
 from fabricc.catalog.optics import End, cage_form, cage_of, host_ends, load_optics, plugs_of_cage
-from fabricc.fabric import links, out_of_band_cables
+from fabricc.fabric import links, out_of_band
 from fabricc.fabric.naming import host_port_name
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from fabricc.catalog.cable_choice import Fit
     from fabricc.catalog.model import SwitchModel
     from fabricc.catalog.optics import Assembly, Part, Transceiver
-    from fabricc.fabric.cables import CableKind, CableRow
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import CableKind, CableRow
     from fabricc.fabric.out_of_band import Port
     from fabricc.fabric.shape import Slot
     from fabricc.front.planning.topology.figures import Ends
@@ -127,7 +127,7 @@ def _management_links(fabric: Fabric, found: Materials) -> Iterator[tuple[CableR
     for name, model in models.items():
         power = model.power or Power()
         found.devices[name] = Item("switch", "management", model.title, model.vendor, power=power)
-    for row, lower, upper in out_of_band_cables.management_cables(fabric):
+    for row, lower, upper in out_of_band.management_cables(fabric):
         if lower is None:
             cable = Item("cable", row.kind, _COPPER, length_m=row.length_m, source=_COPPER_SOURCE)
             found.bill[cable] += 1

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Address, IPv6Interface, IPv6Network
 
-    from fabricc.fabric.cables import CableRow
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import CableRow
     from fabricc.fabric.shape import SwitchId
     from fabricc.front.spec.netbox import Device, End, Export
 

@@ -17,9 +17,8 @@ from fabricc.fabric.shape import TierName
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.fabric.cables import CableRow
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.model import Switch
+    from fabricc.fabric.model import CableRow, Switch
     from fabricc.fabric.shape import PortLayout, SwitchId
     from fabricc.front.planning.quality import Sheet
 

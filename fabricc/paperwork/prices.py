@@ -10,9 +10,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.documents.conflict import conflict_in
+from fabricc.base.documents.document import conflict_in
 from fabricc.base.foreign import files
-from fabricc.catalog.names import did_you_mean
+from fabricc.catalog.library import did_you_mean
 from fabricc.catalog.optics import host_ends, load_optics
 from fabricc.paperwork.materials import of_kind, port_end
 

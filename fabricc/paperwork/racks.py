@@ -7,10 +7,10 @@ import io
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.documents.conflict import conflict_in
+from fabricc.base.documents.document import conflict_in
 from fabricc.base.foreign import files
 from fabricc.base.numbers import is_number
-from fabricc.catalog.names import did_you_mean
+from fabricc.catalog.library import did_you_mean
 from fabricc.front.spec.identities import DEVICES
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from stat import S_IMODE, S_ISREG
 
 from fabricc.base.foreign.files import Folder, ForeignFileError, kind_of
 from fabricc.base.foreign.links import follow_links
-from fabricc.tree.failure import EmitError
 from fabricc.tree.folders import make_missing_folders
+from fabricc.tree.swap import EmitError
 
 _NOTHING_LOST = "The former content is untouched."
 _NAME_IT = "Name the place itself, or remove the link."

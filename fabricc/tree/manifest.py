@@ -1,4 +1,7 @@
-"""The manifest: which inputs and which tool made a tree, and the SHA-256 of every file in it."""
+"""The manifest: which inputs and which tool made a tree, and the SHA-256 of every file in it.
+
+Names that are allowed in an output tree, so that nothing is ever written outside it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from dataclasses import field
 from itertools import islice
 
 from fabricc.base.values import dataclass
-from fabricc.tree.names import is_cluster, is_path
+from fabricc.tree.swap import EmitError
 
 NAME = "manifest.json"
 FOLDERS = ("acceptance", "hosts", "jobs", "plan", "subnets", "switches")
@@ -141,3 +144,43 @@ def _line_of(content: bytes, text: str) -> int:
 def is_ours(content: bytes) -> bool:
     """Return whether the bytes are, or once were, a manifest of ours; a merge conflict keeps the marker."""
     return _MARK in content
+
+
+_COMPONENT = r"[A-Za-z0-9_@+][A-Za-z0-9._@+:,=-]{0,199}"
+_PATH = re.compile(f"{_COMPONENT}(?:/{_COMPONENT})*")
+_CLUSTER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+
+
+def is_path(path: str) -> bool:
+    """Return whether every component of a relative path is plain: not `..`, not hidden, no unusual characters."""
+    return _PATH.fullmatch(path) is not None
+
+
+def is_cluster(name: str) -> bool:
+    """Return whether a cluster's name can be the name of a folder."""
+    return _CLUSTER.fullmatch(name) is not None
+
+
+def checked_path(path: str) -> str:
+    """Return the path, when every component is a plain name.
+
+    Raises:
+        EmitError: FAB7004, it is absolute, climbs (`..`), is hidden or has unusual characters.
+    """
+    if is_path(path):
+        return path
+    raise EmitError(
+        "FAB7004", f"{path!r} is no file name for an output tree", "Rename the device or cluster."
+    )
+
+
+def checked_cluster(name: str) -> str:
+    """Return the cluster's name, when it can name a folder.
+
+    Raises:
+        EmitError: FAB7004.
+    """
+    if is_cluster(name):
+        return name
+    remedy = "Use letters, digits, `.`, `_` and `-`, starting with a letter or digit, 63 at most."
+    raise EmitError("FAB7004", f"{name!r} cannot name an output folder", remedy)

@@ -2,6 +2,8 @@
 
 Only what differs from the present tree is written to it; the rest is hard-linked when the build commits, so
 that an unchanged file keeps its inode and times, and a build that changes nothing touches nothing.
+
+Keep the files of a build in memory until all are proved, instead of in a stage folder.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.tree import folders, swap
 from fabricc.tree import manifest as manifests
-from fabricc.tree.failure import EmitError, name_failures
-from fabricc.tree.names import checked_cluster, checked_path
+from fabricc.tree.manifest import checked_cluster, checked_path
+from fabricc.tree.swap import EmitError, name_failures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -349,3 +351,19 @@ def _about_foreign(target: Path, foreign: Iterable[str]) -> tuple[Diagnostic, ..
         return ()
     message = f"{target} has files that no build wrote, kept as they are: {join_words(names, _LISTED)}"
     return (Diagnostic("FAB7007", Severity.WARNING, message, None, "Keep your own files outside the tree."),)
+
+
+@dataclass(slots=True)
+class Held:
+    """Takes files as a stage does; `files`: path -> bytes and mode."""
+
+    files: dict[str, tuple[bytes, int]] = field(default_factory=dict)
+
+    def put(self, path: str, content: bytes, *, mode: int = 0o644, sha256: str = "") -> Written:
+        """Keep one file.
+
+        Raises:
+            EmitError: FAB7004, the path is not a plain one.
+        """
+        self.files[checked_path(path)] = content, mode
+        return Written(path, sha256, changed=True, edited=False)

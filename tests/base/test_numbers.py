@@ -79,4 +79,4 @@ def test_digits_are_asked_for_in_one_place() -> None:
         for path in source.rglob("*.py")
         if re.search(r"\.is(?:digit|decimal|numeric)\b", path.read_text("utf-8"))
     }
-    assert asking == {"base/numbers.py", "base/documents/scalars.py"}, "use fabricc.base.numbers.is_number"
+    assert asking == {"base/numbers.py", "base/documents/composer.py"}, "use fabricc.base.numbers.is_number"

@@ -8,7 +8,7 @@ import pytest
 
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
-from fabricc.catalog.flavors import find_flavor, load_flavors, spell_flavor
+from fabricc.catalog.support import find_flavor, load_flavors, spell_flavor
 from fabricc.compiler.compiled import compile_spec
 
 SPEC = """\

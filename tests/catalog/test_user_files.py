@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Severity
 from fabricc.catalog import load_catalog
-from fabricc.catalog.document import MAX_BYTES
 from fabricc.catalog.library import MODELS
+from fabricc.catalog.load import MAX_BYTES
 from tests.effort import examples
 
 SHIPPED = (MODELS / "switches" / "sn5600.yaml").read_text("utf-8")

@@ -9,7 +9,7 @@ from benchmarks.specs import MILLION
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.compiler.selected_devices import write_devices
-from fabricc.fabric import expand, expand_host
+from fabricc.fabric import expand, fabric
 from tests.cli.test_build import tree_bytes
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def test_a_device_costs_the_same_in_a_larger_fabric(repo: Path, monkeypatch: pyt
         expanded.append(at)
         return real(*at)
 
-    for module, name in ((expand, "expand_switch"), (expand_host, "expand_host")):
+    for module, name in ((expand, "expand_switch"), (fabric, "expand_host")):
         monkeypatch.setattr(module, name, partial(counted, getattr(module, name)))
     names = ["su0001-tor1a", "su1024-host128"]
     result = write_devices(compiled, names, repo / "few")

@@ -585,7 +585,7 @@ def test_a_missing_catalog_file_is_told_where_the_spec_names_it(repo: Path, fabr
 
 def test_no_page_of_the_catalog_is_in_the_notation_of_python() -> None:
     from fabricc.catalog.load import load_catalog
-    from fabricc.cli.model_page import render_model
+    from fabricc.cli.catalog import render_model
 
     catalog, _ = load_catalog()
     for model in (*catalog.switches.values(), *catalog.hosts.values(), *catalog.nics.values()):

@@ -11,7 +11,7 @@ import pytest
 
 import fabricc.rules
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.codes import TITLES
+from fabricc.base.diagnostics.model import TITLES
 from fabricc.interface import audit_folder, build, check, diff
 from fabricc.rules import registry
 from fabricc.rules.rule import TOPICS, FabricRule, SwitchRule

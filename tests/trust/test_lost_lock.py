@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.base.documents.conflict import conflict_in
+from fabricc.base.documents.document import conflict_in
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from fabricc.compiler.load.affected_specs import affected_specs
 from fabricc.proof.tree import TreeError, read_manifest
-from fabricc.tree.manifest import Manifest, ManifestError
-from fabricc.tree.names import is_path
+from fabricc.tree.manifest import Manifest, ManifestError, is_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,9 +17,9 @@ from markdown_it import MarkdownIt
 
 from fabricc.base.foreign import formats
 from fabricc.base.foreign import text as foreign
+from fabricc.base.foreign.formats import build_workbook
 from fabricc.base.foreign.markdown import Markdown
 from fabricc.base.foreign.text import Terminal
-from fabricc.base.foreign.workbook import build_workbook
 from tests.effort import examples
 from tests.trust.hostile import ALL, FORMULAS, anything, harmless
 

@@ -144,7 +144,7 @@ def test_what_a_stream_cannot_encode_is_shown_all_the_same(monkeypatch: pytest.M
 
 
 def test_a_command_does_not_begin_a_line_by_wrapping(said: Said, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fabricc.base.foreign.screen import Table
+    from fabricc.base.foreign.text import Table
 
     monkeypatch.setenv("COLUMNS", "40")
     cell = " ".join(["x" * 30, "::error::no"] * 9)

@@ -17,7 +17,7 @@ from fabricc.audit.adopt.shape import KEYS, rail_name
 from fabricc.audit.adopt.sides import Sides
 from fabricc.audit.adopt.trial import Site, built_files, compiled_of, error_codes, find_mismatches
 from fabricc.base.diagnostics import FindingsError
-from fabricc.base.diagnostics.codes import TITLES
+from fabricc.base.diagnostics.model import TITLES
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.values import dataclass
 from fabricc.facts.device import Kind, Tier

@@ -10,15 +10,14 @@ from fabricc.audit.adopt.reasons import mismatch_reason
 from fabricc.audit.adopt.trial import DRAFT, SPEC
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
-from fabricc.base.foreign.screen import Line, Table
+from fabricc.base.foreign.text import Line, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fabricc.audit.adopt.lost_lines import LostLine
     from fabricc.audit.adopt.run import Adoption
-    from fabricc.base.foreign.screen import Part
-    from fabricc.base.foreign.text import Rendered
+    from fabricc.base.foreign.text import Part, Rendered
 
 _KEYS = re.compile(r"\[[^\[\]]*\]")
 TEXT, JSON = "adoption.txt", "adoption.json"

@@ -11,8 +11,8 @@ from fabricc.back.hosts.words import is_word
 from fabricc.back.limits import Limit
 
 if TYPE_CHECKING:
-    from fabricc.fabric.gap import Gap
     from fabricc.fabric.model import Host
+    from fabricc.fabric.vocabulary import Gap
 
 MAX_NAME_CHARACTERS = 15  # IFNAMSIZ less the terminator, linux/if.h
 

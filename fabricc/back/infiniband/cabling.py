@@ -12,7 +12,7 @@ from fabricc.back.infiniband.topology import read_topology
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import Folder, read
 from fabricc.base.values import dataclass
-from fabricc.fabric.infiniband.identity import guid_text, is_placeholder
+from fabricc.fabric.infiniband.model import guid_text, is_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from fabricc.back.infiniband.topology import topology_records
 from fabricc.back.nos.templating import template_environment
 from fabricc.catalog.rates import generation_at
-from fabricc.fabric.infiniband import identity
-from fabricc.fabric.infiniband.identity import guid_text
-from fabricc.fabric.infiniband.model import DEFAULT_PKEY
+from fabricc.fabric.infiniband import model
+from fabricc.fabric.infiniband.model import DEFAULT_PKEY, guid_text
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
 
@@ -49,7 +48,7 @@ def sm_files(subnet: Subnet) -> Iterator[tuple[str, str]]:
     title = f"subnet {PLANE_LETTERS[subnet.plane]} of {ib.wiring.cluster}"
     view = {
         "subnet": title,
-        "prefix": guid_text(identity.subnet_prefix(ib.wiring.number, subnet.plane)),
+        "prefix": guid_text(model.subnet_prefix(ib.wiring.number, subnet.plane)),
         "reason": ib.engine.reason[0].upper() + ib.engine.reason[1:] + ".",
         "engines": ",".join(ib.engine.names),
         "qos": vl_arbitration(ib.classes) if len(ib.classes) > 1 else None,

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.formats import csv_text
 from fabricc.fabric import links
-from fabricc.fabric.infiniband.identity import MOST_LIDS, guid_text, is_placeholder
-from fabricc.fabric.infiniband.ports import ports_by_name, speed_word
-from fabricc.fabric.infiniband.wiring import Subnet
+from fabricc.fabric.infiniband.model import MOST_LIDS, guid_text, is_placeholder
+from fabricc.fabric.infiniband.wiring import Subnet, ports_by_name, speed_word
 from fabricc.fabric.shape import TierName
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.gap import Gap
+from fabricc.fabric.vocabulary import Gap
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,9 +13,9 @@ from fabricc.back import limits
 from fabricc.base.values import dataclass
 from fabricc.catalog.support import release_numbers
 from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts
-from fabricc.fabric.gap import Gap
 from fabricc.fabric.logins import PASSWORD, login_refusal
 from fabricc.fabric.routing import Transport
+from fabricc.fabric.vocabulary import Gap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back.nos.overlay_text import OverlayError, compile_starred, merge_text, strip_text, trace_overlay
-from fabricc.base.documents.scalars import FORBIDDEN
+from fabricc.base.documents.composer import FORBIDDEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from fabricc.back.reading import Reader
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.facts import Facts, Reading
-    from fabricc.fabric.gap import Gap
     from fabricc.fabric.model import Switch
     from fabricc.fabric.qos import PortProfile
+    from fabricc.fabric.vocabulary import Gap
 
 
 @dataclass(frozen=True, slots=True)

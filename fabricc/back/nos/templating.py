@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from fabricc.back.nos import child_process
 from fabricc.base import installation
-from fabricc.base.documents.conflict import conflict_in
+from fabricc.base.documents.document import conflict_in
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 

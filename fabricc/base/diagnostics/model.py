@@ -1,10 +1,14 @@
-"""The diagnostic: a code, a severity, a place, what is wrong and what to do about it."""
+"""The diagnostic: a code, a severity, a place, what is wrong and what to do about it.
+
+Every diagnostic code with what it means in a line, as `codes.txt` has them; none is reused for another meaning.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import total_ordering
+from pathlib import Path
 from typing import Self
 
 from fabricc.base.values import dataclass
@@ -90,3 +94,11 @@ def worst_severity(diagnostics: Iterable[Diagnostic]) -> Severity | None:
     order = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
     present = {d.severity for d in diagnostics}
     return next((severity for severity in order if severity in present), None)
+
+
+_TABLE = Path(__file__).with_name("codes.txt")
+TITLES = dict(line.split(" ", 1) for line in _TABLE.read_text("utf-8").splitlines())
+"""Code -> its title, in order of the codes."""
+
+RULE_CODES = ("FAB96", "FAB9060", "FAB9061")
+"""The codes of rules that need no plan begin so; a spec may accept them with a reason, errors too."""

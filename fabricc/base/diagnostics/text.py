@@ -1,4 +1,7 @@
-"""Diagnostics for people: place, message, the source line with a caret, and the remedy."""
+"""Diagnostics for people: place, message, the source line with a caret, and the remedy.
+
+Render diagnostics in the formats for programs.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fabricc.base.diagnostics.model import Diagnostic, Position
+    from fabricc.base.foreign.text import Rendered
 
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _SPEC = re.compile(r"^cluster:", re.MULTILINE)
@@ -128,3 +132,34 @@ def _cell_width(character: str) -> int:
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+FORMATS = ("text", "json", "sarif", "github", "junit", "gitlab")
+
+
+def render_document(
+    diagnostics: Iterable[Diagnostic], format: str, advice: Mapping[str, tuple[str, str]] | None = None
+) -> Rendered:
+    """Return the findings for a program, in one of `FORMATS` but `text`.
+
+    Args:
+        diagnostics: the findings.
+        format: the format.
+        advice: code -> its cause and its remedy, which SARIF shows with the rule.
+
+    Raises:
+        ValueError: no such format.
+    """
+    from fabricc.base.diagnostics import formats  # XML and SARIF, which no person at a terminal waits for
+
+    if format == "sarif":
+        return formats.render_sarif(diagnostics, advice)
+    renderers = {
+        "json": formats.render_json,
+        "github": formats.render_github,
+        "junit": formats.render_junit,
+        "gitlab": formats.render_gitlab,
+    }
+    if format not in renderers:
+        raise ValueError(format)
+    return renderers[format](diagnostics)

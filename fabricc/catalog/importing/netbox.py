@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic
-from fabricc.catalog.document import read_document
 from fabricc.catalog.importing import draft
 from fabricc.catalog.library import Library
+from fabricc.catalog.load import read_document
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.diagnostics.codes import TITLES
+from fabricc.base.diagnostics.model import TITLES
 from fabricc.base.values import attribute_names
 from fabricc.cli.reference.table import render_table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.codes import RULE_CODES
+from fabricc.base.diagnostics.model import RULE_CODES
 from fabricc.front.spec.load import GAPS, apply_severities, soften_errors
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog
     from fabricc.compiler.plan.repinning import Repinning
     from fabricc.fabric.fabric import Fabric
-    from fabricc.front.planning.identity.repin import Repinned
+    from fabricc.front.planning.identity.touched import Repinned
     from fabricc.front.planning.plan import Plan
     from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec

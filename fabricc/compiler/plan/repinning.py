@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass, replace
-from fabricc.front.planning.identity.repin import Planned, find_repin
+from fabricc.front.planning.identity.touched import Planned, find_repin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fabricc.front.planning.identity.repin import Repinned
-    from fabricc.front.planning.identity.touched import Touched
+    from fabricc.front.planning.identity.touched import Repinned, Touched
     from fabricc.front.spec.lock import Lock
 
 P = TypeVar("P", bound=Planned)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import nos as back_ends
-from fabricc.base.documents.scalars import FORBIDDEN
+from fabricc.base.documents.composer import FORBIDDEN
 from fabricc.fabric.model import SECRET_PREFIX
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from fabricc.back.nos import templating
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import as_sentence
 from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts
-from fabricc.fabric.gap import Gap
 from fabricc.fabric.shape import HostId
+from fabricc.fabric.vocabulary import Gap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.overlay import merge_overlay, strip_overlay
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.documents.conflict import conflict_in
+from fabricc.base.documents.document import conflict_in
 from fabricc.base.foreign import files
 from fabricc.base.values import replace
 from fabricc.compiler.render.device_text import secret_lines, unfit_lines

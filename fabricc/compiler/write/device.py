@@ -43,9 +43,8 @@ if TYPE_CHECKING:
     from fabricc.proof.likeness import Common
     from fabricc.rules.answers import Answers
     from fabricc.rules.summary import Summary
-    from fabricc.tree.memory_stage import Held
     from fabricc.tree.patch import Patch
-    from fabricc.tree.stage import Stage
+    from fabricc.tree.stage import Held, Stage
 
 _MAX_PIECE = 24
 _PIECES_PER_JOB = 12

@@ -8,7 +8,7 @@ from __future__ import annotations
 import tempfile
 from typing import TYPE_CHECKING
 
-from fabricc.tree.failure import name_failures
+from fabricc.tree.swap import name_failures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

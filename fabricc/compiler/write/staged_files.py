@@ -16,9 +16,8 @@ from fabricc.tree.stage import Content, Stage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fabricc.tree.memory_stage import Held
     from fabricc.tree.patch import Patch
-    from fabricc.tree.stage import Written
+    from fabricc.tree.stage import Held, Written
 
 
 @dataclass(slots=True)

@@ -15,8 +15,7 @@ from fabricc.fabric.shape import HostId, TierName
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.fabric.capacity.outage import Outage
-    from fabricc.fabric.capacity.wiring import NicPort, Wiring
+    from fabricc.fabric.capacity.wiring import NicPort, Outage, Wiring
 
 
 class Remainder:

@@ -2,6 +2,8 @@
 
 Links between switches follow from coordinates. Switches of one tier, pod, plane and host group have equal uplinks,
 which are computed once. Ports are looked up only for single devices.
+
+An outage: the devices, links and planes that are out of service.
 """
 
 from __future__ import annotations
@@ -11,16 +13,15 @@ from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.base.values import dataclass
 from fabricc.fabric import links
-from fabricc.fabric.capacity.outage import Outage
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import HostId, SwitchId, TierName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from fabricc.fabric.capacity.outage import End
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.shape import Unit
 
@@ -304,3 +305,49 @@ def rail_name(fabric: Fabric, group: int, rail: int) -> str:
     """Return the name of a rail: of all hosts with GPUs, which share what is left of it, or of another model."""
     model = fabric.host_models[group]
     return f"rail {rail}" if model.gpus else f"rail {rail} of {model.name}"
+
+
+End = tuple[str, str]
+"""A device and its port."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """Devices and links that are out of service.
+
+    Attributes:
+        gone: switches and hosts that are off.
+        drained: switches that traffic is led around.
+        ends: of links that carry nothing; one of both ends is enough.
+    """
+
+    gone: frozenset[str] = frozenset()
+    drained: frozenset[str] = frozenset()
+    ends: frozenset[End] = frozenset()
+
+    def __or__(self, other: Outage) -> Outage:
+        return Outage(self.gone | other.gone, self.drained | other.drained, self.ends | other.ends)
+
+    def exclude_outage(self, other: Outage) -> Outage:
+        """Return this outage without the parts of the other one."""
+        back = other.gone | other.drained
+        return Outage(self.gone - back, self.drained - back, self.ends - other.ends)
+
+    def split(self) -> list[Outage]:
+        """Return one outage for each device and link."""
+        found = [Outage(gone=frozenset({name})) for name in sorted(self.gone)]
+        found += [Outage(drained=frozenset({name})) for name in sorted(self.drained)]
+        return [*found, *(Outage(ends=frozenset({end})) for end in sorted(self.ends))]
+
+    @property
+    def names(self) -> list[str]:
+        """Devices and links as they are named on the command line."""
+        return [
+            *sorted(self.gone | self.drained),
+            *(f"{device}:{port}" for device, port in sorted(self.ends)),
+        ]
+
+
+def outage_of_planes(fabric: Fabric, planes: Collection[int]) -> Outage:
+    """Return the outage of every switch of some planes."""
+    return Outage(gone=frozenset(fabric.name(at) for at in fabric.switch_ids() if at.plane in planes))

@@ -22,7 +22,11 @@ from fabricc.front.planning.identity.outside_numbers import numbered_outside
 from fabricc.front.planning.identity.renaming import apply_names, with_moves
 from fabricc.front.planning.networks.evpn import with_segments
 from fabricc.front.planning.networks.external import add_external
-from fabricc.front.planning.networks.out_of_band import narrow_subnets, out_of_band_findings, refuse_unmanaged
+from fabricc.front.planning.networks.management_switches import (
+    narrow_subnets,
+    out_of_band_findings,
+    refuse_unmanaged,
+)
 from fabricc.front.planning.networks.overrides import apply_overrides
 from fabricc.front.planning.networks.tenants import with_tenants
 from fabricc.front.planning.quality import plan_quality
@@ -30,21 +34,29 @@ from fabricc.front.planning.topology import strides as stride_plan
 from fabricc.front.planning.topology.attachments import attach_groups, refuse_renumbering
 from fabricc.front.planning.topology.beside import beside_pins, refuse_unplaced
 from fabricc.front.planning.topology.border import border_findings, with_border, with_leaves
-from fabricc.front.planning.topology.counts import count_findings
-from fabricc.front.planning.topology.media import media_findings
-from fabricc.front.planning.topology.models import UnfitError, models_at_releases, models_of, tiers_of
+from fabricc.front.planning.topology.models import (
+    UnfitError,
+    media_findings,
+    models_at_releases,
+    models_of,
+    tiers_of,
+)
 from fabricc.front.planning.topology.planes import refuse_unpaired, with_present_planes
 from fabricc.front.planning.topology.pods import check_pods, count_units, pod_findings
-from fabricc.front.planning.topology.resilience import ratio_findings, resilience_findings, spine_findings
+from fabricc.front.planning.topology.resilience import (
+    count_findings,
+    ratio_findings,
+    resilience_findings,
+    spine_findings,
+)
 from fabricc.front.planning.topology.shape import Sizing, check_joined, size_fabric
-from fabricc.front.planning.topology.tors import REPIN
+from fabricc.front.planning.topology.tors import REPIN, spread_findings, spread_links, spread_pins
 from fabricc.front.planning.topology.units import (
     assign_identities,
     border_units,
     capacity_units,
     count_digits,
 )
-from fabricc.front.planning.topology.uplinks import spread_findings, spread_links, spread_pins
 from fabricc.front.spec.classes import default_network_class, default_rdma_class
 from fabricc.front.spec.load import soften_errors
 from fabricc.front.spec.lock import Lock
@@ -61,8 +73,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import Shape
     from fabricc.front.planning.networks.external import Planner
     from fabricc.front.planning.topology.models import Models, Naming
+    from fabricc.front.planning.topology.tors import Spread
     from fabricc.front.planning.topology.units import Identities
-    from fabricc.front.planning.topology.uplinks import Spread
     from fabricc.front.spec.model import ClusterSpec
 
 

@@ -15,10 +15,9 @@ from fabricc.front.qos.ecn import (
     wanted_thresholds,
 )
 from fabricc.front.qos.finding import QosFinding
-from fabricc.front.qos.fit import Request, fit_findings
+from fabricc.front.qos.fit import Request, fit_findings, floor_findings
 from fabricc.front.qos.headroom import find_headroom, longest_listed_m
 from fabricc.front.qos.marking import DCQCN, FixedMarking, MarkingProfile, published_by
-from fabricc.front.qos.physical_floor import floor_findings
 from fabricc.front.qos.pools import (
     PortGroup,
     group_name,

@@ -16,8 +16,8 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from yaml import YAMLError as ScanError
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.documents.composer import RefusedError, resolve_scalar
 from fabricc.base.documents.reader import parse_yaml
-from fabricc.base.documents.scalars import RefusedError, resolve_scalar
 from fabricc.front.spec.trivia import put_back, taken_out
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.front.spec.document import format_path
-from fabricc.front.spec.resources import cluster_schema, resolve_schema
+from fabricc.front.spec.document import cluster_schema, format_path, resolve_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

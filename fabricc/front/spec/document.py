@@ -1,4 +1,7 @@
-"""Collect the diagnostics about a spec, and format paths and values in them."""
+"""Collect the diagnostics about a spec, and format paths and values in them.
+
+Load the schema of the spec for the rest of the front end.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.document import clip
+from fabricc.base.documents.schema import load_schema
 
 if TYPE_CHECKING:
     from fabricc.base.documents.document import Document, KeyPath
@@ -58,3 +62,19 @@ def format_value(value: Any) -> str:
 def join_words(words: list[str], last: str = "or") -> str:
     """Join words: `a, b or c`."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}" if words else ""
+
+
+def cluster_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the cluster spec; shared, so never to be changed."""
+    return load_schema("cluster")
+
+
+def resolve_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a subschema with its `$ref` to another part resolved (RFC 6901); keys next to the reference win."""
+    if (reference := schema.get("$ref")) is None:
+        return schema
+    part = cluster_schema()
+    for name in reference.removeprefix("#/").split("/"):
+        part = part[name]
+    target = resolve_schema(part)
+    return {**target, **{key: value for key, value in schema.items() if key != "$ref"}}

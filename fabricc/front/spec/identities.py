@@ -9,12 +9,11 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.documents.conflict import conflict_in
-from fabricc.base.documents.document import clip
+from fabricc.base.documents.document import clip, conflict_in
 from fabricc.base.foreign import files
 from fabricc.base.values import replace
+from fabricc.front.spec.document import cluster_schema
 from fabricc.front.spec.model import DeviceRow, LinkRow, ManagementRow
-from fabricc.front.spec.resources import cluster_schema
 from fabricc.front.spec.semantics import PRIVATE_ASNS, TWO_BYTE_BASES
 
 if TYPE_CHECKING:

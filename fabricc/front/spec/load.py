@@ -12,7 +12,7 @@ from fabricc.base.documents.document import clip
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml, too_large
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass, replace
-from fabricc.fabric.cables import CableKind
+from fabricc.fabric.model import CableKind
 from fabricc.fabric.plans import Descriptions
 from fabricc.fabric.routing import LoadBalancing, Reassignment, Spreading
 from fabricc.front.spec import semantics
@@ -39,11 +39,12 @@ from fabricc.front.spec.model import (
     Tier,
 )
 from fabricc.front.spec.moves import build_replaced, check_moves
-from fabricc.front.spec.network_groups import Stated, groups_of
 from fabricc.front.spec.networks import (
     INHERITED,
     NUMBERED,
+    Stated,
     as_network,
+    groups_of,
     number_networks,
     section_of,
     with_network,

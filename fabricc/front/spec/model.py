@@ -18,12 +18,11 @@ if TYPE_CHECKING:
     from netaddr import IPAddress, IPNetwork
 
     from fabricc.base.documents.document import KeyPath
-    from fabricc.fabric.cables import CableKind
     from fabricc.fabric.evpn import Segment, Vrf
     from fabricc.fabric.external import Outsider
     from fabricc.fabric.infiniband.model import ServiceClass
     from fabricc.fabric.management import ManagementNetwork
-    from fabricc.fabric.model import Services
+    from fabricc.fabric.model import CableKind, Services
 
 
 @dataclass(frozen=True, slots=True)

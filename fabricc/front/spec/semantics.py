@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.diagnostics.codes import TITLES
+from fabricc.base.diagnostics.model import TITLES
 from fabricc.catalog.reach import load_reaches, longest_reach
 from fabricc.fabric.addresses import ASN_BLOCK, TWO_BYTES
 from fabricc.fabric.routing import Spreading
@@ -13,7 +13,7 @@ from fabricc.fabric.routing import Spreading
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.fabric.cables import CableKind
+    from fabricc.fabric.model import CableKind
     from fabricc.fabric.routing import LoadBalancing
     from fabricc.front.spec.document import Findings
     from fabricc.front.spec.model import Acceptance, Cables, Routing, Tier

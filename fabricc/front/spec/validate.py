@@ -12,10 +12,9 @@ from fabricc.base.documents.document import clip
 from fabricc.base.documents.fitting import compile_pattern as compiled
 from fabricc.base.documents.schema import breaches, schema_validator
 from fabricc.base.order import group_pairs
-from fabricc.catalog.flavors import spell_flavor
-from fabricc.catalog.names import find_printed_name, list_built_in
-from fabricc.front.spec.document import format_path, format_value, join_words
-from fabricc.front.spec.resources import cluster_schema, resolve_schema
+from fabricc.catalog.library import find_printed_name, list_built_in
+from fabricc.catalog.support import spell_flavor
+from fabricc.front.spec.document import cluster_schema, format_path, format_value, join_words, resolve_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

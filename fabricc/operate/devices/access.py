@@ -13,8 +13,8 @@ from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.documents.composer import resolve_1_1
 from fabricc.base.documents.reader import STRICT, parse_document
-from fabricc.base.documents.scalars import resolve_1_1
 from fabricc.base.foreign import files
 from fabricc.base.foreign.home import expand_home
 from fabricc.base.values import replace

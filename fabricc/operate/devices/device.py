@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.management_addresses import management_place
+from fabricc.fabric.management import management_place
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric

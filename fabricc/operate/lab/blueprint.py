@@ -23,10 +23,9 @@ from fabricc.operate.lab.vrfs import port_commands, read_vrfs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.fabric.cables import CableRow
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Facts
-    from fabricc.fabric.model import Host, Switch
+    from fabricc.fabric.model import CableRow, Host, Switch
     from fabricc.operate.lab.predict import End
 
 MANAGEMENT_PORT = "eth0"

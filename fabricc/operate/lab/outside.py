@@ -14,10 +14,9 @@ from fabricc.operate.lab.predict import Outside
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.fabric.cables import CableRow
     from fabricc.fabric.external import ExternalLink, Outsider
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.model import Switch
+    from fabricc.fabric.model import CableRow, Switch
 
 _DAEMONS = "zebra=yes\nbgpd=yes\nbfdd=yes\nstaticd=yes\n"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
-from fabricc.catalog.names import suggestion_remedy
+from fabricc.catalog.library import suggestion_remedy
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.operate.lab import kernel, ownership, state
 from fabricc.operate.lab.box import CAPABILITIES

@@ -18,7 +18,7 @@ from fabricc.operate.lab.node import MANAGEMENT_NODE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fabricc.fabric.cables import CableRow
+    from fabricc.fabric.model import CableRow
 
 DEFAULT = Path("/run/fabricc-lab")
 """Labs of this machine, a folder each, named after the cluster."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
 from fabricc.base.documents.document import clip
 from fabricc.base.foreign import files
-from fabricc.catalog.names import suggestion_remedy
-from fabricc.fabric.capacity.outage import Outage
+from fabricc.catalog.library import suggestion_remedy
+from fabricc.fabric.capacity.wiring import Outage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import format_share, format_share_option, join_words, plural
 from fabricc.base.values import dataclass, replace
-from fabricc.fabric.capacity.further_failure import FurtherFailure, find_further_failure
-from fabricc.fabric.capacity.hosts import count_cut_gpus, find_affected_hosts
-from fabricc.fabric.capacity.outage import Outage
+from fabricc.fabric.capacity.hosts import (
+    FurtherFailure,
+    count_cut_gpus,
+    find_affected_hosts,
+    find_further_failure,
+)
 from fabricc.fabric.capacity.remainder import Remainder
 from fabricc.fabric.capacity.share import find_narrowest
+from fabricc.fabric.capacity.wiring import Outage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

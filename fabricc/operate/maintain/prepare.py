@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from fabricc.compiler.compiled import Compiled
-    from fabricc.fabric.capacity.outage import Outage
+    from fabricc.fabric.capacity.wiring import Outage
     from fabricc.operate.maintain.plan import NetworkMaintenance
     from fabricc.operate.maintain.specs import DrainKeys
     from fabricc.review.diff.model import Review

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.diagnostics.wording import format_share, join_words, plural, ranges
 from fabricc.base.foreign.formats import json_document
-from fabricc.base.foreign.screen import Line, Table
+from fabricc.base.foreign.text import Line, Table
 from fabricc.base.order import group_pairs
 from fabricc.fabric.capacity.hosts import FEWER_PATHS, HOW
 from fabricc.fabric.capacity.share import describe_share
@@ -16,8 +16,7 @@ from fabricc.operate.maintain.plan import Moment
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fabricc.base.foreign.screen import Part
-    from fabricc.base.foreign.text import Rendered
+    from fabricc.base.foreign.text import Part, Rendered
     from fabricc.fabric.capacity.share import LinkShare
     from fabricc.operate.maintain.plan import NetworkMaintenance
     from fabricc.operate.maintain.prepare import Job, MaintenancePlan

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from fabricc.base.documents.document import KeyPath
     from fabricc.compiler.compiled import Compiled
-    from fabricc.fabric.capacity.outage import End, Outage
-    from fabricc.fabric.capacity.wiring import Wiring
+    from fabricc.fabric.capacity.wiring import End, Outage, Wiring
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.wording import format_share, join_words, plural
 from fabricc.base.foreign.formats import csv_text, json_document
-from fabricc.base.foreign.screen import Line, Table
 from fabricc.base.foreign.shell import shell_path
+from fabricc.base.foreign.text import Line, Table
 from fabricc.operate.change.order_text import describe_wave, wave_json
 from fabricc.operate.migrate.cables import group_switches_by_round
 from fabricc.review.diff import wording
@@ -16,8 +16,7 @@ from fabricc.review.diff import wording
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fabricc.base.foreign.screen import Part
-    from fabricc.base.foreign.text import Rendered
+    from fabricc.base.foreign.text import Part, Rendered
     from fabricc.operate.migrate.cables import Ends
     from fabricc.operate.migrate.prepare import Migration, Stage
     from fabricc.operate.migrate.waves import Order

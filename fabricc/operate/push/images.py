@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.documents.conflict import conflict_in
+from fabricc.base.documents.document import conflict_in
 from fabricc.base.foreign import files
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from fabricc.base.documents.document import KeyPath
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.gap import Gap
     from fabricc.fabric.model import Switch
+    from fabricc.fabric.vocabulary import Gap
     from fabricc.operate.change.order import Wave
     from fabricc.review.diff.model import Review
 

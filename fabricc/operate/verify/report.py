@@ -10,7 +10,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.formats import finding_entry
 from fabricc.base.foreign.formats import json_document, xml_document
 from fabricc.base.foreign.markdown import Markdown
-from fabricc.base.foreign.screen import Line, Table
+from fabricc.base.foreign.text import Line, Table
 from fabricc.base.order import group_pairs
 from fabricc.operate.devices import readings
 from fabricc.operate.drivers.lossless import KINDS
@@ -20,8 +20,7 @@ from fabricc.operate.verify.model import Aspect, Found
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fabricc.base.foreign.screen import Part
-    from fabricc.base.foreign.text import Rendered
+    from fabricc.base.foreign.text import Part, Rendered
     from fabricc.operate.verify.model import Report
 
 _THINGS = {

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from fabricc.back.infiniband import sm_files
 from fabricc.back.infiniband.reading import read_subnet
 from fabricc.base.numbers import is_number
-from fabricc.fabric.infiniband import identity
-from fabricc.fabric.infiniband.identity import guid_text
-from fabricc.fabric.infiniband.model import DEFAULT_PKEY
+from fabricc.fabric.infiniband import model
+from fabricc.fabric.infiniband.model import DEFAULT_PKEY, guid_text
 from fabricc.proof import Finding
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def _check_lids(read: ReadSubnet) -> Iterator[Finding]:
     nodes = {guid_text(node.guid): node for node in read.topology.nodes.values()}
     for guid, lid in read.lids.items():
         name = nodes[guid].name if guid in nodes else guid
-        if not 1 <= lid <= identity.MOST_LIDS:
+        if not 1 <= lid <= model.MOST_LIDS:
             yield Finding("FAB6304", f"{name}: {lid} is no unicast LID", file)
         if owners[lid] > 1:
             yield Finding("FAB6304", f"{name} shares LID {lid}", file)
@@ -206,7 +205,7 @@ def _check_conf(subnet: Subnet, read: ReadSubnet) -> Iterator[Finding]:
     """Report FAB6307 for opensm.conf, FAB6309 for service levels."""
     file, conf, ib = sm_files.CONF, read.conf, subnet.ib
     wanted = {
-        "subnet_prefix": guid_text(identity.subnet_prefix(ib.wiring.number, subnet.plane)),
+        "subnet_prefix": guid_text(model.subnet_prefix(ib.wiring.number, subnet.plane)),
         "routing_engine": ",".join(ib.engine.names),
         "root_guid_file": f"/{sm_files.ROOTS}",
         "cn_guid_file": f"/{sm_files.COMPUTE}",

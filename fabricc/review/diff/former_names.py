@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from fractions import Fraction
 
+    from fabricc.fabric.given_identities import Former as FormerBox
+    from fabricc.fabric.given_identities import Moves
     from fabricc.fabric.model import Host, Switch
-    from fabricc.fabric.moves import Former as FormerBox
-    from fabricc.fabric.moves import Moves
     from fabricc.review.diff.view import DeviceView
 
 _PEER = "/peer"

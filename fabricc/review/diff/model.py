@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.codes import RULE_CODES
+from fabricc.base.diagnostics.model import RULE_CODES
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 

@@ -11,8 +11,8 @@ from fabricc.back import nos as back_ends
 from fabricc.back.nos import templating
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.render.switch_files import render_switch
+from fabricc.fabric.given_identities import Moves
 from fabricc.fabric.model import Host, Switch
-from fabricc.fabric.moves import Moves
 from fabricc.fabric.shape import HostId
 from fabricc.review.diff.figures import fabric_figures
 from fabricc.review.diff.model import Figure

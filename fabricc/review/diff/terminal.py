@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
-from fabricc.base.foreign.screen import Line
+from fabricc.base.foreign.text import Line
 from fabricc.review.diff import wording
 from fabricc.review.diff.application import application_words
 from fabricc.review.diff.model import Impact

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.hosts.words import rule_priority
 from fabricc.fabric import links
+from fabricc.fabric.fabric import MOST
 from fabricc.fabric.links import loopback_offset
 from fabricc.fabric.model import Host, HostPort
-from fabricc.fabric.queue_pairs import MOST
 from fabricc.fabric.shape import HostId, TierName
 from fabricc.front.planning.topology.layout import port_speeds
 from fabricc.front.qos.worksheet import Row

@@ -12,7 +12,7 @@ from fabricc.fabric.naming import computed_name
 from fabricc.fabric.paths import compile_patterns
 from fabricc.fabric.shape import HostId, TierName
 from fabricc.front.planning.topology import clos
-from fabricc.front.planning.topology.uplinks import PIN
+from fabricc.front.planning.topology.tors import PIN
 from fabricc.front.qos.worksheet import Row
 from fabricc.front.spec.document import format_path
 from fabricc.review.explain.formulas import make_formula

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric import addresses as adr
 from fabricc.fabric import links
-from fabricc.fabric.management_addresses import management_offset
+from fabricc.fabric.management import management_offset
 from fabricc.fabric.shape import TierName
 from fabricc.review.explain.model import Formula
 

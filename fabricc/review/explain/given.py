@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.management_addresses import management_place
+from fabricc.fabric.management import management_place
 from fabricc.fabric.naming import computed_name
 from fabricc.review.explain.model import Origin, Source, single_explanation
 from fabricc.review.explain.places import switch_text

@@ -9,8 +9,7 @@ from fabricc.base.diagnostics import Position
 from fabricc.base.documents.document import clip
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
-from fabricc.front.spec.document import format_path
-from fabricc.front.spec.resources import cluster_schema, resolve_schema
+from fabricc.front.spec.document import cluster_schema, format_path, resolve_schema
 from fabricc.review.explain.model import Origin, Source
 
 if TYPE_CHECKING:

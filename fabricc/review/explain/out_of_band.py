@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED
-from fabricc.fabric.management import Beyond
-from fabricc.fabric.management_addresses import address_owners, host_block, unit_place
-from fabricc.fabric.out_of_band import management_endpoints
-from fabricc.fabric.out_of_band_cables import management_cables
+from fabricc.fabric.management import Beyond, address_owners, host_block, unit_place
+from fabricc.fabric.out_of_band import management_cables, management_endpoints
 from fabricc.fabric.shape import HostId
 from fabricc.review.explain import formulas
 from fabricc.review.explain.given import RULE, TABLES
@@ -21,8 +19,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.management import ManagementNetwork
-    from fabricc.fabric.management_addresses import Owner
+    from fabricc.fabric.management import ManagementNetwork, Owner
     from fabricc.review.explain.model import Details, Explanation, Formula
     from fabricc.review.explain.origins import PlanSources
     from fabricc.review.explain.pools import Found

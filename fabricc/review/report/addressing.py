@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.fabric import links
-from fabricc.fabric.management import Beyond
-from fabricc.fabric.management_addresses import address_owners, management_place
+from fabricc.fabric.management import Beyond, address_owners, management_place
 from fabricc.fabric.shape import TierName
-from fabricc.front.planning.topology.room import stride_rooms
+from fabricc.front.planning.topology.layout import stride_rooms
 from fabricc.review.report.values import Section, Table
 from fabricc.review.report.wording import NONE
 

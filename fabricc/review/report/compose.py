@@ -9,12 +9,11 @@ from fabricc.base.diagnostics import Severity, worst_severity
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.foreign.shell import shell_path
 from fabricc.compiler.load.input_digests import manifest_inputs
-from fabricc.fabric.capacity.outage import Outage
 from fabricc.fabric.capacity.remainder import Remainder
 from fabricc.fabric.capacity.throughput import measure_throughput
-from fabricc.fabric.capacity.wiring import Wiring
+from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.front.planning.quality import list_worksheets
-from fabricc.front.planning.topology.room import list_rooms, report_full
+from fabricc.front.planning.topology.layout import list_rooms, report_full
 from fabricc.review.report import infiniband, origins, quality, topology
 from fabricc.review.report.addressing import addressing_section
 from fabricc.review.report.failure import kept_text

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric import links
-from fabricc.fabric.capacity.outage import Outage, outage_of_planes
 from fabricc.fabric.capacity.remainder import Remainder
 from fabricc.fabric.capacity.throughput import measure_bandwidth_loss, measure_throughput
-from fabricc.fabric.capacity.wiring import NicPort, Wiring
+from fabricc.fabric.capacity.wiring import NicPort, Outage, Wiring, outage_of_planes
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import SwitchId, TierName
 from fabricc.review.report.failure import AS_BEFORE, BEYOND, Failure, Part

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.infiniband.tables import class_rows, partition_rows
 from fabricc.base.diagnostics.wording import plural
 from fabricc.catalog.rates import generation_at
-from fabricc.fabric.infiniband.identity import MOST_LIDS
+from fabricc.fabric.infiniband.model import MOST_LIDS
 from fabricc.review.report.values import Section, Table
 from fabricc.review.report.wording import format_count
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricc.compiler.compiled import compile_spec
-from fabricc.fabric.infiniband.identity import MOST_LIDS, is_placeholder
+from fabricc.fabric.infiniband.model import MOST_LIDS, is_placeholder
 from fabricc.fabric.infiniband.wiring import Subnet, expand_hosts
 from fabricc.front.planning.infiniband.plan import list_rooms
 from fabricc.front.planning.topology.clos import spine_layer

@@ -17,7 +17,7 @@ from fabricc.back.hosts.nics import nic_qos
 from fabricc.back.jobs.files import job_files
 from fabricc.back.jobs.roster import list_hosts
 from fabricc.back.jobs.settings import settings_files, ucx_settings
-from fabricc.fabric.queue_pairs import MOST, queue_pairs
+from fabricc.fabric.fabric import MOST, queue_pairs
 from fabricc.fabric.routing import LoadBalancing, Spreading
 from tests.back.hosts.variants import VARIANTS
 from tests.back.jobs.fabrics import SPECS, fabric, files

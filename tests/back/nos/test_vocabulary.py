@@ -21,7 +21,7 @@ from fabricc.base.documents.schema import schema_path
 from fabricc.fabric.facts import SETTINGS, congestion_facts, setting_facts, switch_facts
 from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.fabric.vocabulary import __file__ as waist
-from fabricc.front.spec.resources import cluster_schema
+from fabricc.front.spec.document import cluster_schema
 from fabricc.review.diff.impact import judge_statement, row_of, vocabulary_of
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.view import host_view, switch_view

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.diagnostics.render import render_document
-from fabricc.base.diagnostics.text import render_text
+from fabricc.base.diagnostics.text import render_document, render_text
 
 if TYPE_CHECKING:
     from fabricc.base.foreign.text import Safe

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
-from fabricc.base.diagnostics.codes import TITLES
-from fabricc.base.diagnostics.render import FORMATS
+from fabricc.base.diagnostics.model import TITLES
+from fabricc.base.diagnostics.text import FORMATS
 from tests.base.diagnostics.samples import ALL, NOTE, PLAIN, WARNING, render
 
 # The parts of the SARIF 2.1.0 schema (OASIS, sections 3.13 to 3.30) that a log of ours uses.

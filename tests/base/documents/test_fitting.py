@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fabricc.base.documents.fitting import fits_schema
 from fabricc.base.documents.schema import breaches, schema_validator
-from fabricc.front.spec.resources import cluster_schema
+from fabricc.front.spec.document import cluster_schema
 from tests.effort import examples
 
 INVENTORIES = sorted((Path(__file__).parents[3] / "inventories").glob("*/cluster.yaml"))

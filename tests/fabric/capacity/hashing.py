@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.fabric.cables import CableRow
+    from fabricc.fabric.model import CableRow
 
 
 class Hashing:

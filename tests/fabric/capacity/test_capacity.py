@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.capacity.hosts import count_cut_gpus
-from fabricc.fabric.capacity.outage import Outage
 from fabricc.fabric.capacity.remainder import Remainder
 from fabricc.fabric.capacity.share import count_even_links, share_without
-from fabricc.fabric.capacity.wiring import Wiring
+from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.fabric.shape import TierName
 from tests.effort import examples
 from tests.fabric.capacity.hashing import Hashing, even_capacity
@@ -29,8 +28,8 @@ from tests.review.report.specs import CORES, MIXED_SPEEDS, lab, two_ports
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.fabric.cables import CableRow
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import CableRow
 
 
 def three_tiers(hosts: int, spines: int, uplinks: int, more: str = "") -> str:

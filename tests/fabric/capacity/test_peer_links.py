@@ -5,9 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from fabricc.fabric.capacity.hosts import count_cut_gpus, find_affected_hosts
-from fabricc.fabric.capacity.outage import Outage
 from fabricc.fabric.capacity.remainder import Remainder
-from fabricc.fabric.capacity.wiring import Wiring
+from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.operate.change.effect import Effect
 from fabricc.operate.change.order import compute_waves
 from fabricc.operate.change.resources import build_capacity_model

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fabricc.fabric.model import Direction, Switch
-from fabricc.front.planning.topology.room import list_rooms
+from fabricc.front.planning.topology.layout import list_rooms
 from tests.front.planning.support import document, fabric_of, planned
 
 FIRST = {"uplinks_first": True}

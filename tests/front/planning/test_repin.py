@@ -12,8 +12,14 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from fabricc.front.planning import plan_fabric
-from fabricc.front.planning.identity.repin import Repinned, find_repin, minimal_sets
-from fabricc.front.planning.identity.touched import Touched, compare_fabrics, find_touched
+from fabricc.front.planning.identity.touched import (
+    Repinned,
+    Touched,
+    compare_fabrics,
+    find_repin,
+    find_touched,
+    minimal_sets,
+)
 from tests.effort import examples
 from tests.front.planning.support import CATALOG, AnyNos, document, planned, spec_of
 from tests.front.planning.test_growth import GROWTH, ZONES, identity

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fabricc.front.planning.topology.room import list_rooms, report_full
+from fabricc.front.planning.topology.layout import list_rooms, report_full
 from tests.front.planning.support import document, fabric_of, planned, spec_of
 from tests.front.planning.test_growth import SETS, ZONES
 

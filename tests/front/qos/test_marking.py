@@ -16,8 +16,8 @@ from fabricc.front.qos.classes import traffic_classes
 from fabricc.front.qos.ecn import ceiling_bytes, ecn_thresholds, leaves_room
 from fabricc.front.qos.marking import DCTCP, UEC
 from fabricc.front.spec.classes import PFC_ONLY
+from fabricc.front.spec.document import cluster_schema
 from fabricc.front.spec.model import Priority
-from fabricc.front.spec.resources import cluster_schema
 from tests.front.qos.published import sn5600
 from tests.samples import CLASSES
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.catalog.names import find_printed_name, list_built_in
+from fabricc.catalog.library import find_printed_name, list_built_in
 from fabricc.compiler.compiled import compile_spec
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from fabricc.base import installation
 from fabricc.base.documents.schema import schema_path
-from fabricc.front.spec.resources import cluster_schema, resolve_schema
+from fabricc.front.spec.document import cluster_schema, resolve_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ import pytest
 import fabricc
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.cli.entry import run
-from fabricc.front.spec.tenant_edit import AssignmentError, assign_hosts, fold_names
+from fabricc.front.spec.tenants import AssignmentError, assign_hosts, fold_names
 
 TEXT = """\
 cluster: zone-a

@@ -14,8 +14,7 @@ import pytest
 from fabricc.base.diagnostics.wording import format_share
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.render.switch_files import render_switch
-from fabricc.fabric.capacity.outage import Outage
-from fabricc.fabric.capacity.wiring import Wiring
+from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.fabric.qos import unsent_code_points
 from fabricc.operate.change.effect import Effect
 from fabricc.operate.change.resources import build_capacity_model

@@ -17,9 +17,8 @@ from jsonschema import Draft202012Validator
 
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.capacity.hosts import find_affected_hosts
-from fabricc.fabric.capacity.outage import Outage
 from fabricc.fabric.capacity.remainder import Remainder
-from fabricc.fabric.capacity.wiring import Wiring
+from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.operate.lab import scenarios
 from tests.operate.lab import specs
 

@@ -12,9 +12,8 @@ import pytest
 from fabricc.base.diagnostics.wording import format_share
 from fabricc.base.order import group_pairs
 from fabricc.compiler.compiled import compile_spec
-from fabricc.fabric.capacity.outage import Outage
 from fabricc.fabric.capacity.remainder import Remainder
-from fabricc.fabric.capacity.wiring import Wiring
+from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.fabric.fabric import Fabric
 from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Direction

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.base.documents.schema import schema_path
-from fabricc.front.spec.resources import cluster_schema
+from fabricc.front.spec.document import cluster_schema
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.review_policy import Policy, load_policy, policy_violations, read_policy
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.fabric.cables import CableRow
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import CableRow
 
 SOURCE, SINK, UNBOUND = "<source>", "<sink>", 1 << 60
 

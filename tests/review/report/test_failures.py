@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.fabric.capacity.outage import Outage
 from fabricc.fabric.capacity.remainder import Remainder
 from fabricc.fabric.capacity.share import count_even_links
 from fabricc.fabric.capacity.throughput import Throughput, measure_throughput
-from fabricc.fabric.capacity.wiring import Wiring
+from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
 from fabricc.review.report.failure import kept_text
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.compiler.compiled import Compiled
-    from fabricc.fabric.cables import CableRow
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import CableRow
     from fabricc.review.report.failure import Failure
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fabricc.catalog.model import HostModel, SwitchModel
-    from fabricc.fabric.cables import CableKind
+    from fabricc.fabric.model import CableKind
     from fabricc.fabric.shape import Attachment, PortLayout
     from fabricc.front.planning.topology.models import Models
     from fabricc.front.spec.model import ClusterSpec

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.documents.document import clip
 from fabricc.base.values import replace
-from fabricc.catalog.names import did_you_mean
+from fabricc.catalog.library import did_you_mean
 from fabricc.fabric import links
 from fabricc.fabric.given_identities import Ends, Given, Identities
-from fabricc.fabric.management_addresses import management_place
+from fabricc.fabric.management import management_place
 from fabricc.fabric.naming import computed_name
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.identity.host_identities import HostLinks

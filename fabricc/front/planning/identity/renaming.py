@@ -11,8 +11,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import replace
-from fabricc.fabric.given_identities import NOTHING
-from fabricc.fabric.moves import Former, Moves
+from fabricc.fabric.given_identities import NOTHING, Former, Moves
 from fabricc.fabric.naming import computed_name
 from fabricc.front.planning.identity.lock_renames import of_unit
 from fabricc.front.spec.document import join_words

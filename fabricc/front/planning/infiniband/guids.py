@@ -9,7 +9,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.composer import Rules
 from fabricc.base.documents.reader import parse_document
 from fabricc.base.foreign import files
-from fabricc.catalog.names import suggestion_remedy
+from fabricc.catalog.library import suggestion_remedy
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

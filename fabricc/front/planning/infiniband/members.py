@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.catalog.names import suggestion_remedy
+from fabricc.catalog.library import suggestion_remedy
 from fabricc.fabric.infiniband.model import DEFAULT_PKEY, Partition
 from fabricc.fabric.tenants import NOBODY, assign_numbers
 from fabricc.front.planning.networks.tenants import assign_rails

@@ -8,8 +8,7 @@ from fabricc.base.diagnostics import Severity, worst_severity
 from fabricc.base.values import dataclass, shared_attributes
 from fabricc.fabric.addresses import Pool
 from fabricc.fabric.fabric import Fabric
-from fabricc.fabric.infiniband.identity import LidPlan
-from fabricc.fabric.infiniband.model import InfinibandFabric, IpoibPlan
+from fabricc.fabric.infiniband.model import InfinibandFabric, IpoibPlan, LidPlan
 from fabricc.fabric.model import Services
 from fabricc.fabric.naming import host_port_name
 from fabricc.fabric.plans import AddressPlan, RoutingPlan, TierPlan
@@ -18,7 +17,7 @@ from fabricc.fabric.shape import TierName
 from fabricc.front.planning.hosts.host_cables import host_cable
 from fabricc.front.planning.hosts.racks import domain_groups, rack_findings, racks_of
 from fabricc.front.planning.identity.touched import Touched, as_pinned, compare_fabrics
-from fabricc.front.planning.infiniband.engines import choose_engine
+from fabricc.front.planning.infiniband.engines import choose_engine, subnet_manager_findings
 from fabricc.front.planning.infiniband.guids import read_guids
 from fabricc.front.planning.infiniband.members import partitions_of, tenant_partitions
 from fabricc.front.planning.infiniband.refusals import (
@@ -33,18 +32,16 @@ from fabricc.front.planning.infiniband.refusals import (
     report_placeholders,
     report_unnamed_ports,
 )
-from fabricc.front.planning.infiniband.subnet_manager import subnet_manager_findings
 from fabricc.front.planning.networks.overrides import apply_overrides
 from fabricc.front.planning.topology import strides as stride_plan
 from fabricc.front.planning.topology.attachments import attach_groups
+from fabricc.front.planning.topology.layout import Room, port_rooms
 from fabricc.front.planning.topology.models import UnfitError, models_of
 from fabricc.front.planning.topology.planes import with_present_planes
 from fabricc.front.planning.topology.pods import check_pods, count_units
-from fabricc.front.planning.topology.room import Room, port_rooms
 from fabricc.front.planning.topology.shape import Sizing, check_joined, size_fabric
-from fabricc.front.planning.topology.tors import REPIN
+from fabricc.front.planning.topology.tors import REPIN, spread_findings, spread_links, spread_pins
 from fabricc.front.planning.topology.units import assign_identities, capacity_units, count_digits
-from fabricc.front.planning.topology.uplinks import spread_findings, spread_links, spread_pins
 from fabricc.front.spec.lock import Lock
 
 if TYPE_CHECKING:
@@ -55,8 +52,8 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog, SwitchModel
     from fabricc.fabric.shape import Shape, Slot, SwitchId
     from fabricc.front.planning.topology.models import Models
+    from fabricc.front.planning.topology.tors import Spread
     from fabricc.front.planning.topology.units import Identities
-    from fabricc.front.planning.topology.uplinks import Spread
     from fabricc.front.spec.model import ClusterSpec, Infiniband
 
 NOS = "infiniband"

@@ -8,10 +8,10 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.documents.document import clip
 from fabricc.base.values import replace
-from fabricc.catalog.names import did_you_mean
+from fabricc.catalog.library import did_you_mean
 from fabricc.fabric.addresses import MANAGEMENT_RESERVED, Pool
-from fabricc.fabric.management import Beyond
-from fabricc.fabric.management_addresses import (
+from fabricc.fabric.management import (
+    Beyond,
     address_owners,
     host_block,
     host_network,
@@ -19,8 +19,12 @@ from fabricc.fabric.management_addresses import (
     unit_place,
 )
 from fabricc.fabric.out_of_band import OutOfBand, management_endpoints
-from fabricc.front.planning.networks.management_switches import numbers_needed, planned_switches
-from fabricc.front.planning.networks.out_of_band import named_addresses, network_path
+from fabricc.front.planning.networks.management_switches import (
+    named_addresses,
+    network_path,
+    numbers_needed,
+    planned_switches,
+)
 from fabricc.front.planning.topology.models import UnfitError
 from fabricc.front.spec.document import format_path
 
@@ -30,8 +34,7 @@ if TYPE_CHECKING:
     from fabricc.base.documents.document import KeyPath
     from fabricc.catalog.model import Catalog
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.management import ManagementNetwork
-    from fabricc.fabric.management_addresses import Owner
+    from fabricc.fabric.management import ManagementNetwork, Owner
     from fabricc.fabric.out_of_band import ManagementSwitches
     from fabricc.fabric.shape import Unit
     from fabricc.front.planning.topology.models import Naming

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import replace
-from fabricc.catalog.names import suggestion_remedy
+from fabricc.catalog.library import suggestion_remedy
 from fabricc.catalog.support import model_at_release
 from fabricc.fabric import links
 from fabricc.fabric.plans import DeviceChange

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fabricc.catalog.model import HostModel, SwitchModel
-    from fabricc.fabric.cables import CableKind
     from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import CableKind
     from fabricc.fabric.shape import Attachment, PortLayout, Shape
     from fabricc.front.spec.model import ClusterSpec
 

@@ -1,4 +1,7 @@
-"""Check the declared oversubscription: with the pinned uplinks, and with one switch of the tier above lost."""
+"""Check the declared oversubscription: with the pinned uplinks, and with one switch of the tier above lost.
+
+Counts that a few more uplinks would improve: in three tiers, where pods change with them, that is only advised.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,25 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import replace
 from fabricc.fabric.capacity.share import share_without
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.topology import clos
 from fabricc.front.planning.topology.layout import ports_at
+from fabricc.front.planning.topology.models import UnfitError
+from fabricc.front.planning.topology.shape import size_fabric
 from fabricc.front.planning.topology.units import capacity_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.catalog.model import SwitchModel
+    from fabricc.catalog.model import Catalog, SwitchModel
     from fabricc.fabric.fabric import Fabric
-    from fabricc.fabric.shape import PortLayout
+    from fabricc.fabric.shape import PortLayout, Shape
+    from fabricc.front.planning.topology.models import Models
+    from fabricc.front.planning.topology.shape import Sizing
+    from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec
 
 
@@ -150,3 +159,50 @@ def _count_taken_ports(model: SwitchModel, layout: PortLayout, speed_gbps: int) 
         return 0
     at_own_speed = ports_at(model, layout.slots[layout.down[0]].speed_gbps)
     return -(-len(layout.down) * ports_at(model, speed_gbps) // at_own_speed)
+
+
+_MOST_LINKS = 8
+"""Maximum number of parallel links from a ToR to a spine to try: our judgment."""
+
+
+def count_findings(
+    spec: ClusterSpec, models: Models, catalog: Catalog, sizing: Sizing, present: int, units: int, lock: Lock
+) -> Iterator[Diagnostic]:
+    """Report FAB3060 (a note) where a few more uplinks of a ToR divide better and take fewer switches above it."""
+    shape, spines = sizing.shape, spec.spines
+    if (
+        not shape.cores
+        or spines is None
+        or spec.tors.uplinks
+        or spines.count
+        or "links_per_spine" in lock.strides
+    ):
+        return
+    fewest, raised = count_upper_switches(shape), 0
+    for links in range(shape.links_per_spine + 1, _MOST_LINKS + 1):
+        uplinks = -(-shape.uplinks // links) * links
+        if not shape.uplinks < uplinks <= sizing.most_uplinks:
+            continue
+        wanted = replace(spec, tors=replace(spec.tors, uplinks=uplinks))
+        try:
+            other = count_upper_switches(
+                size_fabric(wanted, models, present, units, lock.strides, catalog).shape
+            )
+        except UnfitError:
+            continue
+        if other < fewest:
+            fewest, raised = other, uplinks
+    if raised:
+        message = (
+            f"{plural(shape.uplinks, 'uplink')} of a ToR spread over "
+            f"{plural(shape.spines, 'spine')} of a plane and pod"
+        )
+        help_ = (
+            f"`tors.uplinks: {raised}` takes {plural(count_upper_switches(shape) - fewest, 'switch')} less."
+        )
+        yield spec.note("FAB3060", message, "tors", "oversubscription", help=help_)
+
+
+def count_upper_switches(shape: Shape) -> int:
+    """Return the number of spines and cores."""
+    return shape.pods * shape.planes * shape.spines + shape.port_planes * shape.cores

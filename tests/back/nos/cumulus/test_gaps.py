@@ -17,7 +17,7 @@ from tests.back.nos.cumulus.variants import VARIANTS, tor, variant
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import SwitchModel
-    from fabricc.fabric.gap import Gap
+    from fabricc.fabric.vocabulary import Gap
 
 PLAIN = tor()
 
