@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 from fabricc.cli import options
 from fabricc.cli.words import complete_switches
 
-ASPECTS = ("cabling", "bgp", "routes", "interfaces", "qos", "config")
+ASPECTS = ("cabling", "bgp", "routes", "tenants", "interfaces", "qos", "config")
 FORMATS = ("table", "json", "junit", "markdown")
 
 

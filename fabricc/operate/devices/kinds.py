@@ -123,11 +123,13 @@ GETTERS: Mapping[str, Kind] = {
         )
     ),
     "get_lossless_counters": table_of(table_of(table_of(accept_count))),
+    "get_router_macs": table_of(table_of(accept_text)),
 }
 """Getter -> the promised type of the fields that fabricc reads.
 
 Beyond NAPALM, a driver may have `get_ecmp_widths` (prefix -> next hops in use, for BGP routes of the default VRF),
 `get_lossless_counters` (kind -> port -> priority, or `all` -> count; a kind that is not reported is absent),
-`get_alarms` (the alarms of the device itself, a line each) and `get_clock` (seconds since 1970). A getter that is
-missing, or that raises NotImplementedError, means that the system does not report these values.
+`get_alarms` (the alarms of the device itself, a line each), `get_clock` (seconds since 1970) and `get_router_macs` (VNI
+of a VRF -> VTEP -> the MAC address that packets to it are routed to). A getter that is missing, or that raises
+NotImplementedError, means that the system does not report these values.
 """

@@ -115,7 +115,11 @@ class LinuxDriver(Checking):
 
     def get_interfaces_counters(self) -> dict[str, Any]:
         """Return counters of the kernel."""
-        return linux_views.read_counters(self._json(linux_views.LINKS)[0])
+        return linux_views.read_counters(self._links())
+
+    def _links(self) -> list[Any]:
+        """Return the interfaces of the kernel with their counters."""
+        return list(self._json(linux_views.LINKS)[0])
 
     def get_bgp_neighbors(self) -> dict[str, Any]:
         """Sessions of every VRF; an unnumbered one is named after its interface."""
@@ -141,6 +145,10 @@ class LinuxDriver(Checking):
     def get_ecmp_widths(self) -> dict[str, int]:
         """Return prefix -> next hops in the kernel, for BGP routes of the default VRF; not part of NAPALM."""
         return vtysh_views.ecmp_widths(self._vtysh_json(*vtysh_views.ROUTES))
+
+    def get_router_macs(self) -> dict[str, dict[str, str]]:
+        """Return VNI of a VRF -> VTEP -> router MAC that zebra has of it (RFC 9135); not part of NAPALM."""
+        return vtysh_views.router_macs(self._vtysh_json(vtysh_views.ROUTER_MACS)[0])
 
     def get_lossless_counters(self) -> Counters:
         """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.

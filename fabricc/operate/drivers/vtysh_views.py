@@ -10,6 +10,7 @@ from typing import Any
 SUMMARY = "show bgp vrf all summary json"
 NEIGHBORS = "show bgp vrf all neighbors json"
 ROUTES = ("show ip route json", "show ipv6 route json")
+ROUTER_MACS = "show evpn rmac vni all json"
 _FAMILIES = {"ipv4Unicast": "ipv4", "ipv6Unicast": "ipv6", "l2VpnEvpn": "l2vpn"}
 _DEFAULT = "default"
 
@@ -109,6 +110,15 @@ def _parse_duration(text: str) -> int:
     units = {"y": 31_536_000, "w": 604_800, "d": 86_400, "h": 3600, "m": 60}
     parts = re.findall(r"(\d+)([ywdhm])", text)
     return sum(int(count) * units[unit] for count, unit in parts) if parts else -1
+
+
+def router_macs(told: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return VNI -> VTEP -> router MAC from `show evpn rmac vni all json`; a count stands among the MAC addresses."""
+    return {
+        vni: {str(one["vtepIp"]): str(one["routerMac"]) for one in macs.values() if isinstance(one, dict)}
+        for vni, macs in told.items()
+        if isinstance(macs, dict)
+    }
 
 
 def ecmp_widths(tables: list[Mapping[str, Any]]) -> dict[str, int]:

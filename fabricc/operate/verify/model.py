@@ -24,6 +24,7 @@ class Aspect(StrEnum):
     CABLING = "cabling"
     BGP = "bgp"
     ROUTES = "routes"
+    TENANTS = "tenants"
     INTERFACES = "interfaces"
     QOS = "qos"
     CONFIG = "config"

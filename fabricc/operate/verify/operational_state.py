@@ -13,7 +13,7 @@ from fabricc.base.diagnostics.wording import join_words
 from fabricc.operate.verify.model import Aspect, Found, make_finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from fabricc.fabric.model import Port, Switch
     from fabricc.fabric.shape import SwitchId
@@ -63,6 +63,9 @@ def _neighbor_key(name: str) -> str:
 
 
 _SHOWN = 2
+_NO_ROUTER = (
+    "Look for its routes in `show bgp l2vpn evpn`; if they are there, reset the sessions of this switch."
+)
 
 
 def compare_routes(
@@ -96,6 +99,54 @@ def compare_routes(
         )
         findings.append(make_finding(Aspect.ROUTES, device, "FAB9223", message, severity=Severity.WARNING))
     return findings, len(expected)
+
+
+def plan_peers(switches: Iterable[Switch]) -> dict[str, dict[str, str]]:
+    """Return for the VNI of each tenant the ToRs that have ports in use in its VRF: VTEP address -> name."""
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for switch in switches:
+        if switch.tenants and switch.tenants.source:
+            used = {port.vrf for port in switch.ports if port.enabled}
+            for tenant in switch.tenants.tenants:
+                if tenant.name in used:
+                    found[str(tenant.vni)][switch.tenants.source] = switch.name
+    return found
+
+
+def compare_peers(
+    switch: Switch,
+    peers: Mapping[str, Mapping[str, str]],
+    reached: Collection[str],
+    told: Mapping[str, Mapping[str, str]],
+) -> tuple[list[Found], int]:
+    """Compare the VTEPs that a ToR has a router MAC of, in each VRF of a tenant, with those of the plan.
+
+    Without the router MAC of a peer, packets of its routes are dropped, although the routes are there.
+
+    Args:
+        switch: as planned.
+        peers: see `plan_peers`.
+        reached: prefixes that it has routes to by the plan.
+        told: VNI -> VTEP -> router MAC.
+    """
+    findings, count = [], 0
+    for tenant in switch.tenants.tenants if switch.tenants else ():
+        known = peers.get(str(tenant.vni), {})
+        wanted = {vtep: name for vtep, name in known.items() if f"{vtep}/32" in reached}
+        has = told.get(str(tenant.vni), {})
+        count += len(wanted)
+        where = f"tenant {tenant.name} (VNI {tenant.vni})"
+        if lost := sorted(f"{name} ({vtep})" for vtep, name in wanted.items() if not has.get(vtep)):
+            message = (
+                f"{where} has no router MAC of {join_words(lost, _SHOWN)}: packets to its hosts are dropped"
+            )
+            findings.append(make_finding(Aspect.TENANTS, switch.name, "FAB9224", message, remedy=_NO_ROUTER))
+        if extra := sorted(has.keys() - known.keys()):
+            message = (
+                f"{where} routes to {join_words(extra, _SHOWN)}, which the plan does not have in this tenant"
+            )
+            findings.append(make_finding(Aspect.TENANTS, switch.name, "FAB9225", message))
+    return findings, count
 
 
 LAYER_2_BYTES = 22

@@ -28,6 +28,7 @@ _THINGS = {
     Aspect.CABLING: "cable ends",
     Aspect.BGP: "sessions",
     Aspect.ROUTES: "prefixes",
+    Aspect.TENANTS: "peers",
     Aspect.INTERFACES: "ports",
     Aspect.QOS: "facts",
     Aspect.CONFIG: "facts",

@@ -10,7 +10,7 @@ from fabricc.back import nos as back_ends
 from fabricc.operate.devices import readings
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.devices.identity import LOOK, shared_devices, shared_endpoints
-from fabricc.operate.verify import neighbors
+from fabricc.operate.verify import neighbors, operational_state
 from fabricc.operate.verify.model import Aspect, Found, Report, make_finding
 from fabricc.operate.verify.verify_switch import Answer, Question, verify_switch
 from fabricc.operate.verify.widths import LARGEST_SOLVED, Widths
@@ -49,9 +49,13 @@ def verify(
     Raises:
         RefusedError: FAB9127, a switch that the fabric does not have.
     """
-    chosen = tuple(one for one in ALL if one in aspects)
-    widths = Widths.of(source.fabric) if Aspect.ROUTES in chosen else None
-    question = Question(source, access, chosen, errors, widths)
+    tenancy = source.fabric.tenancy
+    absent = set() if tenancy and tenancy.tunnels else {Aspect.TENANTS}
+    chosen = tuple(one for one in ALL if one in aspects and one not in absent)
+    widths = Widths.of(source.fabric) if {Aspect.ROUTES, Aspect.TENANTS} & {*chosen} else None
+    planned = (source.fabric.switch(at) for at in source.places.values() if Aspect.TENANTS in chosen)
+    peers = operational_state.plan_peers(planned)
+    question = Question(source, access, chosen, errors, widths, peers)
     act, told = partial(verify_switch, question), partial(progress, "asking")
     answers = for_each(source.chosen(only), act, parallel, told, patience_s=PATIENCE_S)
     return _build_report(question, answers)

@@ -16,7 +16,7 @@ from fabricc.operate.verify.model import Aspect, Found, make_finding
 from fabricc.operate.verify.neighbors import LldpView, read_lldp_view
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.fabric.model import Switch
@@ -35,6 +35,7 @@ class Question:
         aspects: which aspects to compare.
         errors: number of interface errors of a port that is not reported.
         widths: planned next hops; None when they are not compared.
+        peers: see `operational_state.plan_peers`.
     """
 
     source: BuiltTree
@@ -42,6 +43,7 @@ class Question:
     aspects: Collection[Aspect]
     errors: int
     widths: Widths | None
+    peers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -147,6 +149,10 @@ def _build_comparisons(
         assert question.widths is not None
         return operational_state.compare_routes(name, at, question.widths, told)
 
+    def compare_tenants(told: Any) -> tuple[list[Found], int]:
+        assert question.widths is not None
+        return operational_state.compare_peers(planned, question.peers, question.widths.expected(at), told)
+
     def interfaces(told: Any) -> tuple[list[Found], int]:
         return operational_state.compare_ports(
             planned, told, live.getter("get_interfaces_counters"), question.errors
@@ -156,9 +162,10 @@ def _build_comparisons(
         (Aspect.CABLING, "get_lldp_neighbors_detail", listen),
         (Aspect.BGP, "get_bgp_neighbors", partial(operational_state.compare_sessions, planned)),
         (Aspect.ROUTES, "get_ecmp_widths", reach),
+        *(((Aspect.TENANTS, "get_router_macs", compare_tenants),) if planned.tenants else ()),
         (Aspect.INTERFACES, "get_interfaces", interfaces),
     )
-    asked = set(aspects) - ({Aspect.ROUTES} if question.widths is None else set())
+    asked = set(aspects) - ({Aspect.ROUTES, Aspect.TENANTS} if question.widths is None else set())
     acts: list[Callable[[], None]] = [partial(getter, *one) for one in getters if one[0] in asked]
     if Aspect.QOS in aspects:
         acts.append(count)

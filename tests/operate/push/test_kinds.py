@@ -56,6 +56,7 @@ HONEST: dict[str, Any] = {
     "get_interfaces_counters": {"swp1": {"rx_errors": 1, "tx_errors": -1, "rx_octets": None}},
     "get_lldp_neighbors_detail": {"swp1": [{"remote_system_name": "a", "remote_port": "swp2"}]},
     "get_lossless_counters": {"pfc_rx": {"swp1": {"3": 5}}},
+    "get_router_macs": {"20001": {"10.128.0.4": "02:00:0a:80:00:04"}},
 }
 
 
