@@ -22,6 +22,7 @@ class Effect:
         breaks: switches to which the links are down while only one end has changed.
         way: how the system applies it, where that matters beyond the facts; "" else.
         confined: whether only hosts notice it whose own ports go to another VRF: no drain spares them.
+        loses_vrf: whether the switch has a VRF with a VNI less: it then accepts fewer routes of its neighbors.
     """
 
     platform: str
@@ -30,6 +31,7 @@ class Effect:
     breaks: frozenset[str] = frozenset()
     way: str = ""
     confined: bool = False
+    loses_vrf: bool = False
 
     @property
     def disruptive(self) -> bool:

@@ -71,7 +71,7 @@ class DriverRules:
 
 _NXAPI = {"https": True, "http": False}
 RULES: Mapping[str, DriverRules] = {
-    "frr": DriverRules({**_SHELL, "systemd": bool}, _SSH),
+    "frr": DriverRules({**_SHELL, "systemd": bool, "vrf_namespaces": bool}, _SSH),
     "sonic": DriverRules({**_SHELL, "reload": bool}, _SSH),
     "cumulus": DriverRules(_SHELL, _SSH),
     "fabricc_eos": DriverRules(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import time
 from collections.abc import Sequence
 from functools import cache
@@ -25,18 +26,24 @@ from fabricc.operate.drivers import linux_views
 from fabricc.operate.drivers.answers import ROUTE_VALUES, AnswerError, parse_json
 from fabricc.operate.drivers.bundle import candidate_files, pack_bundle, unpack_bundle
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
+from fabricc.operate.drivers.frr_agent import NAMESPACES
 from fabricc.operate.drivers.frr_files import FILES, MAIN, WITHOUT_SYSTEMD
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.linux import LinuxDriver
 from fabricc.operate.drivers.redact import excerpt, redact_text
 
 _START = "import sys;exec(compile(sys.stdin.buffer.read(int(sys.argv[1])),'napalm-frr','exec'),{'__name__':'__main__'})"
+_AGENT = "frr_agent.py"
+_LINKS_OF_NAMESPACES = (
+    f"{shlex.join(linux_views.LINKS)}; for one in {NAMESPACES}/*; do "
+    f'if [ -e "$one" ]; then echo; nsenter --net="$one" {shlex.join(linux_views.LINKS)}; fi; done'
+)
 _MOVING = ("committing", "reverting")
 
 
 @cache
-def _agent_source() -> bytes:
-    return package_files("fabricc.operate.drivers").joinpath("frr_agent.py").read_bytes()
+def _package_text(name: str) -> bytes:
+    return package_files("fabricc.operate.drivers").joinpath(name).read_bytes()
 
 
 class FrrDriver(LinuxDriver):
@@ -69,6 +76,7 @@ class FrrDriver(LinuxDriver):
             * `files`: file name -> path on the switch, or None to leave that file alone.
             * `activate`: file name -> shell command, `{path}` standing for the path; empty for none.
             * `systemd` (True): whether systemd and ifupdown2 run on the switch; a network namespace has neither.
+            * `vrf_namespaces` (False): VRFs are network namespaces (`zebra -n`) and not devices.
             * `private_dir` (`/var/lib/napalm-frr`): candidate, backup and lock on the switch, mode 0700.
             * `session` (random), `lock_timeout` (300 s), `commit_timeout` (300 s).
             * `use_reserve` (False): take the space that commits of before set aside in `private_dir` (4 MiB), should
@@ -81,10 +89,18 @@ class FrrDriver(LinuxDriver):
         super().__init__(*login, **named)
         self.profile = [self.platform]
         options = self.optional_args
-        commands = {} if options.get("systemd", True) else WITHOUT_SYSTEMD
+        commands = dict({} if options.get("systemd", True) else WITHOUT_SYSTEMD)
+        self._namespaces = bool(options.get("vrf_namespaces"))
+        apply = f"python3 -c {shlex.quote(_package_text('frr_namespaces.py').decode())} {{path}}"
+        if self._namespaces:
+            commands["interfaces"] = (
+                f"{commands.get('interfaces', FILES['interfaces'][1])} && {apply} tunnels"
+            )
         self._table = _file_table(options.get("files") or {}, {**commands, **(options.get("activate") or {})})
+        if self._namespaces and "interfaces" in self._table:
+            self._table["interfaces"]["after"] = f"{apply} ports"
         self._python = (
-            f'{"sudo -n " if options.get("sudo") else ""}python3 -c "{_START}" {len(_agent_source())}'
+            f'{"sudo -n " if options.get("sudo") else ""}python3 -c "{_START}" {len(_package_text(_AGENT))}'
         )
 
     # Connection.
@@ -106,9 +122,10 @@ class FrrDriver(LinuxDriver):
             "lock_s": int(self.optional_args.get("lock_timeout", 300)),
             "use_reserve": bool(self.optional_args.get("use_reserve", False)),
             "table": self._table,
+            "vrf_namespaces": self._namespaces,
             **more,
         }
-        ran = self._shell.run(self._python, _agent_source() + json.dumps(request).encode())
+        ran = self._shell.run(self._python, _package_text(_AGENT) + json.dumps(request).encode())
         try:
             answer = parse_json(ran.out, most=ROUTE_VALUES)
         except AnswerError as error:
@@ -339,15 +356,21 @@ class FrrDriver(LinuxDriver):
             "interface_list": sorted(link["ifname"] for link in self._parse_json(links, "ip -j link")),
         }
 
+    def _links(self) -> list[Any]:
+        """Return the interfaces of the kernel with their counters, those of namespaces that are VRFs included."""
+        if not self._namespaces:
+            return super()._links()
+        (text,) = self._outputs(("sh", "-c", _LINKS_OF_NAMESPACES))
+        lines = filter(str.strip, text.splitlines())
+        return [link for line in lines for link in self._parse_json(line, "ip -j link")]
+
     def get_interfaces(self) -> dict[str, Any]:
         """Return interfaces of the kernel, with FRR's descriptions."""
-        links, told, speeds = self._outputs(
-            linux_views.LINKS,
+        told, speeds = self._outputs(
             ("vtysh", "-c", "show interface vrf all json"),
             ("sh", "-c", "grep -s . /sys/class/net/*/speed || true"),
         )
-        known = self._parse_json(links, "ip -j link")
-        found = linux_views.read_interfaces(known, linux_views.read_speeds(speeds))
+        found = linux_views.read_interfaces(self._links(), linux_views.read_speeds(speeds))
         for name, one in self._parse_json(told or "{}", "show interface vrf all json").items():
             if name in found and one.get("description"):
                 found[name]["description"] = one["description"]

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 MAIN = "frr.conf"
 RELOADS = ("/usr/lib/frr/frr-reload.py", "/usr/libexec/frr/frr-reload.py")
@@ -46,6 +46,8 @@ BFD_DEFAULTS = {
 }
 """BFD's timers and their defaults (FRR's user guide, BFD), which FRR before 10.2 cannot undo by `no` (its PR 16968)."""
 ERROR_LINE = re.compile(r"(?im)^.*(?:%\s|error|unknown command|fail|line \d+).*$")
+NAMESPACES = "/run/netns"
+"""Where a switch has the namespaces that are its VRFs, as iproute2 does (ip-netns(8))."""
 
 
 class Refusal(Exception):  # noqa: N818 - not an error of this program
@@ -213,11 +215,63 @@ def differences(told: str) -> list[str]:
     return lines
 
 
-class Switch:
-    """FRR and the files of this machine."""
+def name_vrfs(text: str, vrf_of: Mapping[str, str]) -> str:
+    """Return an `frr.conf` for VRFs that are namespaces: lines of ports name their VRF."""
 
-    def __init__(self, table: dict[str, dict[str, str]]) -> None:
-        self.table = table
+    def name_vrf(found: re.Match[str]) -> str:
+        vrf = vrf_of.get(found[1])
+        return f"{found[0]} vrf {vrf}" if vrf else found[0]
+
+    return re.sub(r"(?m)^interface (\S+)$", name_vrf, text)
+
+
+def name_namespaces(text: str, vrfs: Iterable[str]) -> str:
+    """Return an `frr.conf` as FRR prints it: each VRF of the switch names its namespace, also one without lines.
+
+    FRR finds these namespaces by itself, and does not accept their names when it starts.
+    """
+    configured = set(re.findall(r"(?m)^vrf (\S+)$", text))
+    text = re.sub(r"(?m)^vrf (\S+)$(?!\n netns )", rf"\g<0>\n netns {NAMESPACES}/\1", text)
+    idle = (vrf for vrf in vrfs if vrf not in configured)
+    return text + "".join(f"vrf {vrf}\n netns {NAMESPACES}/{vrf}\nexit-vrf\n!\n" for vrf in idle)
+
+
+def drop_namespaces(text: str) -> str:
+    """Return an `frr.conf` without what `name_vrfs` and `name_namespaces` add."""
+    text = re.sub(r"(?m)^(interface \S+) vrf \S+$", r"\1", text)
+    text = re.sub(r"(?m)^vrf \S+\n netns \S+\nexit-vrf\n(?:!\n)?", "", text)
+    return re.sub(rf"(?m)^ netns {NAMESPACES}/\S+\n", "", text)
+
+
+def port_vrfs(interfaces: str) -> dict[str, str]:
+    """Return the VRF of each interface of an `interfaces` file of ifupdown2."""
+    found: dict[str, str] = {}
+    name = ""
+    for words in map(str.split, interfaces.splitlines()):
+        if len(words) > 1 and words[0] == "iface":
+            name = words[1]
+        elif len(words) == 2 and words[0] == "vrf":
+            found[name] = words[1]
+    return found
+
+
+class Switch:
+    """FRR and the files of this machine; `namespaces`: its VRFs are network namespaces."""
+
+    def __init__(self, table: dict[str, dict[str, str]], *, namespaces: bool = False) -> None:
+        self.table, self.namespaces = table, namespaces
+
+    def adapted(self, text: str, files: dict[str, str]) -> str:
+        """Return the `frr.conf` of a candidate as this FRR prints it."""
+        if not self.namespaces:
+            return text
+        interfaces = files.get("interfaces") or text_of(self.path("interfaces")) or ""
+        vrfs = sorted(place.name for place in Path(NAMESPACES).glob("*"))
+        return name_namespaces(name_vrfs(text, port_vrfs(interfaces)), vrfs)
+
+    def plain(self, text: str) -> str:
+        """Return an `frr.conf` of this FRR in the form of a candidate."""
+        return drop_namespaces(text) if self.namespaces else text
 
     def running(self) -> str:
         """Return the running configuration of FRR's daemons."""
@@ -258,9 +312,9 @@ class Switch:
         """Return the path of a file of the candidate on this machine."""
         return self.table[name]["path"]
 
-    def activate(self, name: str) -> None:
-        """Activate a file that was replaced."""
-        command = self.table[name]["activate"].replace("{path}", self.path(name))
+    def activate(self, name: str, step: str = "activate") -> None:
+        """Activate a file that was replaced; the step `after` is for when FRR has its new configuration."""
+        command = self.table[name].get(step, "").replace("{path}", self.path(name))
         if command:
             run_checked(["sh", "-c", command])
 
@@ -274,7 +328,7 @@ class Box:
     def __init__(self, request: dict[str, Any]) -> None:
         self.request = request
         self.session = request["session"]
-        self.switch = Switch(request["table"])
+        self.switch = Switch(request["table"], namespaces=bool(request.get("vrf_namespaces")))
         self.folder = Path(request["folder"])
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder.chmod(0o700)
@@ -402,7 +456,7 @@ class Box:
             self.keep("candidate", files)
             self.keep("compared", None)
             if MAIN in files:
-                self.put(self.main, files[MAIN])
+                self.put(self.main, self.switch.adapted(files[MAIN], files))
                 status, out, err = ran(["vtysh", "-C", "-f", str(self.main)])
                 said = [line for line in (out + err).splitlines() if line.strip()]
                 if status or any("% " in line for line in said):
@@ -456,7 +510,8 @@ class Box:
         """Return the present content of some files, to restore it later."""
         texts = {name: text_of(self.switch.path(name)) for name in files}
         running = self.switch.running() if MAIN in files else None
-        return {"files": texts, "running": running, "table": self.switch.table}
+        more = {"table": self.switch.table, "namespaces": self.switch.namespaces}
+        return {"files": texts, "running": running, **more}
 
     def require_space(self, files: dict[str, str]) -> None:
         """Require space to commit, and to go back even if others fill the disk meanwhile.
@@ -575,7 +630,9 @@ class Box:
         saved = {name: text for name in table if (text := text_of(table[name]["path"])) is not None}
         if self.state()["phase"] == "pending":
             saved |= {name: text for name, text in candidate.items() if name != MAIN}
-        return {"running": self.switch.running(), "saved": saved, "candidate": candidate}
+        if MAIN in saved:
+            saved[MAIN] = self.switch.plain(saved[MAIN])
+        return {"running": self.switch.plain(self.switch.running()), "saved": saved, "candidate": candidate}
 
     def do_run(self) -> dict[str, Any]:
         """Run programs, one after the other."""
@@ -648,12 +705,15 @@ class Box:
         """Apply the candidate; restore the backup when a step fails."""
         files, seconds = self.kept("candidate"), self.request["revert_s"]
         try:
-            for name, text in self.changed().items():
+            changed = self.changed()
+            for name, text in changed.items():
                 write(self.switch.path(name), text)
                 self.switch.activate(name)
             if MAIN in files:
                 self.switch.bring(self.main)
                 write(self.switch.path(MAIN), files[MAIN])
+            for name in changed:
+                self.switch.activate(name, "after")
         except (Refusal, OSError) as error:
             self.enter("reverting", str(error))
             self.revert()
@@ -690,7 +750,7 @@ class Box:
         """Restore the backup in up to three attempts; the last state records the reason and the outcome."""
         put_back(self.reserve, None)
         backup, why = self.kept("backup"), self.state()["why"]
-        self.switch = Switch(backup["table"])
+        self.switch = Switch(backup["table"], namespaces=backup.get("namespaces", False))
         for attempt in range(3):
             try:
                 time.sleep(2 * attempt)
@@ -715,7 +775,8 @@ class Box:
             except (Refusal, OSError) as error:
                 failures.append(str(error))
 
-        for name in reversed([name for name in self.switch.table if name in backup["files"]]):
+        names = [name for name in reversed(self.switch.table) if name in backup["files"]]
+        for name in names:
             attempt(lambda name=name: put_back(self.switch.path(name), backup["files"][name]))  # type: ignore[misc]
             if name != MAIN:
                 attempt(lambda name=name: self.switch.activate(name))  # type: ignore[misc]
@@ -723,6 +784,8 @@ class Box:
             attempt(lambda: write(self.main, backup["running"]))
             attempt(lambda: self.switch.bring(self.main))
             attempt(lambda: put_back(self.switch.path(MAIN), backup["files"][MAIN]))
+        for name in names:
+            attempt(lambda name=name: self.switch.activate(name, "after"))  # type: ignore[misc]
         if failures:
             raise Refusal("failed", "; ".join(failures))
 

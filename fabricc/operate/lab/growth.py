@@ -174,12 +174,12 @@ def add_cables(step: Step) -> None:
     """
     lab = step.after.lab
     state.save_record(lab.folder, lab.record)
-    _join_nodes(replace(step, reloaded=()))
+    _join_nodes(step, reload=False)
     _adopt_spec(lab)
 
 
-def _join_nodes(step: Step) -> None:
-    """Wire and boot what is new, then reload what is old and changes."""
+def _join_nodes(step: Step, *, reload: bool = True) -> None:
+    """Wire and boot what is new, then `reload` what is old and changes."""
     lab, old = step.after.lab, step.before.lab.record
     known = {*old.switches, *old.hosts, *old.outside}
     nodes = [node for node in step.plan.nodes if node.name not in known]
@@ -187,17 +187,19 @@ def _join_nodes(step: Step) -> None:
     ends = [end for end in state.ends_of_cables(state.cable_ends(step.plan.cables)) if end not in wired]
     making.unplug_ports(lab, [end for end in ends if end[0] in known], dark=False)
     making.wire_nodes(lab, nodes, [cable for cable in lab.record.cables if cable not in had], step.plan)
-    _change_vrfs(step)
+    if reload:
+        _change_vrfs(step)
     kernel.ip_batches(port_commands(lab, [node for node in step.plan.nodes if node.name in known], ends))
     if lab.record.ssh:
         logins.prepare_logins(lab, step.plan.switches)
     making.boot_switches(lab, [node for node in nodes if node.files])
     if lab.record.ssh:
         logins.set_port_speeds(lab, step.plan.switches, ends)
-    files = {node.name: node.files for node in step.plan.switches}
-    for switch in step.reloaded:
-        lab.reload(switch, files[switch]["frr.conf"])
-    _move_vrf_ports(step)
+    if reload:
+        files = {node.name: node.files for node in step.plan.switches}
+        for switch in step.reloaded:
+            lab.reload(switch, files[switch]["frr.conf"])
+        _move_vrf_ports(step)
 
 
 def _change_vrfs(step: Step) -> None:

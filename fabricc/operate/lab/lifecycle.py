@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 _NO_NEXT_HOP_GROUPS = "no zebra nexthop kernel enable"
-_NO_PUSH = "a push to a lab with tenants needs VRF devices, and VRFs of the lab are network namespaces"
-_NO_PUSH_REMEDY = "Boot it without --ssh; `fabricc lab grow` then moves hosts between tenants."
 _NO_LLDP = "lldpd is not installed: cables are proved by sessions and datagrams alone"
 _GONE_S = 10.0
 
@@ -83,7 +81,6 @@ def boot_lab(
     Raises:
         UnsoundError: the spec does not plan.
         LabError: the machine does not allow it, or a switch did not take its configuration; nothing is left then.
-            FAB3330, a push to tenants.
     """
     demands.require_root()
     demands.require_programs()
@@ -93,8 +90,6 @@ def boot_lab(
     source = read_source(spec, units, known_release(frr), sample=sample, network=network)
     differences = [*source.differences, *([] if lldp.is_installed() else [_NO_LLDP])]
     if ssh:
-        if source.fabric.tenancy:
-            raise LabError("FAB3330", _NO_PUSH, _NO_PUSH_REMEDY)
         differences += _require_own_system(source, network, known_release(frr))
     if sentence := demands.describe_strain(source.fabric):
         differences.append(sentence)
@@ -113,6 +108,8 @@ def boot_lab(
             remedy = "Take it down first with `fabricc lab down`, or use --state."
             raise LabError("FAB8005", f"a lab is in {folder}", remedy)
         record = replace(_make_record(plan, source, folder, frr), network=network, ssh=ssh)
+        if ssh:
+            record = replace(record, idle_vrfs=_list_spare_vrfs(plan))
         taken = [name for name in record.namespaces if (kernel.NAMESPACES / name).exists()]
         if taken:
             raise LabError("FAB8007", f"namespaces of these names exist: {', '.join(taken[:3])}")
@@ -163,6 +160,15 @@ def _make_record(plan: Blueprint, source: LabFabric, folder: Path, frr: str) -> 
 def list_vrfs(plan: Blueprint) -> tuple[state.Vrf, ...]:
     """Return the VRFs of a plan as a record has them."""
     return tuple((node.name, vrf.name, vrf.ports) for node in plan.switches for vrf in node.vrfs)
+
+
+def _list_spare_vrfs(plan: Blueprint) -> tuple[tuple[str, str], ...]:
+    """Return the VRFs that a switch with hosts does not have yet, and that a push may give it."""
+    names = {vrf.name for node in plan.switches for vrf in node.vrfs}
+    hosts = {node.name for node in plan.hosts}
+    own = {(node.name, vrf.name) for node in plan.switches for vrf in node.vrfs}
+    switches = {switch for host, _, switch, _ in state.cable_ends(plan.cables) if host in hosts}
+    return tuple(sorted({(switch, name) for switch in switches for name in names} - own))
 
 
 def _require_own_system(source: LabFabric, network: str | None, release: str) -> list[str]:

@@ -7,10 +7,11 @@ import subprocess
 import time
 from typing import TYPE_CHECKING
 
+from fabricc.operate.drivers.frr_agent import NAMESPACES
 from fabricc.operate.lab import kernel
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.state import vrf_table
-from fabricc.operate.lab.vrfs import NAMESPACES, TUNNEL_DEVICES
+from fabricc.operate.lab.vrfs import TUNNEL_DEVICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,9 +24,9 @@ _NOTICE_S = 20.0
 """Most seconds until zebra knows the devices of a new namespace."""
 
 
-def add_vrfs(lab: Lab, tables: Iterable[tuple[Node, LabVrf]]) -> None:
-    """Make the namespaces of VRFs, without devices."""
-    places = {lab.record.namespace(vrf_table(node.name, vrf.name)): node for node, vrf in tables}
+def add_vrfs(lab: Lab, tables: Iterable[tuple[Node, str]]) -> None:
+    """Make the namespaces of VRFs of switches, without devices."""
+    places = {lab.record.namespace(vrf_table(node.name, vrf)): node for node, vrf in tables}
     kernel.ip_batch(f"netns add {namespace}" for namespace in places)
     for namespace, node in places.items():
         kernel.write_sysctls(namespace, node.kernel)
@@ -48,7 +49,7 @@ def join_vrf(lab: Lab, node: Node, vrf: LabVrf, *, known: bool) -> None:
         LabError: FAB8009, its box does not get the namespace; FAB8010, zebra does not notice it.
     """
     if not known:
-        add_vrfs(lab, [(node, vrf)])
+        add_vrfs(lab, [(node, vrf.name)])
     start_vrf(lab, node, vrf)
     if not known:
         _bind_vrf(lab, node.name, vrf.name)

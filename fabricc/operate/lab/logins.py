@@ -58,11 +58,14 @@ def prepare_logins(lab: Lab, nodes: Iterable[Node]) -> None:
         if not place.exists():
             place.touch(mode=0o600)
             place.write_text(secrets.token_hex(16))
+    options = {"system_host_keys": False, "systemd": False}
+    if lab.record.vrfs:
+        options["vrf_namespaces"] = True
     stated = {
         "username": "root",
         "ssh_key": str(folder / _KEY),
         "known_hosts": str(folder / _KNOWN),
-        "options": {"system_host_keys": False, "systemd": False},
+        "options": options,
         "secrets": {place.name: {"file": str(place)} for place in sorted(values.iterdir())},
     }
     (folder / ACCESS).write_text(yaml.safe_dump({key: value for key, value in stated.items() if value}))
@@ -90,7 +93,8 @@ def set_port_speeds(lab: Lab, nodes: Iterable[Node], ports: Iterable[tuple[str, 
     wanted = group_pairs(ports)
     for node in nodes:
         lines = []
-        for port in wanted.get(node.name, ()):
+        apart = lab.record.vrf_ports(node.name)  # no file of the box stands for ports in other namespaces
+        for port in sorted(set(wanted.get(node.name, ())) - set(apart)):
             file = f"/run/lab/speed-{port}"
             lines += [
                 f"echo {node.speeds[port] * _MBIT} > {file}",

@@ -57,7 +57,7 @@ def wire_nodes(
     first = not (kernel.NAMESPACES / bridge).exists()
     tables = [(node, vrf) for node in nodes for vrf in node.vrfs]
     kernel.ip_batch(f"netns add {namespace}" for namespace in ([bridge] if first else []) + new)
-    live_vrfs.add_vrfs(lab, tables)
+    live_vrfs.add_vrfs(lab, [(node, vrf) for node in nodes for vrf in lab.record.box_vrfs(node.name)])
     if first:
         gateways = (f"addr add {gateway} dev br0" for gateway in plan.gateways)
         kernel.ip_batch(["link add br0 type bridge", *gateways, "link set br0 up"], bridge)
@@ -163,7 +163,8 @@ def _write_box(lab: Lab, node: Node) -> None:
         folder.mkdir(parents=True)
     (places / "etc/hostname").write_text(_host_name(node))
     (places / "etc/hosts").write_text(f"127.0.0.1 localhost\n127.0.1.1 {node.name}\n")
-    (places / "etc/fabricc-lab/daemons").write_text(_startup_lines(node))
+    options = [NAMESPACE_OPTION] if lab.record.box_vrfs(node.name) else []
+    (places / "etc/fabricc-lab/daemons").write_text(_startup_lines(node, options))
     files = {
         "frr.conf": lab.adapt(node.name, node.files["frr.conf"]),
         "daemons": node.files["daemons"],
@@ -181,9 +182,9 @@ def _write_box(lab: Lab, node: Node) -> None:
     os.chown(places / "etc/frr", owner.pw_uid, owner.pw_gid)
     if lab.record.ssh and node.management:
         logins.write_login_files(lab, node)
-    (box / VRFS).write_text(
-        "".join(f"{vrf.name} {lab.record.namespace(vrf_table(node.name, vrf.name))}\n" for vrf in node.vrfs)
-    )
+    vrfs = lab.record.box_vrfs(node.name)
+    lines = (f"{vrf} {lab.record.namespace(vrf_table(node.name, vrf))}\n" for vrf in vrfs)
+    (box / VRFS).write_text("".join(lines))
     (box / WANTED).write_text(lab.record.namespace(node.name))
 
 
@@ -194,8 +195,11 @@ def _host_name(node: Node) -> str:
     return text
 
 
-def _startup_lines(node: Node) -> str:
-    """Return what the box starts: the number of files a daemon may open, then each daemon with its options."""
+def _startup_lines(node: Node, vrf_options: Sequence[str]) -> str:
+    """Return what the box starts: the number of files a daemon may open, then each daemon with its options.
+
+    `vrf_options` are added for the daemons that handle VRFs.
+    """
     try:
         startup = daemons.read_startup(node.files["daemons"])
     except daemons.DaemonsError as error:
@@ -203,6 +207,6 @@ def _startup_lines(node: Node) -> str:
         raise LabError("FAB8020", message, _REMEDY) from None
     lines = [f"{startup.open_files}\n"]
     for name, words in startup.daemons.items():
-        more = [NAMESPACE_OPTION] if node.vrfs and name in NAMESPACE_DAEMONS else []
+        more = vrf_options if name in NAMESPACE_DAEMONS else []
         lines.append(f"{' '.join((name, *words, *more))}\n")
     return "".join(lines)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from fabricc.base.values import dataclass
 from fabricc.catalog.library import suggestion_remedy
 from fabricc.fabric.model import SECRET_PREFIX
+from fabricc.operate.drivers.frr_agent import name_namespaces, name_vrfs
 from fabricc.operate.lab import kernel, ownership, state
 from fabricc.operate.lab.box import CAPABILITIES
 from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.node import MANAGEMENT_NODE
 from fabricc.operate.lab.supervisor import READY, UNSHARE
-from fabricc.operate.lab.vrfs import name_namespaces, name_vrfs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

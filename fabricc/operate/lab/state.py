@@ -55,7 +55,7 @@ class Record:
         ssh: whether they can be logged in to.
         outside: names of the boxes of outside parties.
         vrfs: switch, its VRF, and the ports of that VRF.
-        idle_vrfs: switch, and a VRF that it had; the namespace stays, empty.
+        idle_vrfs: switch, and a VRF that it had, or that a push may give it; the namespace is there, empty.
     """
 
     cluster: str

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
     from fabricc.fabric.facts import Facts
@@ -24,10 +24,6 @@ DIFFERENCE = (
 NAMESPACE_OPTION = "-n"
 """Of zebra, and of mgmtd in releases that have it: VRFs are network namespaces."""
 NAMESPACE_DAEMONS = ("zebra", "mgmtd")
-_PORT_LINE = re.compile(r"^interface (\S+)$", re.MULTILINE)
-_VRF_LINE = re.compile(r"^vrf (\S+)$", re.MULTILINE)
-NAMESPACES = "/run/netns"
-"""Where a box has the namespaces of its VRFs, as iproute2 does (ip-netns(8))."""
 TUNNEL_DEVICES = ("br", "vni")
 """First letters of the names of the devices that carry the VNI of a VRF."""
 _VXLAN_PORT = 4789  # RFC 7348 section 5
@@ -89,24 +85,3 @@ def port_commands(facts: Facts, port: str) -> list[str]:
     if facts[f"interface[{port}]/enabled"] == "true":
         commands.append(f"link set {port} up")
     return commands
-
-
-def name_vrfs(text: str, vrf_of: Mapping[str, str]) -> str:
-    """Return an `frr.conf` for VRFs that are namespaces: lines of ports name their VRF."""
-
-    def name_vrf(found: re.Match[str]) -> str:
-        vrf = vrf_of.get(found[1])
-        return f"{found[0]} vrf {vrf}" if vrf else found[0]
-
-    return _PORT_LINE.sub(name_vrf, text)
-
-
-def name_namespaces(text: str, vrfs: Iterable[str]) -> str:
-    """Return an `frr.conf` as FRR prints it: each VRF of the box names its namespace, also one without lines.
-
-    FRR finds these namespaces by itself, and does not accept their names when it starts.
-    """
-    configured = set(_VRF_LINE.findall(text))
-    text = _VRF_LINE.sub(rf"\g<0>\n netns {NAMESPACES}/\1", text)
-    idle = (vrf for vrf in vrfs if vrf not in configured)
-    return text + "".join(f"vrf {vrf}\n netns {NAMESPACES}/{vrf}\nexit-vrf\n!\n" for vrf in idle)

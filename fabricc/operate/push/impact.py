@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from fabricc.operate.devices.device import Device
     from fabricc.review.diff.model import Statement
 
+_VNI = re.compile(r"evpn/vrf\[[^\]]+\]/vni")
 FAMILIES = ("ipv4", "ipv6", "unnumbered")
 AGREED = (*FAMILIES, "mtu")
 """Settings on which both ends of a link must agree for packets to cross it."""
@@ -70,7 +72,8 @@ def assess_effect(
         return Effect(platform, applied, application.interrupts, breaks, way)
     reason = _find_reason(found.counts, device.nos, stated) if found else ""
     confined = not breaks and applied < Impact.SESSION_RESET <= stated and _is_confined(switch, base, head)
-    return Effect(platform, stated, reason, breaks, way, confined)
+    loses_vrf = any(_VNI.fullmatch(path) for path in old.keys() - new.keys())
+    return Effect(platform, stated, reason, breaks, way, confined, loses_vrf)
 
 
 def _is_confined(switch: Switch, base: DeviceView, head: DeviceView) -> bool:

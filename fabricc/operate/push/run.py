@@ -266,7 +266,8 @@ class Push:
         """Gate a switch while those in `later` are yet to change; what they cut off, its neighbors cannot announce."""
         waiting = later & (self.effects[name].breaks | self._broken_by.get(name, frozenset()))
         whole = not any(self.effects[other].breaks for other in later)
-        watched = {"widths": not self._broken_by, "received": whole}
+        received = whole and not self.effects[name].loses_vrf
+        watched = {"widths": not self._broken_by, "received": received}
         return self.executor.wait_for_gate(name, waiting, later, **watched, apart=self._apart, state=state)
 
     def _check_neighbors(self, canaries: Sequence[str]) -> dict[str, DeviceError]:
