@@ -27,39 +27,13 @@ excluding_files() {
         /run/NetworkManager/conf.d/*.conf /etc/NetworkManager/NetworkManager.conf /etc/NetworkManager/conf.d/*.conf || :
 }
 
-# Settings of devices that NetworkManager reads after the planned ones, which they replace: FILE DEVICES SETTINGS.
+# Settings of devices that NetworkManager reads after the planned ones, which they replace.
 later_settings() {
     for file in /etc/NetworkManager/conf.d/*.conf; do
-        if [ -e "${file#/}" ] || [ "$(printf '%s\n' "$file" "$1" | LC_ALL=C sort | tail -n 1)" != "$file" ]; then
-            continue
+        if [ ! -e "${file#/}" ] && [ "$(printf '%s\n' "$file" "$1" | LC_ALL=C sort | tail -n 1)" = "$file" ]; then
+            device_settings "$file"
         fi
-        awk -F= -v file="$file" '
-            function show() { if (settings != "") print file, (devices == "" ? "*" : devices), settings }
-            /^\[/ { show(); devices = settings = ""; device = ($0 ~ /^\[device/); next }
-            { gsub(/[ \t]/, "") }
-            device && $1 == "match-device" { devices = $2 }
-            device && ($1 == "managed" || $1 == "ignore-carrier") { settings = settings $0 " " }
-            END { show() }' "$file"
     done
-}
-
-# PORT DEVICES: one of the devices of a list of NetworkManager is the port.
-is_among() {
-    set -f
-    found=1
-    for device in $(printf '%s' "$2" | tr ',;' '  '); do
-        pattern=${device#*:}
-        pattern=${pattern#[=~]}
-        # shellcheck disable=SC2254  # patterns
-        case $device in
-        '*' | type:ethernet | type:infiniband | except:*) found=0 ;;
-        driver:*) [ "$pattern" != "$(basename "$(readlink -f "/sys/class/net/$1/device/driver")")" ] || found=0 ;;
-        mac:*) ! grep -qixF "$pattern" "/sys/class/net/$1/address" || found=0 ;;
-        *) case $1 in $pattern) found=0 ;; esac ;;
-        esac
-    done
-    set +f
-    return "$found"
 }
 
 # Other connections that NetworkManager may take when the port appears: it takes the highest priority, and the latest

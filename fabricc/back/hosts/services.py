@@ -32,6 +32,7 @@ APPLY = "apply"
 ETHERNET = 1  # ARPHRD_ETHER, linux/if_arp.h
 RDMA_MODULES = ("ib_umad", "rdma_cm", "rdma_ucm")
 _SYSTEM_LINE = "SYSTEM="
+_BY_NETWORKD = frozenset({"apply-netplan.sh", "apply-networkd.sh"})
 _SCRIPTS = """
 # The NICs of a further network have a script of their own, by the name that their ports begin with.
 script_of() {
@@ -102,7 +103,9 @@ def apply_script(system: str, networks: bool = False, home: str = "") -> str:
 
 def apply_template(*networks: str) -> str:
     """Return the script that installs the files, with templates that activate the network in its place for them."""
-    return read_template("apply.sh.j2").replace("{{ network }}\n", "".join(map(read_template, networks)))
+    owner = [] if _BY_NETWORKD.isdisjoint(networks) else ["apply-owner-networkd.sh"]
+    parts = "".join([read_template(name) for name in (*owner, *networks)])
+    return read_template("apply.sh.j2").replace("{{ network }}\n", parts)
 
 
 def _script_digest(script: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +10,6 @@ from tests.back.hosts.test_apply import RHEL, WORLD, needs_networkd, needs_netwo
 from tests.back.hosts.test_apply_faults import TOOL, UBUNTU
 from tests.back.hosts.test_boots import BOOT, differences
 from tests.back.hosts.test_peers import namespaces
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [
     pytest.mark.skipif(not namespaces(), reason="no root, or namespaces are not allowed here"),
@@ -171,3 +168,152 @@ check booted
     seen = stages(BOOT + write + runs, tmp_path, "dual-stack", UBUNTU)
     for stage in ("apply", "again", "booted"):
         assert [line for line in differences(seen[stage]) if line.startswith(reported)], seen[stage]
+
+
+# networkd and NetworkManager beside each other, with the udev, D-Bus and netplan of a host. `systemctl` starts and
+# stops them as systemd would.
+BOTH = (
+    WORLD
+    + TOOL
+    + """
+rm "$folder/bin/udevadm"
+mount -o remount,rw /sys
+mkdir -p /var/lib/NetworkManager /run/systemd/system
+rm -f /etc/NetworkManager/conf.d/* /etc/udev/rules.d/* /etc/systemd/network/*
+: > /etc/udev/rules.d/85-nm-unmanaged.rules # which leaves every veth alone
+printf '[main]\\nplugins=keyfile\\nno-auto-default=interface-name:p*\\n' > /etc/NetworkManager/NetworkManager.conf
+printf '[device]\\nmatch-device=interface-name:p*\\nmanaged=0\\n' > /etc/NetworkManager/conf.d/10-peers.conf
+tool systemctl << 'SYSTEMCTL'
+#!/bin/sh
+leave() {
+    [ -e "/run/$1.pid" ] || return 0
+    kill "$(cat "/run/$1.pid")" 2>/dev/null
+    tries=0
+    while kill -0 "$(cat "/run/$1.pid")" 2>/dev/null && [ $tries -lt 50 ]; do sleep 0.1; tries=$((tries + 1)); done
+    rm -f "/run/$1.pid"
+}
+begin() {
+    ! kill -0 "$(cat "/run/$1.pid" 2>/dev/null)" 2>/dev/null || return 0
+    daemon=/lib/systemd/systemd-networkd
+    [ "$1" = systemd-networkd ] || daemon="NetworkManager --no-daemon --log-level=WARN"
+    timeout -k 1 200 $daemon >> "/run/$1.log" 2>&1 < /dev/null &
+    echo $! > "/run/$1.pid"
+    sleep 1
+}
+for name in systemd-networkd NetworkManager; do
+    case "$*" in
+    *is-active*$name*) kill -0 "$(cat "/run/$name.pid" 2>/dev/null)" 2>/dev/null; exit $? ;;
+    *restart*$name*) leave $name; begin $name ;;
+    *stop*$name*) leave $name ;;
+    *start*$name*) begin $name ;;
+    esac
+done
+case "$*" in *is-active*) exit 3 ;; esac
+SYSTEMCTL
+dbus-daemon --system --nofork --nopidfile > /run/bus.log 2>&1 & bus=$!
+tries=0
+until [ -S /run/dbus/system_bus_socket ] || [ $tries -ge 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+/lib/systemd/systemd-udevd > /run/udev.log 2>&1 & udev=$!
+trap 'systemctl stop NetworkManager; systemctl stop systemd-networkd; kill "$bus" "$udev"' EXIT
+sleep 0.5
+begin() {
+    udevadm control --reload
+    udevadm trigger --action=add --attr-match=subsystem=net
+    udevadm settle
+    systemctl start systemd-networkd
+    systemctl start NetworkManager
+    sleep 3
+}
+flap() {
+    ip link set prail0 down
+    sleep 7 # NetworkManager waits for six seconds
+    ip link set prail0 up
+    sleep 3
+}
+boot() {
+    systemctl stop NetworkManager
+    systemctl stop systemd-networkd
+    for port in rail0 rail1; do
+        ip link del "$port"
+        ip link add "$port" type veth peer name "p$port"
+        ip link set "p$port" up
+    done
+    for priority in 1000 1001; do ip rule del priority $priority; done
+    for priority in 1000 1001 1 1 2 2 3; do ip -6 rule del priority $priority 2>/dev/null || :; done
+    ip -6 rule show | grep -q '^0:' || ip -6 rule add priority 0 lookup local protocol kernel
+    rm -rf /run/systemd/network /run/systemd/netif /run/NetworkManager
+    mkdir -p /run/NetworkManager /run/systemd/network
+    mkdir -p /run/systemd/netif/links /run/systemd/netif/leases /run/systemd/netif/lldp
+    chown -R systemd-network:systemd-network /run/systemd/netif
+    /usr/sbin/netplan generate
+    begin
+    for port in rail0 rail1; do sh /usr/local/sbin/fabricc-roce "$port" > /dev/null; done
+}
+"""
+)
+BOTH_RUNS = """
+netplan generate
+begin
+stage apply sh "$folder/tree/apply"
+flap
+stage flapped sh "$folder/tree/apply" --check
+boot
+stage booted sh "$folder/tree/apply" --check
+stage again sh "$folder/tree/apply"
+flap
+stage last sh "$folder/tree/apply" --check
+"""
+needs_both = pytest.mark.skipif(
+    not Path("/lib/systemd/systemd-udevd").exists(), reason="systemd-udevd is not installed"
+)
+
+
+def with_both(root: Path, variant: str, release: str, path: str, text: str) -> dict[str, str]:
+    """What the stages print on a host on which both daemons run and a file of another tool is there."""
+    script = f"{BOTH}\nmkdir -p {Path(path).parent}\ncat > {path} << 'TEXT'\n{text}\nTEXT\nchmod 600 {path}\n"
+    if path.endswith(".network"):
+        script += f"chmod 644 {path}\n"
+    return stages(script + BOTH_RUNS, root, variant, release)
+
+
+@needs_both
+@needs_networkd
+@needs_networkmanager
+def test_networkmanager_leaves_the_rails_to_networkd_from_the_first_run(tmp_path: Path) -> None:
+    everything = "network: {version: 2, renderer: NetworkManager}"
+    seen = with_both(tmp_path, "dual-stack", UBUNTU, "/etc/netplan/01-network-manager-all.yaml", everything)
+    assert differences(seen["apply"]) == []
+    assert "nothing to change" in seen["again"]
+    for stage in ("flapped", "booted", "last"):
+        assert seen[stage].endswith("as planned\n"), seen[stage]
+
+
+@needs_both
+@needs_networkd
+@needs_networkmanager
+@pytest.mark.parametrize(
+    ("variant", "release", "path", "text", "reported", "stages_of_it"),
+    [
+        ("dual-stack", UBUNTU, "/etc/NetworkManager/conf.d/99-x.conf",
+         "[device-x]\nmatch-device=interface-name:rail*\nmanaged=1",
+         "rail0: /etc/NetworkManager/conf.d/99-x.conf sets managed=1 for it", "apply flapped booted again last"),
+        ("dual-stack", UBUNTU, "/etc/netplan/90-nm.yaml",
+         'network: {version: 2, ethernets: {all: {match: {name: "r*"}, renderer: NetworkManager, dhcp4: true}}}',
+         "rail0: netplan or a rule of udev gives it to NetworkManager", "booted again last"),
+        ("rhel-9-dual-stack", RHEL, "/etc/systemd/network/20-all.network",
+         "[Match]\nName=r*\n[Network]\nDHCP=yes",
+         "rail0: systemd-networkd configures it as well, by /etc/systemd/network/20-all.network",
+         "apply flapped booted again last"),
+    ],
+    ids=["managed", "netplan", "networkd"],
+)  # fmt: skip
+def test_the_other_daemon_is_named_and_the_rails_survive(
+    tmp_path: Path, variant: str, release: str, path: str, text: str, reported: str, stages_of_it: str
+) -> None:
+    seen = with_both(tmp_path, variant, release, path, text)
+    for stage in stages_of_it.split():
+        assert [line for line in differences(seen[stage]) if line.startswith(reported)], seen[stage]
+    for stage in ("flapped", "booted", "last"):
+        assert "no address" not in seen[stage], seen[stage]
+        assert "no route" not in seen[stage], seen[stage]
+        assert "no rule" not in seen[stage], seen[stage]
