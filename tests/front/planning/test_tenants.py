@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.base.diagnostics import Severity
 from fabricc.catalog.load import load_catalog
 from fabricc.catalog.tenancy import Verdict, find_capability, load_capabilities
+from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.tenants import Tenant, assign_numbers
+from tests import tenanted
 from tests.tenanted import RAIL_TENANTS, TENANTS, TOR, compiled, fabric, switch
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fabricc.compiler.compiled import Compiled
 
 
@@ -153,3 +158,12 @@ def test_a_fabric_without_tenants_has_none() -> None:
     assert tor.tenants is None
     assert {port.vrf for port in tor.ports} == {""}
     assert tor.bgp.aggregates != ()
+
+
+@pytest.mark.spread(2)
+@pytest.mark.parametrize("nos", [nos for nos in tenanted.EXPRESSED if nos != "frr"])
+def test_a_spec_with_tenants_builds_on_every_system_that_has_them(nos: str, tmp_path: Path) -> None:
+    spec = tmp_path / "cluster.yaml"
+    spec.write_text(tenanted.spec_text(nos))
+    found = compile_spec(spec).diagnostics
+    assert [one.code for one in found if one.severity is Severity.ERROR] == []

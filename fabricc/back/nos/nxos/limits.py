@@ -68,7 +68,7 @@ LIMITS = (
         allowed={"it": frozenset({"md5"})}, reason="`ntp authentication-key` has MD5 only",
         source="Cisco Nexus 9000 System Management Configuration Guide, Configuring NTP",
         remedy="write `type: md5`, or leave it out"),
-    limits.segments_limit("fabricc does not write it for NX-OS yet"),
+    limits.segments_limit("fabricc does not write it for NX-OS yet", on_tors=True),
     limits.unnumbered_evpn_limit("NX-OS"),
     Limit("FAB5401", feature="ports of {it} Gb/s", asked=limits.port_speeds, allowed={"it": words.SPEEDS_GBPS},
         reason="NX-OS has no such speed", source="terraform-provider-nxos, l1PhysIf.speed",
