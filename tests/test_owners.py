@@ -24,8 +24,8 @@ CUTS_PORT_PATHS = {
 """Modules outside of `facts`, `fabric` and the back ends that cut the path of a port or of a list. The list only
 becomes shorter: a new module takes the parts from `facts.statement`."""
 COMPARISONS = {
-    "FAB9600": "rules/link_ends.py", "FAB9601": "rules/session_pairs.py", "FAB9602": "rules/link_ends.py",
-    "FAB9603": "rules/link_ends.py", "FAB9604": "rules/duplicates.py", "FAB9609": "audit/rules/design.py",
+    "FAB9600": "rules/links.py", "FAB9601": "rules/session_pairs.py", "FAB9602": "rules/links.py",
+    "FAB9603": "rules/links.py", "FAB9604": "rules/duplicates.py", "FAB9609": "audit/rules/design.py",
     "FAB9610": "audit/rules/outliers.py", "FAB9611": "audit/rules/design.py", "FAB9621": "audit/rules/design.py",
 }  # fmt: skip
 """Findings that are no row of the registry, because they compare devices of a folder -> the module that makes them."""
@@ -36,7 +36,7 @@ CLASSES = {
     "SwitchRule": "rules/rule.py", "FabricRule": "rules/rule.py",
 }  # fmt: skip
 FUNCTIONS = {
-    "read_statement": "facts/statement.py", "end_findings": "rules/link_ends.py",
+    "read_statement": "facts/statement.py", "end_findings": "rules/links.py", "differing_values": "rules/links.py",
     "share_without": "fabric/capacity/share.py",
     "describe_share": "fabric/capacity/share.py", "review_variant": "operate/change/variant.py",
     "describe_kept_share": "operate/change/order_text.py", "wave_json": "operate/change/order_text.py",

@@ -125,7 +125,7 @@ def _check_tree(
                 found += outcome.diagnostics(str(tree), declared_ratios(part.spec))
             except EmitError as error:
                 found.append(error.diagnostic)
-            links += outcome.meeting.links
+            links += outcome.links.links
             verified |= outcome.verified
             answers += outcome.answers
             codes += outcome.findings.by_code()

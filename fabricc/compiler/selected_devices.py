@@ -67,7 +67,7 @@ def write_devices(
         result = replace(
             result,
             diagnostics=(*compiled.diagnostics, *found),
-            links=sum(outcome.meeting.links for outcome in outcomes),
+            links=sum(outcome.links.links for outcome in outcomes),
             lock_changed=compiled.lock_text != compiled.lock_before,
         )
         if any(d.severity is Severity.ERROR for d in found):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
 from fabricc.facts.device import End
-from fabricc.rules.link_ends import Votes, end_findings, ends_of, side_of
+from fabricc.rules.links import Votes, end_findings, ends_of, side_of
 from fabricc.rules.session_pairs import Meeting, session_findings
 from fabricc.rules.sessions import sessions_of
 
@@ -25,7 +25,7 @@ _COMPARED_ON_EVERY_LINK = frozenset((
     "link mtu", "link speed_gbps", "link pfc", "link fec", "link addresses", "session AS", "session families",
     "session timers", "session BFD", "session one end", "session address",
 ))  # fmt: skip
-"""Groups of findings about what `proof/links.py` compares on every link of a planned fabric."""
+"""Groups of findings about what `planned_links.py` compares on every link of a planned fabric."""
 
 
 def compare_neighbors(statements: Mapping[str, Statement]) -> Iterator[Finding]:
@@ -70,6 +70,6 @@ def neighbor_signature(statement: Statement, sessions: Sessions) -> bytes:
     """Return a digest that is equal for switches whose ends of links and sessions differ in coordinates alone."""
     said = {each._replace(asn=None, remote=None, source=each.source[:0]) for each in sessions.said.values()}
     sourced = any(each.source for each in sessions.said.values())
-    ends = set(ends_of(statement).said.values())
+    ends = set(ends_of(statement).values.values())
     texts = [statement.place.tier, sourced, *sorted(map(repr, said)), *sorted(map(repr, ends))]
     return blake2b("\n".join(map(str, texts)).encode(), digest_size=8).digest()

@@ -16,13 +16,13 @@ import pytest
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
+from fabricc.compiler.prove.likeness import Likeness, survey_device
 from fabricc.compiler.prove.substitution import Alike
 from fabricc.compiler.write.device import Work, pieces_of
 from fabricc.compiler.write.outcome import Outcome
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
 from fabricc.fabric.model import Host
 from fabricc.proof.invariants import Survey
-from fabricc.proof.likeness import Likeness, survey_device
 from tests.back.nos.mutation import KINDS
 from tests.effort import examples
 from tests.inventories.test_shapes import BOXES, spec_of
@@ -31,11 +31,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from fabricc.base.diagnostics import Diagnostic
+    from fabricc.compiler.prove.likeness import Common
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Facts, Reading, Said
     from fabricc.fabric.model import Switch
     from fabricc.proof import Finding
-    from fabricc.proof.likeness import Common
+    from fabricc.rules.planned_links import LinkEnd
 
     Device = Switch | Host
 
@@ -324,7 +325,7 @@ def test_of_moved_coordinates_is_told_what_is_told_of_the_whole_device(nos: str,
 
 def told(
     device: Device, found: tuple[Said, Common | None] | None
-) -> tuple[list[Finding], bytes, list[object]]:
+) -> tuple[list[Finding], list[LinkEnd], list[object]]:
     """Findings of a device, the ends of its links, and what the census takes of it."""
     reading, common = found or (read(device, rendered(device)), None)
     survey = Survey()

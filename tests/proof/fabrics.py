@@ -16,7 +16,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.proof.invariants import Census, Survey
 from fabricc.proof.invariants.accepted_breaches import Ratio
 from fabricc.proof.invariants.view import make_view
-from fabricc.proof.links import Meeting, broken_findings, host_ends, locate_end, switch_ends
+from fabricc.rules.planned_links import LinkComparison, broken_findings, host_ends, locate_end, switch_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host, Switch
     from fabricc.proof import Finding
-    from fabricc.proof.links import End
+    from fabricc.rules.planned_links import LinkEnd
 
 SPEC = """
 cluster: small
@@ -88,9 +88,9 @@ def change_files(device: str, *changes: tuple[str, str]) -> Fault:
 
 def judge(built: Fabric, fault: Fault, declared: Mapping[int, Ratio] | None = None) -> list[Finding]:
     """What the invariants find: device by device, over all of them, and at both ends of every link."""
-    survey, census, meeting = Survey(), Census(), Meeting()
+    survey, census, links = Survey(), Census(), LinkComparison()
     found: list[Finding] = []
-    ends: list[End] = []
+    ends: list[LinkEnd] = []
     for switch_id in built.switch_ids():
         right = built.switch(switch_id)
         switch = fault.alter(right)
@@ -112,10 +112,8 @@ def judge(built: Fabric, fault: Fault, declared: Mapping[int, Ratio] | None = No
     census.add(survey)
     ratios = {0: Ratio(Fraction(1)), 1: Ratio(Fraction(2))} if built.shape.cores else {0: Ratio(Fraction(1))}
     found += census.findings(built.counts(), built.wired(), built.groups(), declared or ratios)
-    for end in ends:
-        meeting.add(end.pack())
-    wrong = meeting.broken | dict.fromkeys(meeting.waiting, ())
-    found += broken_findings(wrong, [end for end in ends if end.key in wrong])
+    links.add(ends)
+    found += broken_findings(links.wrong_ends(len(ends)))
     return found
 
 

@@ -84,8 +84,8 @@ FAULTS = {
     ),
     "a port in another segment": (
         change_files(TOR, (r"(iface swp1\n    mtu 9050\n)    bridge-access 110\n", r"\1    bridge-access 120\n")),
-        "FAB6101 the ends of a link disagree on addresses: rack001-tor1a swp1 has 10.20.4.1/22, rack001-host01 rail0 "
-        "has 10.20.0.1/22",
+        "FAB6101 the ends of a link disagree on addresses: rack001-host01 rail0 has 10.20.0.1/22, rack001-tor1a "
+        "swp1 has 10.20.4.1/22",
     ),
     "a segment in another VRF": (
         change_files(TOR, (r"(alias tenant-b\n(.*\n){5}    vrf) tenants", r"\1 others")),
@@ -110,13 +110,13 @@ FAULTS = {
     ),
     "a host with another gateway": (
         change_files("rack001-host01", ('via: "10.20.0.1"', 'via: "10.20.0.2"')),
-        "FAB6101 the ends of a link disagree on addresses: rack001-tor1a swp1 has 10.20.0.1/22, rack001-host01 rail0 "
-        "has 10.20.0.2/22",
+        "FAB6101 the ends of a link disagree on addresses: rack001-host01 rail0 has 10.20.0.2/22, rack001-tor1a "
+        "swp1 has 10.20.0.1/22",
     ),
     "a host of another subnet": (
         change_files("rack001-host01", (r'"10.20.0.16/22"', '"10.20.4.16/22"')),
-        "FAB6101 the ends of a link disagree on addresses: rack001-tor1a swp1 has 10.20.0.1/22, rack001-host01 rail0 "
-        "has 10.20.0.1 beyond 10.20.4.0/22",
+        "FAB6101 the ends of a link disagree on addresses: rack001-host01 rail0 has 10.20.0.1 beyond 10.20.4.0/22, "
+        "rack001-tor1a swp1 has 10.20.0.1/22",
     ),
 }  # fmt: skip
 

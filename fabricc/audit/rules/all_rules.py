@@ -20,10 +20,10 @@ from fabricc.catalog.load import load_catalog
 from fabricc.compiler.write.workers import spread_work
 from fabricc.facts.device import Kind
 from fabricc.facts.statement import NOWHERE, read_statement
-from fabricc.rules import duplicates, link_ends, lossless, sessions
+from fabricc.rules import duplicates, links, lossless, sessions
 from fabricc.rules.account import Account, account_topics, unchecked_topics
 from fabricc.rules.findings import finding_at
-from fabricc.rules.link_ends import Ends, Votes
+from fabricc.rules.links import Ends, Votes
 from fabricc.rules.overlaps import Subnets, subnets_of
 from fabricc.rules.registry import run_fabric_rules, run_switch_rules
 from fabricc.rules.rule import Switches
@@ -153,7 +153,7 @@ def _looked_at(
     mine = sessions.sessions_of(one)
     digest = Digest(
         [],
-        link_ends.ends_of(one),
+        links.ends_of(one),
         sessions.pack_sessions(mine),
         duplicates.owned_by(one),
         *consensus.vote_of(one, mine.near),
@@ -251,10 +251,10 @@ def _of_links(found: Found, digests: Digests) -> Iterator[Finding]:
     tiers = _tiers_of(found)
     for link in found.links:
         yield from design.said_otherwise(link, found.devices)
-        a = link_ends.side_of(link.a, link.b, found.devices, digests.ends, tiers)
-        b = link_ends.side_of(link.b, link.a, found.devices, digests.ends, tiers)
+        a = links.side_of(link.a, link.b, found.devices, digests.ends, tiers)
+        b = links.side_of(link.b, link.a, found.devices, digests.ends, tiers)
         if a is not None and b is not None:
-            yield from link_ends.end_findings(a, b, digests.votes)
+            yield from links.end_findings(a, b, digests.votes)
 
 
 def _of_sessions(found: Found, digests: Digests, fars: Mapping[str, Mapping[str, Far]]) -> Iterator[Finding]:

@@ -26,10 +26,10 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
+from fabricc.compiler.prove.likeness import Common, likeness_of
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.coordinates import Coordinates, host_with, of_host, of_switch, switch_with
 from fabricc.fabric.model import Host
-from fabricc.proof.likeness import Common, likeness_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,6 +11,7 @@ from fabricc.back import nos as back_ends
 from fabricc.base.values import dataclass
 from fabricc.compiler.prove.device_proof import host_findings, switch_findings
 from fabricc.compiler.prove.finding_groups import Grouped
+from fabricc.compiler.prove.likeness import survey_device
 from fabricc.compiler.prove.substitution import Alike
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.compiler.write.pieces import usable_cpus
@@ -21,9 +22,6 @@ from fabricc.paperwork.plan_tables import Fragments, device_rows
 from fabricc.proof import Finding
 from fabricc.proof.finding_places import Text
 from fabricc.proof.invariants import Survey
-from fabricc.proof.invariants.view import make_view
-from fabricc.proof.likeness import survey_device
-from fabricc.proof.links import End, host_ends, locate_end, switch_ends
 from fabricc.rules.answers import planned_answers
 from fabricc.rules.neighbors import neighbor_signature
 from fabricc.rules.planned import common_summary, is_common, planned_statement
@@ -35,13 +33,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.base.diagnostics import Diagnostic
+    from fabricc.compiler.prove.likeness import Common
     from fabricc.compiler.prove.substitution import DeviceKind
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Said
     from fabricc.fabric.model import Host, Switch
     from fabricc.fabric.shape import DeviceId, PortLayout
-    from fabricc.proof.likeness import Common
     from fabricc.rules.answers import Answers
+    from fabricc.rules.planned_links import LinkEnd
     from fabricc.rules.summary import Summary
     from fabricc.tree.patch import Patch
     from fabricc.tree.stage import Held, Stage
@@ -56,8 +55,7 @@ class Piece:
     """The result of one piece of the work.
 
     Attributes:
-        written: files that were staged; `ends`: packed link ends of each device, see `check.links`.
-        full_ends: complete ends, only the requested ones.
+        written: files that were staged; `ends`: the ends of each device's links.
         devices: number of devices done.
         survey: the input of rules about the whole fabric.
         verified: folders of devices whose existing files were read, and the problems of their bytes.
@@ -69,8 +67,7 @@ class Piece:
     devices: int = 0
     written: Gathered = field(default_factory=Gathered)
     findings: Grouped = field(default_factory=Grouped)
-    ends: list[bytes] = field(default_factory=list)
-    full_ends: list[End] = field(default_factory=list)
+    ends: list[list[LinkEnd]] = field(default_factory=list)
     rows: Fragments = field(default_factory=Fragments)
     survey: Survey = field(default_factory=Survey)
     summaries: dict[str, Summary] = field(default_factory=dict)
@@ -157,7 +154,6 @@ class Work:
             those that the build wrote.
         check: read back and compare.
         expected: whether the build that wrote the existing files was one of this plan: otherwise each line counts.
-        wanted: keys of links whose ends are wanted in full; everything else is then left out.
         whole: the files that belong to no device, done as the piece after the last; None for none.
     """
 
@@ -166,7 +162,6 @@ class Work:
     stage: Stage | Patch | Held | None
     existing: Callable[[str], tuple[Mapping[str, str], list[Diagnostic]]] | None = None
     check: bool = True
-    wanted: frozenset[bytes] | None = None
     expected: bool = False
     whole: Callable[[], Iterable[tuple[str, str]]] | None = None
     alike: Alike = field(default_factory=Alike)
@@ -180,7 +175,7 @@ class Work:
             return piece
         devices, piece.devices = self._work_devices(number, piece), len(self.pieces[number])
         if not self.check:
-            piece.ends = [b""] * piece.devices
+            piece.ends = [[] for _ in range(piece.devices)]
         if self.stage is not None:
             piece.rows = device_rows(devices)
         else:
@@ -210,26 +205,17 @@ class Work:
         as_planned = not switch.overlays
         if reading is None:
             reading = back_end.read(files)
-            if self.wanted is None:
-                fresh, altered = self.existing is not None, self.expected and bool(piece.verified.get(folder))
-                wrong = [*switch_findings(switch, Text(files, reading), fresh=fresh, altered=altered)]
-                piece.findings.add(_place_below(folder, wrong))
-                as_planned = as_planned and not wrong
-                if not wrong:
-                    self.alike.learn(switch, files, reading)
-        if self.wanted is not None:
-            piece.full_ends += _select_ends(self.wanted, switch_ends(make_view(switch, reading)), reading)
-        else:
-            known = piece.survey_device(switch, reading, folder, common)
-            piece.run_rules(
-                switch,
-                reading,
-                files,
-                common,
-                known,
-                count_answers=self.existing is not None,
-                as_planned=as_planned,
-            )
+            fresh, altered = self.existing is not None, self.expected and bool(piece.verified.get(folder))
+            wrong = [*switch_findings(switch, Text(files, reading), fresh=fresh, altered=altered)]
+            piece.findings.add(_place_below(folder, wrong))
+            as_planned = as_planned and not wrong
+            if not wrong:
+                self.alike.learn(switch, files, reading)
+        known = piece.survey_device(switch, reading, folder, common)
+        count_answers = self.existing is not None
+        piece.run_rules(
+            switch, reading, files, common, known, count_answers=count_answers, as_planned=as_planned
+        )
 
     def _work_host(self, host: Host, piece: Piece) -> None:
         folder = f"hosts/{host.name}"
@@ -241,16 +227,12 @@ class Work:
         reading, common = self.alike.reading(host, files) or (None, None)
         if reading is None:
             reading = host_files.read(files)
-            if self.wanted is None:
-                fresh, altered = self.existing is not None, self.expected and bool(piece.verified.get(folder))
-                wrong = [*host_findings(host, Text(files, reading), fresh=fresh, altered=altered)]
-                piece.findings.add(_place_below(folder, wrong))
-                if not wrong:
-                    self.alike.learn(host, files, reading)
-        if self.wanted is not None:
-            piece.full_ends += _select_ends(self.wanted, host_ends(host, reading), reading)
-        else:
-            piece.survey_device(host, reading, folder, common)
+            fresh, altered = self.existing is not None, self.expected and bool(piece.verified.get(folder))
+            wrong = [*host_findings(host, Text(files, reading), fresh=fresh, altered=altered)]
+            piece.findings.add(_place_below(folder, wrong))
+            if not wrong:
+                self.alike.learn(host, files, reading)
+        piece.survey_device(host, reading, folder, common)
 
     def _existing_files(self, folder: str, piece: Piece) -> Mapping[str, str]:
         assert self.existing is not None
@@ -268,10 +250,3 @@ class Work:
 def _place_below(folder: str, wrong: Iterable[Finding]) -> Iterator[Finding]:
     for finding in wrong:
         yield finding._replace(file=f"{folder}/{finding.file}" if finding.file else "")
-
-
-def _select_ends(wanted: frozenset[bytes], ends: Iterable[End], reading: Said) -> list[End]:
-    """Return the ends of these keys, each with its file below the tree and its line."""
-    found = [locate_end(end, reading) for end in ends if end.key in wanted]
-    folders = {True: "hosts", False: "switches"}
-    return [end._replace(file=end.file and f"{folders[end.host]}/{end.device}/{end.file}") for end in found]

@@ -6,15 +6,18 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING
 
+from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.compiler.prove.finding_groups import SHOWN
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.links import switch_links
+from fabricc.fabric.model import Host, Switch
 from fabricc.fabric.shape import HostId, SwitchId
 from fabricc.rules.findings import finding_at
 from fabricc.rules.neighbors import compare_neighbors
 from fabricc.rules.planned import planned_statement
+from fabricc.rules.planned_links import locate_end
 from fabricc.rules.registry import run_fabric_rules, run_switch_rules
 from fabricc.rules.rule import Report, Switches
 from fabricc.rules.sessions import sessions_of
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants import Census
     from fabricc.proof.invariants.policy import Policy
+    from fabricc.rules.planned_links import LinkEnd
     from fabricc.rules.summary import Summary
 
 _OF_A_SIGNATURE, _COMPARED = 2, 128
@@ -146,14 +150,37 @@ def planned_switches(
     )
 
 
+def locate_ends(work: Work, ends: Iterable[LinkEnd]) -> Iterator[LinkEnd]:
+    """Yield ends of links with the files and lines that state them; reads their devices again."""
+    by_device: dict[str, list[LinkEnd]] = {}
+    for end in ends:
+        by_device.setdefault(end.device, []).append(end)
+    for device, folder, _, reading in _read_devices(work, by_device):
+        for end in (locate_end(each, reading) for each in by_device[device.name]):
+            yield end._replace(file=end.file and f"{folder}/{end.file}")
+
+
 def _read_again(work: Work, names: Iterable[str]) -> Iterator[Statement]:
     """Read the files of some switches."""
-    wanted = set(names)
-    for device in (device for piece in work.pieces for device in piece):
-        if isinstance(device, HostId) or work.fabric.name(device) not in wanted:
-            continue
-        switch = work.fabric.switch(device)
-        folder = f"switches/{switch.name}"
-        files = work.existing(folder)[0] if work.existing else render_switch(switch)
-        reading = back_ends.load(switch.nos).read(files)
-        yield planned_statement(switch, reading, files, folder)
+    for device, folder, files, reading in _read_devices(work, {*names}):
+        if isinstance(device, Switch):
+            yield planned_statement(device, reading, files, folder)
+
+
+def _read_devices(
+    work: Work, names: Collection[str]
+) -> Iterator[tuple[Switch | Host, str, Mapping[str, str], Reading]]:
+    """Yield some devices of the work, each with its folder, its files and what they state."""
+    fabric = work.fabric
+    for at in (device for piece in work.pieces for device in piece):
+        if isinstance(at, HostId):
+            name = fabric.units[at[0]].hosts[at[1]]
+            if name in names:
+                host, folder = fabric.host(at), f"hosts/{name}"
+                existing = work.existing(folder)[0] if work.existing else None
+                files = host_files.render(host) if existing is None else host_files.of_part(existing, host)
+                yield host, folder, files, host_files.read(files)
+        elif (name := fabric.name(at)) in names:
+            switch, folder = fabric.switch(at), f"switches/{name}"
+            files = work.existing(folder)[0] if work.existing else render_switch(switch)
+            yield switch, folder, files, back_ends.load(switch.nos).read(files)

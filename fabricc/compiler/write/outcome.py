@@ -6,14 +6,14 @@ import hashlib
 from collections import Counter
 from dataclasses import field
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.incremental.ledger import Ledger
 from fabricc.compiler.prove.finding_groups import Grouped
-from fabricc.compiler.write.device import Work
-from fabricc.compiler.write.fabric_rules import add_fabric_findings, add_neighbor_findings
+from fabricc.compiler.write.fabric_rules import add_fabric_findings, add_neighbor_findings, locate_ends
 from fabricc.compiler.write.spool import Spool
 from fabricc.compiler.write.staged_files import Gathered
 from fabricc.compiler.write.workers import spread_work
@@ -23,7 +23,7 @@ from fabricc.paperwork import plan_tables as tables
 from fabricc.paperwork.plan_tables import Fragments
 from fabricc.proof.invariants import Census
 from fabricc.proof.invariants.prefixes import endpoint_blocks
-from fabricc.proof.links import Meeting, broken_findings
+from fabricc.rules.planned_links import LinkComparison, broken_findings
 from fabricc.tree.stage import Stage
 
 if TYPE_CHECKING:
@@ -31,11 +31,10 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler.incremental.device_changes import Outline
-    from fabricc.compiler.write.device import Piece
+    from fabricc.compiler.write.device import Piece, Work
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
     from fabricc.proof.invariants.accepted_breaches import Ratio
-    from fabricc.proof.links import End
     from fabricc.rules.answers import Answers
     from fabricc.rules.summary import Summary
     from fabricc.tree.stage import Parts
@@ -57,7 +56,7 @@ class Outcome:
     endpoints: str | None = None
     written: Gathered = field(default_factory=Gathered)
     findings: Grouped = field(default_factory=Grouped)
-    meeting: Meeting = field(default_factory=Meeting)
+    links: LinkComparison = field(default_factory=LinkComparison)
     census: Census = field(default_factory=Census)
     verified: dict[str, list[Diagnostic]] = field(default_factory=dict)
     answers: Counter[Answers] = field(default_factory=Counter)
@@ -90,7 +89,7 @@ class Outcome:
     def _take_piece(self, number: int, piece: Piece) -> None:
         self.written.join(piece.written)
         self.findings.merge(piece.findings)
-        self.meeting.add(b"".join(piece.ends))
+        self.links.add(chain.from_iterable(piece.ends))
         self.census.add(piece.survey)
         self.verified |= piece.verified
         self.answers += piece.answers
@@ -98,7 +97,7 @@ class Outcome:
         for kept, text in zip(self._texts, piece.rows.texts, strict=False):  # the whole has none
             kept.put(number, text)
         self._rows[number] = replace(piece.rows, texts=())
-        self._ends[number] = [_content_digest(ends) for ends in piece.ends]
+        self._ends[number] = [_content_digest(repr(ends).encode()) for ends in piece.ends]
         self._summaries[number] = piece.summaries
         self._hosts[number] = [_content_digest(repr(host).encode()) for host in piece.survey.hosts]
 
@@ -124,13 +123,13 @@ class Outcome:
         return self._texts[table].parts()
 
     def diagnostics(self, tree: str, declared: Mapping[int, Ratio]) -> list[Diagnostic]:
-        """Return all findings; disagreements of links are completed by a second look at their ends.
+        """Return all findings.
 
         Args:
             tree: the folder of the files.
             declared: tier -> oversubscription that the spec declares.
         """
-        self._look_again()
+        self._compare_links()
         if self.work.check:
             fabric = self.work.fabric
             text = out_of_band.address_text(fabric) if self.endpoints is None else self.endpoints
@@ -142,26 +141,14 @@ class Outcome:
 
     def among_themselves(self, tree: str) -> list[Diagnostic]:
         """Return the findings about devices and links, without those about the whole fabric; see `diagnostics`."""
-        self.meeting.waiting.clear()
-        self._look_again()
+        self.links.waiting.clear()
+        self._compare_links()
         return list(self.findings.diagnostics(tree))
 
-    def _look_again(self) -> None:
-        """Report the disagreements of links in full."""
-        if wrong := self._broken_links():
-            work = Work(self.work.fabric, self.work.pieces, None, self.work.existing, True, frozenset(wrong))
-            ends: list[End] = []
-            for _, piece in spread_work(self.jobs, len(work.pieces), work):
-                ends += piece.full_ends
-            ends.sort()
-            self.findings.add(broken_findings(wrong, ends))
-
-    def _broken_links(self) -> dict[bytes, tuple[str, ...]]:
-        """Return the links to look at again: a bounded number, including those without another end."""
-        wrong = dict(sorted(self.meeting.broken.items())[:_DETAILED])
-        for key in sorted(self.meeting.waiting)[:_DETAILED]:
-            wrong.setdefault(key, ())
-        return wrong
+    def _compare_links(self) -> None:
+        """Add the disagreements of links, a bounded number in full."""
+        if wrong := self.links.wrong_ends(_DETAILED):
+            self.findings.add(broken_findings(locate_ends(self.work, wrong)))
 
     def tables(self) -> list[tuple[str, Parts]]:
         """Return path and content of the tables whose rows came from the workers."""

@@ -184,7 +184,7 @@ class _Run:
         outcome = Outcome(work, jobs)
         name = f" of network {fabric.network}" if fabric.network else ""
         outcome.run(self.progress, f"switches and hosts{name}")
-        self.links += outcome.meeting.links
+        self.links += outcome.links.links
         self.gathered.join(outcome.written)
         self._tables += outcome.tables()
         if outcome.findings.kept:

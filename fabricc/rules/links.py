@@ -1,6 +1,7 @@
-"""Compare both ends of every link: speed, MTU, error correction, PFC, marking, addresses, VLANs, bundles.
+"""Compare both ends of a link: speed, MTU, error correction, PFC, marking, addresses, VLANs, bundles.
 
-The worker that reads a device reduces each end to a few values. If two ends differ, the end with the rarer value is
+The worker that reads a device reduces each end to a few values. `differing_values` compares two ends, for links that a
+plan has (`planned_links.py`) and for links that are found in a folder. Of the latter, the end with the rarer value is
 reported.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import field
+from functools import lru_cache
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,10 +32,11 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
 
 DIFFER, ADDRESSES, BRIDGED = "FAB9600", "FAB9602", "FAB9603"
-_WORDS = {
+WORDS = {
     "mtu": "MTU", "speed_gbps": "speed", "fec": "error correction", "pfc": "PFC priorities", "trust": "trust",
     "autoneg": "autonegotiation", "marked": "queues with ECN", "native_vlan": "native VLAN", "vlans": "VLANs",
     "access_vlan": "VLAN", "switchport": "kind of port", "bundle": "membership of a bundle",
+    "settings": "session settings", "bfd": "BFD",
 }  # fmt: skip
 _WHY = {
     "mtu": "packets of the larger size are lost on the way to the smaller",
@@ -52,38 +55,44 @@ _WHY = {
 _REMEDY = "Set both ends of the link to the same value."
 
 
-class EndSaid(NamedTuple):
-    """The values of one end of a link; None, or empty, if it does not state them.
+class EndValues(NamedTuple):
+    """The values of one end of a link; None if it does not state them.
 
     Attributes:
+        host: whether it is the end of a host.
         pfc: priorities with PFC, `none` if the device configures quality of service but not here.
         marked: queues with ECN among those that PFC can stop; `bundle`: the bundle that it is a member of.
-        addresses: with prefix lengths, those of the bundle where it is in one.
+        settings: of planned ends, the families of the fabric that the sessions carry, and BGP's timers.
+        bfd: of planned ends, which sessions run BFD, and its multiplier. None where none does: a system that cannot run
+            it is reported as a gap, and the session still comes up (RFC 5882). The interval may differ (RFC 5880).
     """
 
-    mtu: Value | None
-    speed_gbps: Value | None
-    fec: Value | None
-    autoneg: Value | None
-    pfc: str | None
-    trust: Value | None
-    marked: str | None
-    switchport: Value | None
-    access_vlan: Value | None
-    native_vlan: Value | None
-    vlans: Value | None
-    bundle: str | None
-    shut: bool
+    host: bool = False
+    shut: bool = False
+    mtu: Value | None = None
+    speed_gbps: Value | None = None
+    fec: Value | None = None
+    autoneg: Value | None = None
+    pfc: str | None = None
+    trust: Value | None = None
+    marked: str | None = None
+    switchport: Value | None = None
+    access_vlan: Value | None = None
+    native_vlan: Value | None = None
+    vlans: Value | None = None
+    bundle: str | None = None
+    settings: str | None = None
+    bfd: str | None = None
 
 
-COMPARED = tuple(name for name in EndSaid._fields if name != "shut")
+COMPARED = EndValues._fields[2:]
 _WARNINGS = frozenset(("trust", "autoneg", "marked", "vlans", "access_vlan"))
 
 
 class Ends(NamedTuple):
     """The values of the ends of a device's links, by port; `addresses` of those that have some."""
 
-    said: Mapping[str, EndSaid]
+    values: Mapping[str, EndValues]
     addresses: Mapping[str, tuple[str, ...]]
 
 
@@ -96,15 +105,15 @@ def ends_of(statement: Statement) -> Ends:
     return Ends(statement.once(ends_of, lambda: _ends_of(statement)), addresses)
 
 
-def _ends_of(statement: Statement) -> Shared[str, EndSaid]:
-    alike: dict[EndSaid, EndSaid] = {}
+def _ends_of(statement: Statement) -> Shared[str, EndValues]:
+    alike: dict[EndValues, EndValues] = {}
     tells = statement.states_quality
     bundles = any("bundle" in says for says in statement.ports.values())
-    said = {port: _end_values(statement, port, tells, bundles) for port in statement.fars}
-    return Shared({port: alike.setdefault(end, end) for port, end in said.items()})
+    values = {port: _end_values(statement, port, tells, bundles) for port in statement.fars}
+    return Shared({port: alike.setdefault(end, end) for port, end in values.items()})
 
 
-def _end_values(statement: Statement, port: str, tells: bool, bundles: bool) -> EndSaid:
+def _end_values(statement: Statement, port: str, tells: bool, bundles: bool) -> EndValues:
     def value_of(leaf: str) -> Value | None:
         return statement.of(port, leaf)
 
@@ -119,14 +128,45 @@ def _end_values(statement: Statement, port: str, tells: bool, bundles: bool) -> 
     marked = [queue for queue in queues if marks_packets(statement, port, queue)]
     member = None if not bundles else "a member" if value_of("bundle") is not None else "no member"
     host = statement.device.kind is Kind.HOST
-    return EndSaid(
-        value_of("mtu"), value_of("speed_gbps"), value_of("fec"), value_of("autoneg"),
-        (str(pfc) if lossless else "none") if pfc is not None or tells else None,
-        value_of("trust") if tells and not host else None,
-        ",".join(map(str, marked)) or "none" if lossless and not host else None, bundle_value("switchport"),
-        bundle_value("access_vlan"), bundle_value("native_vlan"), _in_order(bundle_value("vlans")), member,
-            value_of("enabled") == "false",
-    )  # fmt: skip
+    return EndValues(
+        host=statement.place.tier is Tier.HOST,
+        shut=value_of("enabled") == "false",
+        mtu=value_of("mtu"),
+        speed_gbps=value_of("speed_gbps"),
+        fec=value_of("fec"),
+        autoneg=value_of("autoneg"),
+        pfc=(str(pfc) if lossless else "none") if pfc is not None or tells else None,
+        trust=value_of("trust") if tells and not host else None,
+        marked=",".join(map(str, marked)) or "none" if lossless and not host else None,
+        switchport=bundle_value("switchport"),
+        access_vlan=bundle_value("access_vlan"),
+        native_vlan=bundle_value("native_vlan"),
+        vlans=_in_order(bundle_value("vlans")),
+        bundle=member,
+    )
+
+
+@lru_cache(maxsize=1024)
+def differing_values(one: EndValues, two: EndValues) -> tuple[str, ...]:
+    """Return the names of the values on which two ends differ; a value that one end does not state does not count."""
+    found = []
+    for name in COMPARED:
+        mine, other = getattr(one, name), getattr(two, name)
+        if mine is None or other is None or mine == other:
+            continue
+        if name == "vlans" and "all" in (mine, other):
+            continue  # the other end alone decides
+        if name == "mtu" and _host_sends_less(one, two):
+            continue
+        found.append(name)
+    return tuple(found)
+
+
+def _host_sends_less(one: EndValues, two: EndValues) -> bool:
+    """Return whether one end is a host with the smaller MTU, which loses nothing."""
+    host, switch = (one, two) if one.host else (two, one)
+    mine, other = host.mtu, switch.mtu
+    return host.host and isinstance(mine, int) and isinstance(other, int) and mine < other
 
 
 def _in_order(vlans: Value | None) -> Value | None:
@@ -142,7 +182,7 @@ class Votes:
 
     def add(self, tier: Tier, fars: Mapping[str, Far], ends: Ends) -> None:
         """Count the values of the ends of a device of a tier."""
-        kinds = Counter((fars[port].tier, end) for port, end in ends.said.items())
+        kinds = Counter((fars[port].tier, end) for port, end in ends.values.items())
         for (far, end), times in kinds.items():
             for name in COMPARED:
                 if (value := getattr(end, name)) is not None:
@@ -158,7 +198,7 @@ class Side(NamedTuple):
 
     device: Device
     end: End
-    said: EndSaid
+    values: EndValues
     addresses: tuple[str, ...]
     tiers: tuple[Tier, Tier]
 
@@ -169,36 +209,28 @@ class Side(NamedTuple):
 
 def end_findings(a: Side, b: Side, votes: Votes) -> Iterator[Finding]:
     """Report what the ends of one link do not agree on."""
-    if a.said.shut or b.said.shut:
-        if a.said.shut != b.said.shut:
-            yield _half_shut(*((a, b) if a.said.shut else (b, a)))
+    if a.values.shut or b.values.shut:
+        if a.values.shut != b.values.shut:
+            yield _half_shut(*((a, b) if a.values.shut else (b, a)))
         return
-    if a.said is not b.said and a.said != b.said:
-        for name in COMPARED:
-            mine, other = getattr(a.said, name), getattr(b.said, name)
-            if mine is None or other is None or mine == other:
-                continue
-            if name == "vlans" and "all" in (mine, other):
-                continue  # the other end alone decides
-            if name == "mtu" and _host_sends_less(a, b):
-                continue
-            odd, right = _odd_end_first(a, b, name, votes)
-            yield _difference_finding(odd, right, name)
+    for name in differing_values(a.values, b.values):
+        odd, right = _odd_end_first(a, b, name, votes)
+        yield _difference_finding(odd, right, name)
     yield from _check_subnets(a, b)
 
 
 def _odd_end_first(a: Side, b: Side, name: str, votes: Votes) -> tuple[Side, Side]:
     """Return the end with the rarer value first; if both are as common, the end without a value."""
-    mine = votes.of(a.tiers, name, getattr(a.said, name))
-    other = votes.of(b.tiers, name, getattr(b.said, name))
-    nothing = other == mine and getattr(b.said, name) == "none"
+    mine = votes.of(a.tiers, name, getattr(a.values, name))
+    other = votes.of(b.tiers, name, getattr(b.values, name))
+    nothing = other == mine and getattr(b.values, name) == "none"
     return (b, a) if other < mine or nothing else (a, b)
 
 
 def _difference_finding(odd: Side, right: Side, name: str) -> Finding:
-    mine, other = getattr(odd.said, name), getattr(right.said, name)
+    mine, other = getattr(odd.values, name), getattr(right.values, name)
     message = (
-        f"{odd.device.name} {odd.end.port}: {_WORDS[name]} {mine}, at the other end of the link "
+        f"{odd.device.name} {odd.end.port}: {WORDS[name]} {mine}, at the other end of the link "
         f"({right.device.name} {right.end.port}) {other}: {_WHY[name]}"
     )
     code = BRIDGED if name in ("native_vlan", "vlans", "access_vlan", "switchport", "bundle") else DIFFER
@@ -209,8 +241,11 @@ def _difference_finding(odd: Side, right: Side, name: str) -> Finding:
     stated = any(path in facts for path in _fact_paths(odd, leaf))
     like = "" if stated else next(filter(None, (line_of(right.device, path) for path in other_paths)), "")
     if like and odd.device.system == right.device.system:
-        said = next(path for path in other_paths if line_of(right.device, path))
-        paths = (*_fact_paths(odd, leaf), nearest_shared_fact(odd.device, odd.path(""), right.device, said))
+        stating = next(path for path in other_paths if line_of(right.device, path))
+        paths = (
+            *_fact_paths(odd, leaf),
+            nearest_shared_fact(odd.device, odd.path(""), right.device, stating),
+        )
     return finding_at(code, odd.device, paths, message, f"link {name}", severity, _REMEDY, like=like)
 
 
@@ -229,13 +264,6 @@ def _half_shut(shut: Side, other: Side) -> Finding:
     )
     remedy = "Enable the port, or shut the other end as well."
     return finding_at(DIFFER, shut.device, shut.path("enabled"), message, "link shut", Severity.NOTE, remedy)
-
-
-def _host_sends_less(a: Side, b: Side) -> bool:
-    """Return whether one end is a host with the smaller MTU, which loses nothing."""
-    host, switch = (a, b) if a.tiers[0] is Tier.HOST else (b, a)
-    mine, other = host.said.mtu, switch.said.mtu
-    return host.tiers[0] is Tier.HOST and isinstance(mine, int) and isinstance(other, int) and mine < other
 
 
 def _check_subnets(a: Side, b: Side) -> Iterator[Finding]:
@@ -287,8 +315,8 @@ def side_of(
     end: End, far: End, devices: Mapping[str, Device], ends: Mapping[str, Ends], tiers: Mapping[str, Tier]
 ) -> Side | None:
     """Return one end of a link; None if the folder lacks its device."""
-    if end.device not in ends or end.port not in ends[end.device].said:
+    if end.device not in ends or end.port not in ends[end.device].values:
         return None
     of = ends[end.device]
     both = tiers.get(end.device, Tier.OTHER), tiers.get(far.device, Tier.OTHER)
-    return Side(devices[end.device], end, of.said[end.port], of.addresses.get(end.port, ()), both)
+    return Side(devices[end.device], end, of.values[end.port], of.addresses.get(end.port, ()), both)

@@ -21,19 +21,18 @@ from fabricc.proof.invariants.prefixes import lie_in_aggregates, owned_blocks, p
 from fabricc.proof.invariants.sessions import is_private_asn
 from fabricc.proof.invariants.survey import Survey, digest_of, host_digest, host_landings
 from fabricc.proof.invariants.view import leads_out, make_view, sibling_address
-from fabricc.proof.links import (
+from fabricc.rules.planned_links import (
     FAMILIES,
+    LinkEnd,
     bfd_of,
     gateway_of,
+    host_end,
     host_ends,
-    key_of,
-    ordered_statement,
-    packed_end,
-    packed_kind,
+    host_values,
     settings_of,
     shared_subnet,
-    split_packed,
     switch_ends,
+    switch_values,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.policy import Policy
     from fabricc.proof.invariants.view import LinkPort, SwitchView
+    from fabricc.rules.links import EndValues
 
     _Contract = tuple[bytes, str, int]
 
@@ -57,14 +57,14 @@ class _Link(NamedTuple):
         number: its place among the ports.
         families: of its addresses, each with the place of its session; `unnumbered`: of such a one, None without.
         gateways: of the segment that it is in.
-        stated: the statements of its end, packed.
+        values: those of its end that many ends share.
     """
 
     number: int
     families: tuple[tuple[str, int], ...]
     unnumbered: int | None
     gateways: tuple[str, ...]
-    stated: bytes
+    values: EndValues
 
 
 @dataclass(slots=True)
@@ -140,8 +140,8 @@ class Likeness:
         )  # fmt: skip
         return likeness if likeness._owned_texts(switch) == [*own.values()] else None
 
-    def add(self, switch: Switch, folder: str, survey: Survey) -> bytes | None:
-        """Add a switch and return the packed ends of its links; None if a rule on coordinates may be broken.
+    def add(self, switch: Switch, folder: str, survey: Survey) -> list[LinkEnd] | None:
+        """Add a switch and return the ends of its links; None if a rule on coordinates may be broken.
 
         Args:
             switch: one of these.
@@ -166,16 +166,15 @@ class Likeness:
         survey.switches.append(self._switch_digest(switch, folder, key))
         return ends
 
-    def _link_ends(self, switch: Switch) -> bytes | None:
+    def _link_ends(self, switch: Switch) -> list[LinkEnd] | None:
         """Return the same as `switch_ends`; None if a session is not with the other address of its link."""
         name, ports, sessions = switch.name, switch.ports, switch.bgp.sessions
         asn, remotes, ends = switch.bgp.asn, {each.remote for each in sessions}, []
-        for number, families, unnumbered, gateways, stated in self.links:
+        for number, families, unnumbered, gateways, values in self.links:
             port = ports[number]
             peer = port.peer
             assert peer is not None
-            mine, other = f"{name}\n{port.name}", f"{peer.device}\n{peer.port}"
-            first = mine < other  # as names and ports are: they have no character below that between them
+            first = (name, port.name) < (peer.device, peer.port)
             addresses, told = [], []
             for family, place in families:
                 address = (port.ipv4 if family == "ipv4" else port.ipv6) or ""
@@ -191,9 +190,9 @@ class Likeness:
             if unnumbered is not None:
                 addresses.append("unnumbered")
                 told.append(_asn_statement("unnumbered", first, asn, sessions[unnumbered].remote_asn))
-            key = key_of(mine, other)
-            ends.append(packed_end(key, " ".join((*addresses, *gateways)), " ".join(told), stated))
-        return b"".join(ends)
+            stated = " ".join((*addresses, *gateways)), " ".join(told)
+            ends.append(LinkEnd(name, port.name, peer.device, peer.port, *stated, values))
+        return ends
 
     def _switch_digest(self, switch: Switch, folder: str, policy: bytes) -> SwitchDigest:
         """Return the same as `digest_of`."""
@@ -226,10 +225,10 @@ class Likeness:
 
 
 class _HostPort(NamedTuple):
-    """A host's port: the names of its addresses and gateways, and what its end states, packed."""
+    """A host's port: the names of its addresses and gateways, and the values of its end."""
 
     ends: tuple[tuple[str, str], ...]
-    stated: bytes
+    values: EndValues
 
 
 @dataclass(slots=True)
@@ -260,38 +259,24 @@ class HostLikeness:
                 if gateway_of(route) != getattr(port, name):
                     return None
                 ends.append((family, name))
-            mtu, pfc = facts.get(prefix + "mtu", 0), facts.get(prefix + "pfc")
-            stated = packed_kind(
-                True,
-                mtu if isinstance(mtu, int) else 0,
-                0,
-                "" if pfc is None else str(pfc) or "none",
-                "",
-                "",
-                "",
-            )
-            ports.append(_HostPort(tuple(ends), stated))
+            values = host_values(facts.get(prefix + "mtu"), facts.get(prefix + "pfc"))
+            ports.append(_HostPort(tuple(ends), values))
         digest = replace(host_digest(host, reading, host_contracts(host, reading), ""), name="", landings=())
         return HostLikeness(tuple(ports), digest)
 
-    def add(self, host: Host, folder: str, survey: Survey) -> bytes:
-        """Add a host; return the packed ends of its links."""
+    def add(self, host: Host, folder: str, survey: Survey) -> list[LinkEnd]:
+        """Add a host; return the ends of its links."""
         name, ends = host.name, []
-        for port, (families, stated) in zip(host.ports, self.ports, strict=True):
-            peer, texts = port.peer, []
-            first = (name, port.name) < (peer.device, peer.port)
-            for family, gateway in families:
-                address = getattr(port, family).partition("/")[0]
-                texts.append(ordered_statement(first, address, getattr(port, gateway)))
-            key = key_of(f"{name}\n{port.name}", f"{peer.device}\n{peer.port}")
-            ends.append(packed_end(key, " ".join(texts), "", stated))
+        for port, (families, values) in zip(host.ports, self.ports, strict=True):
+            pairs = [(getattr(port, family), getattr(port, gateway)) for family, gateway in families]
+            ends.append(host_end(name, port.name, (port.peer.device, port.peer.port), pairs, (), values))
         common = self.digest
         digest = HostDigest(
             name, host_landings(host), common.mtu, common.timeout_ms, _place_contracts(common.contracts, folder),
             f"{folder}{common.file}" if common.file else "", common.line,
         )  # fmt: skip
         survey.hosts.append(digest)
-        return b"".join(ends)
+        return ends
 
 
 @dataclass(slots=True)
@@ -306,15 +291,15 @@ class Common:
     likeness: Likeness | HostLikeness | None = None
     proved: bool = False
 
-    def add(self, device: Switch | Host, folder: str, survey: Survey) -> bytes | None:
-        """Add a device; return the packed ends of its links, or None if it must be examined as a whole."""
+    def add(self, device: Switch | Host, folder: str, survey: Survey) -> list[LinkEnd] | None:
+        """Add a device; return the ends of its links, or None if it must be examined as a whole."""
         likeness = self.likeness
         if isinstance(device, Host):
             return likeness.add(device, folder, survey) if isinstance(likeness, HostLikeness) else None
         return likeness.add(device, folder, survey) if isinstance(likeness, Likeness) else None
 
     def prove_common(
-        self, device: Switch | Host, reading: Said, folder: str, found: Survey, ends: bytes
+        self, device: Switch | Host, reading: Said, folder: str, found: Survey, ends: list[LinkEnd]
     ) -> None:
         """Compare it with a device without a breach: the findings about that alone, and the ends of its links."""
         if self.likeness is not None and self.likeness == likeness_of(device, reading):
@@ -336,16 +321,16 @@ def likeness_of(device: Switch | Host, reading: Said) -> Likeness | HostLikeness
 
 def survey_device(
     device: Switch | Host, reading: Said, folder: str, survey: Survey, common: Common | None
-) -> tuple[list[Finding], bytes]:
-    """Add a device; return the findings about it alone, files below `folder`, and the packed ends of its links."""
+) -> tuple[list[Finding], list[LinkEnd]]:
+    """Add a device; return the findings about it alone, files below `folder`, and the ends of its links."""
     if common is not None and common.proved and (known := common.add(device, folder, survey)) is not None:
         return [], known
     alone = Survey()
     if isinstance(device, Host):
-        wrong, ends = [*alone.add_host(device, reading, folder)], split_packed(host_ends(device, reading))
+        wrong, ends = [*alone.add_host(device, reading, folder)], [*host_ends(device, reading)]
     else:
         seen = make_view(device, reading)
-        wrong, ends = [*alone.add_switch(seen, folder)], split_packed(switch_ends(seen))
+        wrong, ends = [*alone.add_switch(seen, folder)], [*switch_ends(seen)]
     if common is not None and not wrong and not common.proved:
         common.prove_common(device, reading, folder, alone, ends)
     survey.join(alone)
@@ -376,7 +361,6 @@ def _common_link(
     places = [place for _, place in families] if not to_host else []
     sessions = [seen.switch.bgp.sessions[place] for place in (*places, unnumbered) if place is not None]
     attributes = [seen.neighbors[each.remote or each.port] for each in sessions]
-    mtu, speed, pfc, fec = link.stated
     get = seen.facts.get
     settings = settings_of(
         tuple(each.get("families") for each in attributes), seen.switch.bgp.families, get("bgp/keepalive_s"),
@@ -389,14 +373,14 @@ def _common_link(
     )
     return _Link(
         number, families, unnumbered, tuple(str(each) for each in gateways if each is not None),
-        packed_kind(False, mtu, speed, pfc, fec, settings, bfd),
+        switch_values(link.stated, settings, bfd),
     )  # fmt: skip
 
 
 @lru_cache(maxsize=1024)
 def _asn_statement(transport: str, first: bool, asn: int, remote: int) -> str:
     """Return the statement of both ends of a session about its AS numbers."""
-    return f"{transport} {ordered_statement(first, str(asn), str(remote))}"
+    return f"{transport} {asn} - {remote}" if first else f"{transport} {remote} - {asn}"
 
 
 def _far_device(port: Port) -> str:

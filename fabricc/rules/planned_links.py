@@ -1,19 +1,15 @@
-"""Compare the two ends of every link by the content of their own files.
+"""Compare both ends of every link of a plan by the content of their own files.
 
-The process that reads an end reduces it to a few bytes, and the ends are matched by the key of the link, so the whole
-fabric is compared without ever being in memory. This catches a file that agrees with a wrong plan.
+The process that reads a device returns the ends of its links; the ends are matched here as they come, and only those
+whose other end has not come yet are in memory. This catches a file that agrees with a wrong plan.
 """
 
 from __future__ import annotations
 
-import struct
 from dataclasses import field
 from functools import lru_cache
-from hashlib import blake2b
 from ipaddress import ip_interface
-from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
-from zlib import crc32
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
@@ -21,6 +17,7 @@ from fabricc.fabric.paths import paths_of_port
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.rules import breach_finding as breach
 from fabricc.proof.invariants.view import in_network, sibling_address
+from fabricc.rules.links import WORDS, EndValues, differing_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,39 +25,23 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Said, Value
     from fabricc.fabric.model import Host
-    from fabricc.proof.invariants.view import LinkPort, SwitchView
+    from fabricc.proof.invariants.view import LinkPort, Stated, SwitchView
 
-FIELDS = (
-    "MTU", "speed", "PFC priorities", "addresses", "BGP session", "error correction", "session settings", "BFD",
-)  # fmt: skip
-_INVARIANTS = {"PFC priorities": 13, "error correction": 1, "session settings": 8, "BFD": 8}
-"""Fields whose disagreement is reported as a breach of an invariant; the others are FAB6101."""
-_OF_EACH = ("addresses", "BGP session")
-"""Fields that differ from link to link; what is stated of the others is often the same."""
-_OF_KINDS = tuple(name for name in FIELDS if name not in _OF_EACH)
-_RECORD = struct.Struct("<8sII25s")
-_KEYED = struct.Struct("<8s33s")
-"""The same as its key and what is stated."""
-_OWN = struct.Struct("<II")
-_STATED = struct.Struct("<B6I")
+_INVARIANTS = {"pfc": 13, "fec": 1, "settings": 8, "bfd": 8}
+"""Values whose disagreement is reported as a breach of an invariant; the others are FAB6101."""
+_WORDS = {**WORDS, "addresses": "addresses", "session": "BGP session"}
 FAMILIES = (("ipv4", ("31", "30")), ("ipv6", ("127",)))
 _PLACES = ("ipv4", "ipv6", "description", "enabled")
 
 
-class End(NamedTuple):
-    """The statements of one end of a link.
+class LinkEnd(NamedTuple):
+    """One end of a planned link.
 
     Attributes:
         device, port, peer, peer_port: this end and the other, each as its device names the port.
-        host: True when this end is a host.
-        mtu: IP MTU in bytes, 0 when not stated; `speed`: Gb/s, 0 when not stated.
-        pfc: lossless priorities, e.g. `3`, or `none`; "" when the platform does not state them.
         addresses: the addresses of both ends from the view of this end; "" when it states none.
         session: the ASNs of both ends from the view of this end; "" without a session.
-        settings: the families of the fabric that the sessions carry, and BGP's timers; "" without a session.
-        bfd: which sessions run BFD, and its multiplier; "" where none does: a system that cannot run it is reported as
-            a gap, and the BGP session still comes up (RFC 5882). The interval may differ (RFC 5880).
-        fec: forward error correction of the port; "" when not stated.
+        values: the other values; many ends share them.
         file, line: its place, see `locate_end`.
     """
 
@@ -68,51 +49,18 @@ class End(NamedTuple):
     port: str
     peer: str
     peer_port: str
-    host: bool
-    mtu: int
-    speed: int
-    pfc: str
     addresses: str
-    session: str = ""
-    settings: str = ""
-    bfd: str = ""
-    fec: str = ""
+    session: str
+    values: EndValues
     file: str = ""
     line: int = 0
 
-    @property
-    def key(self) -> bytes:
-        """The same eight bytes on both ends."""
-        return key_of(f"{self.device}\n{self.port}", f"{self.peer}\n{self.peer_port}")
-
-    def pack(self) -> bytes:
-        """Pack the end into 41 bytes: key, a number per field (0: not stated), and whether it is a host."""
-        stated = packed_kind(self.host, self.mtu, self.speed, self.pfc, self.fec, self.settings, self.bfd)
-        return packed_end(self.key, self.addresses, self.session, stated)
-
-    def stated(self) -> tuple[str, ...]:
-        """Return the fields in readable form, in the order of `FIELDS`."""
-        mtu, speed = str(self.mtu or ""), str(self.speed or "")
-        return (mtu, speed, self.pfc, self.addresses, self.session, self.fec, self.settings, self.bfd)
+    def value(self, name: str) -> object:
+        """Return a value by its name."""
+        return getattr(self if name in ("addresses", "session") else self.values, name)
 
 
-def key_of(mine: str, other: str) -> bytes:
-    """Return the key of a link by its ends, each a device and its port on two lines."""
-    ends = f"{mine}\n{other}" if mine < other else f"{other}\n{mine}"
-    return blake2b(ends.encode(), digest_size=8).digest()
-
-
-def packed_end(key: bytes, addresses: str, session: str, stated: bytes) -> bytes:
-    """Return an end as `End.pack` does; `stated`: the part that many ends share."""
-    return _RECORD.pack(key, _text_checksum(addresses), _number(session), stated)
-
-
-def split_packed(ends: Iterable[End]) -> bytes:
-    """Yield the single ends of a run of packed ends."""
-    return b"".join([end.pack() for end in ends])
-
-
-def switch_ends(seen: SwitchView) -> Iterator[End]:
+def switch_ends(seen: SwitchView) -> Iterator[LinkEnd]:
     """Yield the ends of a switch's links within the fabric, from its files."""
     get, name, families = seen.facts.get, seen.switch.name, seen.switch.bgp.families
     asn, timers = str(get("bgp/asn")), (get("bgp/keepalive_s"), get("bgp/hold_s"))
@@ -137,11 +85,9 @@ def switch_ends(seen: SwitchView) -> Iterator[End]:
             else:
                 told.append(f"{transport} {ordered_statement(first, asn, str(remote))}")
                 offered.append(attributes.get("families"))
-        mtu, speed, pfc, fec = link.stated
-        yield End(
-            name, port.name, *peer, False, mtu, speed, pfc, " ".join(addresses), " ".join(told),
-            settings_of(tuple(offered), families, *timers), bfd_of(tuple(runs), multiplier), fec,
-        )  # fmt: skip
+        settings, bfd = settings_of(tuple(offered), families, *timers), bfd_of(tuple(runs), multiplier)
+        values = switch_values(link.stated, settings, bfd)
+        yield LinkEnd(name, port.name, *peer, " ".join(addresses), " ".join(told), values)
 
 
 def _own_addresses(link: LinkPort, first: bool) -> tuple[list[str], list[tuple[str, str]]]:
@@ -165,10 +111,38 @@ def _own_addresses(link: LinkPort, first: bool) -> tuple[list[str], list[tuple[s
     return addresses, neighbors
 
 
+@lru_cache(maxsize=1024)
+def switch_values(stated: Stated, settings: str, bfd: str) -> EndValues:
+    """Return the values of an end at a switch that many ends share."""
+    mtu, speed, pfc, fec = stated
+    return EndValues(
+        mtu=mtu or None,
+        speed_gbps=speed or None,
+        pfc=pfc or None,
+        fec=fec or None,
+        settings=settings or None,
+        bfd=bfd or None,
+    )
+
+
+@lru_cache(maxsize=1024)
+def host_values(mtu: Value | None, pfc: Value | None) -> EndValues:
+    """Return the values of an end at a host."""
+    return EndValues(
+        host=True,
+        mtu=mtu if isinstance(mtu, int) and mtu else None,
+        pfc=None if pfc is None else str(pfc) or "none",
+    )
+
+
 def host_end(
-    device: str, port: str, peer: tuple[str, str], pairs: Iterable[tuple[str, str]], gateways: Iterable[str], mtu: int,
-    pfc: str,
-) -> End:  # fmt: skip
+    device: str,
+    port: str,
+    peer: tuple[str, str],
+    pairs: Iterable[tuple[str, str]],
+    gateways: Iterable[str],
+    values: EndValues,
+) -> LinkEnd:
     """Return the end of a link at a host port; `pairs` are (address, gateway), one per family, IPv4 first.
 
     `gateways`: those of subnets that it shares with other hosts, each with the prefix length.
@@ -176,10 +150,10 @@ def host_end(
     first = (device, port) < peer
     addresses = [ordered_statement(first, address.partition("/")[0], gateway) for address, gateway in pairs]
     addresses += gateways
-    return End(device, port, *peer, True, mtu, 0, pfc, " ".join(addresses))
+    return LinkEnd(device, port, *peer, " ".join(addresses), "", values)
 
 
-def host_ends(host: Host, reading: Said) -> Iterator[End]:
+def host_ends(host: Host, reading: Said) -> Iterator[LinkEnd]:
     """Yield the ends of a host's links, from its files."""
     facts = reading.facts
     for port in host.ports:
@@ -194,12 +168,8 @@ def host_ends(host: Host, reading: Said) -> Iterator[End]:
             route = facts.get(f"{prefix}route[{prefixes[0]}]") if prefixes else None
             if address is not None and route is not None:
                 pairs.append((str(address), gateway_of(route)))
-        mtu = facts.get(prefix + "mtu", 0)
-        pfc = facts.get(prefix + "pfc")
-        yield host_end(
-            host.name, port.name, (port.peer.device, port.peer.port), pairs, subnets,
-            mtu if isinstance(mtu, int) else 0, "" if pfc is None else str(pfc) or "none",
-        )  # fmt: skip
+        values = host_values(facts.get(prefix + "mtu"), facts.get(prefix + "pfc"))
+        yield host_end(host.name, port.name, (port.peer.device, port.peer.port), pairs, subnets, values)
 
 
 def shared_subnet(address: str) -> IPv4Network | IPv6Network | None:
@@ -228,64 +198,70 @@ def gateway_of(route: Value | None) -> str:
 
 
 @dataclass(slots=True)
-class Meeting:
-    """The packed ends of links; holds only those whose other end has not come yet."""
+class LinkComparison:
+    """The ends of links as they come; holds those whose other end has not come yet, and pairs that disagree."""
 
-    waiting: dict[bytes, bytes] = field(default_factory=dict)
-    broken: dict[bytes, tuple[str, ...]] = field(default_factory=dict)
+    waiting: dict[tuple[str, str], LinkEnd] = field(default_factory=dict)
+    broken: list[tuple[LinkEnd, LinkEnd]] = field(default_factory=list)
     links: int = 0
 
-    def add(self, ends: bytes) -> None:
-        """Add a run of packed ends."""
-        found = dict(_KEYED.iter_unpack(ends))
-        if len(found) * _KEYED.size < len(ends):  # both ends of a link, and which of three come first counts
-            for at in range(0, len(ends), _KEYED.size):
-                self.add(ends[at : at + _KEYED.size])
-            return
-        for key in self.waiting.keys() & found.keys():
+    def add(self, ends: Iterable[LinkEnd]) -> None:
+        """Compare ends with those that came before."""
+        waiting = self.waiting
+        for end in ends:
+            device, port, peer, peer_port, *_ = end
+            other = waiting.get((peer, peer_port))
+            if other is None or (other.peer, other.peer_port) != (device, port):
+                waiting[device, port] = end
+                continue
+            del waiting[peer, peer_port]
             self.links += 1
-            mine, other = found.pop(key), self.waiting.pop(key)
-            if mine != other and (wrong := _differing_fields(mine, other)):
-                self.broken[key] = wrong
-        self.waiting |= found
+            if differing_names(end, other):
+                self.broken.append((end, other))
+
+    def wrong_ends(self, limit: int) -> list[LinkEnd]:
+        """Return the ends of the first links that disagree, and the first ends without another."""
+        pairs = sorted(
+            (sorted(pair, key=_by_name) for pair in self.broken), key=lambda pair: _by_name(pair[0])
+        )
+        lonely = sorted(self.waiting.values(), key=_by_name)
+        return [*(end for pair in pairs[:limit] for end in pair), *lonely[:limit]]
 
 
-def _differing_fields(one: bytes, two: bytes) -> tuple[str, ...]:
-    """Return names of the fields on which two ends differ; a field that one end does not state does not count."""
-    at = _OWN.size
-    wrong = _differing_packed_fields(one[at:], two[at:])
-    if one[:at] != two[:at]:
-        pairs = zip(_OF_EACH, _OWN.unpack_from(one), _OWN.unpack_from(two), strict=True)
-        wrong = wrong.union(name for name, a, b in pairs if a != b and a and b)
-    return tuple([name for name in FIELDS if name in wrong]) if wrong else ()
+def _by_name(end: LinkEnd) -> tuple[str, str]:
+    return end.device, end.port
 
 
-@lru_cache(maxsize=1024)
-def _differing_packed_fields(one: bytes, two: bytes) -> frozenset[str]:
-    """Return the same for the fields of `packed_kind`; a host may have a smaller MTU than its switch, not a larger."""
-    (_, *at_switch), (host, *at_host) = sorted(map(_STATED.unpack, (one, two)), key=itemgetter(0))
-    wrong = {name for name, a, b in zip(_OF_KINDS, at_switch, at_host, strict=True) if a != b and a and b}
-    return frozenset(wrong - {FIELDS[0]} if host and at_host[0] <= at_switch[0] else wrong)
+def differing_names(one: LinkEnd, two: LinkEnd) -> list[str]:
+    """Return the names of the values on which two ends differ; a value that one end does not state does not count."""
+    found = []
+    if one.addresses != two.addresses and one.addresses and two.addresses:
+        found.append("addresses")
+    if one.session != two.session and one.session and two.session:
+        found.append("session")
+    if one.values != two.values:
+        found += differing_values(one.values, two.values)
+    return found
 
 
-def broken_findings(wrong: dict[bytes, tuple[str, ...]], ends: Iterable[End]) -> Iterator[Finding]:
-    """Yield what the ends of links disagree on, given both ends in full; FAB6102 for an end without another."""
-    seen: dict[bytes, End] = {}
-    for end in ends:
-        other = seen.pop(end.key, None)
+def broken_findings(ends: Iterable[LinkEnd]) -> Iterator[Finding]:
+    """Yield what the ends of links disagree on; FAB6102 for an end without another."""
+    seen: dict[tuple[str, str], LinkEnd] = {}
+    for end in sorted(ends, key=_by_name):
+        other = seen.pop((end.peer, end.peer_port), None)
         if other is None:
-            seen[end.key] = end
+            seen[end.device, end.port] = end
             continue
-        for name in wrong.get(end.key, ()):
-            at = FIELDS.index(name)
+        for name in differing_names(other, end):
+            word = _WORDS[name]
             message = (
-                f"the ends of a link disagree on {name}: {other.device} {other.port} has "
-                f"{other.stated()[at]}, {end.device} {end.port} has {end.stated()[at]}"
+                f"the ends of a link disagree on {word}: {other.device} {other.port} has "
+                f"{other.value(name)}, {end.device} {end.port} has {end.value(name)}"
             )
             if number := _INVARIANTS.get(name):
-                yield breach(number, message, end.file, end.line)._replace(group=f"link {name}")
+                yield breach(number, message, end.file, end.line)._replace(group=f"link {word}")
             else:
-                yield Finding("FAB6101", message, end.file, end.line, f"link {name}")
+                yield Finding("FAB6101", message, end.file, end.line, f"link {word}")
     for end in seen.values():
         message = f"{end.device} {end.port} leads to {end.peer} {end.peer_port}, which does not lead back"
         yield Finding("FAB6102", message, end.file, end.line, "link end")
@@ -325,22 +301,9 @@ def ordered_statement(first: bool, mine: str, other: str) -> str:
     return f"{mine} - {other}" if first else f"{other} - {mine}"
 
 
-@lru_cache(maxsize=1024)
-def packed_kind(host: bool, mtu: int, speed: int, *texts: str) -> bytes:
-    """Pack the statements that many ends share."""
-    return _STATED.pack(host, mtu, speed, *map(_text_checksum, texts))
-
-
-def _text_checksum(text: str) -> int:
-    return (crc32(text.encode()) or 1) if text else 0
-
-
-_number = lru_cache(maxsize=1024)(_text_checksum)  # for statements that many ends share
-
-
-def locate_end(end: End, reading: Said) -> End:
+def locate_end(end: LinkEnd, reading: Said) -> LinkEnd:
     """Return the end with the line of its files that states most of it."""
-    for path in paths_of_port(end.port, _PLACES[:2] if end.host else _PLACES):
+    for path in paths_of_port(end.port, _PLACES[:2] if end.values.host else _PLACES):
         if place := reading.lines.get(path):
             return end._replace(file=place[0], line=place[1])
     return end

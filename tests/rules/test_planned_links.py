@@ -13,13 +13,26 @@ from hypothesis import strategies as st
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.model import Direction, Peer
 from fabricc.proof.invariants.view import make_view
-from fabricc.proof.links import FIELDS, End, Meeting, broken_findings, host_end, locate_end, switch_ends
+from fabricc.rules.planned_links import (
+    LinkComparison,
+    LinkEnd,
+    broken_findings,
+    differing_names,
+    host_end,
+    host_values,
+    locate_end,
+    switch_ends,
+)
 from tests.proof.fabrics import fabric
 
 if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
 
 BASE = {"mtu": 9100, "speed_gbps": 400, "pfc": "3"}
+VALUES = {
+    "MTU": "mtu", "speed": "speed_gbps", "PFC priorities": "pfc", "addresses": "addresses", "BGP session": "session",
+}  # fmt: skip
+"""Words of messages -> the value of an end."""
 
 
 @cache
@@ -29,7 +42,7 @@ def any_switch() -> Switch:
 
 def switch_end(
     name: str, port: str, peer: tuple[str, str], reading: Reading, to_host: bool, families: tuple[str, ...]
-) -> End:
+) -> LinkEnd:
     """Return the end of a link at a switch with that one port; all its file content is given."""
     one = any_switch()
     direction = Direction.HOST if to_host else Direction.UP
@@ -41,7 +54,7 @@ def switch_end(
 
 def switch(
     name: str, port: str, peer: tuple[str, str], asn: int, remote: tuple[str, int], **facts: Any
-) -> End:
+) -> LinkEnd:
     reading = Reading()
     for line, (key, value) in enumerate({**BASE, **facts}.items(), 1):
         reading.put(f"interface[{port}]/{key}", value, "frr.conf", line)
@@ -51,29 +64,33 @@ def switch(
     return locate_end(switch_end(name, port, peer, reading, False, ("ipv4",)), reading)
 
 
-def tor_end(**facts: Any) -> End:
+def tor_end(**facts: Any) -> LinkEnd:
     asn, remote_asn = facts.pop("asn", 65001), facts.pop("remote_asn", 65000)
     return switch(
         "tor1", "p9", ("spine1", "p1"), asn, ("10.64.0.0", remote_asn), **{"ipv4": "10.64.0.1/31", **facts}
     )
 
 
-def spine_end(**facts: Any) -> End:
+def spine_end(**facts: Any) -> LinkEnd:
     return switch(
         "spine1", "p1", ("tor1", "p9"), 65000, ("10.64.0.1", 65001), **{"ipv4": "10.64.0.0/31", **facts}
     )
 
 
-def meet(*ends: End) -> Meeting:
-    meeting = Meeting()
+def meet(*ends: LinkEnd) -> LinkComparison:
+    meeting = LinkComparison()
     for end in ends:
-        meeting.add(end.pack())
+        meeting.add([end])
     return meeting
+
+
+def broken(*ends: LinkEnd) -> list[list[str]]:
+    return [differing_names(*pair) for pair in meet(*ends).broken]
 
 
 def test_equal_ends_agree() -> None:
     meeting = meet(tor_end(), spine_end())
-    assert (meeting.links, meeting.broken, meeting.waiting) == (1, {}, {})
+    assert (meeting.links, meeting.broken, meeting.waiting) == (1, [], {})
 
 
 @pytest.mark.parametrize(
@@ -90,14 +107,10 @@ def test_equal_ends_agree() -> None:
 )
 def test_each_disagreement_is_found_and_told_with_both_values(field: str, facts: dict[str, Any]) -> None:
     ends = [tor_end(**facts), spine_end()]
-    meeting = meet(*ends)
-    assert field in next(iter(meeting.broken.values()))
-    told = list(broken_findings(meeting.broken, ends))
+    told = list(broken_findings(meet(*ends).wrong_ends(9)))
     mine = next(f for f in told if f" on {field}" in f.message)
     assert mine.code == ("FAB6213" if field == "PFC priorities" else "FAB6101")
-    at = FIELDS.index(field)
-    assert ends[0].stated()[at] in mine.message
-    assert ends[1].stated()[at] in mine.message
+    assert all(str(end.value(VALUES[field])) in mine.message for end in ends)
     assert mine.line > 0
 
 
@@ -105,7 +118,7 @@ SESSION = {"families": "ipv4", "bfd": "true"}
 TIMERS = {"keepalive_s": 3, "hold_s": 9}
 
 
-def session_end(name: str, routed: tuple[str, ...], *, bfd: tuple[int, int], **said: str | int) -> End:
+def session_end(name: str, routed: tuple[str, ...], *, bfd: tuple[int, int], **said: str | int) -> LinkEnd:
     """One end of an unnumbered link whose session is stated in full."""
     peer, asn, remote = ("spine1", 65001, 65000) if name == "tor1" else ("tor1", 65000, 65001)
     reading = Reading()
@@ -137,8 +150,7 @@ def test_a_session_carries_the_routed_families_that_both_ends_offer(
         session_end(name, routed, bfd=(300, 3), families=offered)
         for name, offered in (("tor1", one), ("spine1", two))
     ]
-    broken = meet(*ends).broken
-    assert list(broken.values()) == ([] if agree else [("session settings",)])
+    assert broken(*ends) == ([] if agree else [["settings"]])
 
 
 @pytest.mark.parametrize(("bfd", "agree"), [((1000, 3), True), ((300, 5), False)])
@@ -146,16 +158,15 @@ def test_ends_may_differ_in_bfd_s_interval_and_not_in_its_multiplier(
     bfd: tuple[int, int], agree: bool
 ) -> None:
     ends = [session_end("tor1", ("ipv4",), bfd=(300, 3)), session_end("spine1", ("ipv4",), bfd=bfd)]
-    broken = meet(*ends).broken
-    assert list(broken.values()) == ([] if agree else [("BFD",)])
-    assert all(finding.code == "FAB6208" for finding in broken_findings(broken, ends))
+    assert broken(*ends) == ([] if agree else [["bfd"]])
+    assert all(finding.code == "FAB6208" for finding in broken_findings(ends))
 
 
 def test_an_end_without_another_is_found() -> None:
     lonely = tor_end()
     meeting = meet(lonely)
-    assert list(meeting.waiting) == [lonely.key]
-    (finding,) = broken_findings({lonely.key: ()}, [lonely])
+    assert meeting.wrong_ends(9) == [lonely]
+    (finding,) = broken_findings([lonely])
     assert finding.code == "FAB6102"
     assert "tor1 p9 leads to spine1 p1" in finding.message
 
@@ -170,7 +181,9 @@ def test_a_host_may_send_less_than_its_switch_takes_never_more(
         reading.put(f"interface[p1]/{key}", value, "frr.conf", 1)
     reading.put("qos/dscp[0]/traffic_class", 0, "frr.conf", 2)
     at_switch = switch_end("tor1", "p1", ("host1", "rail0"), reading, True, ("ipv4",))
-    at_host = host_end("host1", "rail0", ("tor1", "p1"), [("10.0.0.1/31", "10.0.0.0")], (), mtu, "3")
+    at_host = host_end(
+        "host1", "rail0", ("tor1", "p1"), [("10.0.0.1/31", "10.0.0.0")], (), host_values(mtu, "3")
+    )
     meeting = meet(*((at_host, at_switch) if host_first else (at_switch, at_host)))
     assert (not meeting.broken) == right
 
@@ -179,13 +192,16 @@ def test_a_host_with_another_gateway_disagrees() -> None:
     reading = Reading()
     reading.put("interface[p1]/ipv4", "10.0.0.0/31", "frr.conf", 1)
     at_switch = switch_end("tor1", "p1", ("host1", "rail0"), reading, True, ("ipv4",))
-    at_host = host_end("host1", "rail0", ("tor1", "p1"), [("10.0.0.1/31", "10.0.0.2")], (), 0, "")
-    assert list(meet(at_switch, at_host).broken.values()) == [("addresses",)]
+    at_host = host_end(
+        "host1", "rail0", ("tor1", "p1"), [("10.0.0.1/31", "10.0.0.2")], (), host_values(0, None)
+    )
+    assert broken(at_switch, at_host) == [["addresses"]]
 
 
 def test_what_a_platform_does_not_state_is_not_held_against_it() -> None:
-    silent = spine_end()._replace(pfc="", speed=0, mtu=0)
-    assert meet(tor_end(), silent).broken == {}
+    silent = spine_end()
+    silent = silent._replace(values=silent.values._replace(pfc=None, speed_gbps=None, mtu=None))
+    assert broken(tor_end(), silent) == []
 
 
 def test_ipv6_and_unnumbered_links_agree() -> None:
@@ -197,12 +213,12 @@ def test_ipv6_and_unnumbered_links_agree() -> None:
         switch("a", "p", ("b", "q"), 1, ("p", 2), unnumbered="true"),
         switch("b", "q", ("a", "p"), 2, ("q", 1), unnumbered="true"),
     )
-    assert (six.links, six.broken, bare.links, bare.broken) == (1, {}, 1, {})
+    assert (six.links, six.broken, bare.links, bare.broken) == (1, [], 1, [])
 
 
 @given(st.permutations([(n, end) for n in range(6) for end in (0, 1)]))
 def test_the_order_in_which_ends_come_does_not_matter(order: list[tuple[int, int]]) -> None:
-    def end(number: int, side: int) -> End:
+    def end(number: int, side: int) -> LinkEnd:
         made = spine_end() if side else tor_end(remote_asn=1 if number == 3 else 65000)
         mine, other = (f"p{number}", f"q{number}")[side], (f"q{number}", f"p{number}")[side]
         return made._replace(port=mine, peer_port=other)
@@ -211,7 +227,7 @@ def test_the_order_in_which_ends_come_does_not_matter(order: list[tuple[int, int
     assert (meeting.links, len(meeting.broken), meeting.waiting) == (6, 1, {})
 
 
-def bfd(end: str, runs: bool, multiplier: int = 3) -> End:
+def bfd(end: str, runs: bool, multiplier: int = 3) -> LinkEnd:
     name, port, peer, near, far = (
         ("tor1", "p9", ("spine1", "p1"), "10.64.0.1", "10.64.0.0")
         if end == "tor"
@@ -229,10 +245,8 @@ def bfd(end: str, runs: bool, multiplier: int = 3) -> End:
     return switch_end(name, port, peer, reading, False, ("ipv4",))
 
 
-def told(*ends: End) -> list[str]:
-    meeting = Meeting()
-    meeting.add(b"".join(end.pack() for end in ends))
-    return [finding.message for finding in broken_findings(meeting.broken, ends)]
+def told(*ends: LinkEnd) -> list[str]:
+    return [finding.message for finding in broken_findings(meet(*ends).wrong_ends(9))]
 
 
 def test_an_end_whose_system_runs_no_bfd_does_not_disagree() -> None:
