@@ -15,7 +15,7 @@ CUTTING = re.compile(
 )
 CUTS_PORT_PATHS = {
     "audit/adopt/pools.py", "audit/adopt/sides.py", "audit/coverage.py", "audit/rules/invariant_rules.py",
-    "operate/migrate/waves.py", "operate/verify/drift.py",
+    "operate/migrate/waves.py", "operate/verify/verify_switch.py",
     "proof/invariants/segments.py", "proof/invariants/tenants.py", "proof/invariants/view.py",
     "review/diff/compare.py", "review/diff/trees.py",
     "review/explain/subject.py", "rules/duplicates.py", "rules/filters.py", "rules/findings.py",

@@ -13,9 +13,9 @@ from fabricc.audit.texts import LEAST, collected_systems, report_unknown
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
 from fabricc.back.hosts import recognition as host_files
-from fabricc.back.nos import getters, lldpd
+from fabricc.back.nos import answers, lldpd
+from fabricc.back.nos.answers import other_system
 from fabricc.back.nos.collected import Identity, Output
-from fabricc.back.nos.other_systems import other_system
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.facts import Reading
 from fabricc.facts.device import Neighbor
@@ -137,7 +137,7 @@ def _read_output(text: str, system: str | None) -> Output | None:
     own = collected_systems().get(system or "")
     if own and (output := own.output(text)):
         return output
-    if output := getters.read_getter(text, own.products if own else lambda box: (box,)):
+    if output := answers.read_getter(text, own.products if own else lambda box: (box,)):
         return output
     if neighbors := lldpd.parse_lldpd(text):
         return Output(neighbors=neighbors)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from fabricc.back import nos as back_ends
 from fabricc.back.hosts import recognition as host_files
+from fabricc.back.nos.answers import other_system
 from fabricc.back.nos.collected import Claim
-from fabricc.back.nos.other_systems import other_system
 from fabricc.base.diagnostics import Severity
 from fabricc.base.documents.document import conflict_in_output
 from fabricc.base.foreign.files import Folder

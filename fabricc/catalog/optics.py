@@ -1,4 +1,7 @@
-"""Load the catalog of transceivers, fibers and cables, and the cages that each one fits."""
+"""Load the catalog of transceivers, fibers and cables, and the cages that each one fits.
+
+Look up the maximum length of a cable by medium and lane speed.
+"""
 
 from __future__ import annotations
 
@@ -247,3 +250,36 @@ def cage_of(model: HostModel, ends: tuple[End, ...], nic: int, on_nic: int) -> t
 def _nic_form(form: str) -> str:
     """Return the form on a NIC, where the heat sink is the card's."""
     return "osfp-rhs" if form == "osfp" else form
+
+
+REACH_TABLE = Path(__file__).parent / "cable-reach.yaml"
+
+
+class Reach(NamedTuple):
+    """The longest cable of a medium, m, for lanes of up to `lane_gbps`; `source` as in the rest of the catalog."""
+
+    lane_gbps: int
+    metres: int
+    source: str
+
+
+@cache
+def load_reaches() -> Mapping[str, tuple[Reach, ...]]:
+    """Return the rows of every medium, slowest lanes first."""
+    raw = load_package_yaml(REACH_TABLE)
+    table = replace_sources(raw["media"], raw["sources"])
+    return {
+        medium: tuple(Reach(row["lane_gbps"], row["metres"], read_citation(row)) for row in rows)
+        for medium, rows in table.items()
+    }
+
+
+def find_reach(medium: str, lane_gbps: Fraction | int) -> Reach:
+    """Return the row of a medium that counts for lanes of a speed, Gb/s."""
+    rows = load_reaches()[medium]
+    return next((row for row in rows if lane_gbps <= row.lane_gbps), rows[-1])
+
+
+def longest_reach(medium: str) -> int:
+    """Return how far a medium reaches at the speed that suits it best, m."""
+    return max(row.metres for row in load_reaches()[medium])

@@ -9,8 +9,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.cli import logins, output
 from fabricc.cli.audit_run import run_audit
 from fabricc.compiler.result import ENVIRONMENT
-from fabricc.operate.collect.run import collect
-from fabricc.operate.collect.targets import parse_targets
+from fabricc.operate.collect import collect, parse_targets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

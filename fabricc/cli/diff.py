@@ -11,8 +11,8 @@ from fabricc.base.diagnostics import FindingsError
 from fabricc.cli import options, output
 from fabricc.compiler.result import exit_status
 from fabricc.review.diff import markdown, review_json, terminal
-from fabricc.review.diff.findings import as_diagnostics
 from fabricc.review.diff.requested_review import review_change
+from fabricc.review.diff.terminal import as_diagnostics
 
 if TYPE_CHECKING:
     from fabricc.review.diff.model import Review

@@ -14,11 +14,8 @@ from fabricc.base.foreign.text import Table
 from fabricc.cli import logins, options, output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.operate.devices.access import NAME
-from fabricc.operate.devices.failure import DeviceError
-from fabricc.operate.doctor.machine import check_machine
-from fabricc.operate.doctor.model import Check, State
-from fabricc.operate.doctor.repository import check_repository, check_spec
-from fabricc.operate.doctor.switches import check_switches
+from fabricc.operate.devices.device import DeviceError
+from fabricc.operate.doctor import Check, State, check_machine, check_repository, check_spec, check_switches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

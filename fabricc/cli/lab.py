@@ -14,13 +14,13 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.shell import shell_path
 from fabricc.cli import options, output
 from fabricc.cli.words import complete_labs, complete_nodes, complete_targets
-from fabricc.operate.lab import demands, faults, growth, lifecycle, logins, observe, recabling, report
+from fabricc.operate.lab import agreement, demands, faults, growth, lifecycle, logins, observe
 from fabricc.operate.lab import state as states
 from fabricc.operate.lab.export.write import export_topology as write
-from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.node import LabError
 from fabricc.operate.lab.running import Lab
+from fabricc.operate.lab.scenarios import SETTLE_S, network_of, trial_of, try_out
 from fabricc.operate.lab.steady import Network, compare_steady
-from fabricc.operate.lab.trial import SETTLE_S, network_of, trial_of, try_out
 
 
 @click.group("lab", cls=options.Group)
@@ -224,9 +224,9 @@ def test(
         if spec:
             lifecycle.take_down_lab(lab.folder)
     if format_ == "text":
-        output.out(*report.table_lines(trial))
+        output.out(*agreement.table_lines(trial))
     else:
-        output.print_document(report.as_json(trial) if format_ == "json" else report.as_junit(trial))
+        output.print_document(agreement.as_json(trial) if format_ == "json" else agreement.as_junit(trial))
     return 1 if trial.wrong else 0
 
 
@@ -254,7 +254,7 @@ def grow(name: str | None, state: Path | None, spec: Path, units: int | None, ca
         trial.events.append(growth.grow_lab(step, trial))
         compare_steady(step.after, trial)
         trial.memory_kib = step.after.lab.memory_kib()
-    output.out(*report.table_lines(trial))
+    output.out(*agreement.table_lines(trial))
     return 1 if trial.wrong else 0
 
 
@@ -266,7 +266,7 @@ def recable(name: str | None, state: Path | None, worksheet: Path, number: int |
     """Move the cables of WORKSHEET, a recabling.csv of `migrate`; run `grow --cable` with its spec first."""
     lab = _open_lab(name, state)
     with states.lock_lab(lab.folder):
-        after = recabling.recable_lab(network_of(lab), recabling.read_worksheet(worksheet), number)
+        after = growth.recable_lab(network_of(lab), growth.read_worksheet(worksheet), number)
     moved = len({*after.lab.record.cables} - {*lab.record.cables})
     output.out(f"{lab.record.cluster}: {plural(moved, 'cable')} moved, {len(after.unplugged_cables())} to go")
     return 0

@@ -17,11 +17,10 @@ from fabricc.base.foreign.text import Table
 from fabricc.cli import options, output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.result import exit_status
-from fabricc.integrations.sync.changes import compare
 from fabricc.integrations.sync.client import Client
 from fabricc.integrations.sync.products import PRODUCTS
 from fabricc.integrations.sync.pulling import pull_export
-from fabricc.integrations.sync.records import Scope, planned_records
+from fabricc.integrations.sync.records import Scope, compare, planned_records
 from fabricc.integrations.sync.server import Server
 from fabricc.operate.devices.secrets import KINDS, Reference
 from fabricc.paperwork.netbox import tables_of
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
 
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
-    from fabricc.integrations.sync.changes import Change
     from fabricc.integrations.sync.products import Product
+    from fabricc.integrations.sync.records import Change
 
 _SHOWN = 10
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::[0-9]{1,5})?")

@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 from fabricc.back import nos
 from fabricc.base.diagnostics.model import TITLES
 from fabricc.catalog.library import Library
-from fabricc.operate.lab import failure, state
+from fabricc.operate.lab import node, state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -145,5 +145,5 @@ def _lab_record(context: click.Context) -> Record | None:
     named = context.params.get("state")
     try:
         return state.load_record(state.folder_of(context.params.get("name"), Path(named) if named else None))
-    except (failure.LabError, OSError):
+    except (node.LabError, OSError):
         return None

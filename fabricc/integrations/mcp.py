@@ -1,12 +1,20 @@
-"""A server of the Model Context Protocol that answers questions about fabrics, and changes nothing."""
+"""A server of the Model Context Protocol that answers questions about fabrics, and changes nothing.
+
+Run verbs for less trusted programs: each in its own process, on files below one folder, with limits.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import functools
+import json
+import os
 import re
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -14,9 +22,16 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 from fabricc.base.diagnostics import FindingsError
-from fabricc.base.foreign.files import set_boundary
-from fabricc.integrations.confined import Confined, split_line
+from fabricc.base.documents.document import clip
+from fabricc.base.foreign import programs
+from fabricc.base.foreign.files import READ_ALSO, READ_BELOW, set_boundary
+from fabricc.base.values import dataclass
+from fabricc.compiler.load.spec_location import find_spec
+from fabricc.proof.tree import read_manifest
 from fabricc.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 _INSTRUCTIONS = """\
 fabricc compiles a short spec of an AI cluster (cluster.yaml, with fabricc.lock) into the configuration of every switch
@@ -188,3 +203,178 @@ def serve_stdio(root: Path, access: Path | None) -> None:
     """Answer on standard input and output until they are closed."""
     set_boundary(root, *([access] if access else []))
     build_server(root, access).run("stdio")
+
+
+_LONGEST_S = 600
+_LARGEST = 64 << 20
+"""The largest output of a verb in bytes: that of an audit of 80,000 GPUs."""
+_PIECE = 1 << 16
+_LONGEST_TEXT = 8000
+_FIELDS = 40
+"""A mapping with at most this many entries may be a record, which is returned whole."""
+_LINE = re.compile(r"(.+?)((?::[0-9]{1,9}){1,2})")
+
+
+class ConfinedError(FindingsError):
+    """The request is not possible here."""
+
+
+class Told(NamedTuple):
+    """The output of a verb.
+
+    Attributes:
+        status: its exit status.
+        document: its JSON, long lists and texts cut.
+        left_out: place in the document -> number of entries, or characters of a text, that were cut.
+    """
+
+    status: int
+    document: Any
+    left_out: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Confined:
+    """A folder that verbs may read, and nothing outside.
+
+    Attributes:
+        root: the folder, an absolute path without links.
+        access: a file that may be read too: how to log in to switches.
+    """
+
+    root: Path
+    access: Path | None = None
+
+    def path(self, text: str) -> str:
+        """Return a path below the root for a verb, with links resolved.
+
+        Raises:
+            ConfinedError: FAB0071, it leads out of the root.
+        """
+        try:
+            real = None if "\0" in text or not text else Path(os.path.realpath(self.root / text))
+        except ValueError:  # no name that a file can have
+            real = None
+        if real is None or not real.is_relative_to(self.root):
+            message = f"'{clip(text)}' is not below the folder that this server may read"
+            raise ConfinedError("FAB0071", message, "Name a file or folder below it, relative to it.")
+        return f"./{real.relative_to(self.root)}"
+
+    def spec_of(self, tree: str) -> str:
+        """Return the spec of a built tree below the root.
+
+        Raises:
+            FindingsError: it is no built tree; FAB6015, its spec is not found; FAB0071, its spec is not below the root.
+        """
+        folder = self.root / tree
+        spec = find_spec(folder, read_manifest(folder))
+        if spec is None:
+            raise ConfinedError("FAB6015", f"the spec of {tree} is not found", "Name the spec.")
+        return self.path(str(spec))
+
+    def tree_of(self, file: str) -> str | None:
+        """Return the built tree below the root that a file is in."""
+        above = (self.root / file).parents
+        below = (folder for folder in above if folder.is_relative_to(self.root))
+        return next((str(folder) for folder in below if (folder / "manifest.json").is_file()), None)
+
+    def _verb_environment(self) -> dict[str, str]:
+        """Return the environment of a verb, which opens no file outside the root, whatever a spec or a tree names."""
+        limits = {READ_BELOW: str(self.root), READ_ALSO: str(self.access) if self.access else ""}
+        return {**os.environ, **limits}
+
+    async def tell(self, words: Sequence[str], operands: Sequence[str], most: int) -> Told:
+        """Run a verb with its options and `--format json`.
+
+        Args:
+            words: the verb and its options.
+            operands: its arguments, including those that begin with a dash.
+            most: maximum number of entries of a list or mapping.
+
+        Raises:
+            ConfinedError: FAB0072, the output is no JSON (it is quoted), or no command accepts these words; FAB0073, it
+                took too long; FAB0078, the output is too long.
+        """
+        # -P: no module is taken from the folder that the process starts in.
+        command = (sys.executable, "-P", "-m", "fabricc", *words, "--format", "json", "--", *operands)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command, cwd=self.root, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=self._verb_environment(),
+                preexec_fn=programs.end_with_parent(),
+            )  # fmt: skip
+        except (OSError, ValueError) as error:
+            message = f"`fabricc {words[0]}` rejects the arguments: {error}"
+            raise ConfinedError("FAB0072", message, "Use shorter arguments without NUL.") from None
+        try:
+            async with asyncio.timeout(_LONGEST_S):
+                async with asyncio.TaskGroup() as tasks:
+                    reading, failing = (
+                        tasks.create_task(_read_output(process)),
+                        tasks.create_task(_last_error(process)),
+                    )
+                out, err, status = reading.result(), failing.result(), await process.wait()
+        except TimeoutError:
+            message = f"`fabricc {words[0]}` took longer than {_LONGEST_S} s"
+            raise ConfinedError("FAB0073", message, "Run it in a terminal.") from None
+        finally:
+            if process.returncode is None:
+                process.kill()  # its workers die with it
+                await process.communicate()  # a pipe that nobody empties would never end
+        if len(out) > _LARGEST:
+            message = f"`fabricc {words[0]}` printed more than {_LARGEST >> 20} MiB"
+            raise ConfinedError("FAB0078", message, "Request less, or run it in a terminal.")
+        try:
+            document, left_out = shorten_value(json.loads(out), most)
+        except ValueError:
+            said = err.decode(errors="replace").strip() or "nothing"
+            message = f"`fabricc {words[0]}` ended with status {status}: {said}"
+            raise ConfinedError("FAB0072", message) from None
+        return Told(status, document, left_out)
+
+
+async def _read_output(process: asyncio.subprocess.Process) -> bytes:
+    """Read the output of a process; end the process if it writes more than `_LARGEST`."""
+    told = bytearray()
+    while process.stdout and (part := await process.stdout.read(_PIECE)):
+        if len(told) <= _LARGEST:
+            told += part
+        elif process.returncode is None:
+            process.kill()
+    return bytes(told)
+
+
+async def _last_error(process: asyncio.subprocess.Process) -> bytes:
+    """The end of what a process writes about what went wrong."""
+    told = b""
+    while process.stderr and (part := await process.stderr.read(_PIECE)):
+        told = (told + part)[-_LONGEST_TEXT:]
+    return told
+
+
+def shorten_value(value: Any, most: int, at: str = "") -> tuple[Any, dict[str, int]]:
+    """Return a JSON value whose lists, and mappings that are no records, have `most` entries at most.
+
+    Returns:
+        What is kept, and the place of what was cut -> how many entries or characters it had more.
+    """
+    left_out: dict[str, int] = {}
+    if isinstance(value, str) and len(value) > _LONGEST_TEXT:
+        return value[:_LONGEST_TEXT], {at: len(value) - _LONGEST_TEXT}
+    if not isinstance(value, dict | list):
+        return value, {}
+    shown = max(most, _FIELDS) if isinstance(value, dict) else most
+    if len(value) > shown:
+        left_out[at] = len(value) - shown
+    inner = list(value.items() if isinstance(value, dict) else enumerate(value))[:shown]
+    kept = []
+    for key, item in inner:
+        found, more = shorten_value(item, most, f"{at}.{key}" if at else str(key))
+        kept.append((key, found))
+        left_out |= more
+    return (dict(kept) if isinstance(value, dict) else [item for _, item in kept]), left_out
+
+
+def split_line(text: str) -> tuple[str, str] | None:
+    """Return the file and the rest of `FILE:LINE` or `FILE:LINE:COLUMN`; None for anything else."""
+    found = _LINE.fullmatch(text)
+    return (found[1], found[2]) if found else None

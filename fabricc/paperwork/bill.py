@@ -7,9 +7,8 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from fabricc.catalog.cable_choice import find_fits, reach_of
-from fabricc.catalog.optics import lane_gbps
+from fabricc.catalog.optics import lane_gbps, load_reaches
 from fabricc.catalog.power import total_draw
-from fabricc.catalog.reach import load_reaches
 from fabricc.front.spec.document import format_path
 from fabricc.paperwork.racks import device_place
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import paths_of_port
+from fabricc.fabric.vocabulary import paths_of_port
 from fabricc.proof.compare import Finding
 from fabricc.proof.invariants.rules import breach_finding as breach
 from fabricc.proof.invariants.view import in_network, sibling_address

@@ -19,9 +19,9 @@ from fabricc.catalog.optics import (
     form_factor,
     host_ends,
     load_optics,
+    load_reaches,
     plugs_of_cage,
 )
-from fabricc.catalog.reach import load_reaches
 from fabricc.front.planning.topology.attachments import list_port_splits
 from tests.effort import examples
 

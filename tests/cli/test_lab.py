@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.operate.lab import lifecycle
-from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.node import LabError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,10 +16,9 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.recheck import check_tree
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
-from fabricc.operate.change.effect import Effect, Impact
 from fabricc.operate.change.order import compute_waves
-from fabricc.operate.change.resources import build_capacity_model
-from fabricc.operate.lab.slicing import sample_fabric, slice_fabric
+from fabricc.operate.change.resources import Effect, Impact, build_capacity_model
+from fabricc.operate.lab.lab_fabric import sample_fabric, slice_fabric
 from fabricc.paperwork.materials import list_materials
 from fabricc.review.explain.answer import plan_sources
 from fabricc.review.explain.facts import Explainer

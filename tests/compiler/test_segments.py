@@ -10,8 +10,8 @@ import yaml
 
 from fabricc.base.diagnostics import Severity
 from fabricc.compiler.recheck import check_tree
-from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.lab_fabric import read_source
+from fabricc.operate.lab.node import LabError
 from fabricc.review.explain.questions import explain_name
 from tests.compiler.test_networks import RAILS, USERS, codes, compiled
 from tests.review.explain.support import known_of_front

@@ -20,8 +20,8 @@ from fabricc import build
 from fabricc.base.foreign import files
 from fabricc.base.foreign.git import Repository
 from fabricc.base.foreign.git_process import GitError
-from fabricc.integrations import confined
-from fabricc.integrations.confined import Confined, ConfinedError, shorten_value
+from fabricc.integrations import mcp as confined
+from fabricc.integrations.mcp import Confined, ConfinedError, shorten_value
 from tests.operate.push.network import PASSWORD, SIMULATED, Network
 
 anyio = pytest.importorskip("anyio", reason="the Python package mcp is not installed")

@@ -10,7 +10,7 @@ import pytest
 from fabricc import build
 from fabricc.audit.adopt.run import adopt
 from fabricc.back import nos as back_ends
-from fabricc.back.nos.commands import command_lines
+from fabricc.back.nos.exec_commands import command_lines
 from tests.back.nos.feature_table import FEATURES, MODELS, fabric_of
 from tests.operate.lab import specs
 

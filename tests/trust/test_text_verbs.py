@@ -18,9 +18,9 @@ from markdown_it import MarkdownIt
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.cli import entry, output
-from fabricc.operate.change.effect import Effect
 from fabricc.operate.change.order import Wave
-from fabricc.operate.lab import report as lab_report
+from fabricc.operate.change.resources import Effect
+from fabricc.operate.lab import agreement
 from fabricc.operate.lab.agreement import Trial
 from fabricc.operate.push import report as push_report
 from fabricc.operate.push.executor import Asked
@@ -29,10 +29,10 @@ from fabricc.operate.push.options import Options
 from fabricc.operate.push.start import Preview
 from fabricc.operate.verify import report as verify_report
 from fabricc.operate.verify.model import Aspect, Report, make_finding
-from fabricc.review.diff.findings import as_diagnostics
 from fabricc.review.diff.markdown import FORGES, render, render_failure
 from fabricc.review.diff.model import FileDiff, Fleet, Impact, SpecChange
 from fabricc.review.diff.review_json import render as review_json
+from fabricc.review.diff.terminal import as_diagnostics
 from fabricc.review.diff.terminal import review_lines as review_parts
 from tests.review.diff.conftest import Bench
 from tests.trust.hostile import ALL, BIDI, COMMANDS, ESCAPES, LONE, anything, harmless
@@ -242,10 +242,10 @@ def test_a_trial_shows_routers_as_text(said: Said, text: str) -> None:
     made = Trial(text, text, 6, 4, 8.0, {"a": 2048}, differences=(text,), overlay=(text,))
     check = made.check(text, text, text)
     check.add(False, text)
-    out, _ = said(by=lambda: output.out(*lab_report.table_lines(made)))
+    out, _ = said(by=lambda: output.out(*agreement.table_lines(made)))
     assert harmless(out)
-    assert harmless(lab_report.as_json(made))
-    suite = ElementTree.fromstring(lab_report.as_junit(made))
+    assert harmless(agreement.as_json(made))
+    suite = ElementTree.fromstring(agreement.as_junit(made))
     assert len(suite) == 1
 
 

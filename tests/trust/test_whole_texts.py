@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fabricc.operate.drivers.answers import AnswerError
-from fabricc.operate.drivers.whole_texts import require_braces, require_end, require_eos, require_nxos
+from fabricc.operate.drivers.single import require_braces, require_end, require_eos, require_nxos
 
 EOS = "! Command: show running-config\n! device: a (DCS, EOS-4.32.1F)\n!\nhostname a\n!\nrouter bgp 65001\n!\nend\n"
 JUNOS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back import nos as back_ends
-from fabricc.back.nos.commands import command_lines
+from fabricc.back.nos.exec_commands import command_lines
 from fabricc.back.nos.overlay_text import outline_text
 from fabricc.base.secret_words import secrets_by_line
 from fabricc.compiler.render.device_text import holds_secret

@@ -9,7 +9,7 @@ from fabricc.audit.adopt.edits import Reach, Sides, compute_edits, generalize_ed
 from fabricc.audit.adopt.json_edits import json_edits, laid_out, printed_json
 from fabricc.audit.adopt.trial import built_files, compare_with_device, find_mismatches, secret_places
 from fabricc.back import nos as back_ends
-from fabricc.back.nos.commands import command_lines
+from fabricc.back.nos.exec_commands import command_lines
 from fabricc.back.nos.overlay import OverlayError, merge_overlay
 from fabricc.back.nos.overlay_text import outline_text
 from fabricc.base.diagnostics import Severity

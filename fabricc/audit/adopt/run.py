@@ -17,7 +17,7 @@ from fabricc.audit.links import links_of
 from fabricc.audit.model import Found
 from fabricc.audit.places import places_of
 from fabricc.back import nos as back_ends
-from fabricc.back.nos.commands import command_lines
+from fabricc.back.nos.exec_commands import command_lines
 from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace

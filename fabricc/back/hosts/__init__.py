@@ -21,7 +21,7 @@ from fabricc.fabric.vocabulary import neutral_vocabulary
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.back.hosts.base import Reader, Topic
+    from fabricc.back.hosts.words import Reader, Topic
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Host
     from fabricc.fabric.vocabulary import Vocabulary

@@ -11,7 +11,7 @@ from fabricc.back.hosts import keyfile, netplan, nics, words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.back.hosts.base import Network, Reader
+    from fabricc.back.hosts.words import Network, Reader
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Host, HostPort
 

@@ -21,7 +21,7 @@ from fabricc.back.hosts.words import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.back.hosts.base import Reader
+    from fabricc.back.hosts.words import Reader
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Host, HostPort
 

@@ -21,7 +21,7 @@ from fabricc.back.reading.yaml_lines import yaml_tree
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.back.hosts.base import Reader
+    from fabricc.back.hosts.words import Reader
     from fabricc.back.reading import Node
     from fabricc.fabric.facts import Facts, Reading, Value
     from fabricc.fabric.model import Host, HostPort

@@ -11,7 +11,7 @@ from fabricc.base.numbers import is_number
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.back.hosts.base import Reader
+    from fabricc.back.hosts.words import Reader
     from fabricc.fabric.facts import Reading
 
 QOS, TOS, DEVICES, GIDS = "mlnx_qos", "cma_roce_tos", "ibdev2netdev", "show_gids"

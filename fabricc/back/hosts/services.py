@@ -6,8 +6,8 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.gpus import GPUS
 from fabricc.back.hosts.interfaces import SYSTEMS
+from fabricc.back.hosts.nics import GPUS
 from fabricc.back.hosts.words import (
     LOCKED_MEMORY,
     each_line,
@@ -20,7 +20,7 @@ from fabricc.back.hosts.words import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.back.hosts.base import Reader
+    from fabricc.back.hosts.words import Reader
     from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.model import Host
 

@@ -1,22 +1,27 @@
-"""Words of host files: names that need no quoting, numbers, statements, and templates of placeholders alone."""
+"""Words of host files: names that need no quoting, numbers, statements, and templates of placeholders alone.
+
+The interface of a topic of host files: it writes, states and reads its own files.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
 from ipaddress import ip_interface
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from fabricc.base.installation import data_folder
 from fabricc.base.numbers import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from fabricc.back.hosts.base import Reader
-    from fabricc.fabric.facts import Reading
+    from fabricc.fabric.facts import Facts, Reading
     from fabricc.fabric.infiniband.model import Host as InfinibandHost
     from fabricc.fabric.model import Host, HostPort
+
+    Reader = Callable[[Reading, str, str], None]
+    "Adds the facts of a text, and lists the lines that it does not know: (reading, file, text)."
 
 ACCESS_CONTROL, KERNEL_SETTINGS, LOCKED_MEMORY = "access-control", "kernel-settings", "locked-memory"
 """Settings that a spec may leave to somebody else, in addition to kernel modules by name."""
@@ -145,3 +150,31 @@ def fill_template(text: str, /, **values: str | int) -> str:
         KeyError: it names a value that is not given.
     """
     return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), text)
+
+
+class Topic(Protocol):
+    """A module of this package, such as `interfaces`.
+
+    Attributes:
+        READERS: path below the host's root, with `*` for anything -> what reads such a file.
+    """
+
+    READERS: Mapping[str, Reader]
+
+    def render(self, host: Host) -> dict[str, str]:
+        """Return its files, path below the host's root -> text; raise ValueError for a name that `gaps` reports."""
+        ...
+
+    def state(self, facts: Facts, host: Host) -> None:
+        """Add the facts that these files must state; they follow from the host alone."""
+        ...
+
+
+class Network(Topic, Protocol):
+    """A topic in the words of what configures a host's ports: netplan or NetworkManager.
+
+    Attributes:
+        ACTIVATION: template of that part of the apply script which makes it take the files.
+    """
+
+    ACTIVATION: str

@@ -6,17 +6,15 @@ import json
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts import nccl
-from fabricc.back.hosts.gpus import gpu_of
-from fabricc.back.hosts.nics import PRIORITIES, host_qos, tos_byte
+from fabricc.back.hosts.nics import PRIORITIES, gpu_of, host_qos, tos_byte
 from fabricc.back.hosts.words import check_word
-from fabricc.back.jobs.kubernetes_objects import CLUSTER_LABEL, make_object, render_documents
-from fabricc.back.jobs.kubernetes_topology import topology_files
+from fabricc.back.jobs.kubernetes_topology import CLUSTER_LABEL, make_object, render_documents, topology_files
 from fabricc.back.jobs.roster import port_addresses, port_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.back.jobs.kubernetes_objects import Object
+    from fabricc.back.jobs.kubernetes_topology import Object
     from fabricc.back.jobs.roster import Roster
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host

@@ -1,14 +1,20 @@
-"""Read answers of devices in JSON of any nesting: values and neighbors by key names."""
+"""Read answers of devices in JSON of any nesting: values and neighbors by key names.
+
+Systems without a back end whose configurations look like those of one: they are rejected by name.
+
+Read answers of NAPALM getters about a device of any system in JSON: `get_facts`, `get_lldp_neighbors_detail`.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.nos.collected import Seen, clean_value
+from fabricc.back.nos.collected import Identity, Output, Seen, clean_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 
 def parse_json(text: str) -> Any:
@@ -55,3 +61,53 @@ def find_neighbors(text: str, found: Iterable[tuple[str, str, str]]) -> tuple[Se
         if port and (device or far_port):
             made.append(Seen(port, device, far_port, text.count("\n", 0, max(at, 0)) + 1))
     return tuple(made)
+
+
+_SYSTEMS = (
+    ("Dell OS10", r"^! Version 10\.\d|^trust dscp-map \S+$|^interface ethernet\d+/\d+/\d+(?::\d+)?\s*$"),
+    (
+        "the CLI of Enterprise SONiC (give its config_db.json)",
+        r"^roce enable\b|^qos map dscp-tc \S|^ *qos-map dscp-tc \S",
+    ),
+    ("AsterNOS (give its config_db.json)", r"^interface ethernet \d+/\d+\s*$|^qos roce lossless\b"),
+    (
+        "Cisco IOS",
+        r"^boot-start-marker|^service timestamps |^interface (?:Fast|Gigabit|TenGigabit)Ethernet\d+(?:/\d+)*\s*$",
+    ),
+)
+"""Name -> lines that it prints and that no system with a back end has.
+
+Sources: Dell SmartFabric OS10 user guide (trust maps), dellemc.enterprise_sonic (maps of code points), the AsterNOS
+CX864E-N guide (RoCE), running configurations of Cisco IOS.
+"""
+_PATTERNS = tuple((name, re.compile(f"(?m:{lines})")) for name, lines in _SYSTEMS)
+
+
+def other_system(text: str) -> str:
+    """Return the system without a back end that printed a text; "" for none that is known."""
+    return next((name for name, lines in _PATTERNS if lines.search(text)), "")
+
+
+def read_getter(text: str, products: Callable[[str], tuple[str, ...]]) -> Output | None:
+    """Read an answer; return None for any other text. `products`: maps the name of a box, as its system does."""
+    if '"remote_system_name"' not in text and '"os_version"' not in text:
+        return None
+    answer = parse_json(text)
+    if not isinstance(answer, dict):
+        return None
+    answer = answer.get("get_facts") or answer.get("get_lldp_neighbors_detail") or answer
+    if isinstance(answer.get("os_version"), str):
+        names = products(box) if (box := leaf_text(answer, "model")) else ()
+        return Output(
+            Identity(leaf_text(answer, "hostname"), box if names else "", answer["os_version"], names)
+        )
+    rows = [
+        (
+            port,
+            leaf_text(far, "remote_system_name", "remote_chassis_id"),
+            leaf_text(far, "remote_port", "remote_port_description"),
+        )
+        for port, heard in answer.items()
+        for far in (heard if isinstance(heard, list) else ())
+    ]
+    return Output(neighbors=find_neighbors(text, rows))

@@ -1,8 +1,12 @@
-"""The protocol of a back end: it names ports, renders a switch, and reads its text back."""
+"""The protocol of a back end: it names ports, renders a switch, and reads its text back.
+
+Declare where a NOS expresses another value than the Fabric, with the reason; tests check each departure.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fabricc.base.values import dataclass
 from fabricc.fabric.vocabulary import Gap
@@ -79,3 +83,27 @@ class Nos(Protocol):
     def planned(self, switch: Switch) -> Facts:
         """Return the facts of the switch that this NOS expresses, which `read(render(switch))` must equal."""
         ...
+
+
+class Kind(StrEnum):
+    """The treatment of a neutral fact."""
+
+    LEFT_OUT = "left out"
+    ROUNDED = "rounded"
+
+
+LEFT_OUT, ROUNDED = Kind.LEFT_OUT, Kind.ROUNDED
+
+
+class Departure(NamedTuple):
+    """Facts whose values on a NOS differ from those of the Fabric.
+
+    Attributes:
+        path: of the facts, `*` stands for anything.
+        kind: whether it omits them, at least on some switch, or uses the nearest possible value.
+        reason: why, with the code of the gap that reports it to the user, if any.
+    """
+
+    path: str
+    kind: Kind
+    reason: str

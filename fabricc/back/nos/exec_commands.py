@@ -1,14 +1,23 @@
-"""Find commands of the exec mode, pasted prompts and unclosed texts in configuration text for a switch."""
+"""Find commands of the exec mode, pasted prompts and unclosed texts in configuration text for a switch.
+
+Lines of a running configuration by which a switch runs a command, or reads what another file holds.
+
+`adopt` does not carry them into a spec: whoever wrote them may be a stranger, and the next push would put them on every
+switch.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.overlay_text import outline_text
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from fabricc.back.nos.base import Nos
 
 _COMMENT = ("!", "#")
 _LEAVES = re.compile(r"(?i)exi(?:t)?|qui(?:t)?")
@@ -105,3 +114,20 @@ def exec_lines(text: str, words: re.Pattern[str], kept: tuple[KeptText, ...] = (
         nested = indented or _OPENS.fullmatch(line) is not None
     if until:
         yield opened
+
+
+def command_lines(back_end: Nos, files: Mapping[str, str]) -> frozenset[tuple[str, int]]:
+    """Return file and line of each command in the files of a switch; none where the back end knows of none."""
+    find = getattr(back_end, "command_lines", None)
+    return frozenset(find(files)) if find else frozenset()
+
+
+def matching_lines(file: str, text: str, shape: re.Pattern[str]) -> Iterator[tuple[str, int]]:
+    """Yield file and line of each line like a pattern, and of those in the block that it opens."""
+    waiting = [(node, False) for node in outline_text(text).children]
+    while waiting:
+        node, inside = waiting.pop()
+        found = inside or shape.match(node.text) is not None
+        if found:
+            yield file, node.line
+        waiting += ((child, found) for child in node.children)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.commands import matching_lines
+from fabricc.back.nos.exec_commands import matching_lines
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.templating import template_environment
-from fabricc.back.reading.non_forwarding import recognized_lines
+from fabricc.back.reading.reader import recognized_lines
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import switch_facts
 

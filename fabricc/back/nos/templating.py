@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fabricc.back.nos import child_process
+from fabricc.back.nos import sandbox
 from fabricc.base import installation
 from fabricc.base.documents.document import conflict_in
 from fabricc.base.foreign import files
@@ -126,11 +126,11 @@ def render_bounded(work: Callable[[], _Result]) -> _Result:
     Raises:
         TemplateFaultError: a template failed, or reached a limit of `bounded`.
     """
-    if not _overrides or child_process.is_child():
+    if not _overrides or sandbox.is_child():
         return work()
     try:
-        result, failed = child_process.run_bounded(lambda: (work(), _compiled_templates()), _describe_error)
-    except child_process.LimitError as error:
+        result, failed = sandbox.run_bounded(lambda: (work(), _compiled_templates()), _describe_error)
+    except sandbox.LimitError as error:
         own = (file for file in error.files if any(Path(file).is_relative_to(each) for each in _overrides))
         file = next(own, str(_overrides[0]))
         raise TemplateFaultError(Fault(file, 1, str(error))) from None
@@ -161,7 +161,7 @@ def _first_used() -> str:
 def _describe_error(error: Exception) -> list[Any] | str:
     """Return file, line and message of an error in a template; of any other its traceback."""
     fault = fault_of(error)
-    if fault is None and isinstance(error, child_process.LimitError):
+    if fault is None and isinstance(error, sandbox.LimitError):
         return [_first_used(), 1, str(error)]
     return [fault.file, fault.line, fault.message] if fault else "".join(traceback.format_exception(error))
 
@@ -246,7 +246,7 @@ def template_environment(nos: str, *, objects: bool = False) -> Environment:
 def _make_environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> Environment:
     from jinja2 import ChoiceLoader, Environment, FileSystemLoader, FunctionLoader, StrictUndefined
 
-    from fabricc.back.nos import template_compiler
+    from fabricc.back.nos import sandbox
 
     builtin = installation.data_folder("templates") / nos
     common: dict[str, Any] = {
@@ -270,9 +270,7 @@ def _make_environment(nos: str, overrides: tuple[Path, ...], objects: bool) -> E
         bytecode_cache=_bytecode_cache(),
         **common,
     )
-    made.code_generator_class = (
-        template_compiler.AttributeTemplates if objects else template_compiler.JoinedTemplates
-    )
+    made.code_generator_class = sandbox.AttributeTemplates if objects else sandbox.JoinedTemplates
     return made
 
 

@@ -1,4 +1,10 @@
-"""Reads a configuration by a back end's rows: facts, values that wait in scopes, and the lines that nobody knows."""
+"""Reads a configuration by a back end's rows: facts, values that wait in scopes, and the lines that nobody knows.
+
+Lines without effect on forwarding or losslessness: banners, accounts, clocks, counters.
+
+A back end lists them as `Silent` rows in blocks for a separate reader. Nothing follows from them: `check` and `verify`
+report them like any unknown line, but an audit does not count them as not understood.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
 
     Words = tuple[str, ...]
     Place = tuple[State, Scope, Captures, Words]
-    """Where lines are read: state, scope, captures of the blocks around them, and the words above."""
+    "Where lines are read: state, scope, captures of the blocks around them, and the words above."
 
 _LONGEST_LINE = 4096
 _LONGEST_KEPT = 200
@@ -370,3 +376,22 @@ def _open_blocks(document: Document, node: Node, place: Place) -> None:
         if within.match is not None:
             document.say(fill_effect(within.match, outer), scope, node.line)
             return
+
+
+def recognized_lines(
+    reading: Reading, files: Mapping[str, str], readers: Mapping[str, Reader]
+) -> frozenset[tuple[str, int]]:
+    """Return file and line of each unknown line of a reading that these readers recognize.
+
+    Args:
+        reading: the result of the back end's own reader.
+        files: name -> text, as read.
+        readers: by file.
+    """
+    found: set[tuple[str, int]] = set()
+    for name, reader in readers.items():
+        unknown = {line for file, line, _ in reading.unknown if file == name}
+        if unknown and name in files:
+            known = reader.read({name: files[name]}).unknown
+            found |= {(name, line) for line in unknown - {line for _, line, _ in known}}
+    return frozenset(found)

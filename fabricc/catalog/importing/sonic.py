@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
-from fabricc.catalog.importing import draft, sonic_buffers, sonic_ports
+from fabricc.catalog.importing import draft, sonic_ports
 from fabricc.catalog.importing.sonic_ports import OWN_LABEL, NoRuleError, Panel
 from fabricc.catalog.library import Library
 
@@ -93,13 +93,13 @@ class _Sku:
     def entry(self, rules: Raw) -> Imported:
         """Return the whole catalog file; `rules` are the settings that name ports, lanes and splits."""
         read = partial(_read_text, self.folder / self.sku)
-        table, pools = sonic_buffers.read_lossless_table(read), sonic_buffers.read_pools(read)
+        table, pools = sonic_ports.read_lossless_table(read), sonic_ports.read_pools(read)
         buffers: Raw = {}
         tables: Raw = {}
         sources = {"ports": self.source(self.panel.source), "watchdog": WATCHDOG}
         if table is not None and pools is not None:
             sources["buffers"] = self.source(POOLS)
-            buffers = sonic_buffers.buffer_figures(pools)
+            buffers = sonic_ports.buffer_figures(pools)
             buffers["headroom"] = [*self._asic_tables(table), {"table": self.name}]
             tables = {"tables": {self.name: {"source": self.source(LOOKUP), **table}}}
             if not self.asic.startswith("spectrum"):

@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.foreign.git_process import GitError, run_git
-from fabricc.catalog.importing import sonic_buffers
+from fabricc.catalog.importing import sonic_ports
 from fabricc.catalog.support import model_at_release, runs_release
 
 if TYPE_CHECKING:
@@ -118,8 +118,8 @@ def compare_branch(branch: Branch, release: str, switches: Mapping[str, SwitchMo
             yield Comparison(name, settings["hwsku"], "no such SKU", "no such SKU", differs=True)
             continue
         read = partial(_read_file, branch, sku)
-        table, table_differs = _compare_table(model, sonic_buffers.read_lossless_table(read))
-        pools, pools_differ = _compare_pools(model, sonic_buffers.read_pools(read), shipped=bool(read(POOLS)))
+        table, table_differs = _compare_table(model, sonic_ports.read_lossless_table(read))
+        pools, pools_differ = _compare_pools(model, sonic_ports.read_pools(read), shipped=bool(read(POOLS)))
         yield Comparison(name, settings["hwsku"], table, pools, table_differs or pools_differ)
 
 

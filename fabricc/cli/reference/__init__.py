@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos import BUILT_IN
 from fabricc.cli.reference.codes import render_codes
-from fabricc.cli.reference.limits import render_limits
-from fabricc.cli.reference.models import render_models
+from fabricc.cli.reference.models import render_limits, render_models
 from fabricc.cli.reference.spec import render_spec
 from fabricc.cli.reference.verbs import render_verbs
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.documents.schema import load_schema
-from fabricc.cli.reference.table import render_table
+from fabricc.cli.reference.models import render_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

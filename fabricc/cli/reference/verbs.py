@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fabricc.cli.entry import cli
-from fabricc.cli.reference.table import render_table
+from fabricc.cli.reference.models import render_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

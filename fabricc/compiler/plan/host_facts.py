@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.hosts.gpus import GPUS
 from fabricc.back.hosts.nccl import ALL_JOINED
+from fabricc.back.hosts.nics import GPUS
 from fabricc.back.hosts.words import ACCESS_CONTROL
 from fabricc.back.jobs.kubernetes import unmapped_classes
 from fabricc.fabric.shape import HostId

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.model import TITLES
-from fabricc.catalog.reach import load_reaches, longest_reach
+from fabricc.catalog.optics import load_reaches, longest_reach
 from fabricc.fabric.addresses import ASN_BLOCK, TWO_BYTES
 from fabricc.fabric.routing import Spreading
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.document import clip
-from fabricc.base.documents.fitting import compile_pattern as compiled
 from fabricc.base.documents.schema import breaches, schema_validator
+from fabricc.base.documents.schema import compile_pattern as compiled
 from fabricc.base.order import group_pairs
 from fabricc.catalog.library import find_printed_name, list_built_in
 from fabricc.catalog.support import spell_flavor

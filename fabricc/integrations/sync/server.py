@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from fabricc.integrations.sync.changes import Change, Found
 from fabricc.integrations.sync.products import Product, identifier
-from fabricc.integrations.sync.records import OWNED, SHARED, Key, Record
+from fabricc.integrations.sync.records import OWNED, SHARED, Change, Found, Key, Record
 
 if TYPE_CHECKING:
     from fabricc.integrations.sync.client import Client

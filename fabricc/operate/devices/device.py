@@ -1,9 +1,13 @@
-"""The switches of a fabric as devices to log in to."""
+"""The switches of a fabric as devices to log in to.
+
+Exceptions about live switches and the access to them.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics import FindingsError
 from fabricc.base.values import dataclass
 from fabricc.fabric.management import management_place
 
@@ -44,3 +48,15 @@ def devices_by_name(fabric: Fabric) -> dict[str, Device]:
     """Return every switch by name, in the fabric's order."""
     found = (device_of_switch(fabric, at) for at in fabric.switch_ids())
     return {one.name: one for one in found}
+
+
+class DeviceError(FindingsError):
+    """A device or the access to it failed. The text contains no secret."""
+
+
+class UnreachableError(DeviceError):
+    """A device does not answer: no connection can be made, or a request timed out."""
+
+
+class RefusedLoginError(DeviceError):
+    """A device answers and refuses the login; another attempt may lock the account."""

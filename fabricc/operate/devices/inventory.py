@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from fabricc.base.values import replace
-from fabricc.operate.devices.device import devices_by_name
+from fabricc.operate.devices.device import DeviceError, devices_by_name
 from fabricc.operate.devices.driver_classes import driver_name
-from fabricc.operate.devices.failure import DeviceError
 from fabricc.tree import EmitError
 from fabricc.tree.file import make_folder, write_file
 

@@ -1,4 +1,7 @@
-"""Read the running configuration of a switch into facts, with the back end that renders its files."""
+"""Read the running configuration of a switch into facts, with the back end that renders its files.
+
+The confirmation times of a driver that reverts an unconfirmed commit by itself.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,21 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
-from fabricc.operate.devices.failure import DeviceError
+from fabricc.base.values import dataclass
+from fabricc.operate.devices.device import DeviceError
+from fabricc.operate.devices.driver_classes import driver_class
 from fabricc.operate.drivers.bundle import pack_bundle, unpack_bundle
 from fabricc.operate.drivers.redact import redact_text
 from fabricc.proof.compare import compare
-
-_ADDRESS = re.compile(r"(?:interface\[[^]]+\]|loopback)/ipv([46])")
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fabricc.fabric.facts import Reading
+    from fabricc.operate.devices.login import Login
     from fabricc.proof.compare import Mismatch
+
+_ADDRESS = re.compile(r"(?:interface\[[^]]+\]|loopback)/ipv([46])")
 
 
 def pack_files(files: Mapping[str, str]) -> str:
@@ -95,3 +101,41 @@ def format_mismatch(mismatch: Mismatch) -> str:
     runs = "nothing" if mismatch.found is None else mismatch.found
     wanted = "nothing" if mismatch.planned is None else mismatch.planned
     return f"{mismatch.path} runs {runs}, wanted {wanted}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reverting:
+    """The times, in seconds, within which a driver lets a commit be confirmed.
+
+    Attributes:
+        step: of which a time is a multiple; 0 where the driver cannot revert by itself.
+        shortest: the shortest time; `longest`: the longest, None for any.
+    """
+
+    step: int
+    shortest: int = 1
+    longest: int | None = None
+
+    def time(self, wanted: int) -> int:
+        """Return the time that the driver uses for a wanted one: the next multiple; 0 where it cannot revert."""
+        return -(-wanted // self.step) * self.step if self.step else 0
+
+    def refuses(self, wanted: int) -> str:
+        """Return the accepted times where the driver refuses a wanted time, "" where it accepts it."""
+        taken = self.time(wanted)
+        if not self.step or (self.shortest <= taken and (self.longest is None or taken <= self.longest)):
+            return ""
+        return (
+            f"{self.shortest} s or more" if self.longest is None else f"{self.shortest} to {self.longest} s"
+        )
+
+
+def reverting_of_driver(nos: str, login: Login) -> Reverting:
+    """Return the confirmation times of a login's driver, from its `CONFIRM_STEP` and `CONFIRM_LIMITS`.
+
+    Raises:
+        DeviceError: FAB9104, there is no such driver.
+    """
+    driver = driver_class(nos, login)
+    shortest, longest = getattr(driver, "CONFIRM_LIMITS", (1, None))
+    return Reverting(int(getattr(driver, "CONFIRM_STEP", 0)), shortest, longest)

@@ -22,12 +22,12 @@ from napalm.base.exceptions import (
     SessionLockedException,
 )
 
-from fabricc.operate.drivers import linux_views, nvue_revisions, nvue_views
+from fabricc.operate.drivers import linux_views, nvue_views
 from fabricc.operate.drivers.answers import AnswerError
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.linux_session import LinuxSession
 from fabricc.operate.drivers.lossless import Counters, Tally
-from fabricc.operate.drivers.nvue_revisions import APPLIED, CONFIRM, PENDING, SETTLED, Revisions
+from fabricc.operate.drivers.nvue_views import APPLIED, CONFIRM, PENDING, SETTLED, Revisions
 from fabricc.operate.drivers.redact import excerpt, redact_text
 from fabricc.operate.drivers.single import one_text
 
@@ -151,7 +151,7 @@ class CumulusDriver(LinuxSession):
             ConnectionException: The answer cannot be parsed.
         """
         try:
-            return nvue_revisions.parse_revisions(self._query_again(nvue_revisions.REVISIONS))
+            return nvue_views.parse_revisions(self._query_again(nvue_views.REVISIONS))
         except AnswerError as error:
             raise ConnectionException(f"{self.hostname}: {error}") from None
 
@@ -162,7 +162,7 @@ class CumulusDriver(LinuxSession):
             CommitError: NVUE names none.
         """
         try:
-            return nvue_revisions.find_applied(self._query_again(nvue_revisions.HISTORY), revisions)
+            return nvue_views.find_applied(self._query_again(nvue_views.HISTORY), revisions)
         except AnswerError as error:
             raise CommitError(f"{self.hostname}: {redact_text(str(error), self.password)}") from None
 
@@ -172,7 +172,7 @@ class CumulusDriver(LinuxSession):
         Raises:
             CommitError: This driver did not commit it.
         """
-        waiting = nvue_revisions.names_in(revisions, CONFIRM)
+        waiting = nvue_views.names_in(revisions, CONFIRM)
         if waiting:
             self._require_own_commit()
         if foreign := sorted(waiting - {self._kept("committed")}):
@@ -207,7 +207,7 @@ class CumulusDriver(LinuxSession):
         if lost and found == before:
             raise lost
         if found.get("state") not in wanted:
-            issues = nvue_revisions.describe_issues(found, self.password)
+            issues = nvue_views.describe_issues(found, self.password)
             raise CommitError(f"{self.hostname}: revision {revision} was not applied: {issues}")
 
     # Configuration.
@@ -243,7 +243,7 @@ class CumulusDriver(LinuxSession):
             self._base = self._applied_revision(before)
             output = self._nv(f"{verb} {self._folder}/{FILE}", failure)
             after = self._revisions()
-            found = nvue_revisions.names_in(after, PENDING) - nvue_revisions.names_in(before, PENDING)
+            found = nvue_views.names_in(after, PENDING) - nvue_views.names_in(before, PENDING)
             if len(found) != 1:
                 states = ", ".join(after[name]["state"] for name in sorted(after.keys() - before.keys()))
                 reason = (
@@ -313,7 +313,7 @@ class CumulusDriver(LinuxSession):
 
     def has_pending_commit(self) -> bool:
         """Return whether an apply waits for its confirmation."""
-        return bool(nvue_revisions.names_in(self._revisions(), CONFIRM))
+        return bool(nvue_views.names_in(self._revisions(), CONFIRM))
 
     def get_holds(self) -> list[Hold]:
         """Return claims of sessions, and the pending revision of a person with this account. Not part of NAPALM."""

@@ -39,16 +39,13 @@ from fabricc.operate.drivers.answers import (
     require_answer,
 )
 from fabricc.operate.drivers.checking import Checking, Options, Refusal
-from fabricc.operate.drivers.eos_secrets import holds_clear_keys, write_stored_forms
-from fabricc.operate.drivers.eos_sessions import QUESTION as SESSIONS
-from fabricc.operate.drivers.eos_sessions import Sessions, read_sessions
+from fabricc.operate.drivers.eos_views import QUESTION as SESSIONS
+from fabricc.operate.drivers.eos_views import Sessions, holds_clear_keys, read_sessions, write_stored_forms
 from fabricc.operate.drivers.holds import Claim, Hold
-from fabricc.operate.drivers.limits import TIMES, bound_connection, post_request
+from fabricc.operate.drivers.limits import TIMES, bound_connection, post_request, silence_libraries
 from fabricc.operate.drivers.lossless import Counters, Tally
-from fabricc.operate.drivers.quiet import silence_libraries
 from fabricc.operate.drivers.redact import redact_text
-from fabricc.operate.drivers.single import CleanCommits, clean_errors, one_text, tls_context
-from fabricc.operate.drivers.whole_texts import require_eos
+from fabricc.operate.drivers.single import CleanCommits, clean_errors, one_text, require_eos, tls_context
 
 FILE = "running-config.cfg"
 ROLLBACK = "flash:rollback-0"

@@ -1,14 +1,25 @@
-"""Read EOS's JSON answers about lossless classes and its own health."""
+"""Read EOS's JSON answers about lossless classes and its own health.
+
+Configuration sessions of EOS: the open ones, the committed ones, and the one that waits for its confirmation.
+
+Write the keys of servers in a candidate as the switch stores them, so that an unchanged key is no difference.
+
+EOS stores a key of type 0 as type 7. Type 7 has a salt, so the same key in clear text may be stored otherwise at each
+load. It is reversible and published; AVD and netutils read and write it.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fabricc.operate.drivers.answers import AnswerError
 from fabricc.operate.drivers.lossless import ALL, DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from fabricc.operate.drivers.lossless import Tally
 
@@ -97,3 +108,110 @@ HEALTH: tuple[tuple[str, int, str, Callable[[Mapping[str, Any]], Iterator[str]]]
     ("show system environment power", 1, "powerSupplies", read_power),
 )
 """Command, revision of its JSON, the field that it must have, and its reader; fields as Arista's ANTA reads them."""
+
+
+QUESTION = "show configuration sessions detail"
+_LONGEST_S = 86400
+_OPEN = "pending"
+_WAITING = "pendingCommitTimer"
+_COMMITTED = frozenset({"completed", "committed"})
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """The configuration sessions of a switch.
+
+    Attributes:
+        states: name -> EOS's word for its state.
+        waiting: the session whose commit waits for its confirmation, "" for none.
+        until: when EOS takes that commit back, seconds of its clock; None where it does not report it.
+    """
+
+    states: Mapping[str, str]
+    waiting: str = ""
+    until: float | None = None
+
+    def list_open(self) -> list[str]:
+        """Return the sessions that are edited and not committed."""
+        return [name for name, state in self.states.items() if state == _OPEN]
+
+    def left_s(self, version: Mapping[str, Any]) -> float | None:
+        """Return the seconds for which the commit still waits; None where they are not known.
+
+        Args:
+            version: the answer to `show version`, which has the time of EOS's clock.
+        """
+        times = version.get("bootupTimestamp"), version.get("uptime"), self.until
+        started, uptime, until = (one if isinstance(one, int | float) else None for one in times)
+        if started is None or uptime is None or until is None:
+            return None
+        left = until - started - uptime
+        return left if 0 <= left <= _LONGEST_S else None
+
+    def committed(self, name: str) -> bool:
+        """Return whether the commit of a session took effect and waits for nothing."""
+        return self.states.get(name) in _COMMITTED and name != self.waiting
+
+
+def read_sessions(answer: Any) -> Sessions:
+    """Read the JSON of `show configuration sessions detail`.
+
+    Up to EOS 4.31 the session that waits has the state `pendingCommitTimer`. From 4.32 on it is `committed` as all
+    others are, and `commitTimerSessionName` next to `sessions` names it while it waits (napalm issue 2166, which has
+    both answers). Both forms are read whatever the release.
+
+    Raises:
+        AnswerError: it has another form, so nothing is known of the sessions.
+    """
+    sessions = answer.get("sessions") if isinstance(answer, dict) else None
+    if not isinstance(sessions, dict):
+        raise AnswerError(f"the answer to `{QUESTION}` has no sessions")
+    states = {}
+    for name, one in sessions.items():
+        state = one.get("state") if isinstance(one, dict) else None
+        if not isinstance(state, str):
+            raise AnswerError(f"the answer to `{QUESTION}` has no state of session {name}")
+        states[name] = state
+    named = answer.get("commitTimerSessionName", "")
+    if not isinstance(named, str):
+        raise AnswerError(f"the answer to `{QUESTION}` has no name in commitTimerSessionName")
+    waiting = named or next((name for name, state in states.items() if state == _WAITING), "")
+    until = answer.get("commitTimerExpireTime", (sessions.get(waiting) or {}).get("commitBy"))
+    return Sessions(states, waiting, until)
+
+
+_SECRET = r"(?m)^(tacacs-server host \S+(?: vrf \S+)? key|ntp authentication-key \d+ \S+)"
+_CLEAR = re.compile(_SECRET + r" 0 (\S+)[ \t]*$")
+_STORED = re.compile(_SECRET + r" 7 (\S+)[ \t]*$")
+_PAD = b"dsfd;kfoA,.iyewrkldJKDHSUBsgvca69834ncxv9873254k;fg87"
+_SALT_DIGITS = 2
+
+
+def holds_clear_keys(text: str) -> bool:
+    """Return whether a configuration has the key of a server in clear text."""
+    return _CLEAR.search(text) is not None
+
+
+def write_stored_forms(plan: str, running: str) -> str:
+    """Return a plan with the stored form of each key that the running configuration already has.
+
+    Args:
+        plan: the configuration, with keys in clear text.
+        running: the running configuration.
+    """
+    stored = dict(_STORED.findall(running))
+
+    def as_stored(match: re.Match[str]) -> str:
+        form = stored.get(match[1], "")
+        return f"{match[1]} 7 {form}" if form and decode_key(form) == match[2] else match[0]
+
+    return _CLEAR.sub(as_stored, plan)
+
+
+def decode_key(stored: str) -> str | None:
+    """Return the clear text of a key of type 7; None for a text that is not of that type."""
+    salt, digits = stored[:_SALT_DIGITS], stored[_SALT_DIGITS:]
+    if not re.fullmatch(r"[0-9]{2}(?:[0-9A-Fa-f]{2})+", stored) or int(salt) >= len(_PAD):
+        return None
+    found = bytes(byte ^ _PAD[(int(salt) + at) % len(_PAD)] for at, byte in enumerate(bytes.fromhex(digits)))
+    return found.decode("latin-1")

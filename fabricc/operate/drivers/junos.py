@@ -38,12 +38,11 @@ from fabricc.operate.drivers.checking import Options, Refusal
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.junos_replies import require_kind, skip_warnings
 from fabricc.operate.drivers.junos_secrets import holds_clear_secrets, write_stored_forms
+from fabricc.operate.drivers.limits import silence_libraries
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.netconf_session import bounded_sessions
-from fabricc.operate.drivers.quiet import silence_libraries
 from fabricc.operate.drivers.redact import redact_text
-from fabricc.operate.drivers.single import CleanCommits, clean_errors, one_text
-from fabricc.operate.drivers.whole_texts import require_braces
+from fabricc.operate.drivers.single import CleanCommits, clean_errors, one_text, require_braces
 
 FILE = "juniper.conf"
 _MINUTE_S = 60

@@ -36,8 +36,11 @@ from fabricc.operate.drivers import nxos_views
 from fabricc.operate.drivers.answers import AnswerError, quote_words
 from fabricc.operate.drivers.checking import Checking, Options, Refusal
 from fabricc.operate.drivers.holds import Claim, Hold
+from fabricc.operate.drivers.limits import silence_libraries
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.nxos_candidate import (
+    FORMS_FILE,
+    PrintedForms,
     build_candidate,
     clear_keys,
     differs,
@@ -45,8 +48,7 @@ from fabricc.operate.drivers.nxos_candidate import (
     split_blocks,
     unprinted_commands,
 )
-from fabricc.operate.drivers.nxos_exchange import Exchange, LongRequest
-from fabricc.operate.drivers.nxos_forms import FORMS_FILE, PrintedForms
+from fabricc.operate.drivers.nxos_exchange import BoundedTerminal, Exchange, LongRequest
 from fabricc.operate.drivers.nxos_replace import (
     REPLACED,
     ROLLED_BACK,
@@ -61,11 +63,8 @@ from fabricc.operate.drivers.nxos_replace import (
     remaining_s,
     reports_outcome,
 )
-from fabricc.operate.drivers.nxos_terminal import BoundedTerminal
-from fabricc.operate.drivers.quiet import silence_libraries
 from fabricc.operate.drivers.redact import excerpt, redact_text
-from fabricc.operate.drivers.single import clean_errors, one_text
-from fabricc.operate.drivers.whole_texts import require_nxos, require_terminals
+from fabricc.operate.drivers.single import clean_errors, one_text, require_nxos, require_terminals
 
 FILE = "running-config.cfg"
 SHORTEST_S, LONGEST_S = 30, 3600

@@ -1,16 +1,21 @@
-"""Requests of NX-API, bounded in size and time, and long requests that run in parallel with others."""
+"""Requests of NX-API, bounded in size and time, and long requests that run in parallel with others.
+
+The terminal and the SCP connections of NX-OS, whose packets are bounded from the first one on.
+"""
 
 from __future__ import annotations
 
 import threading
 from base64 import b64encode
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from napalm.nxapi_plumbing import NXAPIAuthError, NXAPIConnectionError
 from napalm.nxapi_plumbing.api_client import RPCClient
+from netmiko.cisco import CiscoNxosSSH
 from requests import Response
 
 from fabricc.operate.drivers import nxos_views
@@ -24,6 +29,10 @@ from fabricc.operate.drivers.answers import (
 )
 from fabricc.operate.drivers.limits import TIMES, bound_connection, post_request
 from fabricc.operate.drivers.single import tls_context
+from fabricc.operate.drivers.ssh_limits import BoundedTransport
+
+if TYPE_CHECKING:
+    import paramiko
 
 
 class Exchange(RPCClient):  # type: ignore[misc]
@@ -106,3 +115,12 @@ class LongRequest:
         """Wait a while for the answer, and return whether the request has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
+
+
+class BoundedTerminal(CiscoNxosSSH):
+    """A terminal of netmiko, which makes its connections for SCP in the same way."""
+
+    def _build_ssh_client(self) -> paramiko.SSHClient:
+        client: paramiko.SSHClient = super()._build_ssh_client()
+        client.connect = partial(client.connect, transport_factory=BoundedTransport)  # type: ignore[method-assign]
+        return client

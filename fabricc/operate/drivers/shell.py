@@ -17,8 +17,7 @@ from napalm.base.exceptions import (
     ConnectionException,
 )
 
-from fabricc.operate.drivers.limits import ANSWER_BYTES, AnswerTooLargeError, cut_after
-from fabricc.operate.drivers.quiet import silence_libraries
+from fabricc.operate.drivers.limits import ANSWER_BYTES, AnswerTooLargeError, cut_after, silence_libraries
 from fabricc.operate.drivers.redact import redact_text
 from fabricc.operate.drivers.ssh_limits import BoundedTransport, bound_channel
 

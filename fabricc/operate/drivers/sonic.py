@@ -35,7 +35,7 @@ from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.linux_session import LinuxSession
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.redact import redact_text
-from fabricc.operate.drivers.whole_texts import require_end
+from fabricc.operate.drivers.single import require_end
 
 CONFIG_DB, FRR = "config_db.json", "frr.conf"
 FRR_FOLDER, CONTAINER_FOLDER = "/etc/sonic/frr", "/etc/frr"

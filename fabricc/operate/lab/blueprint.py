@@ -15,9 +15,8 @@ from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.operate.lab import outside
-from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.kernel import IPV6
-from fabricc.operate.lab.node import HOST_QUIET, Node
+from fabricc.operate.lab.node import HOST_QUIET, LabError, Node
 from fabricc.operate.lab.vrfs import port_commands, read_vrfs
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.operate.lab.box import ARCHITECTURES
-from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.kernel import available_kib
-from fabricc.operate.lab.slicing import sample_fabric, slice_fabric
+from fabricc.operate.lab.lab_fabric import sample_fabric, slice_fabric
+from fabricc.operate.lab.node import LabError
 
 if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.operate.lab import kernel, state
-from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.node import LabError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.node import LabError
 
 NAMESPACES = Path("/run/netns")
 """Where iproute2 binds named network namespaces (ip-netns(8))."""

@@ -17,11 +17,11 @@ from fabricc.back import nos
 from fabricc.base.foreign import files
 from fabricc.base.values import replace
 from fabricc.compiler.load.spec_location import LOCK_NAME
-from fabricc.operate.lab import demands, kernel, lldp, logins, ownership, state
+from fabricc.operate.lab import demands, kernel, lldp, logins, running, state
 from fabricc.operate.lab.blueprint import build_blueprint, swap_cables
-from fabricc.operate.lab.failure import LabError
 from fabricc.operate.lab.lab_fabric import FRR, read_source
 from fabricc.operate.lab.making import boot_switches, wire_nodes
+from fabricc.operate.lab.node import LabError
 from fabricc.operate.lab.running import Lab
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def boot_lab(
     differences += _left_out(plan)
     source = replace(source, differences=tuple(differences))
     folder = (folder or state.DEFAULT / plan.cluster).absolute()
-    ownership.claim(folder)
+    running.claim(folder)
     with state.lock_lab(folder):
         if (folder / state.RECORD).exists():
             remedy = "Take it down first with `fabricc lab down`, or use --state."
@@ -228,7 +228,7 @@ def take_down_lab(folder: Path) -> state.Record:
             command works on it.
     """
     demands.require_root()
-    ownership.require_own(folder)
+    running.require_own(folder)
     with state.lock_lab(folder):
         lab = Lab.open(folder)
         _remove_lab(lab)
@@ -244,7 +244,7 @@ def _remove_lab(lab: Lab) -> None:
     for namespace in present:
         _end_inside(namespace)
     kernel.ip_batch((f"netns del {name}" for name in present), force=True)
-    ownership.release(lab.folder)
+    running.release(lab.folder)
 
 
 def _end_process(pid: int) -> None:

@@ -8,7 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.node import LabError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

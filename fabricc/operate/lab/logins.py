@@ -13,7 +13,7 @@ import yaml
 from fabricc.base.order import group_pairs
 from fabricc.operate.drivers.frr_files import FILES
 from fabricc.operate.lab import state
-from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.node import LabError
 from fabricc.operate.lab.running import REFERENCE, SECRETS
 
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr import daemons
 from fabricc.base.foreign import files as foreign
-from fabricc.operate.lab import kernel, live_vrfs, logins
+from fabricc.operate.lab import kernel, logins, vrfs
 from fabricc.operate.lab.blueprint import MANAGEMENT_PORT
-from fabricc.operate.lab.failure import LabError
-from fabricc.operate.lab.node import MANAGEMENT_NODE
+from fabricc.operate.lab.node import MANAGEMENT_NODE, LabError
 from fabricc.operate.lab.state import VRFS, cable_ends, ends_of_cables, vrf_table
 from fabricc.operate.lab.supervisor import WANTED
 from fabricc.operate.lab.vrfs import NAMESPACE_DAEMONS, NAMESPACE_OPTION
@@ -57,7 +56,7 @@ def wire_nodes(
     first = not (kernel.NAMESPACES / bridge).exists()
     tables = [(node, vrf) for node in nodes for vrf in node.vrfs]
     kernel.ip_batch(f"netns add {namespace}" for namespace in ([bridge] if first else []) + new)
-    live_vrfs.add_vrfs(lab, [(node, vrf) for node in nodes for vrf in lab.record.box_vrfs(node.name)])
+    vrfs.add_vrfs(lab, [(node, vrf) for node in nodes for vrf in lab.record.box_vrfs(node.name)])
     if first:
         gateways = (f"addr add {gateway} dev br0" for gateway in plan.gateways)
         kernel.ip_batch(["link add br0 type bridge", *gateways, "link set br0 up"], bridge)
@@ -76,7 +75,7 @@ def wire_nodes(
     unplug_ports(lab, [end for end in ends_of_cables(cable_ends(plan.cables)) if end not in wired])
     kernel.ip_batches({name(node.name): node.commands for node in nodes})
     for node, vrf in tables:
-        live_vrfs.start_vrf(lab, node, vrf)
+        vrfs.start_vrf(lab, node, vrf)
         kernel.ip_batch(vrf.port_lines, name(vrf_table(node.name, vrf.name)))
 
 

@@ -1,10 +1,14 @@
-"""A device of a lab, described as text."""
+"""A device of a lab, described as text.
+
+The exception of the lab: the environment or the running lab does not allow the request.
+"""
 
 from __future__ import annotations
 
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics import FindingsError
 from fabricc.base.values import dataclass
 
 if TYPE_CHECKING:
@@ -48,3 +52,12 @@ class Node:
     def at_ports(self, ports: AbstractSet[str]) -> tuple[str, ...]:
         """Return the commands that name one of some ports."""
         return tuple(line for line in self.commands if ports & set(line.split()))
+
+
+class LabError(FindingsError):
+    """The lab cannot go on."""
+
+    @property
+    def status(self) -> int:
+        """The environment failed."""
+        return 3

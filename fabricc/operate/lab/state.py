@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
-from fabricc.operate.lab.failure import LabError
-from fabricc.operate.lab.node import MANAGEMENT_NODE
+from fabricc.operate.lab.node import MANAGEMENT_NODE, LabError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,8 +14,8 @@ from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.shape import TierName
 from fabricc.operate.lab import lldp, observe, outside, probes
 from fabricc.operate.lab.endpoints import loopback_endpoints, rail_endpoints
+from fabricc.operate.lab.observe import bgp_widths
 from fabricc.operate.lab.predict import predict_network
-from fabricc.operate.lab.routes import bgp_widths
 from fabricc.operate.lab.state import cable_ends, ends_of_cables, vrf_table
 
 if TYPE_CHECKING:

@@ -1,30 +1,38 @@
-"""Prepare a maintenance: its effect on each network, reviewed specs, and commands that keep jobs away."""
+"""Prepare a maintenance: its effect on each network, reviewed specs, and commands that keep jobs away.
+
+Write the specs of a cluster with devices drained and with them in service again, each in a folder that builds.
+
+Resolve devices and links named on the command line, and read outages from the result of `fabricc verify`.
+"""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.back.jobs.maintenance import kubernetes_commands, slurm_commands
 from fabricc.back.jobs.roster import list_hosts
-from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.back.jobs.slurm import kubernetes_commands, slurm_commands
+from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
+from fabricc.base.documents.document import clip
+from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
-from fabricc.fabric.capacity.wiring import Wiring
+from fabricc.catalog.library import suggestion_remedy
+from fabricc.fabric.capacity.wiring import Outage, Wiring
+from fabricc.front.spec.document import format_path
 from fabricc.operate.change.variant import edit_spec, prove_spec, review_variant, write_spec
-from fabricc.operate.maintain import outages as downs
-from fabricc.operate.maintain import specs
 from fabricc.operate.maintain.plan import assess_network, check_network
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
     from fractions import Fraction
 
+    from fabricc.base.documents.document import KeyPath
     from fabricc.compiler.compiled import Compiled
-    from fabricc.fabric.capacity.wiring import Outage
+    from fabricc.fabric.capacity.wiring import End
     from fabricc.operate.maintain.plan import NetworkMaintenance
-    from fabricc.operate.maintain.specs import DrainKeys
     from fabricc.review.diff.model import Review
 
 DRAIN, UNDRAIN = "drain", "undrain"
@@ -107,14 +115,14 @@ def prepare_maintenance(
         own = compiled.of_network(wish.network)
         parts = {name: part for name, part in parts.items() if part is own}
     wirings = {name: Wiring(part.fabric) for name, part in parts.items()}
-    target = downs.resolve_names(wish.devices, wirings)
-    told = [*wish.down, *(downs.read_verify_result(wish.verified) if wish.verified else ())]
+    target = resolve_names(wish.devices, wirings)
+    told = [*wish.down, *(read_verify_result(wish.verified) if wish.verified else ())]
     known = [word for word in told if any(_has_element(wiring, word) for wiring in wirings.values())]
-    down = downs.resolve_names([*wish.down, *(word for word in known if word not in wish.down)], wirings)
+    down = resolve_names([*wish.down, *(word for word in known if word not in wish.down)], wirings)
     concerned = {name: wiring for name, wiring in wirings.items() if _has_target(wiring, target)}
     networks = tuple(assess_network(name, wiring, target, down) for name, wiring in concerned.items())
     found = [one for each in networks for one in check_network(each, concerned[each.name], target, wish.keep)]
-    words = specs.find_drain_keys(target, concerned)
+    words = find_drain_keys(target, concerned)
     reviews, written = _review_specs(compiled, wish, words, progress)
     jobs, leaving = _find_affected_jobs(compiled, networks)
     found += _note_undrained_hosts(concerned, target)
@@ -184,7 +192,7 @@ def _review_specs(
         top = wish.write or Path(scratch)
         drained = edit_spec(text, file, dict.fromkeys(words.keys, "true"))
         drain = write_spec(compiled, drained, top / DRAIN)
-        specs.require_drain_keys(drain, words)
+        require_drain_keys(drain, words)
         undrain = write_spec(compiled, edit_spec(text, file, there), top / UNDRAIN)
         reviews = {
             DRAIN: review_variant(compiled, drain, ("as it is", DRAIN)),
@@ -197,3 +205,133 @@ def _review_specs(
             prove_spec(each)
         progress("proving", 2, 2)
         return reviews, (drain.path, undrain.path)
+
+
+@dataclass(frozen=True, slots=True)
+class DrainKeys:
+    """Keys of the spec that must be true during maintenance: path -> current value."""
+
+    keys: Mapping[KeyPath, bool]
+
+    @property
+    def lines(self) -> list[str]:
+        """The keys as lines of a spec."""
+        return [f"{format_path(path)}: true" for path in self.keys]
+
+
+def find_drain_keys(target: Outage, wirings: Mapping[str, Wiring]) -> DrainKeys:
+    """Return the keys that drain switches and shut down links; hosts have no such key."""
+    keys: dict[KeyPath, bool] = {}
+    for network, wiring in wirings.items():
+        root: tuple[str, ...] = ("networks", network, "overrides") if network else ("overrides",)
+        changes = wiring.fabric.changes
+        for name in (each for each in wiring.switches if each in target.gone):
+            keys[(*root, name, "drain")] = name in changes and changes[name].drained
+        for device, port in _switch_ends(target, wiring):
+            known = changes[device].ports.get(port) if device in changes else None
+            keys[(*root, device, "ports", port, "shutdown")] = bool(known and known[2])
+    return DrainKeys(keys)
+
+
+def _switch_ends(target: Outage, wiring: Wiring) -> list[End]:
+    """Return one switch end of each link; setting it there shuts down both ends."""
+    found: dict[frozenset[End], End] = {}
+    for end in sorted(end for end in target.ends if end[0] in wiring.switches):
+        if (far := wiring.far_end(end)) is not None:
+            found.setdefault(frozenset({end, far}), end)
+    return list(found.values())
+
+
+def require_drain_keys(found: Compiled, wanted: DrainKeys) -> None:
+    """Check that the compiled spec applies the keys: an anchor or a merge may define the same key twice.
+
+    Raises:
+        FindingsError: FAB9408, it does not have them.
+    """
+    parts = {"": found, **found.networks}
+    for path in wanted.keys:
+        network = str(path[1]) if path[0] == "networks" else ""
+        rest = path[3:] if network else path[1:]
+        change = parts[network].fabric.changes.get(str(rest[0]))
+        ports = change.ports if change else {}
+        done = change is not None and (change.drained if len(rest) == 2 else ports[str(rest[2])][2])
+        if not done:
+            message = "the keys that drain the devices cannot be written into this spec"
+            raise FindingsError("FAB9408", message, f"Write them by hand: {', '.join(wanted.lines)}.")
+
+
+_LARGEST = 64 << 20
+_SILENT = "FAB9110"
+"""Code of a switch that does not answer at all."""
+
+
+class UnknownError(FindingsError):
+    """A named device or link is not in the fabric, or an input file cannot be read."""
+
+
+def resolve_names(words: Sequence[str], wirings: Mapping[str, Wiring]) -> Outage:
+    """Return the devices and links that some words name; a link is named by one of its ends (`device:port`).
+
+    A word applies to each network that has such a device.
+
+    Raises:
+        UnknownError: FAB9400, FAB9401.
+    """
+    gone: set[str] = set()
+    ends: set[tuple[str, str]] = set()
+    wrong: list[Diagnostic] = []
+    for text in words:
+        device, _, port = text.partition(":")
+        having = [each for each in wirings.values() if device in each.switches or device in each.hosts]
+        if not having:
+            wrong.append(_unknown_device_finding(device, wirings))
+        elif not port:
+            gone.add(device)
+        elif far := [end for each in having if (end := each.far_end((device, port)))]:
+            ends |= {(device, port), *far}
+        else:
+            wrong.append(
+                _unknown_port_finding(device, port, [name for each in having for name in each.ports(device)])
+            )
+    if wrong:
+        raise UnknownError.of(wrong)
+    return Outage(gone=frozenset(gone), ends=frozenset(ends))
+
+
+def _unknown_device_finding(name: str, wirings: Mapping[str, Wiring]) -> Diagnostic:
+    known = [each for wiring in wirings.values() for each in (*wiring.switches, *wiring.hosts)]
+    remedy = suggestion_remedy(name, known, f"Devices are named like {known[0]} and {known[-1]}.")
+    return Diagnostic("FAB9400", Severity.ERROR, f"the fabric has no device {clip(name)!r}", None, remedy)
+
+
+def _unknown_port_finding(device: str, port: str, known: Sequence[str]) -> Diagnostic:
+    remedy = suggestion_remedy(port, known, f"Its links are at {', '.join(known[:4])} and so on.")
+    message = f"port {clip(port)!r} of {device} carries no link"
+    return Diagnostic("FAB9401", Severity.ERROR, message, None, remedy)
+
+
+def read_verify_result(path: Path) -> list[str]:
+    """Return the silent devices and the links that are down in a result of `fabricc verify --format json`.
+
+    Raises:
+        UnknownError: FAB9405, the file is not such a result.
+    """
+    try:
+        stated = json.loads(files.read(path, limit=_LARGEST))
+        return list(dict.fromkeys(_list_outages(stated)))
+    except OSError as error:
+        why = error.strerror or str(error)
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        why = "no such result"
+    remedy = "Write it with `fabricc verify TREE --format json`."
+    raise UnknownError("FAB9405", f"cannot read {path}: {why}", remedy)
+
+
+def _list_outages(stated: Mapping[str, Any]) -> Iterator[str]:
+    silent: Mapping[str, Iterable[Mapping[str, Any]]] = stated["not_asked"]
+    for name, reasons in silent.items():
+        if any(one["code"] == _SILENT for one in reasons):
+            yield str(name)
+    for one in stated["findings"]:
+        if port := one.get("port_down"):
+            yield f"{one['device']}:{port}"

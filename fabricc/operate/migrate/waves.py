@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Direction
-from fabricc.operate.change.effect import Effect
-from fabricc.operate.change.resources import build_capacity_model
+from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.impact import AGREED, FAMILIES
 from fabricc.operate.push.run import plan_waves

@@ -1,11 +1,18 @@
-"""Read the tree to push, and check that it matches its manifest, its spec and its lock."""
+"""Read the tree to push, and check that it matches its manifest, its spec and its lock.
+
+A tree as it was at one moment: every file read once, held to the manifest, and what switches get kept in memory.
+
+What a push proves, sends, resumes and rolls back are these bytes: whatever becomes of the folder afterwards.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import zlib
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.diagnostics import Diagnostic, FindingsError, Severity
+from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
@@ -18,21 +25,21 @@ from fabricc.fabric.plans import DeviceChange
 from fabricc.fabric.qos import unsent_code_points
 from fabricc.operate.devices.device import devices_by_name
 from fabricc.operate.devices.identity import Roster
-from fabricc.operate.push import snapshot
 from fabricc.operate.push.origin import Origin, compute_state
-from fabricc.proof.tree import TreeError, read_consistently
+from fabricc.proof.tree import TreeError, open_tree, read_consistently
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Mapping, Sequence
     from ipaddress import IPv4Network, IPv6Network
     from pathlib import Path
 
+    from fabricc.base.foreign.files import Folder
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Switch
     from fabricc.fabric.plans import AddressPlan
     from fabricc.fabric.shape import SwitchId
     from fabricc.operate.devices.device import Device
-    from fabricc.operate.push.snapshot import Snapshot
+    from fabricc.tree.manifest import Manifest
 
 _REBUILD = "Build again, review the difference, and push what was built."
 _UNASKED = ("FAB9105", "FAB9110")
@@ -197,7 +204,7 @@ def _read_source(
     tree: Path, spec: Path | None, lock: Path | None, digest: str, network: str | None
 ) -> BuiltTree:
     try:
-        held = snapshot.take_snapshot(tree)
+        held = take_snapshot(tree)
     except TreeError as error:
         wrong = error.diagnostics
         if wrong[0].code in ("FAB6013", "FAB6020"):
@@ -224,3 +231,72 @@ def _read_source(
     fabric = compiled.of_network(network).fabric
     places = {fabric.name(at): at for at in fabric.switch_ids()}
     return BuiltTree(held, path, fabric, places, devices_by_name(fabric), Roster(fabric, places))
+
+
+SWITCHES = "switches/"
+_LARGEST = 16 << 20
+"""Bytes of one file of a switch; the largest of the published fabrics have less than a tenth of it."""
+_QUICK = 1
+"""Of zlib: configurations shrink to a tenth, so that those of 5,000 switches take some 15 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The files of a tree, of which those of switches can be read.
+
+    Attributes:
+        tree: where they were.
+        digest: SHA-256 (hex) of the manifest, which states that of every other file: one digest of the whole tree.
+        packed: switch -> file -> compressed bytes.
+    """
+
+    tree: Path
+    manifest: Manifest
+    digest: str
+    packed: Mapping[str, Mapping[str, bytes]]
+
+    def files(self, name: str) -> dict[str, str]:
+        """Return the files of a switch, empty for one that the tree does not have."""
+        return {file: zlib.decompress(held).decode() for file, held in self.packed.get(name, {}).items()}
+
+
+def take_snapshot(tree: Path) -> Snapshot:
+    """Read a tree once.
+
+    Raises:
+        TreeError: findings of `proof.tree.open_tree`; FAB6010 and FAB6011, files differ from the manifest.
+    """
+    folder, stated, manifest = open_tree(tree)
+    with folder:
+        packed, wrong = _read_switch_files(folder, manifest)
+    if wrong:
+        raise TreeError.of(wrong)
+    return Snapshot(tree, manifest, hashlib.sha256(stated).hexdigest(), packed)
+
+
+def _read_switch_files(
+    folder: Folder, manifest: Manifest
+) -> tuple[dict[str, dict[str, bytes]], list[Diagnostic]]:
+    """Switch -> file -> compressed bytes, and what is wrong with any file of the manifest."""
+    packed: dict[str, dict[str, bytes]] = {}
+    wrong: list[Diagnostic] = []
+    for path, digest in sorted(manifest.files.items()):
+        at = Position(str(folder.path / path), 1)
+        name, _, file = path.removeprefix(SWITCHES).partition("/")
+        ours = path.startswith(SWITCHES) and bool(file)
+        try:
+            content = folder.read(path, limit=_LARGEST) if ours else b""
+            found = hashlib.sha256(content).hexdigest() if ours else folder.digest(path)
+            if ours:
+                content.decode()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = (error.strerror if isinstance(error, OSError) else None) or "not UTF-8 text"
+            message = f"{path} is in the manifest and cannot be read: {reason}"
+            wrong.append(Diagnostic("FAB6011", Severity.ERROR, message, at))
+            continue
+        if found != digest:
+            message = f"{path} was changed after the build wrote it"
+            wrong.append(Diagnostic("FAB6010", Severity.ERROR, message, at))
+        elif ours:
+            packed.setdefault(name, {})[file] = zlib.compress(content, _QUICK)
+    return packed, wrong

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back import nos as back_ends
-from fabricc.back.nos.line_origin import find_printer
+from fabricc.back.nos.overlay_text import find_printer
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
 from fabricc.compiler import accepted_lines
@@ -15,14 +15,13 @@ from fabricc.compiler.render.switch_files import overlay_lines
 from fabricc.front.spec.lock import lines_of
 from fabricc.operate.devices import running
 from fabricc.operate.devices.connection import open_connection
-from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.device import DeviceError
 from fabricc.operate.devices.fanout import for_each
 from fabricc.operate.devices.identity import LOOK, identify_device
-from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.built_tree import SWITCHES, RefusedError
 from fabricc.operate.push.ownership import new_session
 from fabricc.operate.push.reach import read_files, reject_namesake
-from fabricc.operate.push.secrecy import require_secrets
-from fabricc.operate.push.snapshot import SWITCHES
+from fabricc.operate.push.secret_store import require_secrets
 from fabricc.operate.push.start import check_prerequisites, hold_journal
 from fabricc.review.explain.facts import Explainer
 from fabricc.review.explain.lines import Place, Texts, explain_line

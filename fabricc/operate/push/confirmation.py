@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.order import group_pairs
-from fabricc.operate.devices.reverting import reverting_of_driver
+from fabricc.operate.devices.running import reverting_of_driver
 from fabricc.operate.push.built_tree import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fabricc.operate.devices.reverting import Reverting
+    from fabricc.operate.devices.running import Reverting
     from fabricc.operate.push.setting import Setting
 
 

@@ -11,16 +11,16 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.operate.change.effect import Effect
+from fabricc.operate.change.resources import Effect
 from fabricc.operate.devices import running
-from fabricc.operate.devices.failure import DeviceError
-from fabricc.operate.push import gates, growth
+from fabricc.operate.devices.device import DeviceError
+from fabricc.operate.push import gates
 from fabricc.operate.push.journal import State
 from fabricc.operate.push.options import Congestion
 from fabricc.operate.push.ownership import find_pending_commit
 from fabricc.operate.push.reach import SHOWN, Files
 from fabricc.operate.push.rollback import MOST_REFUSED, Returning
-from fabricc.operate.push.secrecy import extract_secrets, hide_secrets
+from fabricc.operate.push.secret_store import extract_secrets, hide_secrets
 from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class Executor(Returning):
             self.require_free(name, switch)
             now = gates.measure_health(switch)
             found = gates.find_new_alarms(dict(entry.baseline), now)
-            found += growth.find_storms(self.source.switch(name), entry.baseline, now)
+            found += gates.find_storms(self.source.switch(name), entry.baseline, now)
             if found:
                 raise DeviceError("FAB9116", f"{name}, before its change: {'; '.join(found[:SHOWN])}")
             files = self._files(switch, old)
@@ -278,8 +278,8 @@ class Executor(Returning):
                     files = self._files(switch, wanted)
                     wrong = self._describe_difference(name, files, wanted)
                     now = gates.measure_switch(switch)
-                lasting = growth.find_lasting_errors(planned, before, now, self.options)
-                crowded = growth.find_congestion(planned, before, now, self.options)
+                lasting = gates.find_lasting_errors(planned, before, now, self.options)
+                crowded = gates.find_congestion(planned, before, now, self.options)
                 found = [*lasting, wrong] if wrong else [*lasting]
                 found += gates.find_regressions(
                     planned, before, now, waiting, later | apart,
@@ -312,7 +312,7 @@ class Executor(Returning):
         if not before:
             return
         with self._connect_switch(name) as switch:
-            if found := growth.find_storms(self.source.switch(name), before, growth.read_counters(switch)):
+            if found := gates.find_storms(self.source.switch(name), before, gates.read_counters(switch)):
                 raise DeviceError("FAB9116", f"its neighbor {name}: {'; '.join(found[:SHOWN])}")
 
     def confirm(self, name: str) -> None:

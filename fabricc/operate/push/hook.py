@@ -13,7 +13,7 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.values import dataclass
-from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.device import DeviceError
 from fabricc.operate.drivers.redact import excerpt
 from fabricc.operate.push.images import Images, Wanted
 

@@ -9,7 +9,7 @@ from fabricc.back import nos as back_ends
 from fabricc.base.order import group_pairs
 from fabricc.base.values import replace
 from fabricc.fabric.model import Direction
-from fabricc.operate.change.effect import Effect
+from fabricc.operate.change.resources import Effect
 from fabricc.operate.devices import running
 from fabricc.operate.devices.secrets import REFERENCE
 from fabricc.review.diff.application import application_impact, application_words

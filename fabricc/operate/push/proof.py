@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.compiler.render.switch_files import render_switch
-from fabricc.operate.push.built_tree import RefusedError
-from fabricc.operate.push.snapshot import SWITCHES
+from fabricc.operate.push.built_tree import SWITCHES, RefusedError
 from fabricc.tree import EmitError
 from fabricc.version import __version__
 

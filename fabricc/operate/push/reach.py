@@ -10,8 +10,8 @@ from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass, replace
 from fabricc.operate.devices import running
 from fabricc.operate.devices.connection import Connection, open_connection
+from fabricc.operate.devices.device import DeviceError, RefusedLoginError
 from fabricc.operate.devices.driver_classes import driver_class
-from fabricc.operate.devices.failure import DeviceError, RefusedLoginError
 from fabricc.operate.devices.identity import (
     LOOK,
     LOOK_OR_STATE,
@@ -23,7 +23,7 @@ from fabricc.operate.devices.identity import (
     shared_devices,
     shared_endpoints,
 )
-from fabricc.operate.devices.reverting import reverting_of_driver
+from fabricc.operate.devices.running import reverting_of_driver
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.drain import drain_files
 from fabricc.operate.push.hook import INSTALL
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from fabricc.operate.change.effect import Effect
+    from fabricc.operate.change.resources import Effect
     from fabricc.operate.devices.access import Access
     from fabricc.operate.push.built_tree import BuiltTree
     from fabricc.operate.push.hook import Hook

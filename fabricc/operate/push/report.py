@@ -13,7 +13,7 @@ from fabricc.base.order import group_pairs
 from fabricc.base.values import replace
 from fabricc.operate.change.order_text import describe_kept_share, wave_json
 from fabricc.operate.push.start import format_duration
-from fabricc.review.diff import redact
+from fabricc.review.diff import view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -123,7 +123,7 @@ def trials_json(found: Trials, digest: str, exit_status: int) -> Rendered:
 
 def mask_diff(diff: str) -> str:
     """Mask the secrets in a diff."""
-    return "\n".join(redact.mask_secrets(line) for line in diff.splitlines())
+    return "\n".join(view.mask_secrets(line) for line in diff.splitlines())
 
 
 def format_outcome(found: Outcome) -> str:

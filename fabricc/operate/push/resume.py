@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.operate.devices import running
-from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.device import DeviceError
 from fabricc.operate.devices.fanout import for_each
 from fabricc.operate.push.journal import FINAL, NEW, State
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
 from fabricc.operate.devices import running
-from fabricc.operate.devices.failure import DeviceError, RefusedLoginError
+from fabricc.operate.devices.device import DeviceError, RefusedLoginError
 from fabricc.operate.push.drain import drain_files
 from fabricc.operate.push.hook import OPPOSITE
 from fabricc.operate.push.journal import FINAL, NEW, State

@@ -1,18 +1,29 @@
-"""Store the secrets of the configurations in a journal in a separate file, as long as the push can be undone."""
+"""Store the secrets of the configurations in a journal in a separate file, as long as the push can be undone.
+
+Secrets of configurations: all there before a push begins, and none in what it shows.
+"""
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
+from fabricc.base.secret_words import HIDDEN, hide_secret_words, secrets_by_line
+from fabricc.operate.devices import running
+from fabricc.operate.devices.device import DeviceError
+from fabricc.operate.devices.secrets import REFERENCE, secret_names_in
+from fabricc.operate.drivers.redact import secrets_in
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.journal_file import LONGEST, require_ours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
+
+    from fabricc.operate.devices.access import Access
 
 MARK = "FABRICC-KEPT-"
 """Placeholder in stored configurations for secrets in the separate file; a number and a full stop follow."""
@@ -70,3 +81,78 @@ class SecretStore:
             base.execute("BEGIN")
             statement = f"DELETE FROM apart WHERE run{'<' if earlier else '='}? AND name=?"
             base.executemany(statement, [(run, name) for name in names])
+
+
+_LEAST = 4
+"""Characters of a secret from which a diff is searched for it: a shorter one is part of too many words."""
+
+
+def require_secrets(access: Access, texts: Callable[[str], Iterable[str]], names: Collection[str]) -> None:
+    """Look up every secret that configurations refer to, before any switch is contacted.
+
+    `texts` gives what may be loaded on a switch.
+
+    Raises:
+        RefusedError: FAB9131 for each secret that cannot be had, or that stands in a configuration as a plain word.
+    """
+    wanted: set[str] = set()
+    for name in names:
+        for text in texts(name):
+            wanted |= secret_names_in(text)
+    wrong = []
+    for secret in sorted(wanted):
+        try:
+            access.secret(secret)
+        except DeviceError as error:
+            wrong.append(error.diagnostic)
+    if wrong:
+        raise RefusedError.of(wrong)
+    values = {access.secret(secret).reveal(): secret for secret in wanted}
+    for name in names if values else ():
+        for text in texts(name):
+            if told := next((secret for value, secret in values.items() if value in text), None):
+                raise RefusedError(
+                    "FAB9131",
+                    f"the value of the secret {told!r} is also an ordinary word in the configuration of {name}",
+                    "Choose a secret that does not occur in the configuration.",
+                )
+
+
+def extract_secrets(
+    nos: str, files: Mapping[str, str], known: Mapping[str, str] | None = None
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return what a switch runs, with a mark in place of each secret that it holds itself; and mark -> secret.
+
+    Such are values of before, and what the device encrypts. They are looked for where the reader finds a secret, and
+    behind words such as `password` in lines that it does not know: marks change no other fact.
+
+    In the files stand references in place of the secrets that are known; `known` are marks that have a meaning already.
+    """
+    places: dict[tuple[str, int], set[str]] = {}
+    for file, text in files.items():
+        for line, word in secrets_by_line(text):
+            places.setdefault((file, line), set()).add(word)
+    found = running.read_facts(nos, files)
+    texts = {file: text.splitlines(keepends=True) for file, text in files.items()}
+    stated = {place for path, place in found.lines.items() if running.is_secret(nos, path)}
+    for file, line in stated | {(file, line) for file, line, _ in found.unknown}:
+        if 0 < line <= len(texts.get(file, ())):
+            places.setdefault((file, line), set()).update(secrets_in(texts[file][line - 1]))
+    marks = {secret: mark for mark, secret in (known or {}).items()}
+    for (file, line), words in places.items():
+        for word in sorted(words, key=len, reverse=True):
+            lines = texts.get(file, [])
+            if 0 < line <= len(lines) and word in lines[line - 1] and not REFERENCE.search(word):
+                mark = marks.setdefault(word, f"{MARK}{len(marks) + 1}.")
+                lines[line - 1] = lines[line - 1].replace(word, mark)
+    return {file: "".join(lines) for file, lines in texts.items()}, {m: word for word, m in marks.items()}
+
+
+def hide_secrets(diff: str, files: Mapping[str, str]) -> str:
+    """Return a device's own diff without secrets, neither those of its configuration nor those of its lines."""
+    if not diff:
+        return diff
+    words = {word for text in files.values() for _, word in secrets_by_line(text)}
+    for word in sorted((word for word in words if len(word) >= _LEAST), key=len, reverse=True):
+        diff = re.sub(rf"(?<![\w$.]){re.escape(word)}(?!\w)", HIDDEN, diff)
+    return hide_secret_words(diff)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.values import dataclass, replace
-from fabricc.operate.change.effect import Effect
-from fabricc.operate.change.resources import build_capacity_model
+from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.devices import readings, running
 from fabricc.operate.push import confirmation, lockout
 from fabricc.operate.push import resume as resuming
@@ -22,8 +21,7 @@ from fabricc.operate.push.ownership import new_session
 from fabricc.operate.push.proof import prove_files
 from fabricc.operate.push.push_lock import hold_switches
 from fabricc.operate.push.run import Outcome, Push, describe_guard, estimate_s, plan_waves, report_skipped
-from fabricc.operate.push.secrecy import require_secrets
-from fabricc.operate.push.secret_store import MARK
+from fabricc.operate.push.secret_store import MARK, require_secrets
 from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Position
     from fabricc.operate.drivers.lossless import Counters
-    from fabricc.operate.verify.moves import Move
+    from fabricc.operate.verify.neighbors import Move
 
 
 class Aspect(StrEnum):

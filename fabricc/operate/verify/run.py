@@ -10,9 +10,9 @@ from fabricc.back import nos as back_ends
 from fabricc.operate.devices import readings
 from fabricc.operate.devices.fanout import PATIENCE_S, for_each
 from fabricc.operate.devices.identity import LOOK, shared_devices, shared_endpoints
-from fabricc.operate.verify import neighbors, operational_state
+from fabricc.operate.verify import neighbors
 from fabricc.operate.verify.model import Aspect, Found, Report, make_finding
-from fabricc.operate.verify.verify_switch import Answer, Question, verify_switch
+from fabricc.operate.verify.verify_switch import Answer, Question, plan_peers, verify_switch
 from fabricc.operate.verify.widths import LARGEST_SOLVED, Widths
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def verify(
     chosen = tuple(one for one in ALL if one in aspects and one not in absent)
     widths = Widths.of(source.fabric) if {Aspect.ROUTES, Aspect.TENANTS} & {*chosen} else None
     planned = (source.fabric.switch(at) for at in source.places.values() if Aspect.TENANTS in chosen)
-    peers = operational_state.plan_peers(planned)
+    peers = plan_peers(planned)
     question = Question(source, access, chosen, errors, widths, peers)
     act, told = partial(verify_switch, question), partial(progress, "asking")
     answers = for_each(source.chosen(only), act, parallel, told, patience_s=PATIENCE_S)

@@ -1,25 +1,40 @@
-"""Verify one switch: call the getters of its driver, read-only, and compare the answers with the plan."""
+"""Verify one switch: call the getters of its driver, read-only, and compare the answers with the plan.
+
+Compare the facts of a running configuration with those of the tree, and quote the lines of the tree.
+
+Compare the state of a switch with the plan: ports, BGP sessions and routes.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import field
-from functools import partial
+from functools import lru_cache, partial
+from ipaddress import ip_address
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fabricc.base.diagnostics import Position, Severity
+from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass
+from fabricc.operate.devices import running
 from fabricc.operate.devices.connection import open_connection
-from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.device import DeviceError
 from fabricc.operate.devices.identity import LOOK, LOOK_OR_STATE, Answering, identify_device, identity_of
 from fabricc.operate.push.reach import read_files
-from fabricc.operate.verify import drift, lossless, operational_state
+from fabricc.operate.verify import lossless
 from fabricc.operate.verify.model import Aspect, Found, make_finding
 from fabricc.operate.verify.neighbors import LldpView, read_lldp_view
+from fabricc.proof.compare import compare as compare_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.fabric.model import Switch
+    from fabricc.fabric.model import Port, Switch
+    from fabricc.fabric.shape import SwitchId
     from fabricc.operate.devices.access import Access
     from fabricc.operate.devices.connection import Connection
     from fabricc.operate.drivers.lossless import Counters
@@ -35,7 +50,7 @@ class Question:
         aspects: which aspects to compare.
         errors: number of interface errors of a port that is not reported.
         widths: planned next hops; None when they are not compared.
-        peers: see `operational_state.plan_peers`.
+        peers: see `plan_peers`.
     """
 
     source: BuiltTree
@@ -147,20 +162,18 @@ def _build_comparisons(
 
     def reach(told: Any) -> tuple[list[Found], int]:
         assert question.widths is not None
-        return operational_state.compare_routes(name, at, question.widths, told)
+        return compare_routes(name, at, question.widths, told)
 
     def compare_tenants(told: Any) -> tuple[list[Found], int]:
         assert question.widths is not None
-        return operational_state.compare_peers(planned, question.peers, question.widths.expected(at), told)
+        return compare_peers(planned, question.peers, question.widths.expected(at), told)
 
     def interfaces(told: Any) -> tuple[list[Found], int]:
-        return operational_state.compare_ports(
-            planned, told, live.getter("get_interfaces_counters"), question.errors
-        )
+        return compare_ports(planned, told, live.getter("get_interfaces_counters"), question.errors)
 
     getters: tuple[tuple[Aspect, str, Callable[[Any], tuple[list[Found], int]]], ...] = (
         (Aspect.CABLING, "get_lldp_neighbors_detail", listen),
-        (Aspect.BGP, "get_bgp_neighbors", partial(operational_state.compare_sessions, planned)),
+        (Aspect.BGP, "get_bgp_neighbors", partial(compare_sessions, planned)),
         (Aspect.ROUTES, "get_ecmp_widths", reach),
         *(((Aspect.TENANTS, "get_router_macs", compare_tenants),) if planned.tenants else ()),
         (Aspect.INTERFACES, "get_interfaces", interfaces),
@@ -177,7 +190,7 @@ def _build_comparisons(
 def _compare_configuration(question: Question, name: str, live: Connection, answer: Answer) -> None:
     source, nos = question.source, question.source.devices[name].nos
     ours = source.files(name)
-    seen = drift.compare_drift(name, nos, source.tree, ours, read_files(live, ours), question.aspects)
+    seen = compare_drift(name, nos, source.tree, ours, read_files(live, ours), question.aspects)
     if wrong := source.roster.namesake(name, identity_of({}, seen.facts)):
         answer.reject(name, wrong, LOOK_OR_STATE)
         return
@@ -185,3 +198,246 @@ def _compare_configuration(question: Question, name: str, live: Connection, answ
     for aspect, count in seen.counts.items():
         answer.take(aspect, ([], count))
     answer.unknown_lines, answer.untold = seen.unknown_lines, seen.untold
+
+
+Files = Mapping[str, str]
+LOSSLESS = ("qos/", "watchdog/", "pool/", "trimming/", "link_retry")
+"""Prefixes of the facts of the lossless policy."""
+_OF_PORTS = ("trust", "pfc", "watchdog", "headroom/", "queue[")
+"""Prefixes of these facts below a port."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """The differences between a running configuration and the tree.
+
+    Attributes:
+        counts: aspect -> how many facts were compared.
+        unknown_lines: number of running lines that no reader knows.
+        untold: files of the tree that the device does not return.
+        facts: of the running configuration.
+    """
+
+    found: list[Found]
+    counts: dict[Aspect, int]
+    unknown_lines: int
+    untold: tuple[str, ...]
+    facts: Mapping[str, object]
+
+
+def compare_drift(
+    device: str, nos: str, tree: Path, ours: Files, theirs: Files, aspects: Collection[Aspect]
+) -> Drift:
+    """Compare the facts of the files that the device returned."""
+    planned = running.read_facts(nos, {name: text for name, text in ours.items() if name in theirs})
+    live = running.read_facts(nos, theirs)
+    counts = dict.fromkeys((one for one in (Aspect.QOS, Aspect.CONFIG) if one in aspects), 0)
+    for path in planned.facts:
+        if (aspect := _aspect_of_path(path)) in counts and not running.is_secret(nos, path):
+            counts[aspect] += 1
+    findings = []
+    for path, runs, ours_is, file, line in compare_facts(live.facts, planned):
+        aspect = _aspect_of_path(path)
+        if aspect not in counts or running.is_secret(nos, path):
+            continue
+        position = Position(f"{tree}/switches/{device}/{file}", line) if line else None
+        if runs is None:
+            code, message = "FAB9252", f"{path} = {ours_is} is not running"
+        elif ours_is is None:
+            code, message = "FAB9253", f"{path} = {runs} runs and is not in the tree"
+        else:
+            code, message = "FAB9251", f"{path} runs {runs}, the tree has {ours_is}"
+        findings.append(make_finding(aspect, device, code, message, position=position))
+    untold = tuple(sorted(ours.keys() - theirs.keys()))
+    return Drift(findings, counts, len(live.unknown), untold, live.facts)
+
+
+@lru_cache(1 << 14)
+def _aspect_of_path(path: str) -> Aspect:
+    below = path.partition("]/")[2] if path.startswith("interface[") else ""
+    return Aspect.QOS if path.startswith(LOSSLESS) or below.startswith(_OF_PORTS) else Aspect.CONFIG
+
+
+_wrong_session = partial(make_finding, Aspect.BGP)
+
+
+def compare_sessions(switch: Switch, told: Mapping[str, Any]) -> tuple[list[Found], int]:
+    """Return the findings and the number of sessions that were compared."""
+    peers = {_neighbor_key(name): peer for name, peer in told.get("global", {}).get("peers", {}).items()}
+    lit = {port.name for port in switch.ports if port.enabled}
+    findings: list[Found] = []
+    planned = set()
+    for session in switch.bgp.sessions:
+        key = _neighbor_key(session.remote or session.port)
+        planned.add(key)
+        if session.port not in lit:
+            continue
+        where = f"the session to {session.peer} ({key})"
+        peer = peers.get(key)
+        if peer is None:
+            message = f"{where} is not configured"
+            findings.append(_wrong_session(switch.name, "FAB9211", message, port_down=session.port))
+        elif not peer.get("is_up"):
+            state = "is down" if peer.get("is_enabled", True) else "is shut down"
+            findings.append(
+                _wrong_session(switch.name, "FAB9211", f"{where} {state}", port_down=session.port)
+            )
+        elif peer.get("remote_as", session.remote_asn) != session.remote_asn:
+            message = f"{where} is with AS {peer['remote_as']}, planned is {session.remote_asn}"
+            findings.append(_wrong_session(switch.name, "FAB9211", message))
+    for key in sorted(peers.keys() - planned):
+        up = "up" if peers[key].get("is_up") else "down"
+        findings.append(_wrong_session(switch.name, "FAB9212", f"the session to {key} ({up}) is not planned"))
+    return findings, len(planned)
+
+
+def _neighbor_key(name: str) -> str:
+    """Return a neighbor as facts name it: an address in canonical form, or the port of a link-local one."""
+    address, _, port = name.partition("%")
+    with suppress(ValueError):
+        parsed = ip_address(address)
+        return port if port and parsed.is_link_local else str(parsed)
+    return name
+
+
+_SHOWN = 2
+_NO_ROUTER = (
+    "Look for its routes in `show bgp l2vpn evpn`; if they are there, reset the sessions of this switch."
+)
+
+
+def compare_routes(
+    device: str, at: SwitchId, widths: Widths, told: Mapping[str, int]
+) -> tuple[list[Found], int]:
+    """Return one finding for each class of prefixes and width, and the number of prefixes compared."""
+    expected = widths.expected(at)
+    groups: dict[tuple[str, int, int], list[str]] = defaultdict(list)
+    totals: dict[str, int] = defaultdict(int)
+    for prefix, width in expected.items():
+        kind = widths.kind(at, prefix)
+        totals[kind] += 1
+        if (is_now := told.get(prefix, 0)) != width:
+            groups[kind, width, is_now].append(prefix)
+    findings = []
+    for (kind, width, is_now), prefixes in groups.items():
+        count = f"{len(prefixes)} of {totals[kind]} {kind}"
+        if is_now:
+            have = "has" if len(prefixes) == 1 else "have"
+            hops = "next hop" if is_now == 1 else "next hops"
+            message = f"{count} {have} {is_now} {hops}, planned {width}: {join_words(prefixes, _SHOWN)}"
+            findings.append(make_finding(Aspect.ROUTES, device, "FAB9221", message))
+        else:
+            are = "is" if len(prefixes) == 1 else "are"
+            message = f"{count} {are} not reached: {join_words(prefixes, _SHOWN)}"
+            findings.append(make_finding(Aspect.ROUTES, device, "FAB9222", message))
+    if extra := sorted(told.keys() - expected.keys() - widths.owners.keys()):
+        message = (
+            f"{len(extra)} BGP route{'s' if len(extra) > 1 else ''} that the plan does not have: "
+            f"{join_words(extra, _SHOWN)}"
+        )
+        findings.append(make_finding(Aspect.ROUTES, device, "FAB9223", message, severity=Severity.WARNING))
+    return findings, len(expected)
+
+
+def plan_peers(switches: Iterable[Switch]) -> dict[str, dict[str, str]]:
+    """Return for the VNI of each tenant the ToRs that have ports in use in its VRF: VTEP address -> name."""
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for switch in switches:
+        if switch.tenants and switch.tenants.source:
+            used = {port.vrf for port in switch.ports if port.enabled}
+            for tenant in switch.tenants.tenants:
+                if tenant.name in used:
+                    found[str(tenant.vni)][switch.tenants.source] = switch.name
+    return found
+
+
+def compare_peers(
+    switch: Switch,
+    peers: Mapping[str, Mapping[str, str]],
+    reached: Collection[str],
+    told: Mapping[str, Mapping[str, str]],
+) -> tuple[list[Found], int]:
+    """Compare the VTEPs that a ToR has a router MAC of, in each VRF of a tenant, with those of the plan.
+
+    Without the router MAC of a peer, packets of its routes are dropped, although the routes are there.
+
+    Args:
+        switch: as planned.
+        peers: see `plan_peers`.
+        reached: prefixes that it has routes to by the plan.
+        told: VNI -> VTEP -> router MAC.
+    """
+    findings, count = [], 0
+    for tenant in switch.tenants.tenants if switch.tenants else ():
+        known = peers.get(str(tenant.vni), {})
+        wanted = {vtep: name for vtep, name in known.items() if f"{vtep}/32" in reached}
+        has = told.get(str(tenant.vni), {})
+        count += len(wanted)
+        where = f"tenant {tenant.name} (VNI {tenant.vni})"
+        if lost := sorted(f"{name} ({vtep})" for vtep, name in wanted.items() if not has.get(vtep)):
+            message = (
+                f"{where} has no router MAC of {join_words(lost, _SHOWN)}: packets to its hosts are dropped"
+            )
+            findings.append(make_finding(Aspect.TENANTS, switch.name, "FAB9224", message, remedy=_NO_ROUTER))
+        if extra := sorted(has.keys() - known.keys()):
+            message = (
+                f"{where} routes to {join_words(extra, _SHOWN)}, which the plan does not have in this tenant"
+            )
+            findings.append(make_finding(Aspect.TENANTS, switch.name, "FAB9225", message))
+    return findings, count
+
+
+LAYER_2_BYTES = 22
+"""Bytes that an operating system may add to an IP MTU: Ethernet header (14), VLAN tag (4), checksum (4)."""
+_MBIT = 1000
+_wrong_port = partial(make_finding, Aspect.INTERFACES)
+_ERRORS = ("rx_errors", "tx_errors")
+
+
+def compare_ports(
+    switch: Switch, told: Mapping[str, Any], counters: Mapping[str, Any] | None, errors: int
+) -> tuple[list[Found], int]:
+    """Return the findings and the number of ports that were compared.
+
+    `counters` is None when the driver has none; fewer `errors` of a port since they were last cleared are not worth a
+    word.
+    """
+    findings: list[Found] = []
+    planned = [port for port in switch.ports if port.peer]
+    for port in planned:
+        one = told.get(port.name)
+        if one is None:
+            message = f"there is no port {port.name}"
+            findings.append(_wrong_port(switch.name, "FAB9231", message, port_down=port.name))
+            continue
+        findings += _compare_port(switch.name, port, one)
+        counted = (counters or {}).get(port.name, {})
+        bad = sum(max(0, int(counted.get(kind, 0))) for kind in _ERRORS)
+        if bad > errors:
+            message = f"port {port.name} counts {bad} errors"
+            remedy = "Clean or change transceivers and cable; lost frames cost a whole collective."
+            findings.append(
+                _wrong_port(switch.name, "FAB9234", message, remedy=remedy, severity=Severity.WARNING)
+            )
+    return findings, len(planned)
+
+
+def _compare_port(device: str, port: Port, one: Mapping[str, Any]) -> Iterator[Found]:
+    far = f"{port.peer.device} {port.peer.port}" if port.peer else ""
+    if bool(one.get("is_enabled")) != port.enabled:
+        state = "is shut, planned is in use" if port.enabled else "is in use, planned is shut"
+        down = port.name if port.enabled else ""
+        yield _wrong_port(device, "FAB9231", f"port {port.name} to {far} {state}", port_down=down)
+        return
+    if not port.enabled:
+        return
+    if not one.get("is_up"):
+        yield _wrong_port(device, "FAB9231", f"port {port.name} to {far} is down", port_down=port.name)
+        return
+    speed = float(one.get("speed", -1))
+    if speed > 0 and round(speed) != port.speed_gbps * _MBIT:
+        message = f"port {port.name} runs at {speed / _MBIT:g} Gb/s, planned {port.speed_gbps}"
+        yield _wrong_port(device, "FAB9232", message)
+    mtu = int(one.get("mtu", -1))
+    if mtu > 0 and not port.mtu <= mtu <= port.mtu + LAYER_2_BYTES:
+        yield _wrong_port(device, "FAB9233", f"port {port.name} has MTU {mtu}, planned {port.mtu}")

@@ -6,11 +6,11 @@ import configparser
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.hosts.gpus import GPUS
 from fabricc.back.hosts.nccl import FILES
+from fabricc.back.hosts.nics import GPUS
 from fabricc.back.hosts.services import MODULES, RDMA_MODULES
 from fabricc.back.hosts.words import network_path
-from fabricc.back.infiniband import host_files, system_files
+from fabricc.back.infiniband import host_files
 from fabricc.back.reading.tree import find_node
 from fabricc.back.reading.yaml_lines import yaml_tree
 from fabricc.base.documents.document import clip
@@ -71,7 +71,7 @@ def _check_system(
     listed = {line for line in files.get(file, "").splitlines() if not line.startswith("#")}
     if listed != wanted:
         yield Finding("FAB6310", f"modules are {', '.join(sorted(listed))}, planned otherwise", file)
-    path_of_script = network_path(system_files.SCRIPT, host)
+    path_of_script = network_path(host_files.SCRIPT, host)
     script = files.get(path_of_script, "")
     rows = [tuple(row) for row in _ADAPTER.findall(script)]
     planned = [
@@ -85,7 +85,7 @@ def _check_system(
     ]
     if rows != planned:
         yield Finding("FAB6310", "adapters are not those of the plan", path_of_script)
-    for path, text in system_files.system_files(host, ib.ipoib, tenants):
+    for path, text in host_files.system_files(host, ib.ipoib, tenants):
         if files.get(path) != text:
             yield Finding("FAB6310", "the text is not the one that fabricc writes for this host", path)
 
@@ -110,7 +110,7 @@ def _check_ipoib(
         return
     for port in host.ports:
         name, pkey = port.name, None
-        if own := system_files.tenants_of(port, tenants):
+        if own := host_files.tenants_of(port, tenants):
             name, pkey = host_files.child_interface(port, own[0]), own[0].pkey | 0x8000
             if found.get(port.name, (None,))[0] is not None:
                 message = (

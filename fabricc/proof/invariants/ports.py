@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.paths import port_paths
+from fabricc.fabric.vocabulary import port_paths
 from fabricc.proof.invariants.rules import Breach
 from fabricc.proof.invariants.view import between_switches
 

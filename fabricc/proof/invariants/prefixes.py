@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.numbers import is_number
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import paths_of_port
+from fabricc.fabric.vocabulary import paths_of_port
 from fabricc.proof.invariants.rules import Breach, breach_finding
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from fabricc.fabric.evpn import VXLAN_BYTES
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import port_paths
 from fabricc.fabric.tenants import NO_VLAN
+from fabricc.fabric.vocabulary import port_paths
 from fabricc.proof.invariants.rules import Breach
 from fabricc.proof.invariants.view import between_switches
 

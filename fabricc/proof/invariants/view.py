@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import paths_of_port, port_paths
+from fabricc.fabric.vocabulary import paths_of_port, port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -12,8 +12,8 @@ from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.review.diff.effects import OUTSIDE, Sides, change_direction
 from fabricc.review.diff.impact import judge_statement, row_of
 from fabricc.review.diff.model import DeviceDiff, Impact, Renumbering, Statement
-from fabricc.review.diff.names import fold_names
-from fabricc.review.diff.redact import is_secret
+from fabricc.review.diff.phrases import fold_names
+from fabricc.review.diff.view import is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass, replace
-from fabricc.review.diff.networks import Networks, parts_of
-from fabricc.review.diff.sides import Side
+from fabricc.review.diff.sides import Networks, Side, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,8 +11,7 @@ from fabricc.base.values import dataclass
 from fabricc.review.diff import wording
 from fabricc.review.diff.application import application_words
 from fabricc.review.diff.model import Impact
-from fabricc.review.diff.names import fold_names
-from fabricc.review.diff.phrases import theme_phrases
+from fabricc.review.diff.phrases import fold_names, theme_phrases
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

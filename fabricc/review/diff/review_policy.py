@@ -13,7 +13,7 @@ from fabricc.base.values import dataclass
 from fabricc.compiler.load.spec_location import POLICY_NAME
 from fabricc.review.diff.impact import is_access, row_of
 from fabricc.review.diff.model import Impact
-from fabricc.review.diff.names import fold_names
+from fabricc.review.diff.phrases import fold_names
 from fabricc.review.diff.wording import LABELS
 
 if TYPE_CHECKING:

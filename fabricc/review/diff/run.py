@@ -1,9 +1,16 @@
-"""The comparison of two sides: every device once, in worker processes, and equal changes as one group."""
+"""The comparison of two sides: every device once, in worker processes, and equal changes as one group.
+
+Report what a change does to access: accounts, keys, login servers, services and networks that may connect.
+
+The emitted text of one device on both sides, as unified diffs without noise and without secrets.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import field
+from difflib import unified_diff
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -12,17 +19,16 @@ from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass, shared_attributes
 from fabricc.compiler.write.pieces import usable_cpus
 from fabricc.compiler.write.workers import spread_work
-from fabricc.review.diff import texts
-from fabricc.review.diff.access import access_changes
 from fabricc.review.diff.application import with_application
 from fabricc.review.diff.causes import find_causes
-from fabricc.review.diff.classes import derive_changes, device_classes
+from fabricc.review.diff.classes import derive_changes, describe_tenants, device_classes, find_moves
 from fabricc.review.diff.compare import compare_views
 from fabricc.review.diff.former_names import box_of, former_names, under_present_names
-from fabricc.review.diff.impact import judge_statement
+from fabricc.review.diff.impact import is_access, judge_statement, row_of
 from fabricc.review.diff.model import (
     Box,
     DeviceDiff,
+    FileDiff,
     Fleet,
     Group,
     Impact,
@@ -35,9 +41,8 @@ from fabricc.review.diff.model import (
 )
 from fabricc.review.diff.safeguards import safeguards_lost, steering_keys, unknown_lines, vouched_lines
 from fabricc.review.diff.sides import SpecSide, figure_rows
-from fabricc.review.diff.tenants import describe_tenants, find_moves
-from fabricc.review.diff.texts import file_diffs
 from fabricc.review.diff.unread import changed_text, text_changes
+from fabricc.review.diff.view import mask_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -56,7 +61,6 @@ if TYPE_CHECKING:
     )
     from fabricc.review.diff.sides import Side
     from fabricc.review.diff.view import DeviceView
-
 
 _PIECE = 16
 _INLINE = 64
@@ -99,7 +103,7 @@ def compare_device(base: Side, head: Side, name: str) -> DeviceDiff | None:
     changes = text_changes(after.nos, before.unread, after.unread, vouched)
     found = compare_views(before, after, head.kinds, changes)
     if found is None:
-        if not texts.differ_in_text(*files):
+        if not differ_in_text(*files):
             return None
         changes = text_changes(after.nos, *changed_text(after.nos, *files), vouched)
         found = compare_views(before, after, head.kinds, changes)
@@ -297,3 +301,110 @@ def _line_order(line: Line) -> tuple[object, ...]:
     statement = line.statement
     return (-line.verdict.impact, not statement.subject.startswith(("device/", "link[")), statement.subject,
             statement.op, statement.before or "", statement.after or "")  # fmt: skip
+
+
+_SPEC = (
+    "management.users",
+    "management.access",
+    "management.tacacs",
+    "management.snmp",
+    "management.telemetry",
+)
+_PLACES = ("location", "contact")
+_OPERATIONS = {"~": "changed", "+": "new", "-": "gone"}
+
+
+def access_changes(groups: Sequence[Group], changes: Sequence[SpecChange]) -> dict[str, int]:
+    """Return what changes about who can log in or change a device -> how many devices it reaches.
+
+    Args:
+        groups: devices on which the same changes.
+        changes: values of the spec that differ; they count where no device is known to have them.
+    """
+    counts: dict[str, int] = {}
+    ways: dict[str, set[str]] = {}
+    for group in groups:
+        concerns = set()
+        for line in group.lines:
+            if is_access(line.statement.subject, group.nos):
+                concern = row_of(line.statement.subject, group.nos).concern or line.statement.subject
+                ways.setdefault(concern, set()).add(line.statement.op)
+                concerns.add(concern)
+        for concern in sorted(concerns):
+            counts[concern] = counts.get(concern, 0) + len(group.devices)
+    found = {
+        f"{concern}, {_OPERATIONS[_merge_operations(ways[concern])]}": count
+        for concern, count in counts.items()
+    }
+    stated = [each.path for each in changes if _is_access_path(each.path)]
+    return found or dict.fromkeys((f"{path} of the spec" for path in stated), 0)
+
+
+def _is_access_path(path: str) -> bool:
+    return path.startswith(_SPEC) and not path.endswith(_PLACES)
+
+
+def _merge_operations(operations: set[str]) -> str:
+    """Return the operation of a concern: several together are a change."""
+    return next(iter(operations)) if len(operations) == 1 else "~"
+
+
+_COMMENT = re.compile(r"\s*([#!].*)?$")
+_CONTEXT = 2
+
+
+def file_diffs(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[FileDiff, ...]:
+    """Diffs of every file that differs in more than comments and blank lines."""
+    found = []
+    for path in sorted(before.keys() | after.keys()):
+        old, new = before.get(path, ""), after.get(path, "")
+        if old != new and (
+            path not in before or path not in after or _stated_lines(old) != _stated_lines(new)
+        ):
+            found.append(_file_diff(path, old.splitlines(), new.splitlines()))
+    return tuple(found)
+
+
+def differ_in_text(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
+    """Return whether files with equal facts differ in more than comments, blank lines and line order."""
+    if before.keys() != after.keys():
+        return True
+    return any(
+        text != after[path] and Counter(_stated_lines(text)) != Counter(_stated_lines(after[path]))
+        for path, text in before.items()
+    )
+
+
+def _stated_lines(text: str) -> list[str]:
+    return [line.rstrip().rstrip(",") for line in text.splitlines() if not _COMMENT.match(line)]
+
+
+def _file_diff(path: str, old: list[str], new: list[str]) -> FileDiff:
+    first = _common_lines(old, new)
+    last = _common_lines(old[first:][::-1], new[first:][::-1])
+    start = max(0, first - _CONTEXT)
+    old_part = old[start : min(len(old), len(old) - last + _CONTEXT)]
+    new_part = new[start : min(len(new), len(new) - last + _CONTEXT)]
+    added = removed = 0
+    lines = []
+    for line in unified_diff(old_part, new_part, "", "", "", "", _CONTEXT, ""):
+        if line.startswith(("---", "+++")) and len(line.strip()) == 3:
+            continue
+        added += line.startswith("+")
+        removed += line.startswith("-")
+        lines.append(_renumber_hunk(line, start) if line.startswith("@@") else mask_secrets(line))
+    return FileDiff(path, "\n".join(lines), added, removed)
+
+
+def _common_lines(first: list[str], second: list[str]) -> int:
+    count = 0
+    for one, other in zip(first, second, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def _renumber_hunk(hunk: str, start: int) -> str:
+    """Return the hunk's head with line numbers of the whole file."""
+    return re.sub(r"([-+])(\d+)", lambda m: f"{m[1]}{int(m[2]) + start}", hunk) if start else hunk

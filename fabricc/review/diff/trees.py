@@ -22,8 +22,7 @@ from fabricc.fabric.given_identities import Former, Moves
 from fabricc.fabric.routing import Transport
 from fabricc.proof.tree import DeviceFiles, TreeError, read_consistently, read_manifest, verify_manifest
 from fabricc.review.diff.figures import count_cabled_ports, count_figures
-from fabricc.review.diff.networks import merge_networks
-from fabricc.review.diff.sides import Cluster, Side
+from fabricc.review.diff.sides import Cluster, Side, merge_networks
 from fabricc.review.diff.unread import unread_lines
 from fabricc.review.diff.view import DeviceView, PortView, cable_facts, identity_facts, numbered_ports
 

@@ -13,7 +13,7 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.fabric.vocabulary import STRUCTURE
 from fabricc.review.diff.impact import vocabulary_of
-from fabricc.review.diff.redact import mask_secrets
+from fabricc.review.diff.view import mask_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -1,4 +1,7 @@
-"""One device in the view of the comparison: its facts, its ports and their far ends."""
+"""One device in the view of the comparison: its facts, its ports and their far ends.
+
+Secrets kept out of everything that a review prints.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fabricc.base.numbers import is_number
+from fabricc.base.secret_words import hide_secret_words
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import format_boolean, format_prefix_rule
 from fabricc.fabric.model import Direction
@@ -182,3 +186,23 @@ def identity_facts(model: str, platform: str) -> Facts:
 def cable_facts(port: str, length_m: int, medium: str) -> Facts:
     """Return the cable of a port, which no configuration states."""
     return {f"interface[{port}]/cable/length_m": length_m, f"interface[{port}]/cable/medium": medium}
+
+
+MASK = "(masked)"
+_NAMES = r"password|passwd|passphrase|secret|private[-_ ]?key|auth[-_ ]?key|token|md5[-_ ]?key|snmp-server community"
+_NAMED = re.compile(rf"(?i)(^user\[|ssh_key|{_NAMES})")
+_LINE = re.compile(rf"(?i)((?:{_NAMES})\b[\"']?\s*(?:[:=]\s*)?)(\S.*)")
+_KEY = re.compile(r"\b((?:ssh|ecdsa|sk)-[a-z0-9@.-]+\s+)[A-Za-z0-9+/=]{20,}(?:[ \t]+[^\"'\s]+)?")
+_REFERENCE = re.compile(r"\b(?:vault|secret|env|file|aws-sm|gcp-sm|op):(?://)?[^\s\"',}]+")
+
+
+def is_secret(path: str) -> bool:
+    """Whether values of this path of a spec, or of a fact that nobody declares, must not be shown: by its name."""
+    return _NAMED.search(path) is not None
+
+
+def mask_secrets(line: str) -> str:
+    """Return the line without keys, passwords and references to secrets."""
+    line = _KEY.sub(rf"\1{MASK}", line)
+    line = _REFERENCE.sub(MASK, line)
+    return hide_secret_words(_LINE.sub(rf"\1{MASK}", line), MASK)

@@ -12,7 +12,7 @@ from fabricc.base.diagnostics.wording import format_share, plural, ranges
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.order import group_pairs
 from fabricc.review.diff.model import Impact, host_count
-from fabricc.review.diff.names import fold_names
+from fabricc.review.diff.phrases import fold_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -13,11 +13,16 @@ from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
 from fabricc.review.explain import coordinates, formulas, parties
 from fabricc.review.explain.formulas import address_formula
-from fabricc.review.explain.given import given_address, given_origins
+from fabricc.review.explain.given import (
+    coordinates_text,
+    given_address,
+    given_origins,
+    identity_origins,
+    tier_text,
+)
 from fabricc.review.explain.model import single_explanation
 from fabricc.review.explain.origins import stride_origins
 from fabricc.review.explain.out_of_band import explain_endpoint
-from fabricc.review.explain.places import coordinates_text, identity_origins, tier_text
 from fabricc.review.explain.pools import (
     DOCS,
     HOST_RULE,

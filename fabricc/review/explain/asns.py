@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from fabricc.fabric import links
 from fabricc.fabric.shape import TierName
 from fabricc.review.explain import coordinates, formulas, parties
-from fabricc.review.explain.given import explain_given
+from fabricc.review.explain.given import TIERS, explain_given, identity_origins, switch_text
 from fabricc.review.explain.model import single_explanation
 from fabricc.review.explain.origins import stride_origins
-from fabricc.review.explain.places import TIERS, identity_origins, switch_text
 
 if TYPE_CHECKING:
     from fabricc.fabric.shape import SwitchId

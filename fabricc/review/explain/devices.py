@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 from fabricc.base.order import group_pairs
 from fabricc.fabric.model import Direction, Host, Port
 from fabricc.fabric.naming import computed_name
-from fabricc.fabric.paths import compile_patterns
 from fabricc.fabric.shape import HostId, TierName
+from fabricc.fabric.vocabulary import compile_patterns
 from fabricc.front.planning.topology import clos
 from fabricc.front.planning.topology.tors import PIN
 from fabricc.front.qos.worksheet import Row
 from fabricc.front.spec.document import format_path
 from fabricc.review.explain.formulas import make_formula
-from fabricc.review.explain.given import given_origins
+from fabricc.review.explain.given import TIERS, given_origins, identity_origins, switch_text
 from fabricc.review.explain.model import Explanation, Source, Statement, SubjectError
-from fabricc.review.explain.places import TIERS, identity_origins, switch_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,29 +1,42 @@
-"""A fact of a device explained: its rule, the keys of the spec behind it, and the numbers in between."""
+"""A fact of a device explained: its rule, the keys of the spec behind it, and the numbers in between.
+
+The closed form behind a fact: formulas in numbers, or the figures that a limit is made of.
+"""
 
 from __future__ import annotations
 
+import re
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.back.hosts.words import rule_priority
 from fabricc.back.nos import BUILT_IN
 from fabricc.base.values import dataclass
-from fabricc.fabric.links import layout_key
-from fabricc.fabric.model import Host
-from fabricc.fabric.paths import compile_patterns
-from fabricc.fabric.shape import HostId
+from fabricc.fabric import links
+from fabricc.fabric.fabric import MOST
+from fabricc.fabric.links import layout_key, loopback_offset
+from fabricc.fabric.model import Host, HostPort
+from fabricc.fabric.shape import HostId, TierName
+from fabricc.fabric.vocabulary import compile_patterns
 from fabricc.front.planning.quality import list_worksheets
-from fabricc.review.explain.closed_forms import Closed, closed_form
-from fabricc.review.explain.given import DOCS, RULE, TABLES
+from fabricc.front.planning.topology.layout import port_speeds
+from fabricc.front.qos.worksheet import Row
+from fabricc.review.explain import formulas
+from fabricc.review.explain.addresses import explain_address
+from fabricc.review.explain.asns import asn_origins
+from fabricc.review.explain.given import DOCS, RULE, TABLES, given_origins
 from fabricc.review.explain.model import Origin, Source, Statement
-from fabricc.review.explain.origins import catalog_origin
+from fabricc.review.explain.origins import catalog_origin, stride_origins
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from fabricc.fabric.addresses import Pool
     from fabricc.fabric.facts import Value
+    from fabricc.fabric.shape import SwitchId
     from fabricc.fabric.vocabulary import Reason
     from fabricc.front.planning.quality import Sheet
-    from fabricc.front.qos.worksheet import Row
+    from fabricc.review.explain.model import Formula
     from fabricc.review.explain.origins import PlanSources
     from fabricc.review.explain.subject import Subject
 
@@ -132,3 +145,275 @@ def _docs_page(rule: Reason, subject: Subject, words: dict[str, str]) -> str:
 @cache
 def _built_in() -> frozenset[str]:
     return frozenset(BUILT_IN)
+
+
+_PREFIX = re.compile(r"[0-9a-f.:]+/\d+")
+_INDEXED = re.compile(r"prefix_list\[[^\]]*\]/\d+")
+_ADDRESS = re.compile(r"via (\S+)")
+_FIRST_TABLE = 100
+_MOST_PATHS = "the most of 64, paths as a power of two, and stride"
+
+
+class Closed(NamedTuple):
+    """The result of a closed form: formulas, figures, and the items of the lock that it needs."""
+
+    formulas: tuple[Formula, ...] = ()
+    steps: tuple[Row, ...] = ()
+    origins: tuple[Origin, ...] = ()
+
+
+def closed_form(name: str, subject: Subject, path: str, value: Value) -> Closed:
+    """Return the closed form of that name for a fact; empty where the fact has none."""
+    return FORMS[name](subject, path, value)
+
+
+def _switch_id(subject: Subject) -> SwitchId | None:
+    return None if isinstance(subject.at, HostId) else subject.at
+
+
+def _of_address(subject: Subject, address: str) -> Closed:
+    statement = explain_address(subject.plan, address).statements[0]
+    return Closed(statement.formulas, (), statement.origins)
+
+
+def _address_form(subject: Subject, path: str, _value: Value) -> Closed:
+    port = subject.port_of(path)
+    planned = getattr(port, path.rpartition("/")[2], None)
+    return _of_address(subject, str(planned).partition("/")[0]) if planned else Closed()
+
+
+def _management_form(subject: Subject, _path: str, _value: Value) -> Closed:
+    if isinstance(subject.device, Host):
+        return Closed()
+    return _of_address(subject, subject.device.management.address.partition("/")[0])
+
+
+def _loopback_form(version: int) -> Callable[[Subject, str, Value], Closed]:
+    def form(subject: Subject, _path: str, _value: Value) -> Closed:
+        pool, at = subject.plan.fabric.pool("loopbacks", version), _switch_id(subject)
+        if pool is None or at is None:
+            return Closed()
+        return _of_address(subject, pool.address(loopback_offset(subject.plan.fabric, at, pool)))
+
+    return form
+
+
+def _name_form(subject: Subject, _path: str, _value: Value) -> Closed:
+    at = _switch_id(subject)
+    return Closed((), (), given_origins(subject.plan, at, "name")) if at else Closed()
+
+
+def _asn_form(subject: Subject, _path: str, _value: Value) -> Closed:
+    at = _switch_id(subject)
+    return _asn_of(subject, at) if at else Closed()
+
+
+def _remote_asn(subject: Subject, path: str, _value: Value) -> Closed:
+    session = subject.session_of(path)
+    at = subject.plan.fabric.find(session.peer) if session else None
+    return _asn_of(subject, at) if at is not None and not isinstance(at, HostId) else Closed()
+
+
+def _asn_of(subject: Subject, at: SwitchId) -> Closed:
+    if given := given_origins(subject.plan, at, "asn"):
+        return Closed((), (), given)
+    return Closed(formulas.asn_formulas(subject.plan.fabric, at), (), asn_origins(subject.plan, at))
+
+
+def _hosts_pool(subject: Subject, prefix: str) -> Pool | None:
+    return subject.plan.fabric.pool("hosts", 6 if ":" in prefix else 4)
+
+
+def _aggregate_form(subject: Subject, path: str, value: Value) -> Closed:
+    found, at = _PREFIX.search(f"{path} {value}"), _switch_id(subject)
+    pool = _hosts_pool(subject, found[0]) if found else None
+    if pool is None or at is None or at.tier is not TierName.TOR:
+        return Closed()
+    fabric, unit = subject.plan.fabric, at.unit
+    for each, _, _ in links.served_slots(fabric, at):
+        block = links.host_blocks(fabric, at, each.coordinate)[pool.version == 6]
+        if found and found[0] == pool.prefix(block, fabric.aggregate_bits()):
+            unit = each.coordinate
+    if formulas.given_block(fabric, at, unit, pool.version):
+        return Closed((), (), given_origins(subject.plan, at, f"hosts{pool.version}"))
+    steps = formulas.aggregate_formulas(fabric, at, unit, pool)
+    return Closed(steps, (), stride_origins(subject.plan, "host", "rail", "unit", "nic_port"))
+
+
+def _aggregate_length(subject: Subject, path: str, value: Value) -> Closed:
+    fabric = subject.plan.fabric
+    entry = str(subject.planned.get(_entry_name(path), value))
+    pool = _hosts_pool(subject, entry)
+    if pool is None or not entry.startswith(str(pool)):
+        return Closed()
+    return Closed((formulas.length_formula(fabric, pool),))
+
+
+def _own_prefix(subject: Subject, path: str, value: Value) -> Closed:
+    """Of an entry of a list of own prefixes: the aggregate, or the loopback."""
+    entry = str(subject.planned.get(_entry_name(path), value))
+    found = _PREFIX.match(entry)
+    if found is None:
+        return Closed()
+    if found[0].endswith(("/32", "/128")):
+        return _loopback_form(6 if ":" in found[0] else 4)(subject, path, value)
+    return _aggregate_form(subject, "", found[0])
+
+
+def _entry_name(path: str) -> str:
+    found = _INDEXED.match(path)
+    return found[0] if found else path
+
+
+def _maximum_paths(subject: Subject, _path: str, _value: Value) -> Closed:
+    fabric = subject.plan.fabric
+    if (given := subject.plan.spec.routing.maximum_paths) is not None:
+        return Closed((), (Row("maximum paths", given, "", "spec"),))
+    shape = fabric.shape
+    least = min((plan.model for plan in fabric.tiers.values()), key=lambda model: model.ecmp_max_paths)
+    rows = (
+        Row("uplinks of a ToR" if fabric.even else "uplinks of the busiest ToR", shape.uplinks, "", "plan"),
+        Row("uplinks of a spine", shape.spine_uplinks, "", "plan"),
+        *([Row("links to the other ToR", shape.peer_links, "", "spec")] if shape.peer_links else ()),
+        Row("stride of uplinks", fabric.strides.uplink, "", "lock: room that a ToR's uplinks have"),
+        Row(f"{least.title} holds", least.ecmp_max_paths, "", least.sources.get("ecmp_max_paths", "catalog")),
+        Row("maximum paths", fabric.routing.maximum_paths, "", _MOST_PATHS),
+    )
+    return Closed((), rows)
+
+
+def _maximum_prefixes(subject: Subject, path: str, _value: Value) -> Closed:
+    """Return what can come from a neighbor: of a ToR its own, of a spine its pod's, from above everybody's."""
+    if (given := subject.plan.spec.routing.maximum_prefixes) is not None:
+        return Closed((), (Row("limit", given, "prefixes", "spec"),))
+    shape, session = subject.plan.fabric.shape, subject.session_of(path)
+    if session is None or isinstance(subject.device, Host):
+        return Closed()
+    limits = {group.name: group.maximum_prefixes for group in subject.device.bgp.groups}
+    limit = limits[session.group]
+    if session.group == "DOWNSTREAM" and subject.device.tier is TierName.SPINE:
+        rule = "of a ToR: an aggregate and a loopback of each family"
+        return Closed((), (Row("limit", limit, "prefixes", rule),))
+    if session.group == "UPSTREAM" and shape.cores:
+        rule = "twice what all pods could announce that the cores have ports for, as a power of two"
+        return Closed((), (Row("limit", limit, "prefixes", rule),))
+    tors, spines = shape.units_per_pod * shape.tors_per_unit_plane, shape.spines
+    numbers: formulas.Numbers = {"tors": tors, "spines": spines}
+    closed = formulas.make_formula("prefixes", "2 * tors + spines", numbers, 2 * tors + spines)
+    rule = "twice that, as a power of two, 128 at least; ToRs as many as the spines have ports for"
+    return Closed((closed,), (Row("limit", limit, "prefixes", rule),))
+
+
+def _gateway_form(subject: Subject, path: str, value: Value) -> Closed:
+    found = _ADDRESS.match(str(value))
+    closed = _of_address(subject, found[1]) if found else Closed()
+    if "/main_route[" in path:
+        return closed
+    return closed._replace(formulas=(*closed.formulas, *_table_form(subject, path, value).formulas[:1]))
+
+
+def _table_form(subject: Subject, path: str, _value: Value) -> Closed:
+    port = subject.port_of(path)
+    if not isinstance(port, HostPort):
+        return Closed()
+    attached = subject.plan.fabric.attachments[_host_group(subject, path)]
+    numbers: formulas.Numbers = {
+        "first": _FIRST_TABLE, "rail": port.rail, "nic_ports": attached.nic_ports, "nic_port": port.nic_port,
+    }  # fmt: skip
+    expression = "first + rail * nic_ports + nic_port"
+    if number := subject.plan.fabric.number:
+        expression, numbers["network"] = f"first + 1000 * network + {expression.partition(' + ')[2]}", number
+    table = formulas.make_formula("table", expression, numbers, port.table)
+    numbers = {"table": port.table, "first": _FIRST_TABLE}
+    symbols = "1000 + table - first"
+    return Closed((table, formulas.make_formula("priority", symbols, numbers, rule_priority(port.table))))
+
+
+def _host_group(subject: Subject, path: str) -> int:
+    """Return the host group that a path is about: a host's own, or that of the host at a ToR's port."""
+    fabric, unit, port = subject.plan.fabric, subject.device.unit, subject.port_of(path)
+    if unit is None:
+        return 0
+    peer = port.peer.device if port is not None and port.peer and subject.on == "switch" else ""
+    units = [fabric.units[unit], *(fabric.units[guest] for guest in fabric.units[unit].guests)]
+    return next((each.group for each in units if peer in each.hosts.values()), units[0].group)
+
+
+def _queue_pairs(subject: Subject, _path: str, _value: Value) -> Closed:
+    fabric, unit = subject.plan.fabric, subject.device.unit
+    group = fabric.units[unit].group if unit is not None else 0
+    rows = (
+        Row("equal-cost paths", fabric.paths(group), "", "plan"),
+        Row("most", MOST, "", "assumed; more cost NIC memory for each peer"),
+    )
+    return Closed((), rows)
+
+
+def _weights_form(subject: Subject, _path: str, _value: Value) -> Closed:
+    stated = {each.name: each.weight_percent for each in subject.plan.spec.priorities}
+    rows = []
+    for each in subject.classes:
+        rule = "strict: before all others" if each.strict else "nine parts lossless, one part lossy"
+        rule = "spec" if stated.get(each.name) is not None else rule
+        rows.append(Row(f"class {each.name}", each.weight_percent, "" if each.strict else "%", rule))
+    return Closed((), tuple(rows))
+
+
+def _class_form(subject: Subject, path: str, _value: Value) -> Closed:
+    """Return the priority of a path's class, and the code point that it comes from."""
+    name = subject.class_of(path)
+    asked = next((each for each in subject.plan.spec.priorities if each.name == name), None)
+    own = next((each for each in subject.classes if each.name == name), None)
+    if own is None or asked is None or asked.priority is not None or not asked.dscps:
+        rule = "spec" if asked and asked.priority is not None else "0: takes the remaining code points"
+        return Closed((), (Row(f"priority of {name}", own.priority, "", rule),) if own else ())
+    rows = (
+        Row(f"lowest code point of {name}", min(asked.dscps), "", "spec"),
+        Row(f"priority of {name}", own.priority, "", "lowest code point / 8, the whole part"),
+    )
+    return Closed((), rows)
+
+
+def _speed_form(subject: Subject, path: str, _value: Value) -> Closed:
+    fabric, kind = subject.plan.fabric, subject.link_kind(path)
+    port = subject.port_of(path)
+    if port is None or port.peer is None:
+        return Closed()
+    if kind == "host":
+        group = _host_group(subject, path)
+        model, attached = fabric.host_models[group], fabric.attachments[group]
+        rows = (
+            Row("ports of a NIC", model.ports_per_nic, "", model.sources.get("ports_per_nic", "catalog")),
+            Row("speed of one", model.port_gbps, "Gb/s", model.sources.get("port_gbps", "catalog")),
+            Row("ports after splitting", attached.ports_per_nic, "", "a multiple of the planes"),
+        )
+        return Closed((), rows)
+    low, high = (TierName.TOR, TierName.SPINE) if kind == "spine" else (TierName.SPINE, TierName.CORE)
+    ends = [fabric.tiers[tier].model for tier in (low, high)]
+    shared = max(port_speeds(ends[0]) & port_speeds(ends[1]))
+    both = " and ".join(model.title for model in ends)
+    return Closed((), (Row("fastest that both models share", shared, "Gb/s", both),))
+
+
+FORMS: dict[str, Callable[[Subject, str, Value], Closed]] = {
+    "aggregate": _aggregate_form,
+    "aggregate_length": _aggregate_length,
+    "asn": _asn_form,
+    "gateway": _gateway_form,
+    "ipv4": _address_form,
+    "ipv6": _address_form,
+    "loopback4": _loopback_form(4),
+    "loopback6": _loopback_form(6),
+    "management": _management_form,
+    "name": _name_form,
+    "maximum_paths": _maximum_paths,
+    "maximum_prefixes": _maximum_prefixes,
+    "own_prefix": _own_prefix,
+    "queue_pairs": _queue_pairs,
+    "remote_asn": _remote_asn,
+    "class": _class_form,
+    "speed": _speed_form,
+    "table": _table_form,
+    "weights": _weights_form,
+}
+"""Name in the table of rules -> the closed form."""

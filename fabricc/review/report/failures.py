@@ -1,11 +1,15 @@
-"""Every failure of a single part of a planned fabric, from the cable up; the fullest unit serves as the example."""
+"""Every failure of a single part of a planned fabric, from the cable up; the fullest unit serves as the example.
+
+One failure as a value: what fails, who is hit, and what is left.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.base.diagnostics.wording import plural
+from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric import links
 from fabricc.fabric.capacity.remainder import Remainder
@@ -13,13 +17,12 @@ from fabricc.fabric.capacity.throughput import measure_bandwidth_loss, measure_t
 from fabricc.fabric.capacity.wiring import NicPort, Outage, Wiring, outage_of_planes
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import SwitchId, TierName
-from fabricc.review.report.failure import AS_BEFORE, BEYOND, Failure, Part
+from fabricc.review.report.values import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from fabricc.fabric.fabric import Fabric
-
 
 SlotPort = tuple[int, int, int]
 """Slot of the host in its unit, rail, and port of that NIC."""
@@ -268,3 +271,53 @@ def _list_core_failures(measure: _Measure, pod: int) -> Iterator[Failure]:
     yield measure(part, measure.links([(name, port)]), where, width)
     width = f"{shape.spine_uplinks - shape.links_per_core} of {shape.spine_uplinks} at its spines"
     yield measure(Part("Core", core, counts["cores"]), Outage(gone=frozenset({core})), where, width)
+
+
+AT_NIC, BEYOND = "at the NIC", "beyond the ToR"
+AS_BEFORE = "as before"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One part lost, everything else up.
+
+    Attributes:
+        part: what fails. `example`: one of them by name.
+        number: how many of it there are. `links`: links lost with one.
+        hosts_cut, gpus_cut: without any port.
+        reduced: GPUs that keep less bandwidth than before, `kept` of it at least, at the place `where`.
+        evenly: what even hashing leaves of it, where that is less than the links that are left.
+        width: equal-cost next hops left.
+        bisection: share of the bisection bandwidth that is left.
+        device: a single device or cable, not the power of a whole room.
+    """
+
+    part: str
+    example: str
+    number: int
+    links: int
+    bisection: Fraction
+    hosts_cut: int = 0
+    gpus_cut: int = 0
+    reduced: int = 0
+    kept: Fraction = Fraction(1)
+    where: str = AT_NIC
+    evenly: Fraction | None = None
+    width: str = AS_BEFORE
+    device: bool = True
+
+
+class Part(NamedTuple):
+    """The failing part, one by name, and how many there are."""
+
+    name: str
+    example: str
+    number: int
+
+
+def kept_text(each: Failure) -> str:
+    """Return the share of their bandwidth that the affected GPUs keep, for people."""
+    if not each.reduced:
+        return NONE
+    text = f"{format_share(each.kept)} {each.where}"
+    return text if each.evenly is None else f"{text}; {format_share(each.evenly)} if hashed evenly"

@@ -1,25 +1,58 @@
-"""The page as HTML: one template with every value escaped, and a policy that lets nothing else run or load."""
+"""The page as HTML: one template with every value escaped, and a policy that lets nothing else run or load.
+
+From a compiled spec to the page: which sections there are, and the numbers at its head.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import re
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from fabricc.base.diagnostics import Severity, worst_severity
+from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.foreign.formats import escape_html as escaped
 from fabricc.base.foreign.formats import html_document
+from fabricc.base.foreign.shell import shell_path
 from fabricc.base.installation import data_folder
-from fabricc.review.report.compose import compose_page
+from fabricc.compiler.load.input_digests import manifest_inputs
+from fabricc.fabric.capacity.remainder import Remainder
+from fabricc.fabric.capacity.throughput import measure_throughput
+from fabricc.fabric.capacity.wiring import Outage, Wiring
+from fabricc.front.planning.quality import list_worksheets
+from fabricc.front.planning.topology.layout import list_rooms, report_full
+from fabricc.review.report import addressing, materials, quality, topology
+from fabricc.review.report.addressing import addressing_section
+from fabricc.review.report.failures import hardest_single, kept_text, single_failures
+from fabricc.review.report.materials import materials_section
+from fabricc.review.report.values import (
+    Figure,
+    Page,
+    Section,
+    Table,
+    count_cables,
+    format_rate,
+    format_ratio,
+    switch_kinds,
+)
+from fabricc.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from fabricc.base.foreign.text import Rendered
     from fabricc.compiler.compiled import Compiled
-    from fabricc.review.report.values import Page
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.front.planning.quality import Sheet
+    from fabricc.front.spec.model import ClusterSpec
+    from fabricc.review.report.failures import Failure
+    from fabricc.review.report.values import Kind
 
 FOLDER = "report"
 GENERATOR = '<meta name="generator" content="fabricc report">'
@@ -86,3 +119,189 @@ def _with_code(text: str) -> Markup:
 def _hash_source(text: str) -> str:
     """Return the source expression of a text between its tags (Content Security Policy Level 3, section 2.3.1)."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+_WORDS: tuple[tuple[str, str], ...] = (
+    ("unit", "Hosts and the ToRs that serve them: a scalable unit, or a rack."),
+    ("ToR, spine, core", "The tiers of switches from the hosts up."),
+    ("rail", "NIC number g of every host, and the ToR that they share."),
+    ("plane", "A fabric of its own between one port of every NIC; planes share no switch."),
+    ("pod", "Units behind one set of spines, where cores join several."),
+    ("oversubscription", "Bandwidth of a switch's ports down over that of its ports up; 1:1 is non-blocking."),
+    ("bisection bandwidth",
+     "What one half of the hosts can send to the other half: half of what the narrowest tier carries one way."),
+    ("ECMP", "Equal-cost multipath: a switch spreads flows over all next hops that are equally near."),
+    ("PFC", "Priority flow control (IEEE 802.1Q): a full queue pauses its neighbor, for single classes."),
+    ("ECN", "Explicit congestion notification (RFC 3168): marks that make senders slow down before PFC has to act."),
+    ("headroom", "Buffer that takes what still arrives after a pause was sent."),
+    ("lock", "The file fabricc.lock: numbers that addresses and names follow from, committed with the spec."),
+)  # fmt: skip
+
+
+def compose_page(compiled: Compiled) -> Page:
+    """Return the page of a planned spec.
+
+    Raises:
+        CompileError: the spec has errors.
+    """
+    spec, ib = compiled.spec, compiled.infiniband
+    fabric = ib.wiring if ib else compiled.fabric
+    folder = spec.file.rpartition("/")[0]
+    found = switch_kinds(fabric)
+    pinned = compiled.lock_before is not None
+    told = (*compiled.diagnostics, *report_full(spec, fabric, list_rooms(fabric), pinned=pinned))
+    lost = single_failures(fabric, hashed=ib is None)
+    sheets = () if ib else list_worksheets(spec, fabric)
+    tree = f"build/{fabric.cluster}/plan/{fabric.network}".rstrip("/")
+    sections = [
+        topology.topology_section(spec, fabric, found),
+        topology.failure_section(fabric, lost, hashed=ib is None),
+        materials.findings_section(spec, told, folder),
+        materials_section(fabric, found, count_cables(found), f"{tree}/cabling.csv"),
+    ]
+    if ib:
+        sections += [addressing.subnets_section(ib, f"{tree}/lids.csv"), addressing.levels_section(ib)]
+    else:
+        switch = fabric.switch(next(iter(fabric.switch_ids())))
+        sections += [
+            addressing_section(fabric, f"{tree}/addresses.csv"),
+            quality.classes_section(fabric, switch),
+            quality.buffers_section(fabric, found, sheets, f"{tree}/worksheet.csv"),
+        ]
+    sections += [
+        materials.assumptions_section(spec, folder),
+        _rest_section(spec, fabric, ethernet=ib is None),
+    ]
+    counts = fabric.counts()
+    hosts = sorted({fabric.host_models[unit.group].title for unit in fabric.units.values()})
+    summary = f"{counts['gpus']:,} GPUs in {plural(counts['hosts'], 'host')} ({', '.join(hosts)}) on "
+    lossless = not fabric.network or bool(sheets)
+    summary += "InfiniBand" if ib else "lossless Ethernet (RoCEv2)" if lossless else "Ethernet"
+    return Page(
+        title=f"{fabric.cluster} {fabric.network}" if fabric.network else fabric.cluster,
+        summary=f"{summary}: {_describe_switches(fabric)}.",
+        status=_page_status(compiled),
+        verdict=tuple(_verdict_lines(compiled, lost, sheets)),
+        figures=tuple(_page_figures(fabric, found, lost)),
+        identity=tuple(_identity_rows(compiled, spec, fabric)),
+        sections=sections,
+    )
+
+
+def _describe_switches(fabric: Fabric) -> str:
+    counts = fabric.counts()
+    named = [plural(counts[f"{tier.value}s"], topology.tier_title(tier)) for tier in fabric.tiers]
+    return " and ".join([", ".join(named[:-1]), named[-1]])
+
+
+def _page_figures(fabric: Fabric, found: tuple[Kind, ...], lost: tuple[Failure, ...]) -> Iterator[Figure]:
+    counts, whole = fabric.counts(), measure_throughput(Remainder(Wiring(fabric), Outage()))
+    with_gpus = {fabric.host_models[unit.group].gpus for unit in fabric.units.values()} - {0}
+    per_host, without = sorted(with_gpus or {0}), counts.get("hosts_without_gpus", 0)
+    others = f", {without:,} without" if without else ""
+    each = " to ".join(str(number) for number in {per_host[0]: None, per_host[-1]: None})
+    said = f"{plural(counts['hosts'] - without, 'host')} of {each}{others}, {plural(counts['units'], 'unit')}"
+    yield Figure(f"{counts['gpus']:,}", "GPUs", said)
+    switches = sum(counts[f"{tier.value}s"] for tier in fabric.tiers)
+    yield Figure(f"{switches:,}", "switches", _describe_switches(fabric))
+    ways = {"host": "to hosts", "spine": "to spines", "core": "to cores", "peer": "between ToRs"}
+    links = {where: number for kind, where in ways.items() if (number := counts.get(f"{kind}_cables", 0))}
+    said = ", ".join(f"{number:,} {where}" for where, number in links.items())
+    yield Figure(f"{sum(links.values()):,}", "links", said)
+    ratios = topology.tier_ratios(found)
+    if ratios:
+        said = ", ".join(
+            f"{topology.tier_title(tier)} {format_ratio(value)}" for tier, value in ratios.items()
+        )
+        yield Figure(format_ratio(max(ratios.values())), "oversubscription", said)
+    half = Fraction(whole.hosts_gbps, 2)
+    share = format_share(whole.bisection_gbps / half) if half else "0 %"
+    said = f"{share} of what half of the NIC ports send"
+    yield Figure(format_rate(whole.bisection_gbps), "bisection bandwidth", said)
+    if hardest := hardest_single(lost):
+        hit = hardest.gpus_cut or hardest.reduced
+        label = f"GPUs {'cut off' if hardest.gpus_cut else 'slowed'} at worst"
+        yield Figure(f"{hit:,}", label, f"one {_describe_part(hardest)} lost; {_describe_effect(hardest)}")
+
+
+def _describe_effect(each: Failure) -> str:
+    if not each.gpus_cut:
+        return f"they keep {kept_text(each)}"
+    cut = plural(each.hosts_cut, "host")
+    return f"{cut} without any port" if each.hosts_cut else "no host loses all its ports"
+
+
+def _page_status(compiled: Compiled) -> str:
+    gravest = worst_severity(compiled.diagnostics)
+    return {Severity.ERROR: "error", Severity.WARNING: "warning"}.get(gravest or Severity.NOTE, "good")
+
+
+def _verdict_lines(compiled: Compiled, lost: tuple[Failure, ...], sheets: Sequence[Sheet]) -> Iterator[str]:
+    """Yield facts that a reader must know before signing."""
+    number = sum(1 for each in compiled.diagnostics if each.severity is Severity.WARNING)
+    accepted = sum(1 for each in compiled.diagnostics if each.severity is Severity.NOTE)
+    if any(each.severity is Severity.ERROR for each in compiled.diagnostics):
+        yield "The plan has errors: nothing can be built from it."
+    elif number:
+        yield f"The plan has no errors; {plural(number, 'warning')} to read first."
+    else:
+        yield "The plan has no errors and no warnings."
+    if accepted:
+        yield f"{plural(accepted, 'note')}, accepted findings with their reasons among them."
+    if hardest := hardest_single(lost):
+        hit = f"{plural(hardest.gpus_cut, 'GPU') if hardest.gpus_cut else 'no GPU'} off the fabric"
+        yield f"The loss of any single cable, NIC or switch takes {hit} at most (one {_describe_part(hardest)})."
+    assumed = {
+        (row.label, row.source) for sheet in sheets for row in sheet.rows if row.source.startswith("assumed")
+    }
+    if assumed:
+        verb = "is" if len(assumed) == 1 else "are"
+        yield f"{plural(len(assumed), 'figure')} behind the thresholds {verb} assumed; the worksheets show why."
+    if compiled.lock_before is None:
+        yield "There is no lock yet: `fabricc build` or `fabricc lock` writes it, and it has to be committed."
+    elif compiled.lock_before != compiled.lock_text:
+        yield "The lock is not what this spec needs: `fabricc build` or `fabricc lock` brings it up to date."
+
+
+def _describe_part(each: Failure) -> str:
+    first = each.part.partition(":")[0]
+    return first[0].lower() + first[1:] if not first.startswith(("ToR", "NIC")) else first
+
+
+def _identity_rows(compiled: Compiled, spec: ClusterSpec, fabric: Fabric) -> Iterator[tuple[str, str]]:
+    for tier, plan in fabric.tiers.items():
+        runs = f", {plan.nos} {plan.release}".rstrip() if compiled.infiniband is None else ""
+        yield f"{topology.tier_title(tier)}s", f"{plan.model.title}{runs}"
+    systems = sorted({fabric.host_systems[unit.group] for unit in fabric.units.values()})
+    yield "hosts", ", ".join(systems)
+    yield "spec", materials.spec_name(spec)
+    inputs = manifest_inputs(compiled)
+    yield "spec, SHA-256 of its meaning", inputs.pop("spec")
+    for name, digest in sorted(inputs.items()):
+        yield f"{name}, SHA-256", digest
+    yield "fabricc", __version__
+
+
+def _rest_section(spec: ClusterSpec, fabric: Fabric, *, ethernet: bool) -> Section:
+    """Return the section with the places of everything else, and a glossary."""
+    name, folder = shell_path(materials.spec_name(spec)), f"build/{fabric.cluster}"
+    tables, words = "cabling, addresses, sessions, QoS", _WORDS
+    if not ethernet:
+        tables = "cabling, LIDs and GUIDs, partitions, service levels"
+        words = tuple(each for each in _WORDS if each[0] not in ("ECMP", "PFC", "ECN", "headroom"))
+    whole = "every configuration, proved against this plan, and its manifest"
+    files = [
+        (f"fabricc build {name}", f"{folder}/", whole),
+        (f"fabricc build {name}", f"{folder}/plan/", f"the whole tables: {tables}"),
+        (f"fabricc plan {name} --csv DIR", "DIR/", "the same tables without a build"),
+        (f"fabricc report {name}", "report.html", "this page; the same inputs give the same bytes"),
+    ]
+    if ethernet:
+        files.insert(3, (f"fabricc plan {name} --qos", "the screen", "the worksheets"))
+    head = ("command", "writes", "what")
+    commands = Table("commands", "Where everything is", head, tuple(files), codes=(0, 1))
+    lead = (
+        "The digests at the head of the page are in the manifest of the build too: equal digests, equal plan."
+    )
+    listed = Table("words", "Words", ("word", "means here"), words)
+    return Section("files", "Files and words", lead, (commands, listed))

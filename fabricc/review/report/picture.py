@@ -1,26 +1,26 @@
-"""The topology as a picture: tiers as rows, switches as squares, links as lines where they are few, else bundles."""
+"""The topology as a picture: tiers as rows, switches as squares, links as lines where they are few, else bundles.
+
+The few shapes that the topology picture is drawn with, as SVG text; colors come from the page's style by class.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import plural
+from fabricc.base.foreign.formats import escape_html
 from fabricc.base.values import dataclass
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
-from fabricc.review.report import svg
 from fabricc.review.report.scene import Pod, Scene, make_scene
-from fabricc.review.report.values import Picture
-from fabricc.review.report.wording import shorten_text
+from fabricc.review.report.values import Picture, shorten_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fabricc.fabric.fabric import Fabric
-    from fabricc.review.report.kinds import Cable
     from fabricc.review.report.scene import Unit
-    from fabricc.review.report.svg import Point
-
+    from fabricc.review.report.values import Cable
 
 WIDTH = 1000
 _GUTTER, _MARGIN, _GAP = 216, 8, 12
@@ -66,7 +66,7 @@ def draw_picture(fabric: Fabric, cables: Mapping[Cable, int]) -> Picture:
     height = _MARGIN + top + HEIGHT + (44 if fabric.shape.cores else 16)
     content = [*_left_column(fabric, seen), *_draw_fabric(fabric, seen)]
     title = f"Topology of {fabric.cluster}"
-    text = svg.svg_document("picture", WIDTH, height, title, " ".join(seen.words), content)
+    text = svg_document("picture", WIDTH, height, title, " ".join(seen.words), content)
     caption = "Every square is a switch"
     if seen.left_out or any(pod and pod.left_out for pod in seen.pods):
         caption += "; what is left out is like what is drawn unless the table of units shows a difference"
@@ -93,7 +93,7 @@ def _draw_label(y: float, words: Sequence[str], style: str = "") -> Iterator[str
     most = int((_GUTTER - _MARGIN) / LETTER)
     for number, line in enumerate(each for each in words if each):
         kind = style or ("tier" if number == 0 else "small")
-        yield svg.draw_text(_MARGIN, y + number * _LINE, shorten_text(line, most), kind)
+        yield draw_text(_MARGIN, y + number * _LINE, shorten_text(line, most), kind)
 
 
 def _draw_fabric(fabric: Fabric, seen: Scene) -> Iterator[str]:
@@ -111,7 +111,7 @@ def _draw_fabric(fabric: Fabric, seen: Scene) -> Iterator[str]:
             continue
         frame, inner = (_GAP if shape.cores else 0), width - (2 * _GAP if shape.cores else 0)
         if shape.cores:
-            yield svg.draw_rect(at, y - 10, width, _TIER + _LINKS + HEIGHT + 44, "pod", 6)
+            yield draw_rect(at, y - 10, width, _TIER + _LINKS + HEIGHT + 44, "pod", 6)
         spines = _plane_frames(at + frame, y, inner, len(fabric.planes), shape.spines) if shape.spines else []
         for strip in spines:
             above = [core for core in cores if core.plane == strip.plane % fabric.port_planes]
@@ -122,7 +122,7 @@ def _draw_fabric(fabric: Fabric, seen: Scene) -> Iterator[str]:
         if shape.cores:
             units = sum(1 for each in pod.units if each) + pod.left_out
             words = f"pod {pod.number + 1}: {plural(units, 'unit')}"
-            yield svg.draw_text(at + width / 2, y + _TIER + _LINKS + HEIGHT + 22, words, "name", "middle")
+            yield draw_text(at + width / 2, y + _TIER + _LINKS + HEIGHT + 22, words, "name", "middle")
 
 
 def _place_pods(
@@ -158,7 +158,7 @@ def _square_centers(x: float, width: float, count: int) -> tuple[float, ...]:
 def _draw_frames(strips: Sequence[Strip]) -> Iterator[str]:
     """Yield the shapes below the links."""
     for strip in strips:
-        yield svg.draw_rect(strip.x, strip.y, strip.width, _TIER - 8, "strip", 4)
+        yield draw_rect(strip.x, strip.y, strip.width, _TIER - 8, "strip", 4)
 
 
 def _draw_switches(strips: Sequence[Strip], noun: str, planes: int) -> Iterator[str]:
@@ -170,8 +170,8 @@ def _draw_switches(strips: Sequence[Strip], noun: str, planes: int) -> Iterator[
             words = f"{words}, plane {letter}" if strip.width > 130 else letter
         styles = [f"switch plane{strip.plane % COLORS}"] * len(strip.squares)
         row = draw_squares(strip.squares, strip.y + _SQUARES, strip.count, styles)
-        label = svg.draw_text(strip.x + strip.width / 2, strip.y + 20, words, "name", "middle")
-        yield svg.titled_group([*row, label], words)
+        label = draw_text(strip.x + strip.width / 2, strip.y + 20, words, "name", "middle")
+        yield titled_group([*row, label], words)
 
 
 def _between_strips(lower: Strip, uppers: Sequence[Strip]) -> Iterator[str]:
@@ -184,7 +184,7 @@ def _draw_bundle(left: float, right: float, low: float, upper: Strip, plane: int
     """Return many links as one area from a row to the row above."""
     high = upper.y + _TIER - 8
     corners: list[Point] = [(left, low), (upper.x, high), (upper.x + upper.width, high), (right, low)]
-    return svg.draw_polygon(corners, f"bundle plane{plane % COLORS}")
+    return draw_polygon(corners, f"bundle plane{plane % COLORS}")
 
 
 def _draw_pod(
@@ -203,7 +203,7 @@ def _draw_pod(
             at += dots + _GAP
             continue
         centres = _square_centers(at, each, unit.tors)
-        yield svg.draw_rect(at, y, each, HEIGHT - 4, "unit", 4)
+        yield draw_rect(at, y, each, HEIGHT - 4, "unit", 4)
         if few and len(centres) == unit.tors and all(strip.whole for strip in spines):
             yield from _single_links(len(fabric.planes), unit.links, centres, spines, y)
         else:
@@ -226,13 +226,13 @@ def _single_links(
             if plane_of(number, centres, planes) == strip.plane
             for spine in strip.squares
         ]
-        yield svg.draw_lines(pairs, f"link {width} plane{strip.plane % COLORS}")
+        yield draw_lines(pairs, f"link {width} plane{strip.plane % COLORS}")
 
 
 def _left_out(x: float, y: float, width: float, count: int, noun: str) -> Iterator[str]:
-    yield svg.draw_text(x + width / 2, y, "\N{MIDLINE HORIZONTAL ELLIPSIS}", "many", "middle")
-    yield svg.draw_text(x + width / 2, y + 22, f"{count:,} more", "small", "middle")
-    yield svg.draw_text(x + width / 2, y + 22 + _LINE, f"{noun}s" if count > 1 else noun, "small", "middle")
+    yield draw_text(x + width / 2, y, "\N{MIDLINE HORIZONTAL ELLIPSIS}", "many", "middle")
+    yield draw_text(x + width / 2, y + 22, f"{count:,} more", "small", "middle")
+    yield draw_text(x + width / 2, y + 22 + _LINE, f"{noun}s" if count > 1 else noun, "small", "middle")
 
 
 def draw_squares(centres: Sequence[float], y: float, count: int, styles: Sequence[str]) -> Iterator[str]:
@@ -240,9 +240,9 @@ def draw_squares(centres: Sequence[float], y: float, count: int, styles: Sequenc
     middle = len(centres) // 2 if len(centres) < count else -1
     for number, (x, style) in enumerate(zip(centres, styles, strict=True)):
         if number == middle:
-            yield svg.draw_text(x, y + 10, "\N{MIDLINE HORIZONTAL ELLIPSIS}", "dots", "middle")
+            yield draw_text(x, y + 10, "\N{MIDLINE HORIZONTAL ELLIPSIS}", "dots", "middle")
         else:
-            yield svg.draw_rect(x - SQUARE / 2, y, SQUARE, SQUARE, style, 2)
+            yield draw_rect(x - SQUARE / 2, y, SQUARE, SQUARE, style, 2)
 
 
 def plane_of(number: int, centres: Sequence[float], planes: int) -> int:
@@ -263,10 +263,10 @@ def unit_picture(
         *_draw_links(boxes, centres, y, each=len(boxes) == len(unit.hosts) and len(centres) == unit.tors),
         *draw_squares(centres, y + TORS, unit.tors, styles),
         *_draw_hosts(unit, boxes, most, y),
-        svg.draw_text(x + width / 2, y + _NAME, shorten_text(unit.name, most), "name", "middle"),
+        draw_text(x + width / 2, y + _NAME, shorten_text(unit.name, most), "name", "middle"),
     ]
     hosts, tors = plural(len(unit.hosts), "host"), plural(unit.tors, "ToR")
-    return svg.titled_group(parts, f"{unit.name}: {hosts}, {unit.gpus:,} GPUs, {tors}")
+    return titled_group(parts, f"{unit.name}: {hosts}, {unit.gpus:,} GPUs, {tors}")
 
 
 def _host_boxes(unit: Unit, x: float, width: float) -> list[tuple[float, float]]:
@@ -285,11 +285,11 @@ def _draw_links(
     top, bottom = y + TORS + SQUARE, y + _HOSTS
     if each:
         pairs = [(((left + right) / 2, bottom), (tor, top)) for left, right in boxes for tor in centres]
-        yield svg.draw_lines(pairs, "link thin host")
+        yield draw_lines(pairs, "link thin host")
         return
     for left, right in boxes:
         ends: list[Point] = [(left, bottom), (centres[0] - 6, top), (centres[-1] + 6, top), (right, bottom)]
-        yield svg.draw_polygon(ends, "bundle host")
+        yield draw_polygon(ends, "bundle host")
 
 
 def _draw_hosts(unit: Unit, boxes: Sequence[tuple[float, float]], most: int, y: float) -> Iterator[str]:
@@ -297,13 +297,67 @@ def _draw_hosts(unit: Unit, boxes: Sequence[tuple[float, float]], most: int, y: 
     single = len(boxes) == len(unit.hosts)
     for number, (left, right) in enumerate(boxes):
         middle = (left + right) / 2
-        yield svg.draw_rect(left, y + _HOSTS, right - left, _BOX, "host", 4)
+        yield draw_rect(left, y + _HOSTS, right - left, _BOX, "host", 4)
         if single:
             name = unit.hosts[number].removeprefix(f"{unit.name}-")
             shown = shorten_text(name, int((right - left) / LETTER))
-            yield svg.draw_text(middle, y + _HOSTS + 24, shown, "small", "middle")
+            yield draw_text(middle, y + _HOSTS + 24, shown, "small", "middle")
             continue
         for line, words in enumerate((plural(len(unit.hosts), "host"), f"{unit.gpus:,} GPUs")):
-            yield svg.draw_text(
-                middle, y + _HOSTS + 17 + 16 * line, shorten_text(words, most), "small", "middle"
-            )
+            yield draw_text(middle, y + _HOSTS + 17 + 16 * line, shorten_text(words, most), "small", "middle")
+
+
+Point = tuple[float, float]
+
+
+def format_number(value: float) -> str:
+    """Return a coordinate with at most one decimal."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def draw_rect(x: float, y: float, width: float, height: float, style: str, radius: float = 0) -> str:
+    """Return a rectangle."""
+    corners = f' rx="{format_number(radius)}"' if radius else ""
+    size = f'width="{format_number(width)}" height="{format_number(height)}"'
+    return f'<rect class="{style}" x="{format_number(x)}" y="{format_number(y)}" {size}{corners}/>'
+
+
+def draw_text(x: float, y: float, content: str, style: str = "", anchor: str = "start") -> str:
+    """Return a line of text; `content` may come from anyone."""
+    named = f' class="{style}"' if style else ""
+    return (
+        f'<text{named} x="{format_number(x)}" y="{format_number(y)}" '
+        f'text-anchor="{anchor}">{escape_html(content)}</text>'
+    )
+
+
+def draw_polygon(points: Iterable[Point], style: str) -> str:
+    """Return a filled area."""
+    listed = " ".join(f"{format_number(x)},{format_number(y)}" for x, y in points)
+    return f'<polygon class="{style}" points="{listed}"/>'
+
+
+def draw_lines(pairs: Iterable[tuple[Point, Point]], style: str) -> str:
+    """Return straight lines as one path."""
+    path = "".join(
+        f"M{format_number(ax)} {format_number(ay)}L{format_number(bx)} {format_number(by)}"
+        for (ax, ay), (bx, by) in pairs
+    )
+    return f'<path class="{style}" d="{path}"/>' if path else ""
+
+
+def titled_group(content: Sequence[str], title: str) -> str:
+    """Return a group that shows its name under the pointer."""
+    return f"<g><title>{escape_html(title)}</title>{''.join(content)}</g>"
+
+
+def svg_document(
+    key: str, width: float, height: float, title: str, words: str, content: Iterable[str]
+) -> str:
+    """Return the whole picture, with its name and a description for screen readers."""
+    body = "\n".join(content)
+    return (
+        f'<svg class="topology" viewBox="0 0 {format_number(width)} {format_number(height)}" role="img" '
+        f'aria-labelledby="{key}-title {key}-desc">\n<title id="{key}-title">{escape_html(title)}</title>\n'
+        f'<desc id="{key}-desc">{escape_html(words)}</desc>\n{body}\n</svg>'
+    )

@@ -11,8 +11,7 @@ from fabricc.base.numbers import is_number
 from fabricc.fabric.shape import HostId, TierName
 from fabricc.front.qos.plot import panel_of, panel_svg
 from fabricc.paperwork import plan_tables as tables
-from fabricc.review.report.values import Picture, Prose, Section, Table
-from fabricc.review.report.wording import NONE, format_count, format_span
+from fabricc.review.report.values import NONE, Picture, Prose, Section, Table, format_count, format_span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Host, Switch
     from fabricc.fabric.qos import TrafficClass
     from fabricc.front.planning.quality import Sheet
-    from fabricc.review.report.kinds import Kind
-    from fabricc.review.report.values import Part, Row
+    from fabricc.review.report.values import Kind, Part, Row
 
 MOST_SHEETS = 24
 """Worksheets that the page holds; a fabric with more different ports has them all in the plan's file."""

@@ -11,26 +11,26 @@ from fabricc.base.order import group_pairs
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import describe_planes
 from fabricc.fabric.shape import TierName
-from fabricc.review.report.failure import kept_text
-from fabricc.review.report.kinds import count_cables as cables_of
+from fabricc.review.report.failures import kept_text
 from fabricc.review.report.picture import draw_picture
-from fabricc.review.report.values import Section, Table
-from fabricc.review.report.wording import (
+from fabricc.review.report.values import (
     NONE,
+    Section,
+    Table,
     format_count,
     format_rate,
     format_ratio,
     format_span,
 )
+from fabricc.review.report.values import count_cables as cables_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
-    from fabricc.review.report.failure import Failure
-    from fabricc.review.report.kinds import Kind
-    from fabricc.review.report.values import Row
+    from fabricc.review.report.failures import Failure
+    from fabricc.review.report.values import Kind, Row
 
 _DOWN = (Direction.HOST, Direction.DOWN)
 _UP = (Direction.UP, Direction.PEER)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.back.infiniband import host_files, system_files
+from fabricc.back.infiniband import host_files
 from fabricc.back.infiniband.host_files import HostFiles, tenants_by_host
 from fabricc.back.infiniband.job_files import job_files
 from fabricc.fabric.infiniband.wiring import expand_hosts
@@ -56,9 +56,9 @@ def test_every_host_is_proved(system: str, tenants: bool) -> None:
         ("ubuntu-24.04", host_files.NETPLAN, "10.0.0.1/13", "10.0.0.9/13"),
         ("ubuntu-24.04", host_files.NETPLAN, "datagram", "connected"),
         ("rhel-9", host_files.keyfile_of("ib0"), "datagram", "connected"),
-        ("ubuntu-24.04", system_files.SCRIPT, "LINK_TYPE=1", "LINK_TYPE=2"),
-        ("ubuntu-24.04", system_files.SCRIPT, "lid=17 ", "lid=16 "),
-        ("ubuntu-24.04", system_files.SCRIPT, "READ_REQUEST_BYTES=4096", "READ_REQUEST_BYTES=512"),
+        ("ubuntu-24.04", host_files.SCRIPT, "LINK_TYPE=1", "LINK_TYPE=2"),
+        ("ubuntu-24.04", host_files.SCRIPT, "lid=17 ", "lid=16 "),
+        ("ubuntu-24.04", host_files.SCRIPT, "READ_REQUEST_BYTES=4096", "READ_REQUEST_BYTES=512"),
         ("rhel-9", "etc/modules-load.d/fabricc.conf", "rdma_ucm\n", ""),
         (
             "rhel-9",

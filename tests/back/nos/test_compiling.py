@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jinja2 import Environment, StrictUndefined, UndefinedError
 from jinja2.compiler import CodeGenerator
 
-from fabricc.back.nos.template_compiler import AttributeTemplates, JoinedTemplates
+from fabricc.back.nos.sandbox import AttributeTemplates, JoinedTemplates
 
 OURS = (JoinedTemplates, AttributeTemplates)
 VIEW = SimpleNamespace(name="100%", mtu=None, ports=[SimpleNamespace(name="%s"), SimpleNamespace(name="")])

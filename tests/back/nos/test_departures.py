@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.nos import BUILT_IN, load
+from fabricc.back.nos.base import LEFT_OUT
 from fabricc.back.nos.cumulus import DEPARTURES as CUMULUS_DEPARTURES
-from fabricc.back.nos.departures import LEFT_OUT
 from fabricc.back.nos.eos import DEPARTURES as EOS_DEPARTURES
 from fabricc.back.nos.frr import DEPARTURES as FRR_DEPARTURES
 from fabricc.back.nos.junos import DEPARTURES as JUNOS_DEPARTURES
@@ -40,7 +40,7 @@ from tests.back.nos.sonic.variants import VARIANTS as SONIC_VARIANTS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fabricc.back.nos.departures import Departure
+    from fabricc.back.nos.base import Departure
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
 

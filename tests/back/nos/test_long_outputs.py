@@ -9,7 +9,7 @@ from fabricc.audit.adopt import edits, order, report
 from fabricc.audit.device import collected_systems
 from fabricc.back import hosts
 from fabricc.back.nos import lldpd, packet_filters
-from fabricc.back.nos.junos import exec_commands as junos
+from fabricc.back.nos.junos import non_forwarding
 from fabricc.back.nos.junos.foreign import instances
 from fabricc.back.reading.tree import braces
 from fabricc.compiler.render.device_text import holds_secret
@@ -48,7 +48,7 @@ def test_tables_and_paths_are_matched_in_one_pass() -> None:
     assert not instances._DEFAULTS.fullmatch(":" * MANY)
     assert not packet_filters._ADDRESS.fullmatch(":" * MANY + "!")
     assert not braces('"' + '\\"' * (MANY // 4)).nodes
-    assert list(junos.exec_lines('"' + '\\"' * MANY))
+    assert list(non_forwarding.exec_lines('"' + '\\"' * MANY))
     assert not holds_secret("tacacs/" * MANY)
     assert holds_secret("tacacs-server host 192.0.2.1 key 7 x")
     assert len(coverage._generalize_line("a:" * MANY)) <= 120

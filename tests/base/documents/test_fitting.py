@@ -11,8 +11,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricc.base.documents.fitting import fits_schema
-from fabricc.base.documents.schema import breaches, schema_validator
+from fabricc.base.documents.schema import breaches, fits_schema, schema_validator
 from fabricc.front.spec.document import cluster_schema
 from tests.effort import examples
 

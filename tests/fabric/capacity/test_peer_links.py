@@ -7,9 +7,8 @@ from fractions import Fraction
 from fabricc.fabric.capacity.hosts import count_cut_gpus, find_affected_hosts
 from fabricc.fabric.capacity.remainder import Remainder
 from fabricc.fabric.capacity.wiring import Outage, Wiring
-from fabricc.operate.change.effect import Effect
 from fabricc.operate.change.order import compute_waves
-from fabricc.operate.change.resources import build_capacity_model
+from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.devices.device import devices_by_name
 from fabricc.review.report.failures import single_failures
 from tests.paired import RACKS, fabric

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.catalog.reach import find_reach, load_reaches
+from fabricc.catalog.optics import find_reach, load_reaches
 from tests.front.planning.support import document, planned
 
 if TYPE_CHECKING:

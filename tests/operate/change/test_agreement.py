@@ -16,8 +16,7 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.fabric.qos import unsent_code_points
-from fabricc.operate.change.effect import Effect
-from fabricc.operate.change.resources import build_capacity_model
+from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.change.variant import review_variant
 from fabricc.operate.devices.device import devices_by_name
 from fabricc.operate.maintain.plan import Moment, assess_network

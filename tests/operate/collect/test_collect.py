@@ -15,10 +15,9 @@ from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
 from fabricc.cli.entry import run
 from fabricc.compiler.compiled import compile_spec
-from fabricc.operate.collect.run import collect
-from fabricc.operate.collect.targets import parse_targets
+from fabricc.operate.collect import collect, parse_targets
 from fabricc.operate.devices.access import Access
-from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.device import DeviceError
 from fabricc.operate.devices.login import Login
 from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.lab import kernel

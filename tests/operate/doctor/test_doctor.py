@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fabricc.cli.entry import run
+from fabricc.operate import doctor
 from fabricc.operate.devices.access import Access
-from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.device import DeviceError
 from fabricc.operate.devices.login import Login
 from fabricc.operate.devices.secrets import Reference
-from fabricc.operate.doctor import machine, switches
-from fabricc.operate.doctor.model import State
-from fabricc.operate.doctor.switches import check_switches
+from fabricc.operate.doctor import State, check_switches
 from tests.operate.verify.test_drivers import DEVICES
 from tests.operate.verify.test_drivers import SPEC as SWITCHES
 
@@ -57,11 +56,11 @@ def test_a_package_that_is_missing_or_old_is_an_error(
 
     def version(name: str) -> str:
         if name != "napalm":
-            raise machine.PackageNotFoundError(name)
+            raise doctor.PackageNotFoundError(name)
         return "5.1.9"
 
-    monkeypatch.setattr(machine, "distribution", lambda _: Installed)
-    monkeypatch.setattr(machine, "version", version)
+    monkeypatch.setattr(doctor, "distribution", lambda _: Installed)
+    monkeypatch.setattr(doctor, "version", version)
     status, found = checks(capsys)
     states = {name: found[name][0]["state"] for name in ("napalm", "click", "keyring")}
     assert (status, states) == (1, {"napalm": "error", "click": "error", "keyring": "skipped"})
@@ -162,7 +161,7 @@ def test_release_and_clock_that_differ_are_warnings(
     spec.write_text(SPEC)
     fabric = compile_spec(spec).planned
     assert fabric is not None
-    monkeypatch.setattr(switches, "open_connection", lambda *_: Answering(release, ahead_s))
+    monkeypatch.setattr(doctor, "open_connection", lambda *_: Answering(release, ahead_s))
     found = [
         each for each in check_switches(fabric, Access(Login("a", None)), 2) if each.subject == "spine01a"
     ]
@@ -179,7 +178,7 @@ def test_a_switch_that_cannot_be_reached_is_an_error(tmp_path: Path, monkeypatch
     spec.write_text(SPEC)
     fabric = compile_spec(spec).planned
     assert fabric is not None
-    monkeypatch.setattr(switches, "open_connection", refuse)
+    monkeypatch.setattr(doctor, "open_connection", refuse)
     found = [*check_switches(fabric, Access(Login("a", None)), 2)]
     assert {each.state for each in found} == {State.ERROR}
     assert {each.remedy for each in found} == {"See that it is up."}

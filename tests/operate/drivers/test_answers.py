@@ -11,8 +11,7 @@ import pytest
 
 from fabricc.operate.devices.access import Access
 from fabricc.operate.devices.connection import open_connection
-from fabricc.operate.devices.device import Device
-from fabricc.operate.devices.failure import DeviceError
+from fabricc.operate.devices.device import Device, DeviceError
 from fabricc.operate.devices.login import Login
 from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.drivers.answers import AnswerError, parse_json

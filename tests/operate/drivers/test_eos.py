@@ -19,7 +19,7 @@ from napalm.base.exceptions import (
 )
 from netutils.password import encrypt_type7
 
-from fabricc.operate.drivers.eos_secrets import decode_key
+from fabricc.operate.drivers.eos_views import decode_key
 from fabricc.operate.drivers.holds import Claim
 from tests.operate.drivers.servers.eos import PASSWORD, EosSwitch, eos_switch
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fabricc.operate.drivers import linux_views, nxos_replace, redact, whole_texts
+from fabricc.operate.drivers import linux_views, nxos_replace, redact, single
 from fabricc.operate.drivers.answers import AnswerError
-from fabricc.review.diff import redact as of_reviews
+from fabricc.review.diff import view
 
 MANY = 100_000
 
@@ -16,7 +16,7 @@ MANY = 100_000
 )
 def test_secrets_are_hidden_in_one_pass(text: str) -> None:
     assert redact._AFTER_WORD.sub("", text) is not None
-    assert of_reviews._LINE.sub("", text) is not None
+    assert view._LINE.sub("", text) is not None
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_secrets_are_found_in_every_form(text: str, hidden: str) -> None:
 @pytest.mark.parametrize("text", ["a { /*" + "/*" * MANY, 'a { "' + '\\"' * MANY])
 def test_braces_are_counted_in_one_pass(text: str) -> None:
     with pytest.raises(AnswerError):
-        whole_texts.require_braces(text, "the configuration")
+        single.require_braces(text, "the configuration")
 
 
 def test_counters_and_logs_are_read_in_one_pass() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fabricc.operate.drivers.answers import AnswerError
-from fabricc.operate.drivers.nvue_revisions import describe_issues, find_applied, parse_revisions
+from fabricc.operate.drivers.nvue_views import describe_issues, find_applied, parse_revisions
 
 OLD = "changeset/admin/2022-08-01_07.51.40_HN1G"
 

@@ -11,7 +11,7 @@ from lxml import etree
 from napalm import get_network_driver
 from napalm.base.exceptions import ConnectAuthError, ConnectionClosedException
 
-from fabricc.operate.devices.kinds import GETTERS
+from fabricc.operate.devices.connection import GETTERS
 from fabricc.operate.drivers import DRIVERS, linux_views
 from fabricc.operate.drivers.eos_views import read_cooling, read_temperature
 from fabricc.operate.drivers.junos_views import read_alarms

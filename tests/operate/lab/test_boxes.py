@@ -15,7 +15,7 @@ import pytest
 from fabricc.base.values import replace
 from fabricc.operate.lab import box, demands, kernel, lifecycle, making, state
 from fabricc.operate.lab.blueprint import Blueprint, build_blueprint
-from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.node import LabError
 from fabricc.operate.lab.running import Lab
 from tests.operate.lab import specs
 from tests.operate.lab.test_logins import SWITCH, over_ssh

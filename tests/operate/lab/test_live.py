@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.operate.lab import demands, faults, growth, kernel, lifecycle, lldp, observe, state
-from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.node import LabError
 from fabricc.operate.lab.running import Lab
+from fabricc.operate.lab.scenarios import network_of, trial_of, try_out
 from fabricc.operate.lab.steady import Network, compare_steady
-from fabricc.operate.lab.trial import network_of, trial_of, try_out
 from tests import paired
 from tests.operate.lab import specs
 

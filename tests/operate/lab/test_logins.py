@@ -12,8 +12,7 @@ import pytest
 import yaml
 
 from fabricc.operate.lab import demands, lifecycle, logins, state
-from fabricc.operate.lab.failure import LabError
-from fabricc.operate.lab.node import MANAGEMENT_NODE
+from fabricc.operate.lab.node import MANAGEMENT_NODE, LabError
 from tests.operate.lab import specs
 
 if TYPE_CHECKING:

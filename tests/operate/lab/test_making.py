@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fabricc.operate.lab import demands, faults, kernel, lldp, report, scenarios, state
+from fabricc.operate.lab import agreement, demands, faults, kernel, lldp, scenarios, state
 from fabricc.operate.lab.agreement import Trial
 from fabricc.operate.lab.blueprint import build_blueprint
 from fabricc.operate.lab.endpoints import Endpoint
-from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.node import LabError
 from fabricc.operate.lab.probes import draw_candidates
 from fabricc.operate.lab.running import Lab, with_overlay
 from fabricc.operate.lab.state import cable_ends
@@ -227,11 +227,11 @@ def trial() -> Trial:
 
 def test_a_disagreement_stands_in_every_form_of_the_report() -> None:
     found = trial()
-    assert "2 of 3 facts agree: plan and network DISAGREE." in report.table_lines(found)
-    assert "  su001-tor1a 10.0.0.0/30: predicted 2, <observed> 1" in report.table_lines(found)
-    read = json.loads(report.as_json(found))
+    assert "2 of 3 facts agree: plan and network DISAGREE." in agreement.table_lines(found)
+    assert "  su001-tor1a 10.0.0.0/30: predicted 2, <observed> 1" in agreement.table_lines(found)
+    read = json.loads(agreement.as_json(found))
     assert (read["facts"], read["agreed"]) == (3, 2)
-    suite = ElementTree.fromstring(report.as_junit(found))
+    suite = ElementTree.fromstring(agreement.as_junit(found))
     assert suite.get("failures") == "1"
     assert [case.find("failure") is not None for case in suite] == [True, False]
 
@@ -239,4 +239,4 @@ def test_a_disagreement_stands_in_every_form_of_the_report() -> None:
 def test_agreement_is_said_plainly() -> None:
     found = trial()
     found.checks[0] = replace(found.checks[0], agreed=2, wrong=[])
-    assert report.table_lines(found)[-1] == "3 of 3 facts agree: the live network agrees with the plan."
+    assert agreement.table_lines(found)[-1] == "3 of 3 facts agree: the live network agrees with the plan."

@@ -13,8 +13,8 @@ from fabricc.operate.lab.agreement import Trial
 from fabricc.operate.lab.blueprint import build_blueprint
 from fabricc.operate.lab.lab_fabric import read_source
 from fabricc.operate.lab.predict import predict_network
+from fabricc.operate.lab.scenarios import trial_of
 from fabricc.operate.lab.steady import Network
-from fabricc.operate.lab.trial import trial_of
 from tests.operate.lab.test_live import LIMIT_S, folder, gone
 from tests.outward import SPINE, TOR, spec_text
 

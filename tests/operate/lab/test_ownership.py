@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from fabricc.cli.entry import cli
-from fabricc.operate.lab import demands, lifecycle, ownership, state
-from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab import demands, lifecycle, running, state
+from fabricc.operate.lab.node import LabError
 from fabricc.operate.lab.running import Lab
 from tests.operate.lab import specs
 
@@ -28,7 +28,7 @@ def _records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def rejected(folder: Path) -> LabError:
     with pytest.raises(LabError) as found:
-        ownership.claim(folder)
+        running.claim(folder)
     assert found.value.diagnostic.code == "FAB0086"
     return found.value
 
@@ -77,21 +77,21 @@ def test_a_lab_removes_its_own_entries_only(tmp_path: Path, there: bool) -> None
     folder = tmp_path / "lab"
     if there:
         folder.mkdir()
-    ownership.claim(folder)
+    running.claim(folder)
     with state.lock_lab(folder):
         state.save_record(folder, RECORD)
         for name in state.FOLDERS:
             (folder / name / "below").mkdir(parents=True)
-    ownership.require_own(folder)
-    ownership.claim(folder)
-    ownership.release(folder)
+    running.require_own(folder)
+    running.claim(folder)
+    running.release(folder)
     assert folder.exists() == there, "a folder that was there before stays"
-    assert not ownership.is_own(folder)
+    assert not running.is_own(folder)
 
 
 def test_what_the_user_adds_stays_and_no_link_is_followed(tmp_path: Path) -> None:
     folder, other = tmp_path / "lab", tmp_path / "other"
-    ownership.claim(folder)
+    running.claim(folder)
     state.save_record(folder, RECORD)
     other.mkdir()
     (other / "precious").write_text("mine")
@@ -99,7 +99,7 @@ def test_what_the_user_adds_stays_and_no_link_is_followed(tmp_path: Path) -> Non
     (folder / "boxes").symlink_to(other)
     (folder / "spec").mkdir()
     (folder / "spec/there").symlink_to(other)
-    ownership.release(folder)
+    running.release(folder)
     assert list(folder.iterdir()) == [folder / "capture.pcap"]
     assert (other / "precious").exists()
 
@@ -116,13 +116,13 @@ def test_a_record_from_an_archive_is_no_lab(tmp_path: Path, switches: tuple[str,
 
 def test_a_folder_in_the_place_of_a_lab_is_not_the_lab(tmp_path: Path) -> None:
     folder = tmp_path / "lab"
-    ownership.claim(folder)
+    running.claim(folder)
     state.save_record(folder, RECORD)
     folder.rename(tmp_path / "old")
     folder.mkdir()
     state.save_record(folder, RECORD)
     with pytest.raises(LabError):
-        ownership.require_own(folder)
+        running.require_own(folder)
 
 
 def test_the_verbs_refuse_a_planted_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from fabricc.fabric.routing import PrefixRule
 from fabricc.fabric.routing_policy import FROM_ABOVE, GRACEFUL_SHUTDOWN, build_policy, prefix_lists
 from fabricc.fabric.shape import TierName
-from fabricc.operate.lab.route_maps import Route, apply_route_map
+from fabricc.operate.lab.predict import Route, apply_route_map
 from tests.samples import tor
 
 FABRIC = prefix_lists(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.operate.lab import growth, kernel, recabling, state
-from fabricc.operate.lab.failure import LabError
-from fabricc.operate.lab.recabling import Row
+from fabricc.operate.lab import growth, kernel, state
+from fabricc.operate.lab.growth import Row
+from fabricc.operate.lab.node import LabError
 from fabricc.operate.lab.running import Lab
 from tests.operate.lab import specs
 
@@ -75,7 +75,7 @@ def rows(network: Network, *rounds: int) -> list[Row]:
 
 def test_all_cables_of_a_round_are_pulled_before_one_is_plugged(network: Network, ran: Ran) -> None:
     assert len(network.unplugged_cables()) == 2
-    after = recabling.recable_lab(network, rows(network, 1, 1))
+    after = growth.recable_lab(network, rows(network, 1, 1))
     assert not after.unplugged_cables()
     assert state.load_record(network.lab.folder) == after.lab.record
     plugged = [at for at, (_, line) in enumerate(ran) if "peer name swp" in line]
@@ -84,12 +84,12 @@ def test_all_cables_of_a_round_are_pulled_before_one_is_plugged(network: Network
     assert len(dark) == 4, "no port is without an interface"
     assert max(dark) < min(plugged)
     said = len(ran)
-    assert recabling.recable_lab(after, rows(network, 1, 1)) == after
+    assert growth.recable_lab(after, rows(network, 1, 1)) == after
     assert not [line for _, line in ran[said:] if "link" in line], "what is done costs nothing"
 
 
 def test_a_port_comes_up_as_the_plan_has_it(network: Network, ran: Ran) -> None:
-    recabling.recable_lab(network, rows(network, 1, 1))
+    growth.recable_lab(network, rows(network, 1, 1))
     last = max(at for at, (_, line) in enumerate(ran) if "peer name swp" in line)
     assert ("small-1.spine01a", "link set swp2 mtu 9100") in ran[last:]
     assert ("small-1.spine01a", "link set swp2 up") in ran[last:]
@@ -97,21 +97,21 @@ def test_a_port_comes_up_as_the_plan_has_it(network: Network, ran: Ran) -> None:
 
 def test_a_round_too_early_is_refused_and_changes_nothing(network: Network, ran: Ran) -> None:
     with pytest.raises(LabError, match="has another") as refused:
-        recabling.recable_lab(network, rows(network, 1, 2))
+        growth.recable_lab(network, rows(network, 1, 2))
     assert refused.value.diagnostic.code == "FAB9481"
     assert ran == []
 
 
 def test_a_cable_that_the_plan_has_not_is_refused(network: Network, ran: Ran) -> None:
     with pytest.raises(LabError, match="has no cable from su001-tor1a:swp16 to spine01a:swp16"):
-        recabling.recable_lab(network, [Row(1, None, ("su001-tor1a", "swp16", "spine01a", "swp16"))])
+        growth.recable_lab(network, [Row(1, None, ("su001-tor1a", "swp16", "spine01a", "swp16"))])
     assert ran == []
 
 
 def test_a_worksheet_is_read_and_what_is_none_is_told(tmp_path: Path) -> None:
     sheet = tmp_path / "recabling.csv"
     sheet.write_text(HEAD + "1,a,p1,b,q1,a,p1,c,q2,0.50\n2,,,,,a,p2,c,q3,0.50\n2,a,p3,b,q2,,,,,0.50\n")
-    assert recabling.read_worksheet(sheet) == [
+    assert growth.read_worksheet(sheet) == [
         Row(1, ("a", "p1", "b", "q1"), ("a", "p1", "c", "q2")),
         Row(2, None, ("a", "p2", "c", "q3")),
         Row(2, ("a", "p3", "b", "q2"), None),
@@ -119,7 +119,7 @@ def test_a_worksheet_is_read_and_what_is_none_is_told(tmp_path: Path) -> None:
     for text in ("port\n1\n", f"{HEAD}one,,,,,,,,,\n", f"{HEAD}1,a\n"):
         sheet.write_text(text)
         with pytest.raises(LabError, match="is no worksheet of cables") as refused:
-            recabling.read_worksheet(sheet)
+            growth.read_worksheet(sheet)
         assert refused.value.diagnostic.code == "FAB9480"
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.operate.lab import demands
-from fabricc.operate.lab.failure import LabError
-from fabricc.operate.lab.slicing import sample_fabric
+from fabricc.operate.lab.lab_fabric import sample_fabric
+from fabricc.operate.lab.node import LabError
 from fabricc.operate.lab.steady import prefix_classes
 from tests.operate.lab import specs
 from tests.operate.lab.specs import INVENTORIES

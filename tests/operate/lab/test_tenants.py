@@ -17,8 +17,8 @@ from fabricc.operate.lab import box, demands, growth, lifecycle, logins, observe
 from fabricc.operate.lab.blueprint import build_blueprint
 from fabricc.operate.lab.lab_fabric import read_source
 from fabricc.operate.lab.node import MANAGEMENT_NODE
+from fabricc.operate.lab.scenarios import trial_of
 from fabricc.operate.lab.steady import Network, compare_steady
-from fabricc.operate.lab.trial import trial_of
 from tests.operate.lab import specs
 from tests.operate.lab.test_boxes import evaluate
 from tests.operate.push.network import built

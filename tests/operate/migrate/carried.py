@@ -11,7 +11,7 @@ from fabricc.fabric.shape import TierName
 from fabricc.operate.lab import kernel, observe, scenarios
 from fabricc.operate.lab.blueprint import host_node
 from fabricc.operate.lab.flows import Stream
-from fabricc.operate.lab.routes import bgp_widths
+from fabricc.operate.lab.observe import bgp_widths
 from fabricc.operate.lab.steady import ECT0, Network
 from tests.operate.lab import specs
 from tests.operate.push.network import built

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.fabric.shape import TierName
-from fabricc.operate.lab import demands, growth, lifecycle, observe, recabling, scenarios, state
-from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab import demands, growth, lifecycle, observe, scenarios, state
 from fabricc.operate.lab.flows import Stream
-from fabricc.operate.lab.routes import bgp_widths
+from fabricc.operate.lab.node import LabError
+from fabricc.operate.lab.observe import bgp_widths
+from fabricc.operate.lab.scenarios import trial_of
 from fabricc.operate.lab.steady import compare_steady
-from fabricc.operate.lab.trial import trial_of
 from tests.operate.migrate.carried import ANSWER_S, LIMIT_S
 from tests.operate.push.live import Live
 from tests.operate.push.network import built
@@ -143,19 +143,19 @@ def test_more_spines_join_a_full_fabric_and_no_datagram_is_lost(
     assert ran.status == 0, ran.err
     (step,) = json.loads(ran.out)["steps"]
     new = live.folder / "steps" / "1-wanted" / "cluster.yaml"
-    rows = recabling.read_worksheet(new.with_name("recabling.csv"))
+    rows = growth.read_worksheet(new.with_name("recabling.csv"))
 
     joined = growth.plan_step(live.network, new, None, hands=True)
     with pytest.raises(LabError, match="the lab's spec has no cable from"):
-        recabling.recable_lab(live.network, rows)
+        growth.recable_lab(live.network, rows)
     under_traffic(live, "new spines boot", Fraction(1), lambda: growth.add_cables(joined))
     cabled = joined.after
     with pytest.raises(LabError, match="has another"):
-        recabling.recable_lab(cabled, rows, 2)
+        growth.recable_lab(cabled, rows, 2)
 
     def move(number: int) -> None:
         nonlocal cabled
-        cabled = recabling.recable_lab(cabled, rows, number)
+        cabled = growth.recable_lab(cabled, rows, number)
 
     for number, turn in enumerate(step["rounds"], 1):
         (name,), kept = turn["switches"], Fraction(turn["kept"])
@@ -221,9 +221,7 @@ def test_spines_of_another_model_take_the_places_and_no_datagram_is_lost(
         assert ran.returncode == 0, ran.stderr
         planned = growth.plan_step(cabled, new, None, hands=True)
         growth.add_cables(planned)
-        cabled = recabling.recable_lab(
-            planned.after, recabling.read_worksheet(new.with_name("recabling.csv"))
-        )
+        cabled = growth.recable_lab(planned.after, growth.read_worksheet(new.with_name("recabling.csv")))
 
     for number, step in enumerate(steps, 1):
         new = live.folder / "steps" / f"{number}-{step['name']}" / "cluster.yaml"

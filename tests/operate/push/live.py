@@ -17,8 +17,8 @@ import yaml
 from fabricc.operate.lab import growth, lifecycle, logins, observe
 from fabricc.operate.lab.making import management_port
 from fabricc.operate.lab.node import MANAGEMENT_NODE
+from fabricc.operate.lab.scenarios import SETTLE_S
 from fabricc.operate.lab.steady import Network
-from fabricc.operate.lab.trial import SETTLE_S
 from tests.operate.lab import specs
 from tests.operate.push.network import SIMULATED, built
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.operate.devices.login import Login
-from fabricc.operate.devices.reverting import reverting_of_driver
+from fabricc.operate.devices.running import reverting_of_driver
 from tests.operate.push import matrix
 from tests.operate.push.network import HITLESS
 

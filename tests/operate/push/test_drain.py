@@ -19,13 +19,12 @@ from fabricc.operate.devices.access import Access
 from fabricc.operate.devices.device import Device
 from fabricc.operate.devices.identity import Roster
 from fabricc.operate.devices.login import Login
-from fabricc.operate.push.built_tree import BuiltTree, RefusedError, read_source
+from fabricc.operate.push.built_tree import BuiltTree, RefusedError, Snapshot, read_source
 from fabricc.operate.push.drain import drain_files, patch_text
 from fabricc.operate.push.executor import Executor
 from fabricc.operate.push.journal import Journal, State
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.push_lock import hold_switches
-from fabricc.operate.push.snapshot import Snapshot
 from tests.operate.lab import specs
 from tests.operate.push.network import built
 from tests.outward import MODELS

@@ -9,8 +9,7 @@ import pytest
 from fabricc.fabric import expand
 from fabricc.operate.devices.readings import describe_gaps
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS
-from fabricc.operate.push.gates import find_regressions, list_unstated
-from fabricc.operate.push.growth import find_congestion, find_lasting_errors
+from fabricc.operate.push.gates import find_congestion, find_lasting_errors, find_regressions, list_unstated
 from fabricc.operate.push.options import Options
 from tests.operate.lab import specs
 from tests.operate.push.network import built

@@ -21,7 +21,7 @@ from tests.operate.lab import specs
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fabricc.operate.change.effect import Effect
+    from fabricc.operate.change.resources import Effect
 
 ALL = {"su001-tor1a", "su001-tor2a", "su002-tor1a", "su002-tor2a"}
 

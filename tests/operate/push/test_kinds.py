@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricc.operate.devices.connection import Connection
-from fabricc.operate.devices.failure import DeviceError
-from fabricc.operate.devices.kinds import GETTERS
-from fabricc.operate.push import gates, growth
+from fabricc.operate.devices.connection import GETTERS, Connection
+from fabricc.operate.devices.device import DeviceError
+from fabricc.operate.push import gates
 from fabricc.operate.push.options import Options
-from fabricc.operate.verify import neighbors, operational_state
+from fabricc.operate.verify import neighbors, verify_switch
 from tests.operate.lab import specs
 
 if TYPE_CHECKING:
@@ -109,15 +108,15 @@ def test_another_kind_is_a_finding_with_its_place(method: str, told: Any, where:
 
 def test_digits_and_nothing_are_numbers() -> None:
     told = {"swp1": {"rx_errors": "5", "tx_errors": None}}
-    assert growth.read_counters(connection(get_interfaces_counters=told))["errors"] == {"swp1": 5}
+    assert gates.read_counters(connection(get_interfaces_counters=told))["errors"] == {"swp1": 5}
 
 
 @pytest.mark.parametrize("method", sorted(GETTERS))
 def test_whatever_a_getter_returns_is_measured_or_refused(method: str, spine: Switch) -> None:
     judge: dict[str, Callable[[Any], Any]] = {
-        "get_bgp_neighbors": lambda told: operational_state.compare_sessions(spine, told),
-        "get_interfaces": lambda told: operational_state.compare_ports(spine, told, None, 0),
-        "get_interfaces_counters": lambda told: operational_state.compare_ports(spine, {}, told, 0),
+        "get_bgp_neighbors": lambda told: verify_switch.compare_sessions(spine, told),
+        "get_interfaces": lambda told: verify_switch.compare_ports(spine, told, None, 0),
+        "get_interfaces_counters": lambda told: verify_switch.compare_ports(spine, {}, told, 0),
         "get_lldp_neighbors_detail": lambda told: neighbors.read_lldp_view(spine, told),
     }
     before = gates.measure_switch(connection(**HONEST))
@@ -133,8 +132,8 @@ def test_whatever_a_getter_returns_is_measured_or_refused(method: str, spine: Sw
             return
         for old, new in ((before, now), (now, before)):
             gates.find_regressions(spine, old, new, (), (), widths=True)
-            growth.find_lasting_errors(spine, old, new, Options())
-            growth.find_congestion(spine, old, new, Options())
+            gates.find_lasting_errors(spine, old, new, Options())
+            gates.find_congestion(spine, old, new, Options())
 
     hold()
 

@@ -13,11 +13,11 @@ import pytest
 
 from fabricc.base.diagnostics import Severity
 from fabricc.operate.devices.access import Access
-from fabricc.operate.devices.keys import public_key
 from fabricc.operate.devices.login import Login
 from fabricc.operate.devices.secrets import Reference
 from fabricc.operate.push import lockout
 from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push.lockout import public_key
 from fabricc.operate.push.setting import Setting
 from tests.operate.lab import specs
 from tests.operate.push.network import built

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from fabricc.operate.change.effect import Effect
 from fabricc.operate.change.order import Wave
+from fabricc.operate.change.resources import Effect
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.report import preview_json
 from fabricc.operate.push.start import Preview

@@ -18,10 +18,9 @@ from fabricc.fabric.fabric import Fabric
 from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import SwitchId
-from fabricc.operate.change.effect import Effect
 from fabricc.operate.change.order import Wave, compute_waves
 from fabricc.operate.change.order_text import describe_wave
-from fabricc.operate.change.resources import build_capacity_model
+from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.devices.device import devices_by_name
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.run import plan_waves, require_partners

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.back.nos.line_origin import find_printer
+from fabricc.back.nos.overlay_text import find_printer
 from fabricc.operate.devices import running
 from fabricc.operate.push import canary_trial
 from tests.operate.lab import specs

@@ -13,7 +13,7 @@ import pytest
 from fabricc.base.diagnostics import Severity
 from fabricc.cli.entry import run
 from fabricc.fabric.qos import SwitchQos
-from fabricc.operate.verify import lossless, operational_state
+from fabricc.operate.verify import lossless, verify_switch
 from fabricc.operate.verify.widths import Widths
 from tests.operate.lab import specs
 from tests.operate.push.network import SIMULATED, Network
@@ -112,12 +112,12 @@ def test_sessions(planned: Switch) -> None:
     peers: dict[str, Any] = {
         str(one.remote): {"is_up": True, "remote_as": one.remote_asn} for one in planned.bgp.sessions
     }
-    assert words(operational_state.compare_sessions(planned, {"global": {"peers": peers}})) == []
+    assert words(verify_switch.compare_sessions(planned, {"global": {"peers": peers}})) == []
     first, second, third = (str(one.remote) for one in planned.bgp.sessions[:3])
     wrong = {**peers, first: {"is_up": False, "is_enabled": True}, second: {"is_up": True, "remote_as": 7}}
     del wrong[third]
     said = words(
-        operational_state.compare_sessions(
+        verify_switch.compare_sessions(
             planned, {"global": {"peers": {**wrong, "192.0.2.9": {"is_up": True}}}}
         )
     )
@@ -140,12 +140,12 @@ def test_interfaces(planned: Switch) -> None:
         for port in planned.ports
         if port.peer
     }
-    assert words(operational_state.compare_ports(planned, right, None, 0)) == []
+    assert words(verify_switch.compare_ports(planned, right, None, 0)) == []
     a, b, c, d = list(right)[:4]
     wrong = {**right, a: {**right[a], "is_up": False}, b: {**right[b], "mtu": 1500, "speed": 40000.0}}
     wrong[c] = {**right[c], "is_enabled": False}
     counted = {d: {"rx_errors": 90, "tx_errors": 11}}
-    found, count = operational_state.compare_ports(planned, wrong, counted, 100)
+    found, count = verify_switch.compare_ports(planned, wrong, counted, 100)
     assert count == 4
     assert [one.diagnostic.code for one in found] == ["FAB9231", "FAB9232", "FAB9233", "FAB9231", "FAB9234"]
     assert found[-1].diagnostic.severity is Severity.WARNING
@@ -191,11 +191,11 @@ def test_routes_are_told_by_class(tmp_path: Path) -> None:
     assert widths is not None
     at = next(fabric.switch_ids())
     told = widths.expected(at)
-    assert operational_state.compare_routes("x", at, widths, told) == ([], len(told))
+    assert verify_switch.compare_routes("x", at, widths, told) == ([], len(told))
     aggregates = [prefix for prefix in told if widths.kind(at, prefix) == "ToR aggregates"]
     wrong = {**told, aggregates[0]: 1, aggregates[1]: 1, "192.0.2.0/24": 2}
     del wrong[aggregates[2]]
-    assert words(operational_state.compare_routes("x", at, widths, wrong)) == [
+    assert words(verify_switch.compare_routes("x", at, widths, wrong)) == [
         f"x: 2 of 3 ToR aggregates have 1 next hop, planned 2: {aggregates[0]}, {aggregates[1]}",
         f"x: 1 of 3 ToR aggregates is not reached: {aggregates[2]}",
         "x: 1 BGP route that the plan does not have: 192.0.2.0/24",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.operate.collect.run import collect
+from fabricc.operate.collect import collect
 from fabricc.operate.devices.access import Access
 from fabricc.operate.devices.connection import open_connection
 from fabricc.operate.devices.login import Login

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fabricc.operate.drivers.vtysh_views import router_macs
+from fabricc.operate.drivers.linux import router_macs
 from fabricc.operate.lab.lab_fabric import read_source
-from fabricc.operate.verify.operational_state import compare_peers, plan_peers
+from fabricc.operate.verify.verify_switch import compare_peers, plan_peers
 from fabricc.operate.verify.widths import Widths
 from tests.operate.lab.test_tenants import FAR_TOR, TOR, write
 

@@ -8,11 +8,11 @@ import pytest
 
 from fabricc.base.diagnostics import Severity
 from fabricc.review.diff import wording
-from fabricc.review.diff.findings import as_diagnostics
 from fabricc.review.diff.markdown import FORGES, render
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.review_json import as_json
 from fabricc.review.diff.review_policy import Policy, policy_violations
+from fabricc.review.diff.terminal import as_diagnostics
 from tests.outward import spec_text
 from tests.review.diff.conftest import compared
 from tests.review.diff.edits import ACCESS, HARMFUL, HARMLESS, ROUTING, SERVICES, SYSTEMS, reviewed, tried

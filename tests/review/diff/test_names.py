@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.base.diagnostics.wording import ranges
-from fabricc.review.diff.names import fold_names
+from fabricc.review.diff.phrases import fold_names
 
 
 def expanded(text: str) -> set[str]:

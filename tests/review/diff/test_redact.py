@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from fabricc.review.diff.impact import row_of
-from fabricc.review.diff.redact import is_secret, mask_secrets
-from fabricc.review.diff.texts import file_diffs
+from fabricc.review.diff.run import file_diffs
+from fabricc.review.diff.view import is_secret, mask_secrets
 
 KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIGcNvPKesg8/THyG8L4rLIV7Yfbhs1rjnFe40KXV3Gwr"
 

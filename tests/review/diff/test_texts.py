@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from fabricc.review.diff.texts import differ_in_text, file_diffs
+from fabricc.review.diff.run import differ_in_text, file_diffs
 
 TEXT = "".join(f"line {i}\n" for i in range(1, 200))
 

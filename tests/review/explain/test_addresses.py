@@ -14,7 +14,7 @@ from fabricc.review.explain.asns import explain_asn
 from fabricc.review.explain.model import Source
 from fabricc.review.explain.origins import PlanSources
 from fabricc.review.explain.pools import list_pools
-from fabricc.review.explain.prefixes import explain_prefix
+from fabricc.review.explain.questions import explain_prefix
 from tests.effort import examples
 from tests.front.planning.support import document, planned, spec_of
 from tests.review.explain.support import assert_formulas_hold, known_of

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.back.nos import BUILT_IN
-from fabricc.fabric.paths import compile_patterns
+from fabricc.fabric.vocabulary import compile_patterns
 from fabricc.front.planning.quality import list_worksheets
 from fabricc.front.planning.topology.strides import power_of_two
 from fabricc.review.diff.impact import vocabulary_of
-from fabricc.review.explain.closed_forms import FORMS
 from fabricc.review.explain.devices import explain_facts
-from fabricc.review.explain.facts import Explainer
+from fabricc.review.explain.facts import FORMS, Explainer
 from fabricc.review.explain.model import Source
 from fabricc.review.explain.origins import key_description, path_of
 from fabricc.review.explain.subject import LISTS, Subject

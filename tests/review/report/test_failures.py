@@ -14,12 +14,9 @@ from fabricc.fabric.capacity.throughput import Throughput, measure_throughput
 from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.fabric.naming import PLANE_LETTERS
 from fabricc.fabric.shape import TierName
-from fabricc.review.report.failure import kept_text
-from fabricc.review.report.failures import hardest_single, single_failures
-from fabricc.review.report.kinds import switch_kinds
+from fabricc.review.report.failures import hardest_single, kept_text, single_failures
 from fabricc.review.report.topology import topology_section
-from fabricc.review.report.values import Picture, Table
-from fabricc.review.report.wording import NONE
+from fabricc.review.report.values import NONE, Picture, Table, switch_kinds
 from tests.review.report.flows import Graph, bisection
 from tests.review.report.specs import MIXED_SPEEDS, SMALL, front_of, lab
 
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import CableRow
-    from fabricc.review.report.failure import Failure
+    from fabricc.review.report.failures import Failure
 
 
 @pytest.fixture(scope="module", params=SMALL)

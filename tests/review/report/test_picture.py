@@ -9,9 +9,15 @@ from xml.etree import ElementTree
 import pytest
 
 from fabricc.base.diagnostics.wording import format_share, plural
-from fabricc.review.report.kinds import count_cables, switch_kinds
 from fabricc.review.report.picture import WIDTH, draw_picture
-from fabricc.review.report.wording import format_rate, format_ratio, format_span, shorten_text
+from fabricc.review.report.values import (
+    count_cables,
+    format_rate,
+    format_ratio,
+    format_span,
+    shorten_text,
+    switch_kinds,
+)
 from tests.review.report.specs import MIXED, MIXED_SPEEDS, SMALL, front_of
 from tests.review.report.test_page import bench
 

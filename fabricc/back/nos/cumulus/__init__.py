@@ -6,7 +6,6 @@ import re
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.commands import matching_lines
 from fabricc.back.nos.cumulus import (
     bgp,
     bgp_rows,
@@ -25,11 +24,11 @@ from fabricc.back.nos.cumulus import (
 )
 from fabricc.back.nos.cumulus.foreign import second_reading
 from fabricc.back.nos.cumulus.limits import DEFAULT_RELEASE, RELEASES, gaps, release_of
-from fabricc.back.nos.exec_commands import exec_lines, exec_pattern
+from fabricc.back.nos.exec_commands import exec_lines, exec_pattern, matching_lines
 from fabricc.back.nos.frr import ASIDES
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.reading import Document, Reader, Topic, Types
-from fabricc.back.reading.non_forwarding import recognized_lines as lines_aside
+from fabricc.back.reading.reader import recognized_lines as lines_aside
 from fabricc.fabric.facts import Reading, Unplanned, switch_facts
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from fabricc.back.nos.base import LEFT_OUT, Departure
 from fabricc.back.nos.cumulus import tenants
 from fabricc.back.nos.cumulus.limits import release_of
 from fabricc.back.nos.cumulus.words import FABRIC
-from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.fabric.facts import format_boolean, neighbor_key, option_facts, outward_facts
-from fabricc.fabric.paths import port_paths
 from fabricc.fabric.routing import Clause, Spreading, Transport
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -16,7 +16,7 @@ from fabricc.back.nos.frr import read_frr_conf
 from fabricc.back.reading import Block, Document, Entry, Keep, Reader, Row, Scope, Silent, Topic
 from fabricc.base.numbers import is_number
 from fabricc.base.order import natural_key
-from fabricc.fabric.paths import port_paths
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -20,14 +20,14 @@ from fabricc.back.nos.cumulus.words import FABRIC, LOOPBACK, MANAGEMENT, MANAGEM
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Scope, Silent, block_rows
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import port_paths
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fabricc.back.nos.base import Departure
     from fabricc.back.nos.cumulus.limits import Release
     from fabricc.back.nos.cumulus.startup import Tree
-    from fabricc.back.nos.departures import Departure
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Port, Switch
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus.settings import place_of
+from fabricc.back.nos.cumulus.words import place_of
 from fabricc.back.reading import Each, Entry, Keep, Silent
 from fabricc.base.numbers import is_number
 from fabricc.base.order import natural_key

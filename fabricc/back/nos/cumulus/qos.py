@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.cumulus.limits import TRIMMING, has, release_of
 from fabricc.back.nos.cumulus.roce import VENDOR_POLICY, express_profile, state_profile, vendor_tree
 from fabricc.back.nos.cumulus.words import (
@@ -14,10 +15,9 @@ from fabricc.back.nos.cumulus.words import (
     used_profiles,
     watchdog_timers,
 )
-from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.fabric.facts import congestion_facts
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import port_paths
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

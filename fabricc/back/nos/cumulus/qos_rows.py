@@ -21,7 +21,7 @@ from fabricc.back.nos.cumulus.startup import (
 )
 from fabricc.back.nos.cumulus.words import ALPHAS, GLOBAL
 from fabricc.back.reading import Captured, Entry, Fact, Keep, Row, Said, Scope
-from fabricc.fabric.paths import port_paths
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

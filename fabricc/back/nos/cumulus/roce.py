@@ -17,8 +17,8 @@ from fabricc.back.reading.tree import find_node
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import port_paths
 from fabricc.fabric.qos import Ecn, TrafficClass, VendorPolicy
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.cumulus import qos
 from fabricc.back.nos.cumulus.limits import GNMI_SERVER, NTP_KEYS, has, release_of
 from fabricc.back.nos.cumulus.tenants import reserved_vlans
@@ -14,7 +15,6 @@ from fabricc.back.nos.cumulus.words import (
     OWN_ACCOUNT,
     ssh_key,
 )
-from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
 

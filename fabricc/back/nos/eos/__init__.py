@@ -18,7 +18,7 @@ from fabricc.back.nos.eos import (
 )
 from fabricc.back.nos.eos.foreign import igp, routing, switching
 from fabricc.back.nos.eos.limits import DEFAULT_RELEASE, RELEASES, gaps
-from fabricc.back.nos.eos.texts import blank_texts
+from fabricc.back.nos.eos.non_forwarding import blank_texts
 from fabricc.back.nos.eos.words import port_name
 from fabricc.back.nos.single_file import SingleFileNos
 from fabricc.back.reading import Reader

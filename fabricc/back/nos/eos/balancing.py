@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.departures import LEFT_OUT, Departure
+from fabricc.back.nos.base import LEFT_OUT, Departure
 from fabricc.back.nos.eos import words
 from fabricc.back.nos.eos.limits import HASH_SEED, has
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Topic

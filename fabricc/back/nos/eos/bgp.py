@@ -6,16 +6,21 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.base import LEFT_OUT, Departure
 from fabricc.back.nos.cli_dialect import policy_view
-from fabricc.back.nos.cli_dialect.order import in_address_order, numbered_sessions, unnumbered_sessions
+from fabricc.back.nos.cli_dialect.order import (
+    in_address_order,
+    numbered_sessions,
+    state_static,
+    static_lines,
+    static_rows,
+    unnumbered_sessions,
+)
 from fabricc.back.nos.cli_dialect.policy_view import clause_views, community_lists, prefix_lists
-from fabricc.back.nos.cli_dialect.static import state_static, static_lines, static_rows
-from fabricc.back.nos.departures import LEFT_OUT, Departure
 from fabricc.back.nos.eos import evpn
 from fabricc.back.nos.eos.foreign import peering
 from fabricc.back.nos.eos.foreign.igp import SECRET
-from fabricc.back.nos.eos.settings import setting_rows
-from fabricc.back.nos.eos.words import COMMUNITY_NAMES, COMMUNITY_OF, secret_reference
+from fabricc.back.nos.eos.words import COMMUNITY_NAMES, COMMUNITY_OF, secret_reference, setting_rows
 from fabricc.back.reading import Block, Each, Fact, Keep, Silent, Topic
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass

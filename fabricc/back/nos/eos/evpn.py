@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.departures import ROUNDED, Departure
+from fabricc.back.nos.base import ROUNDED, Departure
 from fabricc.back.nos.eos.foreign import peering, switching
-from fabricc.back.nos.eos.settings import default_rows, kept_rows, setting_rows
 from fabricc.back.nos.eos.tenants import TUNNEL_ROWS, UDP_PORT, put_isolated, put_prefixes, state_tenants
+from fabricc.back.nos.eos.words import default_rows, kept_rows, setting_rows
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Scope, Topic
 from fabricc.base.values import dataclass
 from fabricc.fabric.evpn import route_target
 from fabricc.fabric.facts import evpn_facts, neighbor_key
-from fabricc.fabric.paths import port_paths
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
+from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.eos import words
 from fabricc.back.nos.eos.words import asic_family
 from fabricc.base.order import natural_key

@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cli_dialect.static import static_lines
-from fabricc.back.nos.commands import matching_lines
+from fabricc.back.nos.cli_dialect.order import static_lines
+from fabricc.back.nos.exec_commands import matching_lines
 from fabricc.back.nos.frr import bgp, daemons, evpn, interfaces, non_forwarding, qos, recognition, services
 from fabricc.back.nos.frr.bgp import GracefulRestart, ttl_security_facts
 from fabricc.back.nos.frr.limits import DEFAULT_RELEASE, RELEASES, gaps
@@ -17,10 +17,10 @@ from fabricc.back.nos.frr.words import BFD_PROFILE, MULTIPATH_LIMIT, port_name
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.templating import template_environment
 from fabricc.back.reading import Reader
-from fabricc.back.reading.non_forwarding import recognized_lines as lines_aside
+from fabricc.back.reading.reader import recognized_lines as lines_aside
 from fabricc.back.reading.tree import assignments
 from fabricc.fabric.facts import Reading, setting_facts, switch_facts
-from fabricc.fabric.paths import compile_patterns
+from fabricc.fabric.vocabulary import compile_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

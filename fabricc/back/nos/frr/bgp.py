@@ -10,7 +10,6 @@ from fabricc.back.nos.cli_dialect.policy_view import clause_view
 from fabricc.back.nos.frr import evpn, policy, sessions
 from fabricc.back.nos.frr.foreign import igp, routing
 from fabricc.back.nos.frr.sessions import FAMILIES, join_families
-from fabricc.back.nos.frr.settings import put_settings, setting_rows, settings_in
 from fabricc.back.nos.frr.tenants import take_prefixes
 from fabricc.back.nos.frr.words import (
     ANY,
@@ -20,6 +19,9 @@ from fabricc.back.nos.frr.words import (
     COMMUNITY_NAMES,
     DATACENTER_TIMERS,
     TRADITIONAL_TIMERS,
+    put_settings,
+    setting_rows,
+    settings_in,
 )
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic
 from fabricc.fabric.facts import neighbor_key

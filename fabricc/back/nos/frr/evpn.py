@@ -11,7 +11,6 @@ from ipaddress import IPv4Address
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.frr.sessions import of_family
-from fabricc.back.nos.frr.settings import put_settings, setting_rows
 from fabricc.back.nos.frr.tenants import (
     local_vtep,
     put_isolated,
@@ -20,7 +19,7 @@ from fabricc.back.nos.frr.tenants import (
     state_tenants,
     tenants_view,
 )
-from fabricc.back.nos.frr.words import FIRST_TABLE
+from fabricc.back.nos.frr.words import FIRST_TABLE, put_settings, setting_rows
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Scope, Silent
 from fabricc.fabric.evpn import route_target
 from fabricc.fabric.facts import evpn_facts, neighbor_key

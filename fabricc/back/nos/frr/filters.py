@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE
 from fabricc.base.numbers import is_number
-from fabricc.fabric.paths import port_paths
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from fabricc.back.reading import Document

@@ -1,6 +1,6 @@
 """Queues of a switch under plain FRR: left to the driver of its ASIC, as Linux has no words common to all of them."""
 
-from fabricc.back.nos.departures import LEFT_OUT, Departure
+from fabricc.back.nos.base import LEFT_OUT, Departure
 
 _LOSSLESS = "the driver sets PFC, headroom and watchdog (FAB5201)"
 _QUEUES = "classification, scheduling and ECN have no setting common to Linux drivers (FAB5202)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.departures import LEFT_OUT, Departure
+from fabricc.back.nos.base import LEFT_OUT, Departure
 from fabricc.back.nos.frr import evpn, filters
 from fabricc.back.nos.frr.limits import RECOVERING_GROUPS, has
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE

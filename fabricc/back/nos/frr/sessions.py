@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.frr.settings import SET, setting_rows, settings_in
-from fabricc.back.nos.frr.words import BFD_INTERVAL_MS, BFD_MULTIPLIER
+from fabricc.back.nos.frr.words import BFD_INTERVAL_MS, BFD_MULTIPLIER, SET, setting_rows, settings_in
 from fabricc.back.reading import Document, Each, Keep, Row, Said, Scope, Silent
 from fabricc.back.reading.types import parse_asn
 from fabricc.fabric.model import SECRET_PREFIX

@@ -17,12 +17,11 @@ from fabricc.back.nos.junos import (
     qos_rows,
     recognition,
     services,
-    tenants,
 )
-from fabricc.back.nos.junos.exec_commands import exec_lines
 from fabricc.back.nos.junos.foreign import instances
 from fabricc.back.nos.junos.inheritance import APPLY, RANGE, apply_groups
 from fabricc.back.nos.junos.limits import DEFAULT_RELEASE, RELEASES, gaps
+from fabricc.back.nos.junos.non_forwarding import exec_lines
 from fabricc.back.nos.junos.words import name_at_speed, port_name
 from fabricc.back.nos.single_file import SingleFileNos
 from fabricc.back.reading import Reader
@@ -104,7 +103,7 @@ def view(switch: Switch) -> SwitchView:
         cos=qos.cos_view(switch),
         bgp=switch.bgp,
         routing=bgp.routing_view(switch),
-        tenants=tenants.instance_views(switch),
+        tenants=bgp_rows.instance_views(switch),
     )
 
 

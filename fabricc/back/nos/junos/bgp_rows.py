@@ -1,4 +1,11 @@
-"""Read back BGP of Junos: rows, and the settings that neighbors inherit from their groups."""
+"""Read back BGP of Junos: rows, and the settings that neighbors inherit from their groups.
+
+VRFs of tenants on Junos without tunnels: a virtual router for each, which has ports and nothing else.
+
+Source: Juniper, `instance-type virtual-router`: a routing table of its own, without route distinguisher and targets.
+Over spines Junos exchanges EVPN routes between loopbacks (`multihop no-nexthop-change`, Juniper's validated design
+JVD-AICLUSTERDC-EVPNType5), which fabricc does not plan yet (FAB3300).
+"""
 
 from __future__ import annotations
 
@@ -7,26 +14,27 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos import filters, policy
 from fabricc.back.nos.junos.bgp import DEFAULT_BFD_MULTIPLIER, DEFAULT_HOLD_S
-from fabricc.back.nos.junos.policy import (
-    DISCARD,
-)
-from fabricc.back.nos.junos.settings import kept_statements, put_settings, verbatim_rows
+from fabricc.back.nos.junos.policy import DISCARD
 from fabricc.back.nos.junos.words import (
     FAMILIES,
     HOLD_PER_KEEPALIVE,
     ONE_HOP_TTL,
+    kept_statements,
+    put_settings,
     secret_reference,
+    verbatim_rows,
 )
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Scope, Topic, Types
 from fabricc.back.reading.scope import agreed_facts
 from fabricc.back.reading.types import parse_asn
 from fabricc.fabric.facts import format_boolean, static_text
-from fabricc.fabric.paths import port_paths
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.fabric.facts import Value
+    from fabricc.fabric.model import Switch
 
 _FAMILY = {
     ("inet", "unicast"): "ipv4", ("inet6", "unicast"): "ipv6", ("inet", "any"): "ipv4", ("inet6", "any"): "ipv6",
@@ -393,3 +401,25 @@ def _put_families(document: Document, prefix: str, said: Scope, *, ipv6: bool, u
 
 
 TOPIC = Topic(ROWS)
+
+
+KIND = "virtual-router"
+
+
+def instance_views(switch: Switch) -> list[tuple[str, list[str]]]:
+    """Return name and interfaces of the virtual routers of tenants."""
+    ports: dict[str, list[str]] = {each.name: [] for each in switch.tenants.tenants} if switch.tenants else {}
+    for port in switch.ports:
+        if port.vrf in ports:
+            ports[port.vrf].append(f"{port.name}.0")
+    return [*ports.items()]
+
+
+def put_isolated(document: Document, name: str, instance: Scope) -> bool:
+    """State a virtual router that has ports and nothing else; return whether it is one."""
+    kind, line = instance.values.get("kind", ("", 0))
+    alone = instance.values.keys() == {"kind"} and instance.tables.keys() == {"ports"} and not instance.scopes
+    if kind != KIND or not alone:
+        return False
+    document.put(f"tenant[{name}]", "isolated", line)
+    return True

@@ -9,7 +9,7 @@ from fabricc.back.reading import Keep
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import port_paths
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -6,8 +6,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.cli_dialect.order import in_address_order
 from fabricc.back.nos.junos.interfaces import LOOPBACK
-from fabricc.back.nos.junos.settings import FROM, THEN, kept_statements, put_settings, verbatim_rows
-from fabricc.back.nos.junos.words import FAMILIES, MANAGEMENT_INTERFACES, ONE_HOP_TTL, junos_flavor
+from fabricc.back.nos.junos.words import (
+    FAMILIES,
+    FROM,
+    MANAGEMENT_INTERFACES,
+    ONE_HOP_TTL,
+    THEN,
+    junos_flavor,
+    kept_statements,
+    put_settings,
+    verbatim_rows,
+)
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Topic
 from fabricc.fabric.routing import Transport
 

@@ -7,19 +7,19 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.junos import cages, words
-from fabricc.back.nos.junos.settings import put_settings, verbatim_rows
+from fabricc.back.nos.junos.words import put_settings, verbatim_rows
 from fabricc.back.reading import Block, Entry, Fact, Keep, Silent, Topic
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import port_paths
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.nos.departures import Departure
+    from fabricc.back.nos.base import Departure
     from fabricc.back.reading import Captured, Document, Row, Said, Scope, Types
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Port, Switch
-    from fabricc.fabric.paths import PortPaths
+    from fabricc.fabric.vocabulary import PortPaths
 
 DEFAULT_MTU = 1514
 LOOPBACK = "lo0"

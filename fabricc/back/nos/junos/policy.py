@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.junos.settings import FROM, THEN, TO, kept_statements, verbatim_rows
-from fabricc.back.nos.junos.words import COMMUNITY_OF
+from fabricc.back.nos.junos.words import COMMUNITY_OF, FROM, THEN, TO, kept_statements, verbatim_rows
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Topic, Types
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import clause_text

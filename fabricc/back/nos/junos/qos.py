@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
+from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.junos.interfaces import physical_mtu
 from fabricc.back.nos.junos.words import ALPHA_RANGE, DETECTION_RANGE, catalog_settings
 from fabricc.base.values import dataclass

@@ -15,18 +15,18 @@ from fabricc.back.nos.junos.qos import (
     DEFAULT_POLLS,
     DEFAULT_RECOVERY_MS,
 )
-from fabricc.back.nos.junos.settings import SETTING, put_settings, verbatim_rows
+from fabricc.back.nos.junos.words import SETTING, put_settings, verbatim_rows
 from fabricc.back.nos.ports import PortKind
 from fabricc.back.reading import Block, Captured, Document, Entry, Fact, Keep, Row, Said, Topic, Types
 from fabricc.back.reading.scope import Scope, agreed_facts
 from fabricc.fabric.facts import format_boolean
-from fabricc.fabric.paths import port_paths, shared_facts
+from fabricc.fabric.vocabulary import port_paths, shared_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.fabric.facts import Value
-    from fabricc.fabric.paths import Alike
+    from fabricc.fabric.vocabulary import Alike
 
 
 def _bits_of(count: int, word: str) -> int | None:

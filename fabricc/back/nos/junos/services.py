@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.departures import LEFT_OUT, Departure
+from fabricc.back.nos.base import LEFT_OUT, Departure
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.nos.junos import words
 from fabricc.back.nos.junos.foreign.instances import GATEWAYS
-from fabricc.back.nos.junos.settings import SETTING, verbatim_rows
+from fabricc.back.nos.junos.words import SETTING, verbatim_rows
 from fabricc.back.nos.ntp_keys import state_keys
 from fabricc.back.reading import Block, Document, Entry, Fact, Keep, Row, Said, Topic, Types
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import setting_facts
-from fabricc.fabric.paths import port_paths
 from fabricc.fabric.routing import Reassignment, Spreading
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.nxos import (
-    balancing,
     bgp,
     bgp_rows,
     interfaces,
+    limits,
     non_forwarding,
     policy,
     qos,
@@ -28,7 +28,7 @@ from fabricc.base.values import dataclass
 if TYPE_CHECKING:
     from fabricc.fabric.model import Port, Switch
 
-DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *balancing.DEPARTURES)
+DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *limits.DEPARTURES)
 """What NX-OS does not hold as the Fabric states it."""
 FILE = "running-config.cfg"
 """The whole configuration in the order in which a device prints it."""
@@ -42,7 +42,7 @@ class SwitchView:
     features: list[str]
     management: services.ManagementView
     load_sharing: str
-    dynamic: balancing.DynamicView | None
+    dynamic: limits.DynamicView | None
     qos: qos.QosView
     breakouts: list[tuple[str, str]]
     ports: list[tuple[Port, interfaces.PortKind]]
@@ -61,8 +61,8 @@ def switch_view(switch: Switch) -> SwitchView:
         name=switch.name,
         features=services.used_features(switch),
         management=services.management_view(switch.management),
-        load_sharing=balancing.load_sharing(switch),
-        dynamic=balancing.dynamic_view(switch),
+        load_sharing=limits.load_sharing(switch),
+        dynamic=limits.dynamic_view(switch),
         qos=qos.qos_view(switch),
         breakouts=interfaces.list_breakouts(switch),
         ports=interfaces.ethernet_ports(switch),
@@ -79,11 +79,11 @@ NXOS = SingleFileNos(
     port_name=port_name, gaps=gaps, view=switch_view,
     reader=Reader(
         (
-            qos_rows.TOPIC, interfaces.TOPIC, switching.TOPIC, services.TOPIC, balancing.TOPIC, bgp_rows.TOPIC,
+            qos_rows.TOPIC, interfaces.TOPIC, switching.TOPIC, services.TOPIC, limits.TOPIC, bgp_rows.TOPIC,
             policy.TOPIC, instances.TOPIC, igp.TOPIC,
         ),
         {
-            **words.TYPES, **qos_rows.TYPES, **interfaces.TYPES, **switching.TYPES, **balancing.TYPES,
+            **words.TYPES, **qos_rows.TYPES, **interfaces.TYPES, **switching.TYPES, **limits.TYPES,
             **bgp_rows.TYPES,
         },
     ),

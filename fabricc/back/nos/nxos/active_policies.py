@@ -9,14 +9,14 @@ from fabricc.back.nos.nxos.foreign.switching import OWN
 from fabricc.back.nos.nxos.qos import UNTRUSTED
 from fabricc.back.reading import Scope
 from fabricc.fabric.facts import format_boolean
-from fabricc.fabric.paths import shared_facts
+from fabricc.fabric.vocabulary import shared_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.back.reading import Captured, Document, Said
     from fabricc.fabric.facts import Value
-    from fabricc.fabric.paths import Alike
+    from fabricc.fabric.vocabulary import Alike
 
     Stated = tuple[str, Value, int]
 

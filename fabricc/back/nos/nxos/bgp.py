@@ -5,11 +5,10 @@ from __future__ import annotations
 from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.base import ROUNDED, Departure
 from fabricc.back.nos.cli_dialect import policy_view
-from fabricc.back.nos.cli_dialect.order import numbered_sessions, unnumbered_sessions
+from fabricc.back.nos.cli_dialect.order import numbered_sessions, static_lines, unnumbered_sessions
 from fabricc.back.nos.cli_dialect.policy_view import community_lists, prefix_lists
-from fabricc.back.nos.cli_dialect.static import static_lines
-from fabricc.back.nos.departures import ROUNDED, Departure
 from fabricc.back.nos.nxos.words import ONCE, evpn_maps, keeps_next_hop, state_defined
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.back.nos.cli_dialect.order import state_static, static_rows
 from fabricc.back.nos.cli_dialect.policy import (
     PREFIX_LISTS,
     clause_with_line,
@@ -12,7 +13,6 @@ from fabricc.back.nos.cli_dialect.policy import (
     state_lists,
     state_maps,
 )
-from fabricc.back.nos.cli_dialect.static import state_static, static_rows
 from fabricc.back.nos.nxos.bgp import (
     COMMUNITY_OF,
     DEFAULT_TIMERS_S,

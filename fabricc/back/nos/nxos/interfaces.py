@@ -17,12 +17,12 @@ from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
 from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import paths_of_port, port_paths
+from fabricc.fabric.vocabulary import paths_of_port, port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fabricc.back.nos.departures import Departure
+    from fabricc.back.nos.base import Departure
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Port, Switch
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
+from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.nxos import words
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import port_paths
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cli_dialect.order import in_address_order
 from fabricc.back.nos.ntp_keys import state_keys
-from fabricc.back.nos.nxos.balancing import state_balancing
+from fabricc.back.nos.nxos.limits import state_balancing
 from fabricc.back.nos.nxos.tenants import used_features as tenant_features
 from fabricc.back.nos.nxos.words import MANAGEMENT_INTERFACE, MANAGEMENT_VRF, ONCE, state_defined
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Silent, Topic, types

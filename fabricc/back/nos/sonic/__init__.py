@@ -7,7 +7,7 @@ import re
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.commands import matching_lines
+from fabricc.back.nos.exec_commands import matching_lines
 from fabricc.back.nos.frr import ASIDES, COMMANDS, exec_lines
 from fabricc.back.nos.secret_values import hide_values
 from fabricc.back.nos.sonic import (
@@ -29,7 +29,7 @@ from fabricc.back.nos.sonic.limits import DEFAULT_RELEASE, RELEASES, gaps, relea
 from fabricc.back.nos.sonic.updater import application, typical_applications
 from fabricc.back.nos.sonic.words import parse_number, port_name
 from fabricc.back.reading import Document, Reader, Types
-from fabricc.back.reading.non_forwarding import recognized_lines as lines_aside
+from fabricc.back.reading.reader import recognized_lines as lines_aside
 from fabricc.fabric.facts import Reading, Unplanned, switch_facts
 
 if TYPE_CHECKING:

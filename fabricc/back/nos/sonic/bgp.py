@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.departures import LEFT_OUT, ROUNDED, Departure
+from fabricc.back.nos.base import LEFT_OUT, ROUNDED, Departure
 from fabricc.back.nos.frr import (
     GracefulRestart,
     read_frr_conf,

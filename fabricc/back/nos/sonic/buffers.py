@@ -18,7 +18,7 @@ from fabricc.back.nos.sonic.config_db import (
 from fabricc.back.nos.sonic.words import expand_range, parse_number
 from fabricc.back.reading import Scope
 from fabricc.base.numbers import is_number
-from fabricc.fabric.paths import port_paths
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

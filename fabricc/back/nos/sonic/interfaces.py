@@ -27,7 +27,7 @@ from fabricc.back.reading import Row as PatternRow
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.model import Direction
-from fabricc.fabric.paths import port_paths
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Set

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.departures import LEFT_OUT, Departure
+from fabricc.back.nos.base import LEFT_OUT, Departure
 from fabricc.back.nos.sonic import reclaim
 from fabricc.back.nos.sonic.limits import MARKS, has
 from fabricc.back.nos.sonic.words import MAP, Platform, pg_profile_name

@@ -27,7 +27,7 @@ from fabricc.back.nos.sonic.config_db import (
 from fabricc.back.nos.sonic.words import MAP, expand_range, parse_number
 from fabricc.back.reading import Block, Entry, Fact, Keep, Scope, Silent, Topic
 from fabricc.fabric.facts import format_boolean
-from fabricc.fabric.paths import port_paths
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

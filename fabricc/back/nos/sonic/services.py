@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.departures import LEFT_OUT, Departure
+from fabricc.back.nos.base import LEFT_OUT, Departure
 from fabricc.back.nos.sonic.limits import release_of
 from fabricc.back.nos.sonic.words import CERTIFICATES, DEFAULT_LLDP_S, ROLES, Platform
 from fabricc.fabric.facts import setting_facts

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import replace
-from fabricc.catalog.reach import find_reach
+from fabricc.catalog.optics import find_reach
 from fabricc.fabric import links
 from fabricc.fabric.external import Exit, External, Split
 from fabricc.fabric.naming import PLANE_LETTERS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fabricc.base.values import dataclass, replace
 from fabricc.catalog.library import find_printed_name, find_titled_name, suggestion_remedy
-from fabricc.catalog.reach import find_reach, load_reaches, longest_reach
+from fabricc.catalog.optics import find_reach, load_reaches, longest_reach
 from fabricc.catalog.support import (
     find_flavor,
     model_at_release,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Catalog, HostModel, SwitchModel
-    from fabricc.catalog.reach import Reach
+    from fabricc.catalog.optics import Reach
     from fabricc.catalog.support import Flavor
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.qos import VendorPolicy

@@ -9,7 +9,7 @@ import yaml
 from fabricc.back.nos.emulation import load_emulation
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
-from fabricc.operate.lab.failure import LabError
+from fabricc.operate.lab.node import LabError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

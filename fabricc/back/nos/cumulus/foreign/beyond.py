@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.cumulus import policy, startup
 from fabricc.back.nos.cumulus.foreign import peering
-from fabricc.back.nos.cumulus.settings import ENABLE, place_of, put_settings, setting_rows
+from fabricc.back.nos.cumulus.words import ENABLE, place_of, put_settings, setting_rows
 from fabricc.back.nos.frr.foreign import igp
 from fabricc.back.reading import Each, Entry, Fact, Keep, Scope, Silent
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import static_text
-from fabricc.fabric.paths import port_paths
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

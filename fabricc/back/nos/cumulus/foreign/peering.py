@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus.settings import ENABLE, gather_settings, setting_rows
+from fabricc.back.nos.cumulus.words import ENABLE, gather_settings, setting_rows
 from fabricc.back.nos.frr import bgp, sessions
 from fabricc.back.reading import Each, Entry, Keep, Scope, Silent
 

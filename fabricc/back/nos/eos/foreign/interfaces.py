@@ -7,8 +7,7 @@ from ipaddress import IPv4Interface
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos.foreign import classes, igp, switching
-from fabricc.back.nos.eos.settings import default_rows, kept_rows
-from fabricc.back.nos.eos.words import SPEED_OF
+from fabricc.back.nos.eos.words import SPEED_OF, default_rows, kept_rows
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Silent, Types
 
 if TYPE_CHECKING:

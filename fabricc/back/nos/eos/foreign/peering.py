@@ -6,7 +6,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos.foreign.igp import ALL
-from fabricc.back.nos.eos.settings import default_rows, kept_rows, setting_rows
+from fabricc.back.nos.eos.words import default_rows, kept_rows, setting_rows
 from fabricc.back.reading import Block, Each, Entry, Fact, Keep, Row, Silent
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.eos.settings import default_rows, setting_rows
+from fabricc.back.nos.eos.words import default_rows, setting_rows
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Scope, Silent, Topic
 from fabricc.fabric.facts import static_text
 

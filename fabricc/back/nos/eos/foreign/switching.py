@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.eos.settings import default_rows, kept_rows, setting_rows
+from fabricc.back.nos.eos.words import default_rows, kept_rows, setting_rows
 from fabricc.back.reading import Block, Entry, Fact, Keep, Row, Said, Scope, Silent, Topic
 
 if TYPE_CHECKING:

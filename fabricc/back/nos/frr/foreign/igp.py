@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.frr.settings import put_settings, repeated_rows, secret_rows, setting_rows
+from fabricc.back.nos.frr.words import put_settings, repeated_rows, secret_rows, setting_rows
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Scope, Silent
 from fabricc.base.numbers import is_number
 

@@ -6,13 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.junos import bgp_rows
+from fabricc.back.nos.junos.bgp_rows import put_isolated
 from fabricc.back.nos.junos.foreign import igp, switching
-from fabricc.back.nos.junos.settings import put_settings, verbatim_rows
-from fabricc.back.nos.junos.tenants import put_isolated
-from fabricc.back.nos.junos.words import MANAGEMENT_INSTANCE
+from fabricc.back.nos.junos.words import MANAGEMENT_INSTANCE, put_settings, verbatim_rows
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope, Topic
 from fabricc.back.reading.scope import Part
-from fabricc.fabric.paths import port_paths
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

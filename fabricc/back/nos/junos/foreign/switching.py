@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.junos.settings import kept_statements, put_settings, verbatim_rows
-from fabricc.back.nos.junos.words import NONE, SPANNING_TREE
+from fabricc.back.nos.junos.words import NONE, SPANNING_TREE, kept_statements, put_settings, verbatim_rows
 from fabricc.back.reading import Block, Document, Entry, Keep, Row, Said, Scope
 from fabricc.back.reading.types import parse_numbers
 from fabricc.base.diagnostics.wording import split_ranges
 from fabricc.base.numbers import is_number
-from fabricc.fabric.paths import port_paths
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -23,7 +23,7 @@ from fabricc.back.nos.sonic.words import parse_number
 from fabricc.back.reading import Document, Keep, Scope, Silent, Topic
 from fabricc.back.reading import Row as PatternRow
 from fabricc.fabric.facts import format_boolean, static_text
-from fabricc.fabric.paths import port_paths
+from fabricc.fabric.vocabulary import port_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Set

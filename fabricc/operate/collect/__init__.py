@@ -1,1 +1,0 @@
-"""Collect the files that an audit reads from live switches, read-only."""
