@@ -13,6 +13,7 @@ BY_OUR_OWN_WORDS = frozenset({
     "back/jobs/shipped.py read_scripts", "back/nos/__init__.py load", "back/nos/__init__.py load_vocabulary",
     "back/nos/cumulus/__init__.py reader", "back/nos/eos/foreign/peering.py process_rows",
     "back/nos/frr/__init__.py _router_reader",
+    "operate/drivers/frr.py _package_text",
     "back/nos/ports.py load_spelling", "back/nos/ports.py cached_parser", "back/nos/overlay_text.py _template_patterns",
     "back/nos/templating.py _make_environment", "catalog/library.py list_built_in",
     "base/documents/schema.py compile_pattern",

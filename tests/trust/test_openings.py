@@ -98,6 +98,7 @@ ALLOWED = {
     ("integrations/sync/client.py", "open"): "opens no file: a request to a server",
     ("operate/devices/connection.py", ""): SESSION,
     ("operate/drivers/frr_agent.py", ""): "runs on a switch, on files of the switch",
+    ("operate/drivers/frr_namespaces.py", ""): "runs on a switch, on files of the switch",
     ("operate/drivers/sonic_agent.py", ""): "runs on a switch, on files of the switch",
     ("operate/drivers/cumulus.py", "open"): SESSION,
     ("operate/drivers/eos.py", "open"): SESSION,
