@@ -14,7 +14,7 @@ from fabricc.base.foreign.git_process import GitError
 from fabricc.cli import output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.load.revision import SpecHistory, revision_finding
-from fabricc.compiler.load.spec_search import find_base_spec, read_here
+from fabricc.compiler.load.spec_search import find_base_of_file
 from fabricc.operate.migrate.prepare import prepare_migration
 from fabricc.operate.migrate.report import WORKSHEET, as_json, format_worksheet, render_migration
 from fabricc.tree.file import write_file
@@ -57,7 +57,7 @@ def _deployed_spec(first: Path, second: Path | None, base: str) -> Iterator[Path
     try:
         history = SpecHistory.of(first)
         text = files.read(first, limit=MAX_BYTES)
-        found = find_base_spec(history, history.commit(base), first.name, text, read_here(history.top))
+        found = find_base_of_file(history, history.commit(base), first, text)
     except GitError as error:
         raise FindingsError.of([revision_finding(error)]) from None
     if found is None:

@@ -132,24 +132,64 @@ def test_an_archive_is_not_compared_with_the_repository_above(
     assert run(["diff", str(spec)]) == 1
     told = "".join(capsys.readouterr())
     assert "FAB9020" in told
-    assert "Compare two specs." in told
+    assert "Compare two specs: `fabricc diff OLD NEW`." in told
     git(home, "add", str(spec))
     assert run(["diff", str(spec)]) == 0
     assert "FAB9049" not in "".join(capsys.readouterr())
 
 
-def test_a_new_spec_in_an_untracked_folder_is_reported(
-    tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def unrelated(tmp_path: Path, home: Path) -> Path:
+    """A repository with a cluster of its own, and an archive unpacked in a folder of it that it does not track."""
     top = tmp_path / "work"
+    (top / "zone").mkdir(parents=True)
     (top / "dl" / "archive").mkdir(parents=True)
-    (top / "README").write_text("x\n")
+    (top / "zone" / "cluster.yaml").write_text(SPEC)
     git(top, "init", "-q")
-    git(top, "add", "README")
+    git(top, "add", "zone")
     git(top, "commit", "-qm", "x")
-    (top / "dl" / "archive" / "cluster.yaml").write_text(SPEC)
-    assert run(["diff", str(top / "dl" / "archive" / "cluster.yaml")]) == 0
-    assert "FAB9049" in "".join(capsys.readouterr())
-    git(top, "add", "dl")
-    assert run(["diff", str(top / "dl" / "archive" / "cluster.yaml")]) == 0
+    return top
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [("cluster: lab", "cluster: other"), ("dscp: 26", "dscp: 34"), ("", "")],
+    ids=["another cluster", "the same cluster, changed", "the same spec"],
+)
+@pytest.mark.parametrize("verb", ["diff", "migrate"])
+def test_an_archive_below_an_unrelated_repository_is_not_compared(
+    unrelated: Path, verb: str, edit: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither is a copy of a spec: a spec is moved only if it is gone from its former place."""
+    spec = unrelated / "dl" / "archive" / "cluster.yaml"
+    spec.write_text(SPEC.replace(*edit) if edit[0] else SPEC)
+    assert run([verb, str(spec)]) == 1
+    printed = "".join(capsys.readouterr())
+    assert "FAB9049" in printed
+    assert "no device changes" not in printed
+    add = printed.split("If it belongs to that repository: `")[1].split("`")[0]
+    subprocess.run(add, shell=True, check=True, timeout=60)  # the command of the remedy
+    run([verb, str(spec)])
     assert "FAB9049" not in "".join(capsys.readouterr())
+
+
+def test_a_moved_spec_needs_no_index(unrelated: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (unrelated / "zone" / "cluster.yaml").rename(unrelated / "dl" / "archive" / "cluster.yaml")
+    assert run(["diff", str(unrelated / "dl" / "archive" / "cluster.yaml")]) == 0
+    assert "FAB9034" in "".join(capsys.readouterr())
+
+
+def test_other_verbs_take_nothing_from_an_unrelated_repository(
+    unrelated: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = unrelated / "dl" / "archive" / "cluster.yaml"
+    spec.write_text(SPEC)
+    assert run(["build", str(spec), "-o", str(spec.parent / "build")]) == 0
+    (spec.parent / "fabricc-access.yaml").write_text("username: x\n")
+    committed = ["check", str(spec.parent / "build"), "--committed", "HEAD", "--spec", str(spec)]
+    revisions = ["diff", str(spec), "--base", "HEAD~0", "--head", "HEAD"]
+    push = ["push", str(spec.parent / "build" / "lab"), "--spec", str(spec), "--keep", "0%"]
+    for words, code in ((committed, "FAB9020"), (revisions, "FAB9031"), (push, "FAB9163")):
+        capsys.readouterr()
+        assert run(words) == 1, words
+        assert code in "".join(capsys.readouterr()), words

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.documents.reader import MAX_BYTES, parse_yaml
-from fabricc.base.foreign import files
+from fabricc.base.foreign import files, git_index
 from fabricc.base.foreign.git import visible_path
 from fabricc.base.foreign.git_process import GitError
 from fabricc.base.foreign.shell import shell_path
@@ -94,6 +94,29 @@ def find_base_spec(
     if left := _cluster_traces(history, cluster, entries):
         raise _unclear_base(f"the base has no spec of cluster '{cluster}', but files of it", left, path)
     return None
+
+
+def find_base_of_file(history: SpecHistory, commit: str, spec: Path, text: bytes) -> Found | None:
+    """Find the spec in the base that a file of the work tree was, as `find_base_spec` does.
+
+    Raises:
+        GitError: also FAB9049, or FAB9020 below a repository of dotfiles: the base does not have the file, and the
+            repository tracks nothing in its folder. An archive may have been unpacked there, and the revisions,
+            policies and approvals of that repository do not concern it, even if it has a cluster of the same name.
+    """
+    newer = read_here(history.top)
+    found = find_base_spec(history, commit, spec.name, text, newer)
+    if found is not None:
+        former = f"{found.history.prefix}{found.name}"
+        if former == f"{history.prefix}{spec.name}" or cluster_of(newer(former) or b"") != cluster_of(text):
+            return found  # it is at its place, or was moved
+    folder = spec.parent.resolve()
+    if folder == history.top or git_index.owns_path(history.top, folder):
+        return found
+    problem = f"{folder} is in the repository of {history.top}, which tracks nothing in it"
+    add = f"git -C {shell_path(history.top)} add {shell_path(spec.resolve())}"
+    remedy = f"Compare two specs: `fabricc diff OLD NEW`. If it belongs to that repository: `{add}`."
+    raise GitError(problem, remedy, "FAB9020" if git_index.holds_home(history.top) else "FAB9049")
 
 
 def _vanished_specs(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos import templating
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.base.documents.reader import parse_yaml
-from fabricc.base.foreign import files, git_index
+from fabricc.base.foreign import files
 from fabricc.base.foreign.git_process import GitError
 from fabricc.base.foreign.shell import shell_path, shell_word
 from fabricc.base.values import dataclass, replace
@@ -24,10 +24,10 @@ from fabricc.compiler.load.spec_location import POLICY_NAME
 from fabricc.compiler.load.spec_search import (
     Found,
     cluster_of,
+    find_base_of_file,
     find_base_spec,
     gone_spec,
     places_of_cluster,
-    read_here,
     read_in,
 )
 from fabricc.compiler.prove.finding_groups import Grouped
@@ -116,11 +116,13 @@ def _revision_inputs(
         (scratch / folder).mkdir()
     chosen = choose_comparison(history, spec, base, head, scratch / "merge")
     new, text = _newer_side(chosen, history, spec, head, scratch / "head")
-    newer = read_in(chosen.head_history, chosen.head) if chosen.head else read_here(history.top)
-    found = find_base_spec(history, chosen.base, spec.name, text, newer)
+    if chosen.head:
+        newer = read_in(chosen.head_history, chosen.head)
+        found = find_base_spec(history, chosen.base, spec.name, text, newer)
+    else:
+        found = find_base_of_file(history, chosen.base, spec, text)
     notices = chosen.findings
     if found is None:
-        notices += tuple(_untracked(history, spec)) if head is None else ()
         sides = _spec_inputs(
             None, new, f"{chosen.base_label}, which has no such spec", chosen.head_label, str(spec)
         )
@@ -150,23 +152,6 @@ def _revision_inputs(
     if chosen.tip != chosen.base and history.file(chosen.tip, spec.name) is None:
         places += places_of_cluster(history, chosen.tip, spec.name, text)
     return _under_policies_of_base(sides, chosen.tip, base, places)
-
-
-def _untracked(history: SpecHistory, spec: Path) -> Iterator[Diagnostic]:
-    """Yield FAB9049 where a new spec is in a folder of which the repository around it tracks nothing.
-
-    Raises:
-        GitError: it is a repository of the user's home, such as one of dotfiles, so the folder is no part of it.
-    """
-    folder = spec.parent.resolve()
-    if folder == history.top or git_index.owns_path(history.top, folder):
-        return
-    problem = f"{folder} is in the repository of {history.top}, which tracks nothing in it"
-    if git_index.holds_home(history.top):
-        add = f"git -C {shell_path(history.top)} add {shell_path(spec.resolve())}"
-        raise GitError(problem, f"Compare two specs. If it belongs to that repository: `{add}`.")
-    remedy = "If it was unpacked there, compare two specs; if it is new, add it with Git."
-    yield Diagnostic("FAB9049", Severity.WARNING, problem, Position(str(spec), 1), remedy)
 
 
 def _newer_side(

@@ -567,6 +567,9 @@ def test_a_new_cluster_beside_a_renamed_one_is_new(
 
 def test_a_new_cluster_beside_others_is_new(repository: Repository, fabricc: Callable[..., Ran]) -> None:
     repository.write(new__cluster_yaml=SPEC.replace("cluster: zone", "cluster: new"))
+    status, _, err = fabricc("diff", "new/cluster.yaml")
+    assert (status, "FAB9049" in err) == (1, True)
+    repository.git("add", "new")
     status, out, _ = fabricc("diff", "new/cluster.yaml")
     assert status == 0
     assert "which has no such spec" in out
