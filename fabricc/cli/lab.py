@@ -14,7 +14,7 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.shell import shell_path
 from fabricc.cli import options, output
 from fabricc.cli.words import complete_labs, complete_nodes, complete_targets
-from fabricc.operate.lab import agreement, demands, faults, growth, lifecycle, logins, observe
+from fabricc.operate.lab import agreement, box, demands, faults, growth, lifecycle, logins, observe
 from fabricc.operate.lab import state as states
 from fabricc.operate.lab.export.write import export_topology as write
 from fabricc.operate.lab.node import LabError
@@ -163,6 +163,7 @@ def status(name: str | None, state: Path | None) -> int:
 def exec_(name: str | None, state: Path | None, node: str, words: tuple[str, ...]) -> int:
     """Run a command on NODE, for example `vtysh -c 'show bgp summary'`."""
     command_line = [*_open_lab(name, state).entry(node), *words]
+    box.protect_terminal()
     os.execvp(command_line[0], command_line)
 
 

@@ -25,7 +25,7 @@ CAPABILITIES = {
 }  # fmt: skip
 """Capabilities that a box keeps (linux/capability.h), besides the one that FRR insists on."""
 _SYS_ADMIN = 21
-_ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
+ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
 """Nothing of the user's environment reaches a box: it may hold secrets."""
 ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 """Machine -> its number in linux/audit.h, and the column of `_DENIED`."""
@@ -43,12 +43,25 @@ _DENIED = {
     "ioperm": (173, None),
 }  # fmt: skip
 """System calls that no box needs and that reach beyond it, by their numbers on the machines of `ARCHITECTURES`."""
-_CLONE, _CLONE3, _SETNS = (56, 220), 435, (308, 268)
+_CLONE, _CLONE3, _SETNS, _IOCTL = (56, 220), 435, (308, 268), (16, 29)
+_OF_FILE_SYSTEMS = (0x5800, 0x9400, 0xF500)
+"""Types of `ioctl` requests, by their second byte, that act on a whole file system, also if it is mounted read-only.
+
+They freeze, shut down or trim it ("X" of linux/fs.h), or are of Btrfs and F2FS. Each box has the machine's /usr.
+"""
+_TERMINAL = (0x5412, 0x541C, 0x541D)  # TIOCSTI, TIOCLINUX, TIOCCONS of asm-generic/ioctls.h
 _NEW_NAMESPACES, _NEW_NETWORK = 0x7E020000, 0x40000000  # CLONE_NEW* and CLONE_NEWNET of linux/sched.h
 _VRFS = "/run/netns"
 """Namespaces that are VRFs of this box; without a VRF there is no such folder."""
 _X32 = 0x40000000  # numbers of the x32 ABI begin here
-_LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # linux/bpf_common.h
+_LOAD, _AND, _IF_EQUAL, _IF_AT_LEAST, _IF_SET, _RETURN = (
+    0x20,
+    0x54,
+    0x15,
+    0x35,
+    0x45,
+    0x06,
+)  # linux/bpf_common.h
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000  # linux/seccomp.h
 _SET_SECCOMP, _FILTER, _DROP_BOUND = 22, 2, 24  # linux/prctl.h
 
@@ -59,12 +72,12 @@ def main(folder: str) -> None:
     with open(os.path.join(beside, "boot.sh"), encoding="utf-8") as file:  # noqa: PTH118, PTH123
         boot = file.read()
     # What its child makes the root of this namespace is the root of this process too (pivot_root(2)).
-    subprocess.run(["sh", f"{beside}/root.sh", folder], check=True, env=_ENVIRONMENT)
+    subprocess.run(["sh", f"{beside}/root.sh", folder], check=True, env=ENVIRONMENT)
     os.chdir("/")
     with open("/etc/hostname", encoding="utf-8") as file:  # noqa: PTH123
         socket.sethostname(file.read().strip())
     confine()
-    os.execve("/bin/sh", ["sh", "-c", boot, "boot"], _ENVIRONMENT)
+    os.execve("/bin/sh", ["sh", "-c", boot, "boot"], ENVIRONMENT)
 
 
 def confine() -> None:
@@ -79,7 +92,21 @@ def confine() -> None:
             _prctl(_DROP_BOUND, number, missing=errno.EINVAL)  # the kernel has fewer than 64
     # The box sees the network namespaces of its VRFs and no others, and zebra enters them.
     vrfs = os.path.isdir(_VRFS)  # noqa: PTH112
-    program = b"".join(struct.pack("HBBI", *each) for each in rules(platform.machine(), vrfs=vrfs))
+    _install_filter(rules(platform.machine(), vrfs=vrfs))
+
+
+def protect_terminal() -> None:
+    """Keep this process, and the program that it becomes, from typing into the terminal that it shares with the user.
+
+    Raises:
+        OSError: the kernel refuses the filter.
+        KeyError: the system calls of this machine are not known.
+    """
+    _install_filter(terminal_rules(platform.machine()))
+
+
+def _install_filter(instructions: list[tuple[int, int, int, int]]) -> None:
+    program = b"".join(struct.pack("HBBI", *each) for each in instructions)
     code = ctypes.create_string_buffer(program, len(program))
     whole = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
     header = ctypes.create_string_buffer(whole, len(whole))
@@ -94,8 +121,11 @@ def rules(machine: str, *, vrfs: bool = False) -> list[tuple[int, int, int, int]
     audit, column = ARCHITECTURES[machine]
     numbers = [found for each in _DENIED.values() if (found := each[column]) is not None]
     length = len(numbers)
-    # Jumps are relative. Four instructions, the calls, three on setns and four on clone precede the results.
-    allow, refuse, unknown = length + 11, length + 12, length + 13
+    # Jumps are relative. Four instructions, the calls, three on setns, those on ioctl and four on clone precede the
+    # results.
+    on_ioctl = 3 + len(_TERMINAL) + len(_OF_FILE_SYSTEMS) + 1
+    allow = length + 11 + on_ioctl
+    refuse, unknown = allow + 1, allow + 2
 
     def to(target: int, at: int) -> int:
         return target - at - 1
@@ -115,6 +145,18 @@ def rules(machine: str, *, vrfs: bool = False) -> list[tuple[int, int, int, int]
         (_IF_EQUAL, enters, to(refuse, at + 2), _NEW_NETWORK),
     ]
     at += 3
+    made += [
+        (_IF_EQUAL, 0, on_ioctl - 1, _IOCTL[column]),
+        (_LOAD, 0, 0, 24),
+        *((_IF_EQUAL, to(refuse, at + 2 + each), 0, request) for each, request in enumerate(_TERMINAL)),
+    ]
+    at += 2 + len(_TERMINAL)
+    made += [
+        (_AND, 0, 0, 0xFF00),
+        *((_IF_EQUAL, to(refuse, at + 1 + each), 0, kind) for each, kind in enumerate(_OF_FILE_SYSTEMS)),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+    at += 2 + len(_OF_FILE_SYSTEMS)
     return [
         *made,
         (_IF_EQUAL, to(unknown, at), 0, _CLONE3),  # its flags are in memory; libraries then use clone
@@ -124,6 +166,23 @@ def rules(machine: str, *, vrfs: bool = False) -> list[tuple[int, int, int, int]
         (_RETURN, 0, 0, _ALLOW),
         (_RETURN, 0, 0, _REFUSE | errno.EPERM),
         (_RETURN, 0, 0, _REFUSE | errno.ENOSYS),
+    ]
+
+
+def terminal_rules(machine: str) -> list[tuple[int, int, int, int]]:
+    """Return the filter of a command in a box that has the user's terminal; see `rules`."""
+    audit, column = ARCHITECTURES[machine]
+    count = len(_TERMINAL)
+    return [
+        (_LOAD, 0, 0, 4),
+        (_IF_EQUAL, 0, count + 5, audit),
+        (_LOAD, 0, 0, 0),
+        (_IF_AT_LEAST, count + 3, 0, _X32),
+        (_IF_EQUAL, 0, count + 1, _IOCTL[column]),
+        (_LOAD, 0, 0, 24),
+        *((_IF_EQUAL, count - each, 0, request) for each, request in enumerate(_TERMINAL)),
+        (_RETURN, 0, 0, _ALLOW),
+        (_RETURN, 0, 0, _REFUSE | errno.EPERM),
     ]
 
 

@@ -143,7 +143,7 @@ def _boot_log(lab: Lab, switch: str) -> str:
         LabError: FAB8010, the switch ended meanwhile.
     """
     try:
-        return foreign.read_regular_file(lab.inside(switch) / "var/log/boot.log")[0].decode(errors="replace")
+        return foreign.read_regular_file(lab.path(switch, "var/log/boot.log"))[0].decode(errors="replace")
     except OSError as error:
         raise LabError("FAB8010", f"the log of {switch} cannot be read: {error.strerror}") from None
 

@@ -16,11 +16,10 @@ read_only() {
     mount --bind "$1" "$root$1"
     mount -o remount,bind,ro,nosuid,nodev "$root$1"
 }
+# Links such as /lib64 become mounts, because a box could replace a link, and so the loader of the lab's own commands.
 read_only /usr
 for place in /bin /sbin /lib /lib32 /lib64 /libx32; do
-    if [ -L "$place" ]; then
-        cp -P "$place" "$root$place"
-    elif [ -d "$place" ]; then
+    if [ -d "$place" ]; then
         mkdir "$root$place"
         read_only "$place"
     fi
@@ -42,7 +41,9 @@ printf 'root:*:19000:0:99999:7:::\n' > "$root/etc/shadow"
 chmod 600 "$root/etc/shadow"
 cp -a "$box/files/." "$root/"
 
-# No library of a box's own is loaded into the programs that the lab starts in it.
+# No library of a box's own is loaded into the programs that the lab starts in it. /etc is a mount, which the box cannot
+# rename.
+mount --bind "$root/etc" "$root/etc"
 : > "$root/etc/ld.so.preload"
 for name in ld.so.preload ld.so.cache; do
     mount --bind "$root/etc/$name" "$root/etc/$name"

@@ -13,6 +13,7 @@ import shutil
 import socket
 import stat
 import subprocess
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from fabricc.catalog.library import suggestion_remedy
 from fabricc.fabric.model import SECRET_PREFIX
 from fabricc.operate.drivers.frr_agent import name_namespaces, name_vrfs
 from fabricc.operate.lab import kernel, state
-from fabricc.operate.lab.box import CAPABILITIES
+from fabricc.operate.lab.box import CAPABILITIES, ENVIRONMENT
 from fabricc.operate.lab.node import MANAGEMENT_NODE, LabError
 from fabricc.operate.lab.supervisor import READY, UNSHARE
 
@@ -41,6 +42,8 @@ REFERENCE = re.compile(re.escape(SECRET_PREFIX) + r"([a-z0-9-]+)")
 
 
 _TIMEOUT_S = 20.0
+_WHOLE_S = 120.0
+_LARGEST = 256 << 20  # bytes; a table of 100,000 prefixes has some 50 MB
 _END = b"\0\0\0"  # then one byte of status (FRR lib/vty.c, vtysh protocol)
 
 
@@ -77,6 +80,18 @@ class Lab:
         """
         return Path(f"/proc/{self._alive(switch)}/root")
 
+    def path(self, switch: str, below: str) -> Path:
+        """Return a file of a running switch as this machine sees it.
+
+        Raises:
+            LabError: FAB8012, the switch does not run, or has a link in the place of a folder or of the file, which
+                this machine would follow among its own files.
+        """
+        root, path = self.inside(switch), Path(below)
+        if any((root / each).is_symlink() for each in (path, *path.parents[:-1])):
+            raise LabError("FAB8012", f"{below} of {switch} leads elsewhere by a link")
+        return root / path
+
     def fill_in(self, text: str) -> str:
         """Return a text with the lab's values in place of references to secrets; as it is where nobody logs in."""
         places = {name: self.folder / SECRETS / name for name in REFERENCE.findall(text)}
@@ -112,9 +127,9 @@ class Lab:
         """Return the vty socket of a daemon.
 
         Raises:
-            LabError: FAB8012, the switch does not run.
+            LabError: FAB8012, the switch does not run, or has put a link in its place.
         """
-        return self.inside(switch) / f"run/frr/{name}.vty"
+        return self.path(switch, f"run/frr/{name}.vty")
 
     def _alive(self, switch: str) -> int:
         process = self.process(switch)
@@ -145,7 +160,10 @@ class Lab:
             return ["ip", "netns", "exec", self.record.namespace(node)]
         if node not in self.record.switches:
             raise LabError("FAB8011", f"no node is named {node!r}", suggestion_remedy(node, self.nodes))
-        words = ["nsenter", "-t", str(self._alive(node)), "-m", "-u", "-i", "-p", "-n"]
+        # A program of the box must not be found by the user's PATH, nor see the user's environment.
+        terminal = {name: os.environ[name] for name in ("TERM", "LANG") if name in os.environ}
+        words = ["env", "-i", *(f"{name}={value}" for name, value in {**terminal, **ENVIRONMENT}.items())]
+        words += ["nsenter", "-t", str(self._alive(node)), "-m", "-u", "-i", "-p", "-n"]
         return words if privileged else [*words, "setpriv", "--bounding-set", _CONFINED]
 
     @property
@@ -164,7 +182,15 @@ class Lab:
     ) -> subprocess.CompletedProcess[str]:
         """Run a command on a node, with a text as its input, and keep what it prints."""
         words = [*self.entry(node, privileged=privileged), *command]
-        return subprocess.run(words, input=text, capture_output=True, text=True, timeout=limit_s, check=False)
+        return subprocess.run(
+            words,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=limit_s,
+            check=False,
+            start_new_session=True,  # without the user's terminal
+        )
 
     def reload(self, switch: str, configuration: str) -> None:
         """Bring a running switch to another `frr.conf` without restarting anything.
@@ -229,18 +255,23 @@ def query_daemon(path: Path, command: str) -> str:
 
 def query_daemon_json(path: Path, command: str) -> dict[str, Any]:
     """Return the same for a command that answers in JSON; an empty answer is an empty object."""
-    found: dict[str, Any] = json.loads(query_daemon(path, command).strip() or "{}")
+    try:
+        found: dict[str, Any] = json.loads(query_daemon(path, command).strip() or "{}")
+    except RecursionError:
+        raise ValueError(f"{path.stem}: the answer is nested too deeply") from None
     return found
 
 
 def _exchange_command(channel: socket.socket, command: str) -> tuple[int, str]:
     channel.sendall(command.encode() + b"\0")
-    answer = b""
+    answer, until = bytearray(), time.monotonic() + _WHOLE_S
     while not (len(answer) >= 4 and answer[-4:-1] == _END):
         block = channel.recv(65536)
         if not block:
             raise ConnectionError("the daemon closed its socket")
         answer += block
+        if len(answer) > _LARGEST or time.monotonic() > until:
+            raise ConnectionError("the answer does not end")
     return answer[-1], answer[:-4].decode("utf-8", "replace")
 
 

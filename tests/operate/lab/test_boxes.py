@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
+import pty
 import shutil
 import socket
 import struct
+import sys
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
 
 from fabricc.base.values import replace
-from fabricc.operate.lab import box, demands, kernel, lifecycle, making, state
+from fabricc.operate.lab import box, demands, kernel, lifecycle, making, running, state
 from fabricc.operate.lab.blueprint import Blueprint, build_blueprint
 from fabricc.operate.lab.node import LabError
 from fabricc.operate.lab.running import Lab
@@ -61,6 +66,13 @@ insmod /opt/module.ko
 chroot / nsenter -t 1 -m touch /opt/namespace
 echo /tmp/x.so > /etc/ld.so.preload
 mv /etc/ld.so.preload /etc/other
+mv /etc /etc.other
+mv /usr /usr.other
+mv /lib64 /lib64.other
+mv /lib /lib.other
+rm /bin
+rm /lib64
+mount --bind /tmp /lib64
 """
 
 
@@ -116,6 +128,7 @@ def test_what_a_tree_plants_stays_in_the_box(
         "the box has the line"
     )
     assert "CANARY" not in over_ssh(lab, "tr '\\0' '\\n' < /proc/1/environ")
+    assert "CANARY" not in lab.run(SWITCH, ["env"]).stdout
     for command in (
         "sysctl -e -p /etc/sysctl.d/90-fabricc.conf", "nft -f /etc/nftables.d/fabricc.conf",
         "lldpcli -c /etc/lldpd.d/fabricc.conf", "hostname other",
@@ -213,6 +226,52 @@ def test_the_filter_refuses_calls_by_either_abi() -> None:
     assert struct.calcsize("HBBI") == 8
 
 
+@pytest.mark.parametrize(("request_", "allowed"), [
+    (0xC0045877, False), (0xC0045878, False), (0xC0185879, False), (0x8004587D, False),  # freeze, thaw, trim, shut down
+    (0x5000940C, False), (0x9409, False), (0xF505, False),  # Btrfs, F2FS
+    (0x5412, False), (0x541C, False), (0x541D, False),  # characters into a terminal, selections, the console
+    (0x5401, True), (0x5413, True), (0x8912, True), (0x8927, True), (0x89A2, True),  # terminals, interfaces, bridges
+])  # fmt: skip
+def test_no_request_reaches_a_file_system_or_terminal_of_the_machine(request_: int, allowed: bool) -> None:
+    for machine, (audit, column) in box.ARCHITECTURES.items():
+        for vrfs in (True, False):
+            program = box.rules(machine, vrfs=vrfs)
+            result = evaluate(program, audit, box._IOCTL[column], request_)
+            assert (result == box._ALLOW) is allowed
+            refused = evaluate(program, audit, box._DENIED["mount"][column])
+            assert allowed or result == refused
+
+
+def test_a_command_with_the_terminal_of_the_user_cannot_type_into_it() -> None:
+    for machine, (audit, column) in box.ARCHITECTURES.items():
+        program, refused = box.terminal_rules(machine), box._REFUSE | errno.EPERM
+        for request in box._TERMINAL:
+            assert evaluate(program, audit, box._IOCTL[column], request) == refused
+        assert evaluate(program, audit, box._IOCTL[column], 0x5413) == box._ALLOW
+        assert evaluate(program, audit, 1000, box._TERMINAL[0]) == box._ALLOW
+        assert evaluate(program, audit, box._X32 + 16, box._TERMINAL[0]) == refused
+        assert evaluate(program, 0x40000003, 54, box._TERMINAL[0]) == refused, "a program of 32 bits"
+
+
+def test_a_program_cannot_type_into_its_terminal() -> None:
+    """A real terminal: the kernel refuses the request, and does not without the filter."""
+    typed = "import fcntl\ntry:\n fcntl.ioctl(0, 0x5412, b'x')\n print(1)\nexcept OSError as error:\n print(error)"
+    filtered = "import sys; sys.path.insert(0, sys.argv[1]); import box; box.protect_terminal()\n"
+    place = str(Path(box.__file__).parent)
+    for program, refused in ((filtered + typed, True), (typed, False)):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execv(sys.executable, [sys.executable, "-S", "-c", program, place])
+        printed = b""
+        with suppress(OSError):
+            while block := os.read(terminal, 4096):
+                printed += block
+        os.waitpid(pid, 0)
+        os.close(terminal)
+        if refused or os.geteuid() == 0:
+            assert (b"not permitted" in printed) is refused, printed
+
+
 def evaluate(program: list[tuple[int, int, int, int]], audit: int, call: int, argument: int = 0) -> int:
     """The result of a classic BPF program over `seccomp_data`."""
     loaded, at = 0, 0
@@ -223,6 +282,8 @@ def evaluate(program: list[tuple[int, int, int, int]], audit: int, call: int, ar
             return operand
         if operation == 0x20:
             loaded = {4: audit, 0: call, 16: argument, 24: argument}[operand]
+        elif operation == 0x54:
+            loaded &= operand
         else:
             test = {0x15: loaded == operand, 0x35: loaded >= operand, 0x45: bool(loaded & operand)}[operation]
             at += yes if test else no
@@ -234,4 +295,41 @@ def test_a_log_that_is_a_link_is_not_followed(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(Lab, "inside", lambda *_: tmp_path)
     with pytest.raises(LabError) as refused:
         making._boot_log(Lab(tmp_path, None), SWITCH)  # type: ignore[arg-type]
-    assert refused.value.diagnostic.code == "FAB8010"
+    assert refused.value.diagnostic.code == "FAB8012"
+
+
+@pytest.mark.parametrize("link", ["run", "run/frr", "run/frr/bgpd.vty"])
+def test_a_link_in_place_of_a_daemon_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, link: str
+) -> None:
+    (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / link).symlink_to("/run/systemd")
+    monkeypatch.setattr(Lab, "inside", lambda *_: tmp_path)
+    with pytest.raises(LabError) as refused:
+        Lab(tmp_path, None).ask(SWITCH, "bgpd", "show bgp json")  # type: ignore[arg-type]
+    assert "by a link" in refused.value.diagnostic.message
+
+
+@pytest.mark.parametrize("answer", [b"x" * 65536, b'{"a":' * 200_000 + b"\0\0\0\0"], ids=["endless", "deep"])
+def test_an_answer_of_a_daemon_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes
+) -> None:
+    monkeypatch.setattr(running, "_LARGEST", 4 << 20)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "bgpd.vty"))
+        server.listen()
+
+        def serve() -> None:
+            channel, _ = server.accept()
+            with channel, suppress(OSError):
+                channel.recv(4096)
+                channel.sendall(b"\0\0\0\0")
+                channel.recv(4096)
+                for _ in range(1 if answer.endswith(b"\0") else 1000):
+                    channel.sendall(answer)
+
+        thread = Thread(target=serve)
+        thread.start()
+        with pytest.raises((ConnectionError, ValueError)):
+            running.query_daemon_json(tmp_path / "bgpd.vty", "show bgp json")
+        thread.join(60)
