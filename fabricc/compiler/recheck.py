@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fabricc.back.jobs.files import job_files
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.foreign.shell import shell_path
 from fabricc.compiler.compiled import compile_spec
@@ -15,10 +16,11 @@ from fabricc.compiler.load.quoted_files import tree_texts
 from fabricc.compiler.load.spec_location import find_spec
 from fabricc.compiler.result import BuildResult
 from fabricc.compiler.write.device import Work, job_count, pieces_of
-from fabricc.compiler.write.outcome import Outcome
+from fabricc.compiler.write.outcome import Outcome, plan_folder, plan_texts
 from fabricc.compiler.write.workers import run_in_background
 from fabricc.front.spec.load import apply_severities
 from fabricc.paperwork.out_of_band import ADDRESS_FILE
+from fabricc.paperwork.plan_tables import SIZED
 from fabricc.proof.invariants.accepted_breaches import declared_ratios, soften_breaches
 from fabricc.proof.tree import (
     DeviceFiles,
@@ -34,6 +36,7 @@ from fabricc.tree import EmitError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from fabricc.compiler.compiled import Compiled
     from fabricc.rules.answers import Answers
     from fabricc.tree.manifest import Manifest
 
@@ -129,12 +132,22 @@ def _check_tree(
             verified |= outcome.verified
             answers += outcome.answers
             codes += outcome.findings.by_code()
-        found += verify_manifest(tree, manifest, verified, unstated())
+        found += verify_manifest(tree, manifest, verified, unstated(), _shared_files(compiled))
     found = apply_severities(soften_breaches(found, spec), spec.accept)
     counts, total = compiled.counts(), len(manifest.files) + 1
     accounts = tuple(account_topics(answers, codes))
     result = BuildResult(spec.cluster, tree, tuple(found), counts, total, links=links, accounts=accounts)
     return result, sources
+
+
+def _shared_files(compiled: Compiled) -> set[str]:
+    """Return the paths of the files of no device that a build of the spec writes."""
+    paths = set(job_files(compiled.fabric))
+    for part in (compiled, *compiled.networks.values()):
+        folder = plan_folder(part.fabric)
+        paths |= {path for path, _ in plan_texts(part.spec, part.fabric)}
+        paths |= {f"{folder}/{name}.csv" for name in ("classes", "qos", *dict(SIZED))}
+    return paths
 
 
 @contextmanager

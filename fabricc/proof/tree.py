@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, TypeVar
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass
+from fabricc.proof.required_files import completeness_findings
 from fabricc.tree import manifest as manifests
 from fabricc.tree import state
 from fabricc.tree.exclusive import is_building
 from fabricc.tree.folders import folders_above
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from fabricc.tree.manifest import Manifest
@@ -167,6 +168,7 @@ def verify_manifest(
     manifest: Manifest,
     verified: Mapping[str, Iterable[Diagnostic]] = _NONE,
     unstated: Iterable[str] | None = None,
+    expected: Collection[str] | None = None,
 ) -> list[Diagnostic]:
     """Report FAB6010 for each changed file, FAB6011 for a missing one, FAB6012 for one that the manifest lacks.
 
@@ -175,6 +177,7 @@ def verify_manifest(
         manifest: its content.
         verified: folders of devices passed to `DeviceFiles.verified`, and its findings.
         unstated: the result of `unstated_files`, if known.
+        expected: as of `completeness_findings`.
 
     Raises:
         OSError: the tree disappeared meanwhile.
@@ -185,6 +188,7 @@ def verify_manifest(
             if _device_folder(path) not in verified:
                 wrong += _damage_findings(folder, path, stated)
         wrong += _name_findings(folder, manifest)
+        wrong += completeness_findings(folder, manifest, verified, expected)
     wrong.sort(key=lambda each: each.position.file if each.position else "")
     for path in unstated_files(tree, manifest) if unstated is None else unstated:
         message = f"{path} is in the tree and not in its manifest"

@@ -21,7 +21,11 @@ from fabricc.tree.manifest import Manifest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FILES = {"switches/tor1/frr.conf": b"router bgp 65001\n", "plan/fabric.json": b"{}\n"}
+FILES = {
+    "switches/tor1/frr.conf": b"router bgp 65001\n",
+    "plan/fabric.json": b'{"tiers": {"tor": {"nos": "frr"}}}\n',
+    "plan/cabling.csv": b"kind,a_device,a_port,b_device,b_port\npeer,tor1,swp1,tor1,swp2\n",
+}
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ def write(tree: Path, files: dict[str, bytes]) -> None:
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_bytes(content)
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    manifest = Manifest("zone", "0.1.0", "cluster.yaml", {}, digests)
+    manifest = Manifest("zone", "0.0.1", "cluster.yaml", {}, digests)
     (tree / "manifest.json").write_bytes(b"".join(manifest.parts()))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
+from ipaddress import ip_interface
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from fabricc.fabric.facts import Reading
 from fabricc.fabric.vocabulary import neutral_vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from fabricc.back.hosts.words import Reader, Topic
     from fabricc.fabric.facts import Facts
@@ -138,6 +139,81 @@ def _read_shared(file: str, text: str) -> Reading:
     if not known:
         part.unknown.append((file, 1, "no reader for this file"))
     return part
+
+
+APPLY = services.APPLY
+"""The script that every host has."""
+WITH_GPUS = nccl.FILES
+"""Settings of collective libraries, one of which every host with GPUs has."""
+_TOGETHER = ((qos.SCRIPT, qos.UNIT, qos.HOOK), (services.LIMITS, services.SERVICE_LIMITS))
+"""Files that a host has all of or none of, for each network."""
+
+
+def companions(names: Collection[str]) -> set[str]:
+    """Return the files that a host must have because it has some others."""
+    found = {APPLY}
+    for network in sorted({network_of(name) for name in names}):
+        mark = f"-{network}" if network else ""
+        for group in _TOGETHER:
+            paths = {mark_path(path, mark) for path in group}
+            found |= paths if paths & {*names} else set()
+        own = [name for name in names if network_of(name) == network]
+        if any(name.endswith(".link") for name in own):
+            found.add(mark_path(interfaces.RDMA_NAMES, mark))
+        if any(name.endswith(".nmconnection") for name in own):
+            found.add(mark_path(keyfile.DEVICES, mark))
+        elif mark_path(qos.SCRIPT, mark) in names and mark_path(keyfile.DEVICES, mark) not in names:
+            found.add(mark_path(netplan.FILE, mark))
+    return found
+
+
+def is_common_to_kind(name: str) -> bool:
+    """Return whether all hosts of a kind have a file, whatever is known about the PCI addresses of their NICs."""
+    return not name.endswith(".link") and not is_naming_rules(name)
+
+
+def is_kernel_settings(name: str) -> bool:
+    """Return whether a file has the settings of ports that share a subnet, which not every host of a kind has."""
+    return fnmatchcase(name, mark_path(interfaces.SYSCTL, "*"))
+
+
+def shares_subnet(files: Mapping[str, str]) -> bool:
+    """Return whether two ports of a host are in one IPv4 subnet, by the text of its files."""
+    facts = read(files).facts
+    addresses = [
+        str(value)
+        for path, value in facts.items()
+        if path.startswith("interface[") and path.endswith("]/ipv4")
+    ]
+    subnets = [ip_interface(address).network for address in addresses]
+    return len({*subnets}) < len(subnets)
+
+
+def is_naming_rules(name: str) -> bool:
+    """Return whether a file has the udev rules that name the RDMA devices of a network."""
+    return fnmatchcase(name, mark_path(interfaces.RDMA_NAMES, "*"))
+
+
+def count_named_ports(text: str) -> int:
+    """Return how many ports such rules name; each of them has a `.link` file."""
+    return text.count("NAME_FIXED")
+
+
+def link_files(ports: Iterable[str]) -> list[str]:
+    """Return the `.link` files of ports, also those of second PCI functions."""
+    return [f"{interfaces.LINKS}{name}.link" for port in ports for name in (port, f"{port}s")]
+
+
+def is_settings_script(name: str) -> bool:
+    """Return whether a file is the script with the settings of the NICs of a network."""
+    return name.startswith(qos.SCRIPT)
+
+
+def settings_of_script(text: str) -> str:
+    """Return the lines of such a script that decide which files a host has: its NIC, and what is left out."""
+    return "\n".join(
+        line for line in text.splitlines() if line.startswith(("# Configures a port", "LEAVES_OUT="))
+    )
 
 
 def mode(path: str) -> int:

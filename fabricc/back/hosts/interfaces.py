@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 RDMA_NAMES = "etc/udev/rules.d/60-rdma-persistent-naming.rules"
 SYSCTL = "etc/sysctl.d/90-fabricc.conf"
-_LINKS = "etc/systemd/network/10-fabricc-"
+LINKS = "etc/systemd/network/10-fabricc-"
 _ARP = (("arp_ignore", 1), ("arp_announce", 2), ("rp_filter", 2))
 
 SYSTEMS: Mapping[str, Network] = {
@@ -36,7 +36,7 @@ def render(host: Host) -> dict[str, str]:
     nic = host.nic
     functions = tuple(_functions(host))
     for function in functions:
-        files[f"{_LINKS}{function.name}.link"] = _link_file(
+        files[f"{LINKS}{function.name}.link"] = _link_file(
             function.name, function.pci, function.mtu, _pause_settings(host), nic.ring_rx, nic.ring_tx
         )
     if functions:

@@ -43,9 +43,12 @@ _UDP_BTH_ICRC = 8 + 12 + 4  # IBTA volume 1, annex A17 (RoCEv2)
 _RETH = 16  # on the first packet of an RDMA write: IBTA volume 1, section 9.3.1
 
 
+PLAN = "plan.json"
+
+
 def acceptance_files(fabric: Fabric, hosts: Roster[Host]) -> dict[str, str]:
     """`plan.json` and the scripts that carry it out."""
-    return {**read_scripts("acceptance"), "plan.json": _plan_text(acceptance_plan(fabric, hosts))}
+    return {**read_scripts("acceptance"), PLAN: _plan_text(acceptance_plan(fabric, hosts))}
 
 
 def rdma_mtu(mtu: int) -> int:

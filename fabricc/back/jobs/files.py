@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.hosts.words import check_word
-from fabricc.back.jobs.acceptance import acceptance_files
-from fabricc.back.jobs.kubernetes import kubernetes_files
+from fabricc.back.jobs.acceptance import PLAN, acceptance_files
+from fabricc.back.jobs.kubernetes import OBJECTS, kubernetes_files
+from fabricc.back.jobs.kubernetes_topology import TOPOLOGY
 from fabricc.back.jobs.roster import list_hosts, port_addresses, tenant_rosters
-from fabricc.back.jobs.settings import settings_files
+from fabricc.back.jobs.settings import LIBRARIES, TABLES, settings_files
 from fabricc.back.jobs.shipped import read_scripts
-from fabricc.back.jobs.slurm import slurm_files
+from fabricc.back.jobs.slurm import BLOCKS, SLURM, slurm_files
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
     from fabricc.back.jobs.roster import Roster
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host
@@ -69,6 +72,34 @@ def _folders(fabric: Fabric, hosts: Roster[Host], jobs: str, acceptance: str) ->
         f"{jobs}/kubernetes": kubernetes_files(fabric, hosts),
         acceptance: acceptance_files(fabric, hosts),
     }
+
+
+def required_files(names: Collection[str], below: str, domains: Collection[str]) -> Iterator[str]:
+    """Yield the files that every tree has whose hosts have GPUs.
+
+    Args:
+        names: all files of the tree, which show the kinds of hosts.
+        below: "", or the folder of a tenant in `jobs` and `acceptance`.
+        domains: the NVLink domains of the hosts, none of a tenant.
+    """
+    jobs, acceptance = f"jobs{below}", f"acceptance{below}"
+    yield from (f"{acceptance}/{name}" for name in (*read_scripts("acceptance"), PLAN))
+    yield from (f"{jobs}/launch/{name}" for name in read_scripts("launch"))
+    yield from (f"{jobs}/kubernetes/{name}" for name in (*OBJECTS, *TOPOLOGY))
+    yield from (f"{jobs}/slurm/{name}" for name in (*SLURM, *(BLOCKS for _ in [*domains][:1])))
+    yield from (f"{jobs}/{name}" for name in TABLES)
+    if any(name.startswith(f"{jobs}/imex/") for name in names):
+        yield from (f"{jobs}/imex/{name}.cfg" for name in domains)
+    own = [
+        name.removeprefix(f"{jobs}/")
+        for name in names
+        if name.startswith(f"{jobs}/") and name.endswith(".conf")
+    ]
+    for stem in LIBRARIES:
+        if not any(name.startswith(stem) for name in own):
+            yield f"{jobs}/{stem}.conf"
+    yield from (f"{jobs}/r{name[1:]}" for name in own if name.startswith("nccl"))
+    yield from (f"{jobs}/n{name[1:]}" for name in own if name.startswith("rccl"))
 
 
 def is_executable(path: str, text: str) -> bool:

@@ -33,6 +33,13 @@ _DRA = "resource.k8s.io/v1"
 _CLAIM = "fabric-rails"
 
 
+OBJECTS = (
+    "address-pools.yaml", "host-device-networks.yaml", "sriov.yaml", "nccl-settings.yaml", "rdma-devices.yaml",
+    "pod.yaml", "pod-vf.yaml", "dra.yaml",
+)  # fmt: skip
+"""The files that every fabric has, besides those of the topology."""
+
+
 def kubernetes_files(fabric: Fabric, hosts: Roster[Host]) -> dict[str, str]:
     """Return every file, by name.
 

@@ -29,6 +29,9 @@ DOMAIN_LABEL = "fabricc/nvlink-domain"
 HOST_LABEL = "kubernetes.io/hostname"
 
 
+TOPOLOGY = ("kueue-topology.yaml", "volcano-hypernodes.yaml", "label-nodes.sh")
+
+
 def topology_files(hosts: Roster[Any]) -> dict[str, str]:
     """`label-nodes.sh`, `kueue-topology.yaml` and `volcano-hypernodes.yaml`.
 

@@ -19,6 +19,9 @@ RailRow = tuple[str, int, int, str, str, int, str]
 """A port of a host model: model, rail, port of the NIC, interface, RDMA device, speed in Gb/s, PCI address."""
 
 
+LIBRARIES, TABLES = ("nccl", "rccl", "ucx"), ("hostfile", "hosts.csv", "rails.csv")
+
+
 def settings_files(hosts: Roster[Host]) -> dict[str, str]:
     """`nccl.conf`, `rccl.conf` and `ucx.conf`, and the tables `hostfile`, `hosts.csv` and `rails.csv`.
 

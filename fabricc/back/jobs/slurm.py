@@ -23,6 +23,9 @@ Row = tuple[str, str, str]
 """A switch of the tree: name, `Nodes` or `Switches`, and the list of these."""
 
 
+SLURM, BLOCKS = ("topology.conf", "topology.yaml", "gres.conf"), "topology-block.conf"
+
+
 def slurm_files(hosts: Roster[Any]) -> dict[str, str]:
     """`topology.conf` (topology/tree), `topology.yaml` (Slurm 25.05 and later) and `gres.conf`.
 
@@ -46,7 +49,7 @@ def slurm_files(hosts: Roster[Any]) -> dict[str, str]:
     }
     if blocks:
         lines = [*(f"BlockName={name} Nodes={names}" for name, names in blocks), f"BlockSizes={base}"]
-        files["topology-block.conf"] = "\n".join(lines) + "\n"
+        files[BLOCKS] = "\n".join(lines) + "\n"
         files["topology.yaml"] += _blocks_yaml(blocks, base, in_blocks)
     return files
 

@@ -64,6 +64,11 @@ class SingleFileNos:
     sets_headroom_pool: bool = False
     name_at_speed: Callable[[SwitchModel, str, int], str] | None = None
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Return the names of the files that every switch has."""
+        return (self.file,)
+
     def supports(self, model: SwitchModel) -> bool:
         """Return whether the catalog has settings of this NOS for the model."""
         return self.name in model.nos

@@ -85,8 +85,7 @@ class InfinibandRun:
 
     def plan_files(self) -> None:
         """Write the plan's tables and summary, and what schedulers, launchers and collective libraries read."""
-        texts = {f"plan/{path}": text for path, text in plan_files(self.ib, self.spec.assumptions)}
-        for path, text in (texts | job_files(self.ib)).items():
+        for path, text in _shared_texts(self.ib, self.spec).items():
             self.gathered.take([put_text(self.stage, path, text)])
 
     def _write_folder(
@@ -94,6 +93,11 @@ class InfinibandRun:
     ) -> None:
         for name, text in sorted(files.items()):
             self.gathered.take([self.stage.put(f"{folder}/{name}", text.encode(), mode=mode(name))])
+
+
+def _shared_texts(ib: InfinibandFabric, spec: ClusterSpec) -> dict[str, str]:
+    """Return path and text of the files of no device and no subnet."""
+    return {f"plan/{path}": text for path, text in plan_files(ib, spec.assumptions)} | job_files(ib)
 
 
 def _link_rows(ib: InfinibandFabric) -> int:
@@ -127,7 +131,7 @@ def check_infiniband(
     spec, ib = plan.spec, plan.infiniband
     if ib is None:
         raise ValueError("not an InfiniBand fabric")
-    found = [*plan.diagnostics, *verify_manifest(tree, manifest)]
+    found = [*plan.diagnostics, *verify_manifest(tree, manifest, expected=_shared_texts(ib, spec))]
     if manifest_inputs(plan) != dict(manifest.inputs):
         message = f"{tree} was built from another state of {spec.file}, its lock or its catalog"
         found.append(Diagnostic("FAB6014", Severity.WARNING, message, None, "Build again."))

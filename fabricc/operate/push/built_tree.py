@@ -26,6 +26,7 @@ from fabricc.fabric.qos import unsent_code_points
 from fabricc.operate.devices.device import devices_by_name
 from fabricc.operate.devices.identity import Roster
 from fabricc.operate.push.origin import Origin, compute_state
+from fabricc.proof.required_files import completeness_findings
 from fabricc.proof.tree import TreeError, open_tree, read_consistently
 
 if TYPE_CHECKING:
@@ -264,11 +265,13 @@ def take_snapshot(tree: Path) -> Snapshot:
     """Read a tree once.
 
     Raises:
-        TreeError: findings of `proof.tree.open_tree`; FAB6010 and FAB6011, files differ from the manifest.
+        TreeError: findings of `proof.tree.open_tree`; FAB6010 and FAB6011, files differ from the manifest,
+            or the tree lacks files that its plan requires.
     """
     folder, stated, manifest = open_tree(tree)
     with folder:
         packed, wrong = _read_switch_files(folder, manifest)
+        wrong += completeness_findings(folder, manifest)
     if wrong:
         raise TreeError.of(wrong)
     return Snapshot(tree, manifest, hashlib.sha256(stated).hexdigest(), packed)

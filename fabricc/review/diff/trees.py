@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
-from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.diagnostics import Severity
 from fabricc.base.foreign.files import Folder
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass, replace
@@ -191,7 +191,6 @@ def _network_side(
         csv.DictReader(StringIO(folder.read(f"{_plan_path(network)}/cabling.csv", limit=_LARGEST).decode()))
     )
     kinds, cables = _read_devices(rows, own)
-    _reject_devices_without_files(tree, rows, own)
     with_gpus = _with_gpus(folder) if plan["counts"].get("hosts_without_gpus") else None
     shape, gpus = plan["shape"], plan["counts"]["gpus"]
     cluster = Cluster(
@@ -260,19 +259,6 @@ def _read_devices(
     named = {path.split("/")[1] for path in manifest.files if path.startswith(("switches/", "hosts/"))}
     order = sorted(kinds.items(), key=lambda item: ((*_TIERS, "host").index(item[1]), item[0]))
     return {name: kind for name, kind in order if name in named}, {k: tuple(v) for k, v in cables.items()}
-
-
-def _reject_devices_without_files(tree: Path, rows: list[dict[str, str]], manifest: Manifest) -> None:
-    """Raise FAB6011 for switches that the plan cables and that have no file: without one they would seem to leave."""
-    have = {path.split("/")[1] for path in manifest.files if path.startswith("switches/")}
-    near = {row["a_device"] for row in rows if row["kind"] not in ("host", "external")}
-    far = {row["b_device"] for row in rows if row["kind"] != "external"}
-    if missing := sorted((near | far) - have):
-        at = Position(str(tree / "plan" / "cabling.csv"), 1)
-        messages = (f"{name} is in the plan, and its files are missing" for name in missing)
-        raise TreeError.of(
-            Diagnostic("FAB6011", Severity.ERROR, each, at, "Build again.") for each in messages
-        )
 
 
 def _file_digests(manifest: Manifest) -> dict[str, tuple[tuple[str, str], ...]]:

@@ -18,13 +18,14 @@ from fabricc.back.hosts import network_of
 from fabricc.back.nos.templating import override_digests
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.base.foreign.files import Folder
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.load.input_digests import TEMPLATES, manifest_inputs
 from fabricc.compiler.load.spec_location import find_spec
 from fabricc.compiler.render.switch_files import overlay_lines, render_switch
 from fabricc.fabric.model import Host
 from fabricc.front.spec.lock import lines_of
+from fabricc.proof.required_files import completeness_findings
 from fabricc.proof.tree import DeviceFiles, read_consistently, read_manifest
 from fabricc.review.explain.codes import explain_code
 from fabricc.review.explain.facts import Explainer
@@ -261,7 +262,10 @@ def spec_of(tree: Path, manifest: Manifest) -> Path:
 
 
 def report_stale(line: TreeLine, compiled: Compiled) -> list[Diagnostic]:
-    """Report FAB6014 if the tree is of another state of the spec, FAB6010 if the file was changed after the build."""
+    """Report FAB6014 if the tree is of another state of the spec, FAB6010 if the file was changed, FAB6011 for others.
+
+    FAB6011 is of files that the tree lacks by its own plan.
+    """
     found = []
     now = manifest_inputs(compiled)
     then = line.manifest.inputs
@@ -272,11 +276,12 @@ def report_stale(line: TreeLine, compiled: Compiled) -> list[Diagnostic]:
     file = line.tree / line.path
     with Folder(line.tree) as folder:
         changed = folder.digest(line.path) != line.manifest.files[line.path]
+        absent = [*completeness_findings(folder, line.manifest)]
     if changed:
         message = f"{line.path} was changed after the build wrote it"
         at, help_ = Position(str(file), line.place.line), "Build again; edits belong in the spec."
         found.append(Diagnostic("FAB6010", Severity.WARNING, message, at, help_))
-    return found
+    return [*found, *(replace(each, severity=Severity.WARNING) for each in absent)]
 
 
 def texts_of(line: TreeLine, subject: Subject) -> Texts:

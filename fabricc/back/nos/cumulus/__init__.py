@@ -124,6 +124,7 @@ class Cumulus:
     planned = staticmethod(planned)
     vendor_policy = roce.VENDOR_POLICY
     found = recognition
+    files = (words.FILE,)
 
     def supports(self, model: SwitchModel) -> bool:
         """Return whether the catalog has Cumulus settings for the model."""

@@ -165,6 +165,11 @@ class FrrLinux:
     gaps = staticmethod(gaps)
     found = recognition
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Return the names of the files that every switch has."""
+        return tuple(name for name in _file_readers() if name not in services.OPTIONAL)
+
     def supports(self, model: SwitchModel) -> bool:
         """Return whether the catalog knows the model's port names under Linux."""
         return self.name in model.nos

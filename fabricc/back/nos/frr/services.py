@@ -100,15 +100,18 @@ def router_sysctls(switch: Switch) -> dict[str, int]:
     return settings
 
 
+OPTIONAL = {
+    "resolv.conf": "dns",
+    "timesyncd.conf": "ntp",
+    "rsyslog.conf": "syslog",
+    "nftables.conf": "access",
+}
+"""File -> the setting of the management network without which a switch does not have it."""
+
+
 def optional_files(switch: Switch) -> dict[str, object]:
     """Return the files that a switch has only if it has these."""
-    management = switch.management
-    return {
-        "resolv.conf": management.dns,
-        "timesyncd.conf": management.ntp,
-        "rsyslog.conf": management.syslog,
-        "nftables.conf": management.access,
-    }
+    return {file: getattr(switch.management, setting) for file, setting in OPTIONAL.items()}
 
 
 def services_view(switch: Switch) -> dict[str, object]:

@@ -66,6 +66,7 @@ class Sonic:
     gaps = staticmethod(gaps)
     application = staticmethod(application)
     found = recognition
+    files = (config_db.FILE, FRR_FILE)
     command_lines = staticmethod(_command_lines)
 
     def supports(self, model: SwitchModel) -> bool:

@@ -1,0 +1,250 @@
+"""Which files a tree must have by its own plan: the one answer to the question whether a tree is complete."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import defaultdict
+from dataclasses import field
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from fabricc.back import hosts as host_files
+from fabricc.back import nos as back_ends
+from fabricc.back.jobs.files import HOSTS, required_files
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.values import dataclass
+from fabricc.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+
+    from fabricc.base.foreign.files import Folder
+    from fabricc.tree.manifest import Manifest
+
+_PLAN = re.compile(r"plan/(?:(?P<network>[a-z]+)/)?[^/]+")
+_OF_TENANT = re.compile("(?:jobs|acceptance)/tenants/([^/]+)/")
+_LARGEST = 512 << 20  # bytes of a table; a million cables have 100 MB
+_TABLES = (
+    "addresses.csv", "cabling.csv", "classes.csv", "fabric.json", "qos.csv", "sessions.csv", "worksheet.csv",
+    "worksheet.json",
+)  # fmt: skip
+_INFINIBAND_TABLES = ("cabling.csv", "classes.csv", "fabric.json", "lids.csv", "partitions.csv")
+_EVERY_VERSION = ("cabling.csv", "fabric.json")
+_TIERS = {"host": ("", "tor"), "spine": ("tor", "spine"), "core": ("spine", "core"), "peer": ("tor", "tor")}
+"""Kind of a cable -> tiers of its two ends; "" for a host. The far end of any other kind is no device of the tree."""
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What the plan of a tree states.
+
+    Attributes:
+        infiniband: whether the fabric is of InfiniBand.
+        hosts: host -> its ports, by network and name.
+        switches: switch with files -> its system.
+        tables: paths of the tables that every plan has.
+        readable: whether all networks could be read; a damaged file is reported as such.
+    """
+
+    infiniband: bool = False
+    hosts: dict[str, set[tuple[str, str]]] = field(default_factory=lambda: defaultdict(set))
+    switches: dict[str, str] = field(default_factory=dict)
+    tables: set[str] = field(default_factory=set)
+    readable: bool = True
+
+    def add_cables(self, network: str, summary: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> None:
+        """Add the devices of a network."""
+        own = summary.get("systems", {})
+        for row in rows:
+            near, far = _TIERS.get(row["kind"], (None, None))
+            if near == "":
+                self.hosts[row["a_device"]].add((network, row["a_port"]))
+            for tier, name in ((near, row["a_device"]), (far, row["b_device"])):
+                if tier and not self.infiniband:  # its switches have no files
+                    self.switches[name] = (own[name] if name in own else summary["tiers"][tier])["nos"]
+
+
+def completeness_findings(
+    folder: Folder,
+    manifest: Manifest,
+    proved: Container[str] = (),
+    expected: Collection[str] | None = None,
+) -> Iterator[Diagnostic]:
+    """Report FAB6011 for each file that the plan of a tree requires and its manifest lacks.
+
+    The plan names the devices; their systems, and other hosts of the same kind, show which files each one has. The
+    lists of names are those of this version: a tree of another one is compared with its own plan and hosts only.
+
+    Args:
+        folder: the tree.
+        manifest: its manifest.
+        proved: folders of devices whose files are compared with a fresh plan, which reports more than this.
+        expected: all files that are not of devices, by a fresh plan; None to derive them from the plan of the tree.
+    """
+    plan = _read_plan(folder, manifest)
+    required = (
+        {*plan.tables, *_required_job_files(folder, manifest, plan)} if expected is None else {*expected}
+    )
+    for path in sorted(required - manifest.files.keys()):
+        yield _absence(folder, path, f"{path} is a part of every such tree, and missing")
+    if not plan.readable:
+        return
+    names = _names_by_device(manifest)
+    planned = {*(f"hosts/{name}" for name in plan.hosts), *(f"switches/{name}" for name in plan.switches)}
+    for device in sorted(planned - names.keys()):
+        if device not in proved:
+            yield _absence(folder, device, f"{device} is in the plan, and its files are missing")
+    for device in sorted(names.keys() - planned):
+        yield _absence(folder, device, f"{device} has files, and no table of the plan cables it")
+    present = {device: names[device] for device in sorted(planned & names.keys()) if device not in proved}
+    for path in (
+        *_absent_switch_files(plan, present, manifest),
+        *_absent_host_files(folder, manifest, plan, present),
+    ):
+        yield _absence(folder, path, f"{path} is required by the plan, and missing")
+
+
+def _absence(folder: Folder, path: str, message: str) -> Diagnostic:
+    return Diagnostic(
+        "FAB6011", Severity.ERROR, message, Position(str(folder.path / path), 1), "Build again."
+    )
+
+
+def _names_by_device(manifest: Manifest) -> dict[str, set[str]]:
+    """Return `hosts/NAME` or `switches/NAME` -> the files in it."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in manifest.files:
+        if path.startswith(("hosts/", "switches/")) and path.count("/") > 1:
+            kind, name, file = path.split("/", 2)
+            found[f"{kind}/{name}"].add(file)
+    return found
+
+
+def _read_plan(folder: Folder, manifest: Manifest) -> _Plan:
+    """Return what the tables of all networks state."""
+    plan = _Plan()
+    networks = {found["network"] or "" for path in manifest.files if (found := _PLAN.fullmatch(path))}
+    for network in sorted(networks | {""}):
+        place = f"plan/{network}".rstrip("/")
+        tables: tuple[str, ...] = _EVERY_VERSION
+        try:
+            summary = json.loads(folder.read(f"{place}/fabric.json", limit=_LARGEST))
+            plan.infiniband = summary.get("fabric") == "infiniband"
+            if manifest.version == __version__:
+                tables = _INFINIBAND_TABLES if plan.infiniband else _TABLES
+            text = folder.read(f"{place}/cabling.csv", limit=_LARGEST).decode()
+            plan.add_cables(network, summary, csv.DictReader(StringIO(text)))
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, csv.Error):
+            plan.readable = False
+        plan.tables |= {f"{place}/{name}" for name in tables}
+    return plan
+
+
+def _required_job_files(folder: Folder, manifest: Manifest, plan: _Plan) -> Iterator[str]:
+    """Yield the files for jobs and acceptance tests that every tree of this version has whose hosts have GPUs."""
+    if manifest.version != __version__ or plan.infiniband:
+        return
+    if not any(path.endswith(tuple(f"/{name}" for name in host_files.WITH_GPUS)) for path in manifest.files):
+        return
+    yield f"jobs/{HOSTS}"
+    try:
+        rows = [*csv.DictReader(StringIO(folder.read(f"jobs/{HOSTS}", limit=_LARGEST).decode()))]
+        domains = {row["nvlink_domain"] for row in rows if row.get("nvlink_domain")}
+    except (OSError, ValueError, csv.Error):
+        return
+    tenants = {
+        path.split("/")[2]
+        for path in manifest.files
+        if path.startswith(("jobs/tenants/", "acceptance/tenants/"))
+    }
+    for below in (f"/tenants/{name}" for name in tenants) if tenants else [""]:
+        yield from required_files(manifest.files.keys(), below, () if tenants else domains)
+
+
+# --- files of devices ----------------------------------------------------------------------------------
+
+
+def _absent_switch_files(plan: _Plan, names: Mapping[str, set[str]], manifest: Manifest) -> Iterator[str]:
+    """Yield the files that a switch lacks: those of its system, and those that other switches of it have."""
+    by_system: dict[str, list[str]] = defaultdict(list)
+    for name, nos in sorted(plan.switches.items()):
+        if f"switches/{name}" in names:
+            by_system[nos].append(f"switches/{name}")
+    for nos, devices in by_system.items():
+        required = {file for device in devices for file in names[device]}
+        if manifest.version == __version__ and nos in back_ends.list_names():
+            required |= {*getattr(back_ends.load(nos), "files", ())}
+        for device in devices:
+            yield from (f"{device}/{file}" for file in sorted(required - names[device]))
+
+
+def _absent_host_files(
+    folder: Folder, manifest: Manifest, plan: _Plan, names: Mapping[str, set[str]]
+) -> Iterator[str]:
+    """Yield the files that a host lacks: those that belong to others that it has, and those of hosts of its kind."""
+    hosts = {device: files for device, files in names.items() if device.startswith("hosts/")}
+    texts = _SharedTexts(folder, manifest)
+    alike: dict[object, set[str]] = defaultdict(set)
+    kinds: dict[str, object] = {}
+    for device, files in hosts.items():
+        settings = [
+            host_files.settings_of_script(texts.read(f"{device}/{name}"))
+            for name in sorted(filter(host_files.is_settings_script, files))
+        ]
+        ports = frozenset(plan.hosts[device.removeprefix("hosts/")])
+        kinds[device] = kind = (ports, manifest.files.get(f"{device}/{host_files.APPLY}"), *settings)
+        alike[kind] |= {name for name in files if host_files.is_common_to_kind(name)}
+    for device, files in hosts.items():
+        required = host_files.companions(files) if manifest.version == __version__ else {host_files.APPLY}
+        if not plan.infiniband:
+            required |= alike[kinds[device]]
+            if any(map(host_files.is_kernel_settings, required - files)):
+                own = {file: texts.read(f"{device}/{file}") for file in files}
+                required -= (
+                    set() if _shares_subnet(own) else {*filter(host_files.is_kernel_settings, required)}
+                )
+            required |= _absent_links(device, files, plan.hosts[device.removeprefix("hosts/")], texts)
+        yield from (f"{device}/{file}" for file in sorted(required - files))
+
+
+def _shares_subnet(files: Mapping[str, str]) -> bool:
+    """Return whether two ports of a host share a subnet; False for files that cannot be read, which is reported."""
+    try:
+        return host_files.shares_subnet(files)
+    except ValueError:
+        return False
+
+
+def _absent_links(
+    device: str, files: Collection[str], ports: Iterable[tuple[str, str]], texts: _SharedTexts
+) -> set[str]:
+    """Return the `.link` files that a host lacks, where its naming rules name more ports than it has such files."""
+    found: set[str] = set()
+    for name in filter(host_files.is_naming_rules, files):
+        network = host_files.network_of(name)
+        count = host_files.count_named_ports(texts.read(f"{device}/{name}"))
+        links = {each for each in files if each.endswith(".link") and host_files.network_of(each) == network}
+        candidates = host_files.link_files(sorted(port for each, port in ports if each == network))
+        found |= {*[each for each in candidates if each not in links][: max(0, count - len(links))]}
+    return found
+
+
+@dataclass(slots=True)
+class _SharedTexts:
+    """Texts of files by digest, as most hosts share theirs."""
+
+    folder: Folder
+    manifest: Manifest
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def read(self, path: str) -> str:
+        """Return a file's text; "" if it cannot be read, which is reported elsewhere."""
+        digest = self.manifest.files[path]
+        if digest not in self.texts:
+            try:
+                self.texts[digest] = self.folder.read(path).decode(errors="replace")
+            except OSError:
+                self.texts[digest] = ""
+        return self.texts[digest]
