@@ -100,6 +100,9 @@ sh "$folder/tree/apply" > /dev/null 2>&1 || true
 ip address add 192.0.2.7/24 dev rail0
 ip route add default via 10.1.0.0 dev rail1 metric 500
 ip rule add from 10.0.0.1 lookup 101 priority 90
+ip link add link rail1 name above type macvlan mode bridge
+ip address add 10.1.9.1/16 dev above
+ip address add 198.51.100.1/24 dev above
 mkdir -p /etc/fabricc
 printf 'access-control  # guests use the cards\\r\\nacs\\n' > /etc/fabricc/leave-out
 stage check sh "$folder/tree/apply" --check
@@ -108,6 +111,7 @@ stage apply sh "$folder/tree/apply"
     seen = run(RUNNING + script, tmp_path)
     lines = (
         "rail0: address 192.0.2.7/24 is not planned",
+        "rail1: above above it has 10.1.9.1/16 of the fabric, whose GID RDMA may use; remove it",
         "rail1: a default route leaves by it",
         "rail0: packets from 10.0.0.1 to 10.0.0.0 take another way: ",
         "/etc/fabricc/leave-out: nothing is called acs",

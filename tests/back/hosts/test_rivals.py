@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -136,6 +137,13 @@ def test_another_file_is_named_in_every_run(tmp_path: Path, path: str, text: str
         assert [line for line in differences(seen[stage]) if line.startswith(reported)], seen[stage]
 
 
+def makes(kind: str) -> bool:
+    """Return whether this kernel makes links of a kind."""
+    return not subprocess.run(
+        ["unshare", "-n", "ip", "link", "add", "one", "type", kind], capture_output=True, check=False
+    ).returncode
+
+
 LINKS = "/etc/systemd/network"
 
 
@@ -152,8 +160,16 @@ LINKS = "/etc/systemd/network"
         ("/etc/netplan/70-bridge.yaml",
          "network: {version: 2, ethernets: {rail0: {}}, bridges: {br0: {interfaces: [rail0]}}}",
          "rail0 is part of br0, which takes its addresses"),
+        pytest.param(
+            "/etc/netplan/70-bond.yaml",
+            "network: {version: 2, ethernets: {rail0: {}}, bonds: {bond0: {interfaces: [rail0]}}}",
+            "rail0 is part of bond0, which takes its addresses",
+            marks=pytest.mark.skipif(
+                not makes("bond"), reason="this kernel makes no bonds; a bridge takes the same decision"
+            ),
+        ),
     ],
-    ids=["unmanaged", "earlier", "addition", "bridge"],
+    ids=["unmanaged", "earlier", "addition", "bridge", "bond"],
 )  # fmt: skip
 def test_another_file_of_networkd_is_named_in_every_run(
     tmp_path: Path, path: str, text: str, reported: str

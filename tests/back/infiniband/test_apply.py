@@ -161,6 +161,50 @@ def test_an_adapter_whose_interface_has_another_name_is_reported(tmp_path: Path)
     assert found == [[f"{port.rdma}: its interface is ib1, planned ib0"], []]
 
 
+def test_adapters_that_have_each_others_name_get_their_own(tmp_path: Path) -> None:
+    """Real links, which one after the other gets its name; a name that a card outside the plan has stays there."""
+    ib = planned(document())
+    host = next(iter(expand_hosts(ib)))
+    script = tmp_path / "fabricc-ib"
+    script.write_text(dict(HostFiles(ib).render(host))["usr/local/sbin/fabricc-ib"])
+    sysfs = tmp_path / "sys/class"
+    cards = (host.ports[0].rdma, "ib1", 0), (host.ports[1].rdma, "ib0", 1), (host.ports[2].rdma, "ib9", 2)
+    for rdma, name, index in (*cards, ("mlx5_other", "ib2", 3)):
+        port = sysfs / "infiniband" / rdma / "ports/1"
+        port.mkdir(parents=True)
+        (port / "link_layer").write_text("InfiniBand\n")
+        card = tmp_path / f"sys/devices/0000:{index:02x}:00.0"
+        (card / "infiniband" / rdma).mkdir(parents=True)
+        (port.parent.parent / "device").symlink_to(card)
+        link = sysfs / "net" / name
+        link.mkdir(parents=True)
+        for file, value in (("type", "32"), ("mode", "datagram"), ("ifindex", str(index + 10))):
+            (link / file).write_text(f"{value}\n")
+        (link / "device").symlink_to(card)
+        (card / "net" / name).mkdir(parents=True)
+        (card / "net" / name / "type").write_text("32\n")
+    tool = tmp_path / "ip"  # sysfs shows the new name
+    tool.write_text(
+        '#!/bin/sh\n/sbin/ip "$@" || exit\ncase $4 in name) ;; *) exit ;; esac\n'
+        'for folder in "$SYSFS"/devices/*/net "$SYSFS"/class/net; do\n'
+        '    [ ! -e "$folder/$3" ] || mv "$folder/$3" "$folder/$5"\ndone\n'
+    )
+    tool.chmod(0o755)
+    lines = [f"ip link add {name} type veth" for _, name, _ in (*cards, ("", "ib2", 3))]
+    lines += ["/sbin/ip -o link show ib0 | grep -o 'link/ether [^ ]*'"]
+    lines += [f"sh {script} {rdma}" for rdma, _, _ in cards]
+    lines += ["/sbin/ip -o link show ib1 | grep -o 'link/ether [^ ]*'"]
+    lines += [f"sh {script} --check {rdma} | grep interface || :" for rdma, _, _ in cards]
+    done = subprocess.run(
+        ["unshare", "-n", "sh", "-ec", "\n".join(lines)], capture_output=True, text=True, timeout=120, check=False,
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "SYSFS": str(tmp_path / "sys"), "RUN_FOLDER": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    before, *found = [line for line in done.stdout.splitlines() if "configured" not in line]
+    assert found == [before, f"{host.ports[2].rdma}: its interface is ib9, planned ib2"]
+    assert sorted(path.name for path in (sysfs / "net").iterdir()) == ["ib0", "ib1", "ib2", "ib9"]
+
+
 @needs_networkd
 @pytest.mark.slow
 def test_a_host_is_made_what_its_files_say_and_read_back(tmp_path: Path) -> None:
