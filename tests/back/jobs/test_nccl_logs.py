@@ -48,6 +48,17 @@ USING = (
         (DIRECT.replace("GDRDMA", "GDRDMA(PCI)"), 0, "1 with GDRDMA"),
         (DIRECT.replace("IB/0", "AWS Libfabric/0"), 0, "(AWS Libfabric)"),
         (SOCKET.replace("Socket", "FastSocket"), 1, "FAULT: NET/Socket"),
+        # A plugin on some hosts only: nothing connects.
+        (
+            "a:1:2 [0] NCCL INFO Using network IB\nb:1:2 [0] NCCL INFO Using network IBext_v8\r\n",
+            1,
+            "networks (IB, IBext_v8)",
+        ),
+        (
+            "a:1:2 [0] NCCL INFO Using network IB\nb:1:2 [0] NCCL INFO Using network IB\n",
+            2,
+            "no connection between",
+        ),
         # NCCL sets up sockets in addition to RDMA, and uses RDMA.
         ("NCCL INFO NET/Socket : Using [0]eno3:10.0.0.1<0>\n" + DIRECT, 0, "0 over sockets"),
         ("NCCL INFO Using network Socket\n", 1, "FAULT: NET/Socket"),
