@@ -584,7 +584,7 @@ def _open_bundle(arena: Arena, data: bytes) -> None:
         try:
             files = candidate_files(*ways, "frr.conf")
             assert (
-                unpack_files(pack_bundle(files), files)
+                unpack_files("frr", pack_bundle(files), files)
                 == {k: v if v.endswith("\n") or not v else f"{v}\n" for k, v in files.items()}
                 or len(files) == 1
             )

@@ -44,14 +44,17 @@ def _ambiguous_files(error: ValueError) -> DeviceError:
     return DeviceError("FAB6042", f"a configuration looks like several files: {error}", remedy)
 
 
-def unpack_files(text: str, planned: Mapping[str, str]) -> dict[str, str]:
-    """Split a configuration into files. A text without marks is the main file, the largest of those planned.
+def unpack_files(nos: str, text: str, planned: Mapping[str, str]) -> dict[str, str]:
+    """Split a configuration into files. A text without marks is the main file of the system, or the largest planned.
 
     Raises:
         DeviceError: FAB6042, it is no configuration of one switch.
     """
+    main = getattr(getattr(back_ends.load(nos), "found", None), "FILE", "")
     try:
-        return unpack_bundle(text, max(planned, key=lambda name: (len(planned[name]), name)))
+        return unpack_bundle(
+            text, main if main in planned else max(planned, key=lambda name: (len(planned[name]), name))
+        )
     except ValueError as error:
         raise _ambiguous_files(error) from None
 

@@ -9,7 +9,7 @@ from fabricc.operate.devices import running
 from fabricc.operate.devices.device import DeviceError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fabricc.fabric.facts import Value
 
@@ -33,7 +33,7 @@ def drain_files(
         DeviceError: FAB9122, the difference does not fit that text.
     """
     found, facts = dict(files), running.read_facts(nos, files).facts
-    if not any(path.startswith(_SESSION) for path in facts):
+    if not _name_sessions(facts):
         return found
     told = [file for file in files if file in plain]
     wanted = _compare_facts(nos, {f: plain[f] for f in told}, {f: shut[f] for f in told})
@@ -50,6 +50,15 @@ def drain_files(
     if now != planned:
         raise _make_drain_error(name, "other facts would change than those of a drain")
     return found
+
+
+def list_sessions(nos: str, files: Mapping[str, str]) -> frozenset[str]:
+    """Return the neighbors to which some files configure sessions."""
+    return _name_sessions(running.read_facts(nos, files).facts)
+
+
+def _name_sessions(facts: Iterable[str]) -> frozenset[str]:
+    return frozenset(path.partition("]")[0] for path in facts if path.startswith(_SESSION))
 
 
 def _make_drain_error(name: str, why: str) -> DeviceError:

@@ -86,7 +86,8 @@ class Executor(Returning):
             raise DeviceError("FAB9132", f"{name} has alarms: {'; '.join(alarms[:SHOWN])}", remedy)
         found = self.effect(name, files, wanted) if diff else Effect("", Impact.NONE)
         if diff and found.disruptive and self.options.drain:
-            self._drain_switch_files(name, files)
+            self._drain_running_files(name, files, measured)
+            self._drain_target_files(name)
         held, secrets = extract_secrets(device.nos, files)
         if wanted != self.source.files(name):
             wanted, secrets = extract_secrets(device.nos, wanted, secrets)
@@ -107,7 +108,7 @@ class Executor(Returning):
             )
             message = f"{name}: it was never pushed, and its configuration differs from the tree"
             raise DeviceError("FAB9113", message, remedy)
-        if wrong := self._describe_difference(name, files, running.unpack_files(known, wanted)):
+        if wrong := self._describe_difference(name, files, self._unpack(name, known, wanted)):
             remedy = "Add the change to the spec or undo it; --adopt overwrites it with the tree."
             raise DeviceError("FAB9112", f"{name} was changed since the last push: {wrong}", remedy)
 
@@ -120,7 +121,7 @@ class Executor(Returning):
             DeviceError: it does not take it.
         """
         self.journal.record_intent(self.run, name, "drain")
-        self._commit(name, self._drain_switch_files(name, self.old(name)), 0, first=True, guard=True)
+        self._commit(name, self._drain_old_files(name), 0, first=True, guard=True)
         self.journal.record_state(self.run, name, State.DRAINED)
 
     def install(self, name: str) -> None:
@@ -211,7 +212,7 @@ class Executor(Returning):
         self.require_free(name, switch)
         if not switch.guard(self.guard_s, armed=True) and self.hook is None:  # a restart ends it too
             raise DeviceError("FAB9115", f"{name} went back in service by itself before its change")
-        wanted = self._drain_switch_files(name, self.old(name))
+        wanted = self._drain_old_files(name)
         # Another release prints other defaults, so after an image step facts alone are compared.
         left = None if self.hook else running.count_unread_lines(self.source.devices[name].nos, wanted)
         self._require_untouched(name, switch, wanted, left)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass, replace
@@ -25,7 +25,7 @@ from fabricc.operate.devices.identity import (
 )
 from fabricc.operate.devices.running import reverting_of_driver
 from fabricc.operate.push.built_tree import RefusedError
-from fabricc.operate.push.drain import drain_files
+from fabricc.operate.push.drain import drain_files, list_sessions
 from fabricc.operate.push.hook import INSTALL
 from fabricc.operate.push.impact import assess_effect
 from fabricc.review.diff.model import Impact
@@ -92,7 +92,7 @@ class Reach:
 
     def _files(self, switch: Connection, planned: Files) -> Files:
         """What a switch runs, with references in place of secrets: no value goes further than the connection."""
-        found = read_files(switch, planned)
+        found = read_files(self.source.devices[switch.name].nos, switch, planned)
         return {file: self.access.hidden(text) for file, text in found.items()}
 
     @contextmanager
@@ -211,6 +211,41 @@ class Reach:
         plain, shut = self.source.render_states(name, running.address_versions(nos, files))
         return drain_files(name, nos, files, plain, shut)
 
+    def _drain_running_files(self, name: str, files: Files, measured: Mapping[str, Any]) -> Files:
+        """Return what a switch runs, drained; unchanged where that is impossible and no session of it is up.
+
+        A new switch may run its maker's configuration, with sessions to neighbors that do not exist.
+
+        Raises:
+            DeviceError: FAB9122.
+        """
+        try:
+            return self._drain_switch_files(name, files)
+        except DeviceError:
+            if "sessions" not in measured or any(up for up, _ in measured["sessions"].values()):
+                raise
+            return files
+
+    def _drain_target_files(self, name: str) -> Files:
+        """Return what a switch is to run, drained; unchanged where that is impossible and no planned session is in it.
+
+        The rollback of a first push returns to the maker's configuration.
+
+        Raises:
+            DeviceError: FAB9122.
+        """
+        wanted, nos = self.target(name), self.source.devices[name].nos
+        try:
+            return self._drain_switch_files(name, wanted)
+        except DeviceError:
+            if list_sessions(nos, wanted) & list_sessions(nos, self.source.files(name)):
+                raise
+            return wanted
+
+    def _drain_old_files(self, name: str) -> Files:
+        """Return what a switch ran before the run, drained."""
+        return self._drain_running_files(name, self.old(name), self._read_entry(name).baseline)
+
     def _read_entry(self, name: str) -> Entry:
         return self.journal.entry(self.run, name)
 
@@ -232,7 +267,10 @@ class Reach:
 
     def old(self, name: str) -> Files:
         """Return what the switch ran before."""
-        return running.unpack_files(self._read_entry(name).before, self.target(name))
+        return self._unpack(name, self._read_entry(name).before, self.target(name))
+
+    def _unpack(self, name: str, text: str, planned: Files) -> Files:
+        return running.unpack_files(self.source.devices[name].nos, text, planned)
 
     def needs_drain(self, name: str) -> bool:
         """Return whether the switch is drained for its change."""
@@ -240,8 +278,7 @@ class Reach:
 
     def _files_until_confirmed(self, name: str) -> Files:
         """Return what the switch runs from its change until the confirmation."""
-        wanted = self.target(name)
-        return self._drain_switch_files(name, wanted) if self.needs_drain(name) else wanted
+        return self._drain_target_files(name) if self.needs_drain(name) else self.target(name)
 
 
 def session_name(run: int, session: str) -> str:
@@ -249,11 +286,11 @@ def session_name(run: int, session: str) -> str:
     return f"fabricc-{run}-{session}"
 
 
-def read_files(switch: Connection, planned: Mapping[str, str]) -> Files:
+def read_files(nos: str, switch: Connection, planned: Mapping[str, str]) -> Files:
     """Return the running files of a switch: its printed configuration, and further files that its driver reports."""
     found = switch.configurations()
-    saved = running.unpack_files(found.get("startup", ""), planned)
-    shown = running.unpack_files(found["running"], planned)
+    saved = running.unpack_files(nos, found.get("startup", ""), planned)
+    shown = running.unpack_files(nos, found["running"], planned)
     beside = {name: text for name, text in saved.items() if name in planned} if len(planned) > 1 else {}
     return {**beside, **shown}
 
@@ -276,7 +313,8 @@ def reject_namesake(
     if not (reason := source.roster.namesake(name, identity)):
         return
     if known := journal.known(source.devices[name]):
-        left = running.read_facts(source.roster.nos(name), running.unpack_files(known, target))
+        nos = source.roster.nos(name)
+        left = running.read_facts(nos, running.unpack_files(nos, known, target))
         if identity_of({}, left.facts).addresses & identity.addresses:
             return
     raise DeviceError("FAB9106", f"{name}: another switch answers at its address: {reason}", LOOK_OR_STATE)

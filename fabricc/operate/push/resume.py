@@ -99,5 +99,5 @@ def _remember_effects(push: Push, names: list[str]) -> None:
         if not entry.before:
             continue
         after = executor.target(name)
-        before = running.unpack_files(entry.before, after)
+        before = running.unpack_files(executor.source.devices[name].nos, entry.before, after)
         push.effects[name] = executor.effect(name, before, after)

@@ -148,8 +148,8 @@ class Returning(Ownership):
     def _word(self, name: str, files: Files, wanted: Files, old: Files) -> str:
         states: list[tuple[str, Callable[[], Files]]] = [("new", lambda: wanted), ("old", lambda: old)]
         if self.needs_drain(name):
-            states.append(("new, drained", lambda: self._drain_switch_files(name, wanted)))
-            states.append(("old, drained", lambda: self._drain_switch_files(name, old)))
+            states.append(("new, drained", lambda: self._drain_target_files(name)))
+            states.append(("old, drained", lambda: self._drain_old_files(name)))
         return next(
             (word for word, state in states if not self._describe_difference(name, files, state())), ""
         )

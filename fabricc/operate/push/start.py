@@ -259,7 +259,7 @@ def plan_push(setting: Setting) -> Preview:
             if setting.hook:
                 effects[name] = Effect(Effect.unknown(source.devices[name]).platform, Impact.RELOAD, INSTALL)
             elif known:
-                found = executor.effect(name, running.unpack_files(known, wanted), wanted)
+                found = executor.effect(name, running.unpack_files(source.devices[name].nos, known, wanted), wanted)
                 if found.impact or running.pack_files(wanted) != known:
                     effects[name] = found
             else:
@@ -287,7 +287,7 @@ def _get_target(setting: Setting, journal: Journal, run: Run) -> Callable[[str],
         kept = journal.entry(run.id, name).after
         if not kept and undone is not None:
             kept = journal.entry(undone, _find_earlier_name(setting, journal, undone, name)).before
-        return running.unpack_files(kept, files) if kept else files
+        return running.unpack_files(setting.source.devices[name].nos, kept, files) if kept else files
 
     return target
 
@@ -458,7 +458,8 @@ def _push_earlier_files(setting: Setting, journal: Journal, run: Run, newer: Col
         return name if name in newer else setting.source.devices[name].former
 
     def before(name: str) -> Files:
-        return running.unpack_files(journal.entry(run.id, then(name)).before, setting.source.files(name))
+        kept = journal.entry(run.id, then(name)).before
+        return running.unpack_files(setting.source.devices[name].nos, kept, setting.source.files(name))
 
     chosen = [name for name in setting.names if then(name) in newer]
     return _run_push(

@@ -130,7 +130,8 @@ def _is_expected_switch(question: Question, name: str, live: Connection, answer:
     device = identify_device(source.roster, name, live, {}, ours)
     wrong = device.wrong
     if not device.proved and not wrong:
-        device = identify_device(source.roster, name, live, read_files(live, ours), ours)
+        found = read_files(source.devices[name].nos, live, ours)
+        device = identify_device(source.roster, name, live, found, ours)
         wrong = device.wrong
         wrong = wrong or ("" if device.proved else source.roster.foreign(device.identity))
     answer.device = device
@@ -190,7 +191,7 @@ def _build_comparisons(
 def _compare_configuration(question: Question, name: str, live: Connection, answer: Answer) -> None:
     source, nos = question.source, question.source.devices[name].nos
     ours = source.files(name)
-    seen = compare_drift(name, nos, source.tree, ours, read_files(live, ours), question.aspects)
+    seen = compare_drift(name, nos, source.tree, ours, read_files(nos, live, ours), question.aspects)
     if wrong := source.roster.namesake(name, identity_of({}, seen.facts)):
         answer.reject(name, wrong, LOOK_OR_STATE)
         return

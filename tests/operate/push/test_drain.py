@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,7 +17,7 @@ from fabricc.fabric.plans import DeviceChange
 from fabricc.fabric.shape import TierName
 from fabricc.operate.devices import running
 from fabricc.operate.devices.access import Access
-from fabricc.operate.devices.device import Device
+from fabricc.operate.devices.device import Device, DeviceError
 from fabricc.operate.devices.identity import Roster
 from fabricc.operate.devices.login import Login
 from fabricc.operate.push.built_tree import BuiltTree, RefusedError, Snapshot, read_source
@@ -28,6 +29,9 @@ from fabricc.operate.push.push_lock import hold_switches
 from tests.operate.lab import specs
 from tests.operate.push.network import built
 from tests.outward import MODELS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SPEC = """\
 cluster: zone
@@ -187,6 +191,51 @@ def test_a_tree_of_another_lock_is_refused(tmp_path: Path) -> None:
     assert refusal.value.diagnostics[0].code == "FAB9120"
 
 
+def executor_of(folder: Path, source: BuiltTree, target: Callable[[str], dict[str, str]]) -> Executor:
+    journal = Journal(folder / "journal")
+    return Executor(source, Access(Login()), journal, 1, Options(drain_s=7), target, threading.Event())
+
+
+STOCK = {
+    "frr.conf": "frr version 8.4.4\nrouter bgp 65100\n neighbor 192.0.2.200 remote-as 65200\nexit\n!\nend\n",
+    "hostname": "sonic\n",
+}
+"""What a maker's image configures: a session to nobody."""
+
+
+def test_a_new_switch_without_a_session_that_is_up_is_not_drained_and_can_be_rolled_back(
+    tmp_path: Path,
+) -> None:
+    source = built(specs.two_tiers(tmp_path / "spec"), tmp_path / "out")
+    executor = executor_of(tmp_path, source, lambda _: STOCK)
+    for measured in ({}, {"sessions": {"192.0.2.200": [True, 5]}}):
+        with pytest.raises(DeviceError) as refusal:
+            executor._drain_running_files("spine01a", STOCK, measured)
+        assert refusal.value.diagnostic.code == "FAB9122"
+    down = {"sessions": {"192.0.2.200": [False, 0]}}
+    assert executor._drain_running_files("spine01a", STOCK, down) == STOCK
+    assert executor._drain_target_files("spine01a") == STOCK
+    (planned, *_) = source.switch("spine01a").bgp.sessions
+    other = STOCK["frr.conf"].replace("192.0.2.200", planned.remote)
+    executor.target = lambda _: {**STOCK, "frr.conf": other}
+    with pytest.raises(DeviceError):
+        executor._drain_target_files("spine01a")
+    executor.journal.close()
+
+
+def test_the_short_configuration_of_a_new_switch_is_its_main_file() -> None:
+    """Its other files may be longer, as `interfaces` of a new FRR switch is."""
+    planned = {
+        "frr.conf": "hostname a\n",
+        "interfaces": "auto lo\niface lo inet loopback\n",
+        "hostname": "a\n",
+    }
+    assert running.unpack_files("frr", "hostname b\n", planned) == {"frr.conf": "hostname b\n"}
+    assert running.unpack_files("eos", "hostname b\n", {"running-config.cfg": ""}) == {
+        "running-config.cfg": "hostname b\n"
+    }
+
+
 @pytest.mark.parametrize(
     ("nos", "seconds"), [("frr", 12), ("sonic", 12), ("cumulus", 12), ("eos", 7), ("junos", 7)]
 )
@@ -195,16 +244,7 @@ def test_traffic_has_its_time_from_when_the_system_announces_the_drain(
 ) -> None:
     source = built(specs.two_tiers(tmp_path / "spec"), tmp_path / "out")
     devices = {name: replace(device, nos=nos) for name, device in source.devices.items()}
-    options = Options(drain_s=7)
-    executor = Executor(
-        replace(source, devices=devices),
-        Access(Login()),
-        Journal(tmp_path / "journal"),
-        1,
-        options,
-        source.files,
-        threading.Event(),
-    )
+    executor = executor_of(tmp_path, replace(source, devices=devices), source.files)
     assert executor.leaving_s(["spine01a", "su001-tor1a"]) == seconds
     assert executor.leaving_s([]) == 7
     executor.journal.close()
