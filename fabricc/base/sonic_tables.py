@@ -77,6 +77,32 @@ def without_raw(tables: Tables) -> Tables:
     return {name: rows for name, rows in tables.items() if name != "bgpraw"}
 
 
+def require_tables(found: Any) -> Tables:
+    """Return the tables of a CONFIG_DB that a switch printed.
+
+    In it a field is a text or a list of texts.
+
+    Raises:
+        ValueError: it has no tables, or a table is no mapping of rows.
+    """
+    if not isinstance(found, dict) or not found:
+        raise ValueError("it has no tables")
+    tables = without_raw(found)
+    for name, rows in tables.items():
+        if not name.isupper() or not isinstance(rows, dict):
+            raise ValueError(f"{name[:40]!r} is no table")
+        for key, row in rows.items():
+            if not isinstance(row, dict) or not all(isinstance(one, (str, list)) for one in row.values()):
+                raise ValueError(f"{name}|{key[:40]} is no row")
+    return tables
+
+
+def takes_frr(tables: Tables) -> bool:
+    """Return whether the bgp container starts from frr.conf; in other modes bgpcfgd configures FRR and deletes it."""
+    here = tables.get("DEVICE_METADATA", {}).get("localhost")
+    return here is None or here.get("docker_routing_config_mode") == "split-unified"
+
+
 def merge(running: Tables, wanted: Tables) -> Tables:
     """Return what a switch is to run: the wanted tables, with the rows and fields of the running ones that stay."""
     target: Tables = {}

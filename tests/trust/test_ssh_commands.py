@@ -27,7 +27,7 @@ SERVERS: dict[str, Callable[[Path], Any]] = {
     "nxos": nxos_switch,
     "junos": junos_switch,
     "sonic": lambda folder: linux_switch(folder, "sonic", '{"PORT": {}}'),
-    "cumulus": lambda folder: linux_switch(folder, "cumulus", "[]"),
+    "cumulus": lambda folder: linux_switch(folder, "cumulus", "- header: {}\n"),
 }
 DIRECTIVES = {
     "ProxyCommand": "Host *\n    ProxyCommand {touch}\n",

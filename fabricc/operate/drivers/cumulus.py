@@ -34,11 +34,19 @@ from fabricc.operate.drivers.single import one_text
 FILE = "startup.yaml"
 _YAML = re.compile(r"\s*(?:---\s+)?(?:- )?(?:\{\W?)?(?:header|set|unset)\b\W?:|\s*\[\s*\]")
 """Beginning of NVUE's own documents: `header`, `set` or `unset`, as an entry or a key, or an empty list."""
-_CHANGES = re.compile(r"(?m)^nv (?:set|unset) ")
+_CHANGES = re.compile(r"nv (?:set|unset) ")
+_PARTS = re.compile(r"(?m)^(?:- )?(?:\{\W?)?(header|set|unset)\b\W?:")
+_SAVE = (
+    "s() { nv config show -r $1 -o yaml; }; a=$(s startup) && nv config save >&2 && b=$(s startup) && "
+    "c=$(s applied) && "
+    'if [ "$b" = "$c" ] || [ "$a" != "$b" ]; then echo saved; else echo unsaved; fi'
+)
+"""Save, and report whether the startup configuration is the applied one, or has changed at least."""
 _POLL_S = 1.0
 _MINUTE_S = 60
 _SHARED = {"vtysh": ("frrvty", "-c 'show version'", "-h"), "lldpcli": ("_lldpd", "show configuration", "-v")}
 """Programs whose sockets only root and one group may use: the group, a request, and an option that needs no daemon."""
+_ACCESS = frozenset({"plain", "sudo", "none"})
 _PROBE = (
     'if [ "$(id -u)" = 0 ] || id -nG | grep -qw {group} || {program} {request} > /dev/null 2>&1; then echo plain; '
     "elif {sudo} {program} {option} > /dev/null 2>&1; then echo sudo; else echo none; fi"
@@ -89,7 +97,12 @@ class CumulusDriver(LinuxSession):
             _PROBE.format(group=group, request=request, option=option, program=program, sudo=sudo)
             for program, (group, request, option) in _SHARED.items()
         )
-        self._access = dict(zip(_SHARED, self._run("; ".join(probes)).split(), strict=False))
+        words = self._run("; ".join(probes)).split()
+        if len(words) != len(_SHARED) or not _ACCESS.issuperset(words):
+            self.close()
+            said = excerpt(" ".join(words), self.password, longest=100) or "nothing"
+            raise ConnectionException(f"{self.hostname}: the answer about vtysh and lldpcli is {said!r}")
+        self._access = dict(zip(_SHARED, words, strict=True))
 
     def _sudo(self) -> str:
         """Return nothing: NVUE lets its own roles run `nv`, and accounts with keys have no password for sudo."""
@@ -256,8 +269,24 @@ class CumulusDriver(LinuxSession):
         return {FILE: one_text(None, config, FILE, ReplaceConfigException)}
 
     def compare_config(self) -> str:
-        """Return NVUE's own difference between pending and applied, as commands."""
-        return self._nv("diff -o commands", CommitError).strip() if self._files else ""
+        """Return NVUE's own difference between pending and applied, as commands.
+
+        Raises:
+            ConnectionException: the answer has no commands.
+        """
+        return self._read_commands(self._nv("diff -o commands", CommitError)) if self._files else ""
+
+    def _read_commands(self, text: str) -> str:
+        """Return commands that NVUE prints, "" for none; a text may have several lines.
+
+        Raises:
+            ConnectionException: it is another text.
+        """
+        found = text.strip()
+        if found and not _CHANGES.match(found):
+            said = excerpt(found, self.password, longest=100)
+            raise ConnectionException(f"{self.hostname}: `nv config diff` printed no commands: {said!r}")
+        return found
 
     def discard_config(self) -> None:
         """Forget the pending revision of this session and give the lock back."""
@@ -299,7 +328,7 @@ class CumulusDriver(LinuxSession):
         candidate, self._candidate = self._candidate, ""
         self._apply(words, candidate, frozenset({CONFIRM}) if revert_in else APPLIED)
         if not revert_in:
-            self._nv("save", CommitError)
+            self._save()
         elif self._save_config() != saved:
             self.rollback()
             raise CommitError(
@@ -324,7 +353,7 @@ class CumulusDriver(LinuxSession):
         """Return whether this account has a pending revision that no session of this driver made."""
         if self._kept("lock"):
             return False
-        return bool(_CHANGES.search(self._run("nv config diff -o commands 2> /dev/null || true")))
+        return bool(self._read_commands(self._run("nv config diff -o commands 2> /dev/null || true")))
 
     def confirm_commit(self) -> None:
         """Confirm the commit that waits, and save it.
@@ -335,7 +364,7 @@ class CumulusDriver(LinuxSession):
         if not (waiting := self._waiting(self._revisions())):
             raise CommitError(f"{self.hostname}: no commit waits for confirmation")
         self._settle("--confirm-yes", waiting, APPLIED)
-        self._nv("save", CommitError)
+        self._save()
         self._run(f"rm -f {self._folder}/owner")
 
     def _settle(self, option: str, waiting: str, wanted: frozenset[str]) -> None:
@@ -369,7 +398,7 @@ class CumulusDriver(LinuxSession):
             raise CommitError(
                 f"{self.hostname}: revision {applied} of another session is applied; it is left alone"
             )
-        self._nv("save", CommitError)
+        self._save()
         self._run(f"cd {self._folder} && rm -f before committed owner")
 
     # Getters.
@@ -379,19 +408,35 @@ class CumulusDriver(LinuxSession):
         every = " --all" if full else ""
         revisions = {"running": "applied", "startup": "startup", "candidate": "pending"}
         asked = [kind for kind in wanted if kind != "candidate" or self._files]
-        return {kind: self._document(f"nv config show -r {revisions[kind]} -o yaml{every}") for kind in asked}
+        return {
+            kind: self._document(
+                f"nv config show -r {revisions[kind]} -o yaml{every}", may_be_empty=kind != "running"
+            )
+            for kind in asked
+        }
 
-    def _document(self, command: str) -> str:
+    def _document(self, command: str, *, may_be_empty: bool = True) -> str:
         """Return the YAML that a command prints, which is a list of header and settings, or one object.
 
         Raises:
-            ConnectionException: it is none: empty, or behind a text that a login script prints.
+            ConnectionException: it is none: empty, twice, or behind a text that a login script prints.
         """
         text = self._run(command)
-        if not _YAML.match(text):
+        parts = _PARTS.findall(text)
+        if not _YAML.match(text) or len(parts) != len(set(parts)) or not (parts or may_be_empty):
             said = excerpt(text, self.password, longest=100) or "nothing"
             raise ConnectionException(f"{self.hostname}: {FILE} is not YAML of NVUE: {said!r}")
         return text
+
+    def _save(self) -> None:
+        """Save what is applied, and read it back: the exit status of `nv config save` is no proof.
+
+        Raises:
+            CommitError: The startup configuration is another one.
+        """
+        if (said := self._run(_SAVE, CommitError, limit_s=self._patience).strip()) != "saved":
+            said = excerpt(said, self.password, longest=100)
+            raise CommitError(f"{self.hostname}: `nv config save` did not save what is applied: {said!r}")
 
     def get_facts(self) -> dict[str, Any]:
         """Return facts of the switch as NVUE shows them."""
@@ -419,9 +464,9 @@ class CumulusDriver(LinuxSession):
 
     def get_interfaces(self) -> dict[str, Any]:
         """Return interfaces of the kernel; Cumulus keeps descriptions as aliases."""
-        (links,) = self._json(linux_views.LINKS)
         speeds = linux_views.read_speeds(self._run("grep -s . /sys/class/net/*/speed || true"))
-        return linux_views.read_interfaces(links, speeds)
+        found: dict[str, Any] = self._view(linux_views.read_interfaces, self._links(), speeds)
+        return found
 
     def get_lossless_counters(self) -> Counters:
         """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM."""

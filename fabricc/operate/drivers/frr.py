@@ -22,7 +22,7 @@ from napalm.base.exceptions import (
     SessionLockedException,
 )
 
-from fabricc.operate.drivers import linux_views
+from fabricc.operate.drivers import frr_agent, linux_views
 from fabricc.operate.drivers.answers import ROUTE_VALUES, AnswerError, parse_json
 from fabricc.operate.drivers.bundle import candidate_files, pack_bundle, unpack_bundle
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
@@ -39,11 +39,39 @@ _LINKS_OF_NAMESPACES = (
     f'if [ -e "$one" ]; then echo; nsenter --net="$one" {shlex.join(linux_views.LINKS)}; fi; done'
 )
 _MOVING = ("committing", "reverting")
+_PHASES = ("idle", "committing", "pending", "confirmed", "reverting", "reverted", "failed")
+_NUMBER = (int, float)
+_REPLIES: dict[str, dict[str, Any]] = {
+    "compare": {"diff": str},
+    "guard": {"armed": bool},
+    "holds": {"holds": list},
+    "read": {"running": str, "saved": dict, "candidate": dict},
+    "release": {"released": bool},
+    "run": {"ran": list},
+    "status": {"phase": str, "why": str, "left_s": _NUMBER, "wish": (str, type(None))},
+}
+"""Values of the agent's answers, by request; the other requests return none."""
 
 
 @cache
 def _package_text(name: str) -> bytes:
     return package_files("fabricc.operate.drivers").joinpath(name).read_bytes()
+
+
+def require_reply(what: str, answer: Any) -> None:
+    """Refuse an answer that is not the agent's to a request.
+
+    Raises:
+        AnswerError: it is another one, or lacks a value.
+    """
+    if not isinstance(answer, dict) or answer.get("did") != what:
+        raise AnswerError(f"the answer is not that of the agent to `{what}`")
+    wanted = {"refused": str, "text": str} if "refused" in answer else _REPLIES.get(what, {})
+    for name, kind in wanted.items():
+        if not isinstance(answer.get(name), kind):
+            raise AnswerError(f"the agent's answer to `{what}` has no usable `{name}`")
+    if "phase" in wanted and answer["phase"] not in _PHASES:
+        raise AnswerError(f"the agent's answer to `{what}` has the unknown phase {answer['phase']!r:.40}")
 
 
 class FrrDriver(LinuxDriver):
@@ -127,7 +155,8 @@ class FrrDriver(LinuxDriver):
         }
         ran = self._shell.run(self._python, _package_text(_AGENT) + json.dumps(request).encode())
         try:
-            answer = parse_json(ran.out, most=ROUTE_VALUES)
+            answer = parse_json(ran.out.rpartition(f"{frr_agent.BEGINS}\n")[2], most=ROUTE_VALUES)
+            require_reply(what, answer)
         except AnswerError as error:
             said = excerpt(ran.err or str(error), self.password, end=True)
             raise ConnectionException(f"{self.hostname}: exit status {ran.status}: {said}") from None
@@ -370,8 +399,10 @@ class FrrDriver(LinuxDriver):
             ("vtysh", "-c", "show interface vrf all json"),
             ("sh", "-c", "grep -s . /sys/class/net/*/speed || true"),
         )
-        found = linux_views.read_interfaces(self._links(), linux_views.read_speeds(speeds))
-        for name, one in self._parse_json(told or "{}", "show interface vrf all json").items():
+        found: dict[str, Any] = self._view(
+            linux_views.read_interfaces, self._links(), linux_views.read_speeds(speeds)
+        )
+        for name, one in self._parse_json(told, "show interface vrf all json").items():
             if name in found and one.get("description"):
                 found[name]["description"] = one["description"]
         return found

@@ -45,6 +45,11 @@ BFD_DEFAULTS = {
     "echo transmit-interval": "50",
 }
 """BFD's timers and their defaults (FRR's user guide, BFD), which FRR before 10.2 cannot undo by `no` (its PR 16968)."""
+BEGINS = "==fabricc=="
+"""The line before the answer; a login script may print before it."""
+TESTED = ("Loading Config object from file", "Loading Config object from vtysh show running")
+"""What `frr-reload.py --test` logs once each, with and without a difference (frr-reload.py, FRR 8.4 to 10.7)."""
+LOGGED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+ ")
 ERROR_LINE = re.compile(r"(?im)^.*(?:%\s|error|unknown command|fail|line \d+).*$")
 NAMESPACES = "/run/netns"
 """Where a switch has the namespaces that are its VRFs, as iproute2 does (ip-netns(8))."""
@@ -71,13 +76,13 @@ def ran(words: list[str], limit_s: float = LIMIT_S) -> tuple[int, str, str]:
     return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
 
 
-def run_checked(words: list[str]) -> str:
-    """Return the standard output of a program that must succeed."""
+def run_checked(words: list[str], *, logged: bool = False) -> str:
+    """Return the standard output of a program that must succeed; with `logged`, standard error stands before it."""
     status, out, err = ran(words)
     if status:
         said = ERROR_LINE.findall(f"{out}\n{err}") or (out + err).splitlines()[-3:]
         raise Refusal("failed", f"{' '.join(words[:2])} ended with {status}: {'; '.join(said[:5])}")
-    return out
+    return f"{err}\n{out}" if logged else out
 
 
 def process_start(pid: int) -> str | None:
@@ -205,14 +210,33 @@ def set_hostname(folder: str, name: str) -> None:
 
 
 def differences(told: str) -> list[str]:
-    """Return the changes that `frr-reload.py --test` reports: lines that begin with `-` or `+`."""
+    """Return the changes that `frr-reload.py --test` reports: lines that begin with `-` or `+`.
+
+    Args:
+        told: its log, which goes to standard error, and its output.
+
+    Raises:
+        Refusal: it is the output of something else, or of two runs.
+    """
+    if any(told.count(mark) != 1 for mark in TESTED):
+        shown = " ".join(told.split())[:200] or "nothing"
+        raise Refusal(
+            "failed", f"frr-reload.py --test did not compare the configurations, it printed: {shown}"
+        )
     lines, sign = [], ""
     for line in told.splitlines():
         if line.strip() in HEADINGS:
             sign = HEADINGS[line.strip()]
-        elif sign and line.strip() and not line.startswith("==="):
+        elif sign and line.strip() and not line.startswith("===") and not LOGGED.match(line):
             lines.append(f"{sign} {line}")
     return lines
+
+
+def find_defect(text: str) -> str:
+    """Return what shows that a text is not one whole `show running-config` of vtysh; "" for a whole one."""
+    if len(re.findall(r"(?m)^frr version ", text)) != 1:
+        return "has not one line `frr version`"
+    return "" if text.rstrip().endswith("\nend") else "is cut off: it does not end with `end`"
 
 
 def name_vrfs(text: str, vrf_of: Mapping[str, str]) -> str:
@@ -276,14 +300,14 @@ class Switch:
     def running(self) -> str:
         """Return the running configuration of FRR's daemons."""
         text = run_checked(["vtysh", "-c", "show running-config"])
-        if not text.rstrip().endswith("\nend"):
-            raise Refusal("failed", "the running configuration is cut off: it does not end with `end`")
-        return text[max(0, text.find("frr version")) :]
+        if wrong := find_defect(text):
+            raise Refusal("failed", f"the running configuration {wrong}")
+        return text[text.find("frr version") :]
 
     def reload(self, *words: str) -> str:
         """Run frr-reload.py, which FRR's own `reload` runs."""
         program = next((one for one in RELOADS if Path(one).exists()), RELOADS[0])
-        return run_checked(["python3", program, "--stdout", *words])
+        return run_checked(["python3", program, "--stdout", *words], logged=True)
 
     def differences(self, wanted: Path) -> list[str]:
         """Return the changes that a configuration would make in the running FRR."""
@@ -791,20 +815,21 @@ class Box:
 
 
 def serve(request: dict[str, Any]) -> dict[str, Any]:
-    """Answer one request."""
+    """Answer one request; `did` repeats it."""
+    did = {"did": request["do"]}
     try:
         box = Box(request)
         if request["do"] == "run":
-            return box.do_run()
+            return {**did, **box.do_run()}
         with box.alone():
             box.recover()
             answer: dict[str, Any] = getattr(box, f"do_{request['do']}")()
-            return answer
+            return {**did, **answer}
     except Refusal as error:
-        return {"refused": error.kind, "text": str(error)}
+        return {**did, "refused": error.kind, "text": str(error)}
     except OSError as error:
-        return {"refused": "failed", "text": reason(error)}
+        return {**did, "refused": "failed", "text": reason(error)}
 
 
 if __name__ == "__main__":
-    print(json.dumps(serve(json.loads(sys.stdin.buffer.read()))))
+    print(BEGINS, json.dumps(serve(json.loads(sys.stdin.buffer.read()))), sep="\n")

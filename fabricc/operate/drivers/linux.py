@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from ipaddress import ip_network
 from typing import Any
@@ -15,13 +15,14 @@ from typing import Any
 from napalm.base.exceptions import ConnectionException, NapalmException
 
 from fabricc.operate.drivers import linux_views
-from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES, AnswerError, parse_json
+from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES, AnswerError, parse_json, quote_words
 from fabricc.operate.drivers.checking import Checking, Options
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.redact import redact_text
 from fabricc.operate.drivers.shell import Shell
 
 _LONGEST = 60
+_HOSTNAME = re.compile(r"\w[\w.-]*")
 
 
 class LinuxDriver(Checking):
@@ -93,7 +94,7 @@ class LinuxDriver(Checking):
     def _json(self, *commands: Sequence[str]) -> list[Any]:
         answers = zip(commands, self._outputs(*commands), strict=True)
         most = ROUTE_VALUES if any("route" in " ".join(words) for words in commands) else VALUES
-        return [self._parse_json(text.strip() or "{}", _name_answer(words), most) for words, text in answers]
+        return [self._parse_json(text, _name_answer(words), most) for words, text in answers]
 
     def _parse_json(self, text: str, what: str, most: int = VALUES) -> Any:
         """Return the values of a program's JSON.
@@ -106,12 +107,28 @@ class LinuxDriver(Checking):
         except AnswerError as error:
             raise ConnectionException(f"{self.hostname}: {redact_text(str(error), self.password)}") from None
 
+    def _view(self, read: Callable[..., Any], *answers: Any) -> Any:
+        """Return answers in NAPALM's form.
+
+        Raises:
+            ConnectionException: One is JSON of another kind.
+        """
+        try:
+            return read(*answers)
+        except AnswerError as error:
+            reason = redact_text(str(error), self.password)
+        except (KeyError, ValueError, IndexError, TypeError, AttributeError) as error:
+            reason = f"an answer has another form than expected ({type(error).__name__})"
+        raise ConnectionException(f"{self.hostname}: {reason}")
+
     def _vtysh_json(self, *commands: str) -> list[Any]:
         return self._json(*((*self.VTYSH, "-c", command) for command in commands))
 
     def get_identity(self) -> dict[str, str]:
         """Return hostname and, where the system has a tool for it, serial number of the switch; not part of NAPALM."""
         (hostname,) = self._outputs(("hostname",))
+        if not _HOSTNAME.fullmatch(hostname.strip()):
+            raise ConnectionException(f"{self.hostname}: no hostname: {quote_words(hostname)}")
         return {"hostname": hostname.strip(), "serial_number": self._serial()}
 
     def _serial(self) -> str:
@@ -120,15 +137,19 @@ class LinuxDriver(Checking):
 
     def get_interfaces_counters(self) -> dict[str, Any]:
         """Return counters of the kernel."""
-        return linux_views.read_counters(self._links())
+        found: dict[str, Any] = self._view(linux_views.read_counters, self._links())
+        return found
 
     def _links(self) -> list[Any]:
-        """Return the interfaces of the kernel with their counters."""
-        return list(self._json(linux_views.LINKS)[0])
+        """Return interfaces of the kernel as iproute2 prints them."""
+        found: list[Any] = self._view(linux_views.require_links, *self._json(linux_views.LINKS))
+        return found
 
     def get_bgp_neighbors(self) -> dict[str, Any]:
         """Sessions of every VRF; an unnumbered one is named after its interface."""
-        return bgp_neighbors(*self._vtysh_json(SUMMARY, NEIGHBORS))
+        answers = self._vtysh_json(SUMMARY, NEIGHBORS)
+        found: dict[str, Any] = self._view(bgp_neighbors, *answers)
+        return found
 
     def get_lldp_neighbors_detail(self, interface: str = "") -> dict[str, Any]:
         """Return the neighbors of lldpd.
@@ -136,7 +157,7 @@ class LinuxDriver(Checking):
         Raises:
             CommandErrorException: lldpd is not there.
         """
-        found = linux_views.lldp_detail(self._json((*self.LLDPCLI, *linux_views.LLDP))[0])
+        found = self._view(linux_views.lldp_detail, *self._json((*self.LLDPCLI, *linux_views.LLDP)))
         return {name: one for name, one in found.items() if not interface or name == interface}
 
     def get_lldp_neighbors(self) -> dict[str, Any]:
@@ -145,15 +166,19 @@ class LinuxDriver(Checking):
 
     def get_route_to(self, destination: str = "", protocol: str = "", longer: bool = False) -> dict[str, Any]:
         """Routes to a destination in the default VRF, one entry for each next hop."""
-        return routes_to(self._vtysh_json(*ROUTES), destination, protocol, longer)
+        tables = self._vtysh_json(*ROUTES)
+        found: dict[str, Any] = self._view(routes_to, tables, destination, protocol, longer)
+        return found
 
     def get_ecmp_widths(self) -> dict[str, int]:
         """Return prefix -> next hops in the kernel, for BGP routes of the default VRF; not part of NAPALM."""
-        return ecmp_widths(self._vtysh_json(*ROUTES))
+        found: dict[str, int] = self._view(ecmp_widths, self._vtysh_json(*ROUTES))
+        return found
 
     def get_router_macs(self) -> dict[str, dict[str, str]]:
         """Return VNI of a VRF -> VTEP -> router MAC that zebra has of it (RFC 9135); not part of NAPALM."""
-        return router_macs(self._vtysh_json(ROUTER_MACS)[0])
+        found: dict[str, dict[str, str]] = self._view(router_macs, *self._vtysh_json(ROUTER_MACS))
+        return found
 
     def get_lossless_counters(self) -> Counters:
         """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM.
@@ -182,17 +207,23 @@ _DEFAULT = "default"
 def bgp_neighbors(summary: Mapping[str, Any], neighbors: Mapping[str, Any]) -> dict[str, Any]:
     """NAPALM's `get_bgp_neighbors` from `show bgp vrf all summary json` and `… neighbors json`.
 
-    An unnumbered neighbor is named after its interface. The uptime is in seconds, -1 when the session is down.
+    An unnumbered neighbor is named after its interface. The uptime is in seconds, -1 when the session is down. FRR
+    prints `{}` without an instance of BGP, and the VRF with nothing in it without a neighbor.
+
+    Raises:
+        AnswerError, KeyError, TypeError, AttributeError: an answer is of another kind.
     """
     tables: dict[str, Any] = {"global": {"router_id": "", "peers": {}}}
+    if not isinstance(summary, dict) or not isinstance(neighbors, dict) or summary.keys() - neighbors.keys():
+        raise AnswerError(f"the answers to `{SUMMARY}` and `{NEIGHBORS}` have not the same VRFs")
     for vrf, families in summary.items():
-        known = neighbors.get(vrf, {})
+        known = neighbors[vrf]
         table = tables.setdefault("global" if vrf == _DEFAULT else vrf, {"router_id": "", "peers": {}})
         for family, found in families.items():
-            if family not in _FAMILIES or not isinstance(found, dict):
+            if family not in _FAMILIES:
                 continue
             table["router_id"] = found.get("routerId", table["router_id"])
-            for name, peer in found.get("peers", {}).items():
+            for name, peer in found["peers"].items():
                 more = known.get(name, {})
                 entry = table["peers"].setdefault(name, _peer_entry(found, peer, more))
                 counts = more.get("addressFamilyInfo", {}).get(family, {})

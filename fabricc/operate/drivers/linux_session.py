@@ -11,6 +11,7 @@ from napalm.base.exceptions import (
     CommandErrorException,
     CommitConfirmException,
     CommitError,
+    ConnectionException,
     NapalmException,
     SessionLockedException,
 )
@@ -19,8 +20,8 @@ from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.linux import LinuxDriver
 from fabricc.operate.drivers.redact import excerpt
 
-_BEGINS = "==fabricc=="
-"""The line after which the output of a command begins; a login script may print before it."""
+_BEGINS, _ENDS = "==fabricc==", "==fabricc ends=="
+"""The lines around the output of a command: a login script may print before it, and an answer may be cut off."""
 _LONGEST_LOCK_S = 86400
 """A lock that would stand longer was written before the clock of the switch was set back, and is over."""
 _HELD = 75  # EX_TEMPFAIL of sysexits.h: another session holds the lock
@@ -66,14 +67,21 @@ class LinuxSession(LinuxDriver):
 
         Raises:
             NapalmException: `failure`, with the end of the output.
+            ConnectionException: the answer is not that of the command, or is cut off, in spite of exit status 0.
         """
-        framed = f"echo {_BEGINS}; {command}"
+        framed = f"echo {_BEGINS}\n(\n{command}\n)\ns=$?\necho\necho '{_ENDS}'\nexit $s"
         ran = self._shell.run(f"{self._sudo()}sh -c {shlex.quote(framed)}", given.encode(), limit_s)
-        before, begins, out = ran.out.partition(f"{_BEGINS}\n")
-        out = out if begins else before
+        before, begins, rest = ran.out.partition(f"{_BEGINS}\n")
+        out, ends, after = rest.rpartition(f"\n{_ENDS}\n")
         if ran.status:
-            said = excerpt(ran.err or out, self.password, longest=500, end=True)
+            said = excerpt(ran.err or out or rest or before, self.password, longest=500, end=True)
             raise failure(f"{self.hostname}: {command[:60]}: exit status {ran.status}: {said}")
+        twice = any(f"\n{mark}\n" in f"\n{out}\n" for mark in (_BEGINS, _ENDS))
+        if not begins or not ends or after or twice:
+            said = excerpt(ran.out or ran.err, self.password, longest=100) or "nothing"
+            raise ConnectionException(
+                f"{self.hostname}: {command[:60]}: the answer is not whole, or not that of the command: {said!r}"
+            )
         return out
 
     def _sudo(self) -> str:

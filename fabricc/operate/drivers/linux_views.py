@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from fabricc.operate.drivers.answers import AnswerError
 from fabricc.operate.drivers.lossless import ALL, ECN_MARKED, PFC_RX, PFC_TX
 
 if TYPE_CHECKING:
@@ -56,6 +57,17 @@ def read_counters(links: list[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
+def require_links(links: Any) -> list[Any]:
+    """Return the answer to `ip -j link show`, which has the loopback at least.
+
+    Raises:
+        AnswerError: It has no interface.
+    """
+    if not isinstance(links, list) or not links:
+        raise AnswerError("the answer to `ip -j link show` lists no interface")
+    return links
+
+
 def _interface_counters(stats: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     sent, heard = stats.get("tx", {}), stats.get("rx", {})
     multicast = int(heard.get("multicast", -1))
@@ -92,7 +104,9 @@ def read_lossless(text: str, tally: Tally) -> None:
 def lldp_detail(answer: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """NAPALM's `get_lldp_neighbors_detail` from `lldpcli -f json0 show neighbors details`."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for interface in (one for top in answer.get("lldp", []) for one in top.get("interface", [])):
+    if not isinstance(answer["lldp"], list):
+        raise AnswerError("the answer of lldpcli has no list `lldp`")
+    for interface in (one for top in answer["lldp"] for one in top.get("interface", [])):
         if str(interface.get("via", "LLDP")) == "unknown":
             continue
         for chassis, port in zip(interface.get("chassis", []), interface.get("port", []), strict=False):

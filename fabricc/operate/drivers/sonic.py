@@ -8,6 +8,7 @@ import re
 import shlex
 import time
 import uuid
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib.resources import files as package_files
 from typing import Any
@@ -26,16 +27,14 @@ from napalm.base.exceptions import (
 
 from fabricc.base import sonic_tables
 from fabricc.base.numbers import is_number
-from fabricc.operate.drivers import linux_views, sonic_views
-from fabricc.operate.drivers.answers import AnswerError, parse_json
+from fabricc.operate.drivers import frr_agent, sonic_views
+from fabricc.operate.drivers.answers import AnswerError, parse_json, quote_words
 from fabricc.operate.drivers.bundle import candidate_files, pack_bundle, unpack_bundle
 from fabricc.operate.drivers.checking import Refusal, vtysh_refusals
-from fabricc.operate.drivers.frr_agent import differences
 from fabricc.operate.drivers.holds import Claim, Hold
 from fabricc.operate.drivers.linux_session import LinuxSession
 from fabricc.operate.drivers.lossless import Counters, Tally
-from fabricc.operate.drivers.redact import redact_text
-from fabricc.operate.drivers.single import require_end
+from fabricc.operate.drivers.redact import excerpt, redact_text
 
 CONFIG_DB, FRR = "config_db.json", "frr.conf"
 FRR_FOLDER, CONTAINER_FOLDER = "/etc/sonic/frr", "/etc/frr"
@@ -78,9 +77,25 @@ _EXPIRE = (
 )
 """A restart ends a commit that waits: its guard is gone, and the switch boots what was saved before."""
 _WAITING = (
-    "if [ -e claimed ] && ! flock -n updater.lock true; then cat claimed; else cat pending 2> /dev/null; fi"
+    "if [ -e claimed ] && ! flock -n updater.lock true; then echo waits $(cat claimed); "
+    "elif [ -e pending ]; then echo waits $(cat pending); else echo none; fi"
 )
 """The commit that waits for confirmation, or that the guard undoes at present."""
+_PHASES = frozenset({"idle", "committing", "pending", "confirmed", "reverting", "reverted", "failed"})
+_PLAN = {
+    "way": str,
+    "kind": str,
+    "text": str,
+    "rows": int,
+    "steps": list,
+    "shut": list,
+    "restarts_bgp": bool,
+    "takes_frr": bool,
+    "digest": str,
+}
+_KEPT_PLAN = {"way": str, "rows": int, "checkpoint": str, "frr": bool}
+_OUTCOME = {"ok": bool, "why": str}
+"""Values of the agent's answers."""
 _UPDATER = re.compile(
     r"(?:^|[\s/])(config (?:replace|apply-patch|rollback|reload|load|load_minigraph|load_mgmt_config))(?:\s|$)"
 )
@@ -162,10 +177,11 @@ class SonicDriver(LinuxSession):
 
     def _check(self) -> None:
         """Check whether and how the switch accepts the candidate."""
-        self._plan = {"way": "none", "rows": 0}
+        self._plan = {"way": "none", "rows": 0, "takes_frr": True}
         if CONFIG_DB in self._files:
             command = f"python3 {self._folder}/{_AGENT} check {self._folder}"
-            self._plan = self._object(self._run(command, ReplaceConfigException, limit_s=_CHECK_S))
+            answer = self._run(command, ReplaceConfigException, limit_s=_CHECK_S)
+            self._plan = self._object(answer, _PLAN)
             refusal = redact_text(str(self._plan["text"]), self.password)
             if self._plan["kind"] == "limits" and not self.optional_args.get("reload"):
                 raise ReplaceConfigException(
@@ -174,12 +190,18 @@ class SonicDriver(LinuxSession):
                 )
             if self._plan["kind"] == "models":
                 raise ReplaceConfigException(f"{self.hostname}: {refusal}")
-        if FRR in self._files:
+        if self._takes_frr():
             command = (
                 f"umask 077 && cat > {FRR_FOLDER}/{_CANDIDATE} && "
                 f"docker exec bgp vtysh -C -f {CONTAINER_FOLDER}/{_CANDIDATE}"
             )
-            self._run(command, ReplaceConfigException, self._files[FRR])
+            said = self._run(command, ReplaceConfigException, self._files[FRR])
+            if "% " in said:
+                raise ReplaceConfigException(f"{self.hostname}: {excerpt(said, self.password)}")
+
+    def _takes_frr(self) -> bool:
+        """Return whether the candidate has an `frr.conf` from which the bgp container starts."""
+        return FRR in self._files and bool(self._plan["takes_frr"])
 
     def load_merge_candidate(self, filename: str | None = None, config: str | None = None) -> None:  # noqa: ARG002
         """Refused: what a merge leaves behind would be nobody's configuration.
@@ -211,14 +233,17 @@ class SonicDriver(LinuxSession):
                 )
             )
             parts += [*self._way(), *lines] if lines else []
-        if FRR in self._files:
+        if self._takes_frr():
             self._compared = lines = self._compare_frr()
             parts += ["--- FRR, running", "+++ FRR, candidate", *lines] if lines else []
         return redact_text("\n".join(parts), self.password)
 
     def _compare_frr(self) -> list[str]:
-        said = self._run(f"{_RELOAD} --test --stdout {CONTAINER_FOLDER}/{_CANDIDATE}", CommitError)
-        return differences(said)
+        said = self._run(f"{_RELOAD} --test --stdout {CONTAINER_FOLDER}/{_CANDIDATE} 2>&1", CommitError)
+        try:
+            return frr_agent.differences(said)
+        except frr_agent.Refusal as error:
+            raise CommitError(f"{self.hostname}: {redact_text(str(error), self.password)}") from None
 
     def _way(self) -> list[str]:
         """Which commands a commit takes, and what they interrupt, as comments."""
@@ -235,24 +260,33 @@ class SonicDriver(LinuxSession):
             lines.append("# the bgp container restarts")
         return lines
 
-    def _object(self, text: str) -> dict[str, Any]:
-        """Return an answer that must be a JSON object with something in it.
+    def _object(self, text: str, kinds: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a JSON object of the agent with values of these kinds.
+
+        Raises:
+            CommandErrorException: it is none: cut off, empty, or text of something else.
+        """
+        found = self._parse_json(text, "the agent's answer")
+        for name, kind in kinds.items():
+            if not isinstance(found, dict) or not isinstance(found.get(name), kind):
+                raise CommandErrorException(f"{self.hostname}: the agent's answer has no usable `{name}`")
+        return dict(found)
+
+    def _running(self) -> dict[str, Any]:
+        return self._require_tables(self._run(_RUNNING))
+
+    def _require_tables(self, text: str) -> dict[str, Any]:
+        """Return the tables of a printed CONFIG_DB.
 
         Raises:
             CommandErrorException: it is none: cut off, empty, or text of something else.
         """
         try:
-            found = parse_json(text, CONFIG_DB)
-        except AnswerError as error:
-            raise CommandErrorException(
-                f"{self.hostname}: {redact_text(str(error), self.password)}"
-            ) from None
-        if not isinstance(found, dict) or not found:
-            raise CommandErrorException(f"{self.hostname}: {CONFIG_DB} has no tables")
-        return found
-
-    def _running(self) -> dict[str, Any]:
-        return sonic_tables.without_raw(self._object(self._run(_RUNNING)))
+            return sonic_tables.require_tables(parse_json(text, CONFIG_DB))
+        except ValueError as error:
+            said = redact_text(str(error), self.password)
+            said = said if isinstance(error, AnswerError) else f"{CONFIG_DB}: {said}"
+            raise CommandErrorException(f"{self.hostname}: {said}") from None
 
     def discard_config(self) -> None:
         """Forget the candidate and give the lock back."""
@@ -298,12 +332,10 @@ class SonicDriver(LinuxSession):
         """Return the plan of the last commit, empty without one.
 
         Raises:
-            ConnectionException: the answer is no plan.
+            CommandErrorException: the answer is no plan.
         """
-        found = self._parse_json(self._kept("plan.json") or "{}", f"{self._folder}/plan.json")
-        if not isinstance(found, dict):
-            raise ConnectionException(f"{self.hostname}: {self._folder}/plan.json is no plan of a commit")
-        return found
+        text = self._kept("plan.json")
+        return self._object(text, _KEPT_PLAN) if text else {}
 
     def _limit_s(self) -> float:
         """Seconds that this commit may take."""
@@ -316,8 +348,9 @@ class SonicDriver(LinuxSession):
         last = self._kept_plan().get("checkpoint")
         if last:
             self._run(f"config delete-checkpoint {shlex.quote(last)} || true")
-        self._run(f"config checkpoint {name}", CommitError, limit_s=self._patience)
-        plan = {**self._plan, "checkpoint": name, "frr": FRR in self._files}
+        kept = f"test -s /etc/sonic/checkpoints/{name}.cp.json"
+        self._run(f"config checkpoint {name} && {kept}", CommitError, limit_s=self._patience)
+        plan = {**self._plan, "checkpoint": name, "frr": self._takes_frr()}
         self._store(
             {"plan.json": json.dumps(plan), "message": f"{message}\n", **_read_scripts()}, CommitError
         )
@@ -352,7 +385,7 @@ class SonicDriver(LinuxSession):
                 renewed = time.monotonic()
             time.sleep(pause)
             pause = min(_POLL_S, 2 * pause)
-        outcome = self._object(text)
+        outcome = self._object(text, _OUTCOME)
         if not outcome["ok"]:
             raise CommitError(f"{self.hostname}: {redact_text(str(outcome['why']), self.password)}")
 
@@ -385,11 +418,22 @@ class SonicDriver(LinuxSession):
     def _keep_commit(self) -> None:
         """End the wait, and save what the switch boots from."""
         self._run(f"cd {self._folder} && mv pending confirmed", CommitError)
-        saved = f"[ ! -e confirmed-frr.conf ] || mv confirmed-frr.conf {FRR_PATH}"
         self._run(
-            f"cd {self._folder} && {{ {saved}; }} && config save -y", CommitError, limit_s=self._patience
+            f"cd {self._folder} && {{ [ ! -e confirmed-frr.conf ] || mv confirmed-frr.conf {FRR_PATH}; }}"
         )
+        self._save()
         self._run(f"echo confirmed > {self._folder}/phase", CommitError)
+
+    def _save(self) -> None:
+        """Save CONFIG_DB, and read it back: the exit status of `config save` is no proof.
+
+        Raises:
+            CommitError: the switch does not boot with what it runs.
+        """
+        command = f"config save -y >&2 && python3 {self._folder}/{_AGENT} saved {self._folder}"
+        answer = self._run(command, CommitError, limit_s=self._patience)
+        if not self._object(answer, {"saved": bool})["saved"]:
+            raise CommitError(f"{self.hostname}: `config save` did not save what runs")
 
     def _revert(self, name: str, why: str) -> None:
         self._store({"why": f"{why}\n"}, CommitError)
@@ -399,13 +443,24 @@ class SonicDriver(LinuxSession):
     def commit_state(self) -> dict[str, Any]:
         """State of the last commit, whoever made it: `phase` and `why` as the FRR driver has them."""
         self.has_pending_commit()
-        return {"phase": self._kept("phase") or "idle", "why": redact_text(self._kept("why"), self.password)}
+        phase = self._kept("phase") or "idle"
+        if phase not in _PHASES:
+            raise ConnectionException(f"{self.hostname}: a commit has the unknown phase {phase!r:.40}")
+        return {"phase": phase, "why": redact_text(self._kept("why"), self.password)}
 
     def has_pending_commit(self) -> bool:
-        """Return whether a commit waits for confirmation, or is undone at present."""
-        return bool(
-            self._run(f"cd {self._folder} 2> /dev/null || exit 0; {_EXPIRE}; {_WAITING}; true").strip()
-        )
+        """Return whether a commit waits for confirmation, or is undone at present.
+
+        Raises:
+            ConnectionException: the answer shows neither.
+        """
+        command = f"cd {self._folder} 2> /dev/null || {{ echo none; exit 0; }}; {_EXPIRE}; {_WAITING}"
+        words = self._run(command).split()
+        if words != ["none"] and (len(words) != 2 or words[0] != "waits"):
+            raise ConnectionException(
+                f"{self.hostname}: unknown state of a commit: {quote_words(' '.join(words))}"
+            )
+        return words != ["none"]
 
     def get_holds(self) -> list[Hold]:
         """Return claims of every session, and changes of CONFIG_DB that others make now. Not part of NAPALM."""
@@ -445,7 +500,7 @@ class SonicDriver(LinuxSession):
         if waits:
             self._require_own_commit()
         self._revert(self._plan["checkpoint"], "asked for")
-        self._run("config save -y", CommitError, limit_s=self._patience)
+        self._save()
 
     # Getters.
 
@@ -457,7 +512,7 @@ class SonicDriver(LinuxSession):
             self._require_whole(frr)
             files["running"] = {
                 CONFIG_DB: self._tables(_RUNNING),
-                FRR: frr[max(0, frr.find("frr version")) :],
+                FRR: frr[frr.find("frr version") :],
             }
         if "startup" in wanted:
             saved = self._tables("cat /etc/sonic/config_db.json")
@@ -466,15 +521,13 @@ class SonicDriver(LinuxSession):
         return {kind: pack_bundle(files[kind]) for kind in wanted}
 
     def _require_whole(self, frr: str) -> None:
-        """Refuse a text of vtysh that is cut off.
+        """Refuse a text of vtysh that is not one whole configuration.
 
         Raises:
             ConnectionException: it is.
         """
-        try:
-            require_end(frr, "FRR's running configuration", "Building configuration")
-        except AnswerError as error:
-            raise ConnectionException(f"{self.hostname}: {error}") from None
+        if wrong := frr_agent.find_defect(frr):
+            raise ConnectionException(f"{self.hostname}: FRR's running configuration {wrong}")
 
     def _tables(self, command: str) -> str:
         """Return CONFIG_DB as a command prints it.
@@ -483,7 +536,7 @@ class SonicDriver(LinuxSession):
             CommandErrorException: it is none.
         """
         text = self._run(command)
-        self._object(text)
+        self._require_tables(text)
         return text
 
     def get_facts(self) -> dict[str, Any]:
@@ -498,17 +551,20 @@ class SonicDriver(LinuxSession):
 
     def get_interfaces(self) -> dict[str, Any]:
         """Return interfaces of the kernel, with speed and description of CONFIG_DB."""
-        running, (links,) = self._running(), self._json(linux_views.LINKS)
-        return sonic_views.read_interfaces(running, links)
+        found: dict[str, Any] = self._view(sonic_views.read_interfaces, self._running(), self._links())
+        return found
 
     def get_interfaces_counters(self) -> dict[str, Any]:
         """Return counters of the ASIC, from COUNTERS_DB."""
-        return sonic_views.read_counters(self._json(shlex.split(sonic_views.COUNTERS))[0])
+        found: dict[str, Any] = self._view(
+            sonic_views.read_counters, *self._json(shlex.split(sonic_views.COUNTERS))
+        )
+        return found
 
     def get_lossless_counters(self) -> Counters:
         """Return counters of lossless classes, as `fabricc.operate.drivers.lossless` has them; not part of NAPALM."""
         tally = Tally()
-        sonic_views.read_lossless(self._json(shlex.split(sonic_views.COUNTERS))[0], tally)
+        self._view(sonic_views.read_lossless, *self._json(shlex.split(sonic_views.COUNTERS)), tally)
         return tally.counters()
 
     def get_alarms(self) -> list[str]:

@@ -1,6 +1,6 @@
 """Run on the switch for the SONiC driver: check a candidate, apply it, and revert it.
 
-    python3 sonic_agent.py check|apply|guard|revert FOLDER [CHECKPOINT]
+    python3 sonic_agent.py check|apply|guard|revert|saved FOLDER [CHECKPOINT]
 
 FOLDER is the driver's private folder, in which sonic_tables.py, sonic_frr.py and frr_agent.py lie next to this file.
 Standard library only, Python 3.9 or later; SONiC's own updater is used through its package and its commands.
@@ -32,6 +32,7 @@ else:
 
 FRR_PATH = Path("/etc/sonic/frr/frr.conf")
 CHECKPOINTS = Path("/etc/sonic/checkpoints")
+SAVED = Path("/etc/sonic/config_db.json")
 CANDIDATE, TARGET = "config_db.json", "target.json"
 REPLACE, RELOAD, NONE = "replace", "reload", "none"
 BUFFERMGRD_S = 3
@@ -67,10 +68,9 @@ def read_running() -> Tables:
         SwitchError: it cannot be read, or is not JSON.
     """
     try:
-        tables = json.loads(run("sonic-cfggen", "-d", "--print-data"))
+        return sonic_tables.require_tables(json.loads(run("sonic-cfggen", "-d", "--print-data")))
     except ValueError as error:
-        raise SwitchError(f"CONFIG_DB as sonic-cfggen prints it is not JSON: {error}") from None
-    return sonic_tables.without_raw(tables)
+        raise SwitchError(f"CONFIG_DB as sonic-cfggen prints it: {error}") from None
 
 
 def read_json(path: Path) -> Any:
@@ -128,6 +128,7 @@ def check(folder: Path) -> dict[str, Any]:
         "shut": sonic_tables.shut_ports(running, target),
         "restarts_bgp": sonic_tables.restarts_bgp(running, target),
         "digest": digest(running),
+        "takes_frr": sonic_tables.takes_frr(target),
     }
 
 
@@ -270,6 +271,12 @@ def bring(folder: Path, target: Tables, frr: Path | None, way: str, *, back: boo
         run(sys.executable, str(folder / "sonic_frr.py"), "/etc/frr/frr.conf")
 
 
+def is_saved() -> bool:
+    """Return whether the switch boots with the CONFIG_DB that runs, but for what daemons edit by themselves."""
+    saved = sonic_tables.require_tables(read_json(SAVED))
+    return sonic_tables.comparable_tables(saved) == sonic_tables.comparable_tables(read_running())
+
+
 def apply(folder: Path) -> None:
     """Apply the target, and write how that ended to `outcome`; the boot file of FRR stays the old one."""
     outcome = {"ok": True, "why": ""}
@@ -350,10 +357,11 @@ def revert(folder: Path) -> bool:
     try:
         with updating(folder):
             plan = read_json(folder / "plan.json")
-            before = sonic_tables.without_raw(read_json(CHECKPOINTS / f"{plan['checkpoint']}.cp.json"))
+            before = sonic_tables.require_tables(read_json(CHECKPOINTS / f"{plan['checkpoint']}.cp.json"))
             backup = folder / "backup-frr.conf"
-            old = backup if plan["frr"] and backup.exists() else None
-            if plan["frr"] and old is None:
+            started = plan["frr"] or plan["way"] == RELOAD
+            old = backup if started and backup.exists() and sonic_tables.takes_frr(before) else None
+            if started and old is None:
                 restore_boot_file(folder)
             try:
                 bring(folder, before, old, plan["way"], back=True)
@@ -388,9 +396,9 @@ def main(verb: str, place: str, checkpoint: str = "") -> int:
     """Run the command of the driver."""
     folder = Path(place)
     os.umask(0o077)
-    if verb == "check":
+    if verb in ("check", "saved"):
         try:
-            print(json.dumps(check(folder)))
+            print(json.dumps(check(folder) if verb == "check" else {"saved": is_saved()}))
         except (SwitchError, OSError, ValueError) as error:
             print(clean(str(error)), file=sys.stderr)
             return 1

@@ -23,7 +23,7 @@ class Container(Switch):
 
     def reload(self, *words: str) -> str:
         """Run the container's frr-reload.py."""
-        return run_checked([*RELOAD, *words])
+        return run_checked([*RELOAD, *words], logged=True)
 
 
 if __name__ == "__main__":

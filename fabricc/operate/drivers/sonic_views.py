@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fabricc.operate.drivers import linux_views
+from fabricc.operate.drivers.answers import AnswerError
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS
 
 if TYPE_CHECKING:
@@ -93,7 +94,15 @@ def read_lossless(dump: Mapping[str, Any], tally: Tally) -> None:
 
 
 def _object_rows(dump: Mapping[str, Any], names: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Name and counters of each object of a map of names."""
+    """Name and counters of each object of a map of names.
+
+    Raises:
+        AnswerError: it is no dump of redis-dump.
+    """
+    if not isinstance(dump, dict) or not all(
+        isinstance(row, dict) and "value" in row for row in dump.values()
+    ):
+        raise AnswerError("the answer of redis-dump is no dump of COUNTERS_DB")
     for name, oid in dump.get(names, {}).get("value", {}).items():
         yield name, dump.get(f"COUNTERS:{oid}", {}).get("value", {})
 

@@ -178,7 +178,9 @@ def _try_candidate(setting: Setting, journal: Journal, name: str) -> tuple[Refus
     files = setting.source.files(name)
     text = access.fill_in(running.pack_files(files))
     with open_connection(device, access, f"fabricc-try-{new_session()}") as switch:
-        found = identify_device(setting.source.roster, name, switch, read_files(device.nos, switch, files), files)
+        found = identify_device(
+            setting.source.roster, name, switch, read_files(device.nos, switch, files), files
+        )
         if found.wrong:
             raise DeviceError(
                 "FAB9106", f"{name}: another switch answers at its address: {found.wrong}", LOOK

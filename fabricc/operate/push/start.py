@@ -259,7 +259,9 @@ def plan_push(setting: Setting) -> Preview:
             if setting.hook:
                 effects[name] = Effect(Effect.unknown(source.devices[name]).platform, Impact.RELOAD, INSTALL)
             elif known:
-                found = executor.effect(name, running.unpack_files(source.devices[name].nos, known, wanted), wanted)
+                found = executor.effect(
+                    name, running.unpack_files(source.devices[name].nos, known, wanted), wanted
+                )
                 if found.impact or running.pack_files(wanted) != known:
                     effects[name] = found
             else:

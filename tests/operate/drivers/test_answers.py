@@ -133,7 +133,7 @@ def test_the_text_of_a_login_script_is_no_part_of_an_answer(
         usual(self, channel, command)
 
     monkeypatch.setattr(LinuxSwitch, "serve", serve)
-    text = json.dumps({"PORT": {}}) if nos == "sonic" else "[]"
+    text = json.dumps({"PORT": {}}) if nos == "sonic" else "- header: {}\n"
     with linux_switch(tmp_path, nos, text) as server, server.device.connect() as driver:
         assert not driver.has_pending_commit()
         assert "Welcome" not in driver.get_config()["running"]
@@ -175,7 +175,8 @@ def server_that_cuts(nos: str, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
             while channel.recv(65536):  # to the end of the request, which the driver still sends
                 pass
             channel.sendall(
-                b"Building configuration...\n\nCurrent configuration:\n!\nfrr version 10.0\nrouter\n"
+                b"==fabricc==\nBuilding configuration...\n\nCurrent configuration:\n!\nfrr version 10.0\nrouter\n"
+                b"\n==fabricc ends==\n"
             )
             channel.send_exit_status(0)
             return None

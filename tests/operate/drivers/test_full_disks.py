@@ -25,7 +25,9 @@ WRITTEN = {"sonic": "target.json", "cumulus": "startup.yaml on the switch"}
 
 @pytest.mark.parametrize("nos", CANDIDATES)
 def test_the_file_and_the_reason_are_reported(nos: str, tmp_path: Path) -> None:
-    with linux_switch(tmp_path, nos, "{}" if nos == "sonic" else "[]", "hostname old\n") as switch:
+    with linux_switch(
+        tmp_path, nos, json.dumps({"PORT": {}}) if nos == "sonic" else "- header: {}\n", "hostname old\n"
+    ) as switch:
         with switch.device.connect() as driver:
             driver.load_replace_candidate(config=CANDIDATES[nos])
             driver.discard_config()

@@ -150,7 +150,7 @@ def test_an_error_of_nvue_is_no_configuration(
             return usual(self, channel, command)
         while channel.recv(65536):  # to the end of the request
             pass
-        channel.sendall(f"==fabricc==\n{text}".encode())
+        channel.sendall(f"==fabricc==\n{text}\n==fabricc ends==\n".encode())
         channel.send_exit_status(0)
         return None
 

@@ -32,7 +32,7 @@ SERVERS: dict[str, Callable[[Path], Any]] = {
     "nxos": nxos_switch,
     "junos": junos_switch,
     "sonic": lambda folder: linux_switch(folder, "sonic", '{"DEVICE_METADATA": {"localhost": {}}}'),
-    "cumulus": lambda folder: linux_switch(folder, "cumulus", "[]"),
+    "cumulus": lambda folder: linux_switch(folder, "cumulus", "- header: {}\n"),
 }
 PORTS = {
     "eos": ("Ethernet1/1", "Ethernet2/1"),

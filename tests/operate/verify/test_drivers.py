@@ -161,7 +161,7 @@ DEVICES: dict[str, tuple[str, Callable[..., Any]]] = {
     "nxos": ("9364e-sg2", nxos_device),
     "junos": ("qfx5240-64od", junos_device),
     "sonic": ("sn5600", linux_device("sonic", '{"DEVICE_METADATA": {"localhost": {}}}')),
-    "cumulus": ("sn5600", linux_device("cumulus", "[]")),
+    "cumulus": ("sn5600", linux_device("cumulus", "- header: {}\n")),
 }
 
 

@@ -122,7 +122,11 @@ class LinuxSwitch:
             prefix: [{"prefix": prefix, "protocol": "bgp", "selected": True, "nexthops": [hop] * hops}]
             for prefix, hops in self.counted.routes.items()
         }
-        for name, told in (("bgp_vrf_all_neighbors", {}), ("ip_route", routes), ("ipv6_route", {})):
+        for name, told in (
+            ("bgp_vrf_all_neighbors", {"default": {}}),
+            ("ip_route", routes),
+            ("ipv6_route", {}),
+        ):
             (folder / f"show_{name}_json").write_text(json.dumps(told))
 
 

@@ -120,13 +120,18 @@ def start_bgp() -> None:
     """Start the bgp container, which reads its mode then and answers some time later."""
     here = json.loads((ROOT / "running.json").read_text()).get("DEVICE_METADATA", {}).get("localhost", {})
     mode = here.get("docker_routing_config_mode", "separated")
-    (ROOT / "bgp_mode").write_text(mode)
+    before, stock = ROOT / "bgp_mode", ROOT / "frr.stock"
+    if before.exists() and before.read_text() != "split-unified":
+        stock.write_text((ROOT / "frr").read_text())
+    before.write_text(mode)
     (ROOT / "bgp_starts").write_text(str(time.time() + BGP_STARTS_S))
     boot = ROOT / "etc/sonic/frr/frr.conf"
     if mode == "split-unified":
         (ROOT / "frr").write_text(boot.read_text() if boot.exists() else "")
     else:
         boot.unlink(missing_ok=True)
+        if stock.exists():  # bgpcfgd configures FRR from the tables again
+            (ROOT / "frr").write_text(stock.read_text())
 
 
 def systemctl(words: list[str]) -> None:
@@ -210,11 +215,16 @@ def place(path: str) -> Path:
     return Path(path.replace("/etc/frr", str(ROOT / "etc/sonic/frr")))
 
 
+def passed_over(line: str) -> bool:
+    """Whether frr-reload.py ignores a line that `show running-config` prints around the configuration."""
+    return line == "end" or line.startswith("frr version")
+
+
 def reload_frr(words: list[str]) -> None:
     """`frr-reload.py`; with the fault `old_frr` of an FRR before 10.2, which leaves BFD's timers (its PR 16968)."""
     wanted = place(words[-1]).read_text()
     running = ROOT / "frr"
-    old, new = running.read_text().splitlines(), wanted.splitlines()
+    old, new = running.read_text().splitlines(), [one for one in wanted.splitlines() if not passed_over(one)]
     if "--reload" in words:
         mode = ROOT / "bgp_mode"
         if mode.exists() and mode.read_text() != "split-unified":
@@ -227,6 +237,8 @@ def reload_frr(words: list[str]) -> None:
             new[at:at] = kept
         running.write_text("".join(f"{one}\n" for one in new))
         return
+    for mark in (f"file {words[-1]}", "vtysh show running"):
+        print(f"2026-03-01 12:00:00,123  INFO: Loading Config object from {mark}", file=sys.stderr)
     gone, added = [one for one in old if one not in new], [one for one in new if one not in old]
     timers = [one.replace("  ", "  no ", 1) for one in gone if one.startswith("  transmit-interval")]
     gone = ["bfd", " profile FABRIC", *timers] if timers else gone

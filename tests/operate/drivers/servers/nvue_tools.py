@@ -208,6 +208,9 @@ def nv_show(words: list[str]) -> None:
         issues = {name: {"issue": text} for name, text in told["alarms"].items()}
         print(json.dumps({"status": "Not OK" if issues else "OK", "issues": issues}))
         return
+    if words in (["system", "-o", "json"], ["platform", "-o", "json"]):
+        print("{}")
+        return
     if words == ["interface", "-o", "json"]:
         print(json.dumps({name: {} for name in (*told["ports"], "eth0", "lo")}))
         return

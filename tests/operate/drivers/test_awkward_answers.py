@@ -1,0 +1,166 @@
+"""Drivers of Linux switches: an answer that is none of the command's is an error, whatever its exit status."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from napalm import get_network_driver
+from napalm.base.exceptions import CommitError, NapalmException
+
+from fabricc.operate.drivers import frr_agent, linux, linux_views
+from fabricc.operate.drivers.answers import AnswerError
+from fabricc.operate.drivers.frr import require_reply
+from fabricc.operate.drivers.shell import Ran
+from tests.operate.drivers.servers.linux_switch import linux_switch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+BEGINS, ENDS = "==fabricc==\n", "\n==fabricc ends==\n"
+OTHER = {
+    "empty": "",
+    "an empty object": "{}\n",
+    "a list": "[]\n",
+    "a page": "<html><body>503 Service Unavailable</body></html>\n",
+    "a prompt": "admin@sonic:~$ ",
+    "a question of sudo": "[sudo] password for admin: ",
+    "an error": "Error: Permission denied\n",
+    "a pager": "--More--\n",
+    "other types": '{"PORT": ["up"], "default": [], "ok": "yes", "saved": "yes", "way": 1, "1": {"state": 5}}\n',
+}
+
+
+def driver_that_hears(name: str, answer: Callable[[str], str]) -> Any:
+    """A driver whose switch answers every command with `answer(the command)` and exit status 0."""
+    driver = get_network_driver(name)("192.0.2.1", "admin", "secret", optional_args={"commit_timeout": 0})
+    driver._shell.run = lambda command, *_: Ran(0, answer(command), "")
+    driver._reconnect = lambda: None
+    return driver
+
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "pending": lambda driver: driver.has_pending_commit(),
+    "running": lambda driver: driver.get_config("running"),
+    "sessions": lambda driver: driver.get_bgp_neighbors(),
+    "next hops": lambda driver: driver.get_ecmp_widths(),
+    "counters": lambda driver: driver.get_interfaces_counters(),
+    "LLDP": lambda driver: driver.get_lldp_neighbors(),
+    "hostname": lambda driver: driver.get_identity(),
+    "confirmation": lambda driver: driver.confirm_commit(),
+    "rollback": lambda driver: driver.rollback(),
+}
+NOTHING = {("an empty object", call) for call in ("next hops", "sessions", "counters")}
+"""FRR prints `{}` itself without a route and without an instance of BGP, and redis-dump for an empty database."""
+
+
+@pytest.mark.parametrize("name", ["sonic", "cumulus"])
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("other", OTHER)
+def test_another_text_is_no_answer(name: str, call: str, other: str) -> None:
+    bare = driver_that_hears(name, lambda _: OTHER[other])
+    with pytest.raises(NapalmException):
+        CALLS[call](bare)
+    framed = driver_that_hears(name, lambda _: f"{BEGINS}{OTHER[other]}{ENDS}")
+    if (other, call) in NOTHING and (name, call) != ("cumulus", "counters"):
+        assert CALLS[call](framed) in ({}, {"global": {"router_id": "", "peers": {}}})
+        return
+    with pytest.raises(NapalmException):
+        CALLS[call](framed)
+
+
+@pytest.mark.parametrize("name", ["sonic", "cumulus"])
+@pytest.mark.parametrize(
+    "change",
+    [lambda text: text[: len(text) // 2], lambda text: text * 2, lambda text: f"{text}logout\n"],
+    ids=["half", "twice", "with more"],
+)
+def test_a_part_of_an_answer_and_two_are_none(name: str, change: Callable[[str], str]) -> None:
+    whole = f"{BEGINS}spine01a{ENDS}"
+    assert driver_that_hears(name, lambda _: whole)._run("hostname") == "spine01a"
+    assert driver_that_hears(name, lambda _: f"*** Welcome ***\n{whole}")._run("hostname") == "spine01a"
+    with pytest.raises(NapalmException, match="not whole"):
+        driver_that_hears(name, lambda _: change(whole))._run("hostname")
+
+
+@pytest.mark.parametrize("other", OTHER)
+@pytest.mark.parametrize(
+    "what", ["stage", "compare", "commit", "status", "holds", "confirm", "read", "run", "guard"]
+)
+def test_another_text_is_no_answer_of_the_agent(what: str, other: str) -> None:
+    for begins in ("", BEGINS):
+        driver = driver_that_hears("frr", lambda _, begins=begins: f"{begins}{OTHER[other]}")
+        with pytest.raises(NapalmException, match=r"not JSON|is empty|not that of the agent"):
+            driver._ask(what)
+
+
+def test_values_of_the_agent_are_checked() -> None:
+    status = {"did": "status", "phase": "idle", "why": "", "left_s": -1, "wish": None}
+    require_reply("status", status)
+    for wrong in ({"phase": 1}, {"phase": "done"}, {"left_s": "soon"}, {"did": "commit"}):
+        with pytest.raises(AnswerError):
+            require_reply("status", {**status, **wrong})
+    driver = driver_that_hears("frr", lambda _: f"*** Welcome ***\n{BEGINS}{json.dumps(status)}\n")
+    assert driver.commit_state()["phase"] == "idle", "a login script may print before the answer"
+
+
+LOG = (
+    "2026-03-01 12:00:00,123  INFO: Loading Config object from file /etc/frr/a\n"
+    "2026-03-01 12:00:00,456  INFO: Loading Config object from vtysh show running\n"
+)
+
+
+@pytest.mark.parametrize(
+    "text", [*OTHER.values(), LOG[: len(LOG) // 2], LOG * 2, "Lines To Add\n====\nrouter bgp 1\n"]
+)
+def test_a_comparison_of_frr_that_did_not_run_finds_no_equality(text: str) -> None:
+    with pytest.raises(frr_agent.Refusal, match="did not compare"):
+        frr_agent.differences(text)
+    assert frr_agent.differences(LOG) == []
+    assert frr_agent.differences(f"{LOG}\nLines To Add\n============\nrouter bgp 1\n") == ["+ router bgp 1"]
+
+
+FRR = "Building configuration...\n\nCurrent configuration:\n!\nfrr version 8.4.4\nhostname a\n!\nend\n"
+
+
+@pytest.mark.parametrize("text", [*OTHER.values(), FRR[:70], FRR * 2, "Error: no\nend\n"])
+def test_a_text_that_is_no_configuration_of_frr_has_a_defect(text: str) -> None:
+    assert frr_agent.find_defect(text)
+    assert not frr_agent.find_defect(FRR)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda: linux.bgp_neighbors({"warning": "no BGP"}, {}),
+        lambda: linux.bgp_neighbors({"default": {"ipv4Unicast": []}}, {"default": {}}),
+        lambda: linux.ecmp_widths([{"10.0.0.0/8": "none"}]),
+        lambda: linux_views.require_links([]),
+        lambda: linux_views.lldp_detail({}),
+    ],
+)
+def test_json_of_another_kind_is_an_error(read: Callable[[], Any]) -> None:
+    with pytest.raises((AnswerError, KeyError, TypeError, AttributeError)):
+        read()
+
+
+AUTO_SAVE_OFF = (
+    "- set:\n    system:\n      config:\n        auto-save:\n          state: disabled\n      hostname: a\n"
+)
+
+
+@pytest.mark.parametrize("nos", ["sonic", "cumulus"])
+def test_a_save_that_does_not_save_is_an_error(nos: str, tmp_path: Path) -> None:
+    """With exit status 0, as `config save` and `nv config save` have it where a hook of theirs fails."""
+    old = json.dumps({"PORT": {"Ethernet0": {"mtu": "9100"}}}) if nos == "sonic" else AUTO_SAVE_OFF
+    new = old.replace("9100", "9216").replace("hostname: a", "hostname: b")
+    with linux_switch(tmp_path, nos, old) as switch, switch.device.connect() as driver:
+        program = switch.root / "bin" / ("config" if nos == "sonic" else "nv")
+        usual, verb = program.read_text(), "$1" if nos == "sonic" else "$2"
+        program.write_text(usual.replace("exec", f'[ "{verb}" = save ] && exit 0\nexec', 1))
+        driver.load_replace_candidate(config=new)
+        with pytest.raises(CommitError, match="did not save"):
+            driver.commit_config()
+        assert driver.commit_state()["phase"] != "confirmed" if nos == "sonic" else True
