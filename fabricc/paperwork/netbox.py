@@ -174,7 +174,7 @@ def _place_devices(
         ordered, room = sorted(names, key=natural_key), sorted(free[tier], key=natural_key)
         placed |= dict(zip(ordered, room, strict=False))
         if len(ordered) != len(room):
-            counts = f"{len(ordered)} devices for {plural(len(room), tier.value)}"
+            counts = f"{plural(len(ordered), 'device')} for {plural(len(room), tier.value)}"
             told = f"there are {counts} of the plan, taken in the order of their names"
             findings.append(
                 _netbox_finding(told, "Compare the shape of the spec with the installed switches.")

@@ -10,6 +10,7 @@ import shutil
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.load.spec_location import LOCK_NAME
@@ -136,7 +137,7 @@ def grow_lab(step: Step, trial: Trial) -> Event:
     """
     lab = step.after.lab
     faults.require_none(lab)
-    name = f"growth by {len(lab.record.switches) - len(step.before.switches)} switches"
+    name = f"growth by {plural(len(lab.record.switches) - len(step.before.switches), 'switch')}"
     before, after = step.before.predict(), step.after.predict()
     with Stream(step.before.lab, _find_lasting_pairs(step, before, after)) as stream:
         stream.start()

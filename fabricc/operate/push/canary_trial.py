@@ -139,11 +139,11 @@ def try_canaries(setting: Setting) -> Trials:
     """Let a canary of each kind check its configuration; nothing is changed.
 
     Raises:
-        RefusedError: it does not start: the files are not those of the plan, or the login would be locked out.
+        RefusedError: it does not start: the files are not those of the plan.
     """
     source = setting.source
     chosen = choose_canaries(source, setting.names)
-    findings = list(check_prerequisites(setting, list(chosen.values())))
+    findings = list(check_prerequisites(setting, list(chosen.values()), trial=True))
     require_secrets(setting.access, lambda name: source.files(name).values(), list(chosen.values()))
 
     def one(name: str) -> tuple[tuple[Refused, ...], DeviceError | None]:

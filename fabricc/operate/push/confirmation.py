@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.order import group_pairs
 from fabricc.operate.devices.running import reverting_of_driver
 from fabricc.operate.push.built_tree import RefusedError
@@ -27,12 +28,13 @@ def report_revert_limits(setting: Setting, names: Sequence[str]) -> tuple[Diagno
         taken = driver.time(wanted)
         if not taken:
             text = (
-                f"{len(chosen)} switches with {nos} cannot revert a commit by themselves: after a change that cuts "
-                "them off, only the console can restore them"
+                f"{nos} cannot revert a commit by itself ({plural(len(chosen), 'switch')}): after a change that cuts a "
+                "switch off, only the console can restore it"
             )
             found.append(Diagnostic("FAB9126", Severity.WARNING, text))
         elif taken != wanted:
-            text = f"{len(chosen)} switches with {nos} revert a commit after {taken} s: they count in {driver.step} s"
+            of = plural(len(chosen), "switch")
+            text = f"{nos} reverts a commit after {taken} s ({of}): it counts in {driver.step} s"
             found.append(Diagnostic("FAB9134", Severity.NOTE, text))
     return tuple(found)
 
@@ -47,8 +49,8 @@ def require_revert_time(setting: Setting, names: Sequence[str]) -> None:
     findings = []
     for (nos, driver), chosen in _group_by_reverting(setting, names).items():
         if limits := driver.refuses(wanted):
-            of = f"{len(chosen)} switches with {nos}, such as {chosen[0]}"
-            text = f"{of}, revert a commit within {limits}, not {wanted} s"
+            of = f"{plural(len(chosen), 'switch')}, such as {chosen[0]}"
+            text = f"{nos} reverts a commit within {limits}, not {wanted} s ({of})"
             remedy = f"--confirm-within must be {limits} for them; --only pushes to some switches."
             findings.append(Diagnostic("FAB9133", Severity.ERROR, text, None, remedy))
     if findings:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 from fabricc.back.nos.doors import serves_transport
 from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign import files
-from fabricc.base.values import dataclass
+from fabricc.base.values import dataclass, replace
 from fabricc.fabric.logins import KEY, PASSWORD, Keeping, Login, Verdict, judge_login
 from fabricc.operate import drivers
 from fabricc.operate.devices import running
@@ -42,8 +43,10 @@ class _Case:
     verdict: Verdict
 
 
-def require_login(setting: Setting, names: Iterable[str]) -> tuple[Diagnostic, ...]:
+def require_login(setting: Setting, names: Iterable[str], *, trial: bool = False) -> tuple[Diagnostic, ...]:
     """Refuse a push after which its own login could not log in any more.
+
+    A trial commits nothing, so it only warns.
 
     Returns:
         What to know all the same: FAB9160 as a warning where it is agreed to, FAB9161 where TACACS+ servers decide,
@@ -66,6 +69,11 @@ def require_login(setting: Setting, names: Iterable[str]) -> tuple[Diagnostic, .
         cases.setdefault(_Case(device.nos, stated.username, verdict), []).append(name)
     found = (_make_finding(case, chosen, setting.consents) for case, chosen in cases.items())
     findings = [finding for finding in found if finding]
+    if trial:
+        return tuple(
+            replace(one, severity=Severity.WARNING) if one.severity is Severity.ERROR else one
+            for one in findings
+        )
     if wrong := tuple(one for one in findings if one.severity is Severity.ERROR):
         raise RefusedError.of(wrong)
     return tuple(findings)
@@ -136,7 +144,7 @@ def _is_within(address: str, prefixes: Iterable[str]) -> bool:
 
 
 def _make_finding(case: _Case, names: Sequence[str], consents: Iterable[str]) -> Diagnostic | None:
-    switches = f"{len(names)} switches with {case.nos}, such as {names[0]}"
+    switches = f"{plural(len(names), 'switch')} with {case.nos}, such as {names[0]}"
     if case.verdict.refused:
         agreed = case.username in consents
         return Diagnostic(

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.formats import finding_entry
-from fabricc.base.diagnostics.wording import format_share, join_words
+from fabricc.base.diagnostics.wording import format_share, join_words, plural
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.order import group_pairs
 from fabricc.base.values import replace
@@ -48,14 +48,15 @@ def format_preview(found: Preview, options: Options) -> list[str]:
         return [*lines, "Every switch runs the tree."]
     for number, wave in enumerate(found.waves, 1):
         drains = sum(1 for name in wave.members if found.effects[name].disruptive)
-        words = [f"{len(wave.members)} switches" if len(wave.members) > 1 else "1 switch"]
+        words = [plural(len(wave.members), "switch")]
         words += ["canary"] if wave.canary else []
         words += [f"{drains} drained" if options.drain else f"{drains} not drained"] if drains else []
         words += [f"jobs must leave {join_words(wave.cut, 2)}"] if wave.cut else []
         lines.append(f"wave {number}: {', '.join(words)}; {describe_kept_share(wave)}")
         lines.append(f"  {join_words(wave.members, _MEMBERS)}")
     lines.append(
-        f"{len(found.effects)} switches in {len(found.waves)} waves, keeping {format_share(options.keep)}; "
+        f"{plural(len(found.effects), 'switch')} in {plural(len(found.waves), 'wave')}, "
+        f"keeping {format_share(options.keep)}; "
         f"about {format_duration(found.seconds)} ({found.basis})"
     )
     lines += _format_ways(found)

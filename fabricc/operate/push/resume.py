@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics.wording import plural
 from fabricc.operate.devices import running
 from fabricc.operate.devices.device import DeviceError
 from fabricc.operate.devices.fanout import for_each
@@ -73,7 +74,7 @@ def _finish_switches(push: Push, halfway: list[str], words: dict[str, str]) -> N
     executor = push.executor
     if not halfway:
         return
-    push.teller.say(f"{len(halfway)} switches run the new configuration already")
+    push.teller.say(f"{plural(len(halfway), 'switch')} with the new configuration already")
 
     def end(name: str) -> DeviceError | None:
         try:

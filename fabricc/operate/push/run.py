@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.base.diagnostics.wording import format_share, format_share_option, join_words
+from fabricc.base.diagnostics.wording import format_share, format_share_option, join_words, plural
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass, replace
 from fabricc.operate.change.order import ShareError, compute_waves, find_largest_keep
@@ -481,7 +481,7 @@ def estimate_s(waves: Sequence[Wave], effects: Mapping[str, Effect], executor: E
     """
     options = executor.options
     seconds, count = executor.journal.commit_seconds()
-    basis = f"the median of {count} changes on record" if count else "an assumed 15 s for a change"
+    basis = f"the median of {plural(count, 'change')} on record" if count else "an assumed 15 s for a change"
     each = seconds or 15.0
     total = 0.0
     for wave in waves:

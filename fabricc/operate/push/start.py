@@ -8,6 +8,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Diagnostic, Severity
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.devices import readings, running
@@ -70,11 +71,12 @@ class Preview:
 
 
 def check_prerequisites(
-    setting: Setting, names: Sequence[str], *, back: bool = False
+    setting: Setting, names: Sequence[str], *, back: bool = False, trial: bool = False
 ) -> tuple[Diagnostic, ...]:
     """Return what a push of any kind rests on: times that drivers take, files of the plan, a login that outlives it.
 
-    With `back` the switches return to an earlier configuration, to which a login is known to work.
+    With `back` the switches return to an earlier configuration, to which a login is known to work. A `trial` commits
+    nothing, so it needs no login that outlives it.
 
     Returns:
         What to know of the login.
@@ -87,7 +89,7 @@ def check_prerequisites(
         prove_files(setting.source, names)
     if not setting.login_known:
         return (_UNJUDGED,)
-    return () if back else lockout.require_login(setting, names)
+    return () if back else lockout.require_login(setting, names, trial=trial)
 
 
 def _report_findings(setting: Setting, findings: Sequence[Diagnostic]) -> None:
@@ -169,8 +171,9 @@ def _report_start(setting: Setting, flow: Push, asked: Mapping[str, Asked], wave
     seconds, basis = estimate_s(waves, flow.effects, flow.executor)
     say(f"tree {setting.source.tree}, sha256 {setting.source.digest}")
     say(
-        f"run {flow.executor.run}: {len(flow.effects)} of {len(asked)} switches change, {drains} of them disruptively; "
-        f"{len(waves)} waves, about {format_duration(seconds)} ({basis})"
+        f"run {flow.executor.run}: {len(flow.effects)} of {plural(len(asked), 'switch')} to change, "
+        f"{drains} disruptively; "
+        f"{plural(len(waves), 'wave')}, about {format_duration(seconds)} ({basis})"
     )
     for session in [text for one in asked.values() for text in one.down][:5]:
         say(f"down already: {session}")
@@ -201,7 +204,7 @@ def report_drain_timers(
         if one.disruptive
     )
     return [
-        f"{count} switches with {nos} are drained; one that a killed push leaves so "
+        f"{plural(count, 'switch')} with {nos} drained; one that a killed push leaves so "
         + (
             f"goes back in service by itself within {time}"
             if guarded
@@ -377,7 +380,9 @@ def resume_run(setting: Setting) -> Outcome:
                 journal.end(run.id, run.outcome or "failed")
             raise
         changing = sum(len(wave.members) for wave in waves)
-        setting.teller.say(f"run {run.id} goes on: {changing} switches left in {len(waves)} waves")
+        setting.teller.say(
+            f"run {run.id} goes on: {plural(changing, 'switch')} left in {plural(len(waves), 'wave')}"
+        )
         flow.carry_out(waves)
         return flow.finish()
 
@@ -432,7 +437,7 @@ def roll_back_run(setting: Setting, number: int) -> Outcome:
         ]
         begun = [n for n in begun if states[n][0] is not State.PLANNED or states[n][1]]
         if begun:
-            setting.teller.say(f"{len(begun)} switches were left half way and go back first")
+            setting.teller.say(f"{plural(len(begun), 'switch')} left half way: going back first")
             if not adopt:
                 flow.executor.suspects.update(begun)
             flow.bring_back(begun, f"rollback of run {run.id}")

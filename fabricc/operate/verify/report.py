@@ -8,6 +8,7 @@ from xml.etree.ElementTree import SubElement
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.formats import finding_entry
+from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document, xml_document
 from fabricc.base.foreign.markdown import Markdown
 from fabricc.base.foreign.text import Line, Table
@@ -47,7 +48,7 @@ def table_rows(report: Report) -> Iterator[tuple[str, str, str, str]]:
         words = [f"{errors} wrong"] if errors else []
         words += [f"{len(of) - errors} to look at"] if len(of) > errors else []
         if silent := report.unanswered.get(aspect):
-            words.append(f"{len(silent)} switches do not report it")
+            words.append(f"{plural(len(silent), 'switch')} without it")
         if not counts:
             words.append("not compared")
         elif not any(counts.values()) and not of:

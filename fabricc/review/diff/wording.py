@@ -199,7 +199,7 @@ def impact_rows(review: Review) -> list[tuple[str, str]]:
     rows.append(("devices", _count_devices(review)))
     if review.lock:
         gone = sum(line.startswith("-") for line in review.lock)
-        rows.append(("lock", f"{len(review.lock) - gone} lines join, {gone} leave"))
+        rows.append(("lock", f"{plural(len(review.lock) - gone, 'line')} added, {gone} removed"))
     return rows
 
 

@@ -70,7 +70,7 @@ def test_every_switch_is_drained_while_its_image_is_installed_and_called_once(up
     assert "spine01a" in upgrading.push(*options, "--plan", status=0).stdout
     assert called(upgrading) == []
     ran = upgrading.push(*options, status=0)
-    assert "6 of 6 switches change, 6 of them disruptively" in ran.stderr
+    assert "6 of 6 switches to change, 6 disruptively" in ran.stderr
     told = called(upgrading)
     assert sorted(one["switch"] for one in told) == sorted(upgrading.source.devices)
     assert told[0]["switch"] == "spine01a", "the canary"

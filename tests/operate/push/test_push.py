@@ -290,7 +290,7 @@ def test_what_becomes_of_drained_switches_is_told_in_the_plan(
 ) -> None:
     network.edit(DISRUPTIVE)
     said = network.push("--adopt", "--dry-run", status=0).stdout
-    assert "6 switches with frr are drained" in said
+    assert "6 switches with frr drained" in said
     assert "goes back in service by itself within 24 s" in said
     monkeypatch.delattr(sys.modules["napalm_simulated"].SimulatedDriver, "arm_guard")
     for mode in ("--dry-run", "--plan"):

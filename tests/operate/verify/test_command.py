@@ -47,7 +47,7 @@ def verify(network: Network, capsys: pytest.CaptureFixture[str]) -> Callable[...
 def test_the_command_from_end_to_end(network: Network, verify: Callable[..., tuple[int, str, str]]) -> None:
     status, out, _ = verify()
     assert status == 0, out
-    assert "6 switches do not report it" in out, "the simulated driver has no LLDP"
+    assert "6 switches without it" in out, "the simulated driver has no LLDP"
     assert "what was compared is as planned" in out
 
     text = network.runs("spine01a").replace("maximum-prefix 16", "maximum-prefix 99")
