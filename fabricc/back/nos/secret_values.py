@@ -38,11 +38,13 @@ def hide_values(reading: Reading) -> Reading:
                 lines[shown] = lines.pop(path)
         if quote != f"{shown}={value}":
             facts[shown] = quote.removeprefix(f"{shown}=")
+    hidden_lines: dict[str, str] = {}  # hundreds of unknown settings may quote one line of JSON
     for at, unknown in enumerate(reading.unknown):
         file, line, text = unknown
-        if unsafe_line(text):  # its password or community is one that everybody tries, and a rule reports it
-            continue
-        if (hidden := hide_secret_words(text)) != text:
+        if text not in hidden_lines:
+            # A password or community that everybody tries stays, and a rule reports it.
+            hidden_lines[text] = text if unsafe_line(text) else hide_secret_words(text)
+        if (hidden := hidden_lines[text]) != text:
             kind = Unplanned if isinstance(unknown, Unplanned) else None
             reading.unknown[at] = kind(file, line, hidden) if kind else (file, line, hidden)
     return reading
