@@ -15,6 +15,7 @@ from fabricc.back import nos as back_ends
 from fabricc.back.jobs.files import HOSTS, required_files
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass
+from fabricc.tree.manifest import NAME
 from fabricc.version import __version__
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _TABLES = (
     "worksheet.json",
 )  # fmt: skip
 _INFINIBAND_TABLES = ("cabling.csv", "classes.csv", "fabric.json", "lids.csv", "partitions.csv")
+_REBUILD = "Build again; edits belong in the spec."
 _EVERY_VERSION = ("cabling.csv", "fabric.json")
 _TIERS = {"host": ("", "tor"), "spine": ("tor", "spine"), "core": ("spine", "core"), "peer": ("tor", "tor")}
 """Kind of a cable -> tiers of its two ends; "" for a host. The far end of any other kind is no device of the tree."""
@@ -41,6 +43,7 @@ class _Plan:
     """What the plan of a tree states.
 
     Attributes:
+        cluster: the name of the cluster, "" if unknown.
         infiniband: whether the fabric is of InfiniBand.
         hosts: host -> its ports, by network and name.
         switches: switch with files -> its system.
@@ -48,6 +51,7 @@ class _Plan:
         readable: whether all networks could be read; a damaged file is reported as such.
     """
 
+    cluster: str = ""
     infiniband: bool = False
     hosts: dict[str, set[tuple[str, str]]] = field(default_factory=lambda: defaultdict(set))
     switches: dict[str, str] = field(default_factory=dict)
@@ -72,7 +76,7 @@ def completeness_findings(
     proved: Container[str] = (),
     expected: Collection[str] | None = None,
 ) -> Iterator[Diagnostic]:
-    """Report FAB6011 for each file that the plan of a tree requires and its manifest lacks.
+    """Report FAB6011 for each file that the plan of a tree requires and its manifest lacks, FAB6010 for other names.
 
     The plan names the devices; their systems, and other hosts of the same kind, show which files each one has. The
     lists of names are those of this version: a tree of another one is compared with its own plan and hosts only.
@@ -84,6 +88,10 @@ def completeness_findings(
         expected: all files that are not of devices, by a fresh plan; None to derive them from the plan of the tree.
     """
     plan = _read_plan(folder, manifest)
+    if plan.cluster and plan.cluster != manifest.cluster:
+        at = Position(str(folder.path / NAME), 1)
+        message = f"{NAME} names the cluster {manifest.cluster!r}, and its plan names {plan.cluster!r}"
+        yield Diagnostic("FAB6010", Severity.ERROR, message, at, _REBUILD)
     required = (
         {*plan.tables, *_required_job_files(folder, manifest, plan)} if expected is None else {*expected}
     )
@@ -131,6 +139,7 @@ def _read_plan(folder: Folder, manifest: Manifest) -> _Plan:
         tables: tuple[str, ...] = _EVERY_VERSION
         try:
             summary = json.loads(folder.read(f"{place}/fabric.json", limit=_LARGEST))
+            plan.cluster = plan.cluster or str(summary.get("cluster", ""))
             plan.infiniband = summary.get("fabric") == "infiniband"
             if manifest.version == __version__:
                 tables = _INFINIBAND_TABLES if plan.infiniband else _TABLES

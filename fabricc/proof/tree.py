@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterable, Mapping
@@ -30,7 +29,6 @@ _NONE: Mapping[str, Iterable[Diagnostic]] = {}
 _LARGEST = 4 << 30  # bytes of all files; trees of 24,576 GPUs have less than a tenth
 _ATTEMPTS = 5
 _PAUSE_S = 0.2
-_PLAN = "plan/fabric.json"
 _REBUILD = "Build again; edits belong in the spec."
 
 
@@ -187,7 +185,6 @@ def verify_manifest(
         for path, stated in manifest.files.items():
             if _device_folder(path) not in verified:
                 wrong += _damage_findings(folder, path, stated)
-        wrong += _name_findings(folder, manifest)
         wrong += completeness_findings(folder, manifest, verified, expected)
     wrong.sort(key=lambda each: each.position.file if each.position else "")
     for path in unstated_files(tree, manifest) if unstated is None else unstated:
@@ -202,21 +199,6 @@ def unstated_files(tree: Path, manifest: Manifest) -> list[str]:
     if any(path.endswith("/") for path in found):
         found -= {f"{folder}/" for folder in folders_above(manifest.files)}  # FAB6011 reports its files
     return sorted(found)
-
-
-def _name_findings(folder: Folder, manifest: Manifest) -> Iterator[Diagnostic]:
-    """Report FAB6010 if the manifest names another cluster than the plan of its tree."""
-    if _PLAN not in manifest.files:
-        return
-    try:
-        plan = json.loads(folder.read(_PLAN))
-    except (OSError, ValueError, RecursionError):
-        return  # reported as a damaged file
-    named = plan.get("cluster") if isinstance(plan, dict) else None
-    if isinstance(named, str) and named != manifest.cluster:
-        at = Position(str(folder.path / manifests.NAME), 1)
-        message = f"{manifests.NAME} names the cluster {manifest.cluster!r}, and {_PLAN} names {named!r}"
-        yield Diagnostic("FAB6010", Severity.ERROR, message, at, _REBUILD)
 
 
 def _damage_findings(folder: Folder, path: str, stated: str) -> Iterator[Diagnostic]:
