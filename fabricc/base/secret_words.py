@@ -27,22 +27,24 @@ _KINDS = (
 )
 _VALUE = r"""(?:"(?P<{0}q>(?:[^"\\\n]|\\.)+)"|'(?P<{0}s>[^'\n]+)'|(?P<{0}w>[^\s"',;{{}}\[\]=:][^\s"',;{{}}\[\]]*))"""
 _BETWEEN = r"""["']?(?:[^\S\n]*[:=][^\S\n]*|[^\S\n]+)"""
+_GAP = r"[^\n]{{0,400}}?"
+"""Bounded, so that the time for a line of a million characters is proportional to these."""
 _FORMS = (
     # A name and the kind of encryption: `password 7 X`, `"passkey": "X"`, `authentication-key 4 md5 7 X`.
-    r"(?:[\w-]*(?:password|passwd|passphrase|passkey|pre-shared-key|privacy-key|authentication-key|auth[-_]key|md5-key"
+    r"(?:(?:password|passwd|passphrase|passkey|pre-shared-key|privacy-key|authentication-key|auth[-_]key|md5-key"
     rf"|key-string|key-octet-string|community-name|_cak)|(?<![\w-])(?:[\w-]*_)?secret|(?<![\w-])cak){_BETWEEN}{_KINDS}{{}}",
     r"(?:simple-password|message-digest-key[^\S\n]+\d+[^\S\n]+md5|authentication[^\S\n]+text|isis authentication key"
     rf"|\bmd5[^\S\n]+\d+[^\S\n]+key)[^\S\n]+{_KINDS}{{}}",
     # Keys of servers and of other protocols.
-    rf"\b(?:tacacs|radius|ldap)\b[^\n]*?\bkey{_BETWEEN}{_KINDS}{{}}",
-    rf"\b(?:tacacs|radius|ldap)-server[^\n]*?\bkey{_BETWEEN}{_KINDS}{{}}",
+    rf"\b(?:tacacs|radius|ldap)\b{_GAP}\bkey{_BETWEEN}{_KINDS}{{}}",
+    rf"\b(?:tacacs|radius|ldap)-server{_GAP}\bkey{_BETWEEN}{_KINDS}{{}}",
     r"^(?![^\n]*\bntp (?:server|peer)\b)[^\n]*?\bkey[^\S\n]+(?:[\da-f]{2,64}[^\S\n]+)?(?:[035679]|8a|10)[^\S\n]+{}",
     r"\bkey[^\S\n]+(?=\"){}",
     rf"\bkey[^\S\n]+config-key[^\S\n]+ascii[^\S\n]+{_KINDS}{{}}",
-    r"\blicense\b[^\n]*?\bkey[^\S\n]+{}",
+    rf"\blicense\b{_GAP}\bkey[^\S\n]+{{}}",
     # SNMP: communities, and the passwords of users.
     r"\bsnmp-server[^\S\n]+(?:mib[^\S\n]+)?community(?:-map)?[^\S\n]+{}",
-    r"\bsnmp-server[^\S\n]+host[^\n]*?\bversion[^\S\n]+(?:1|2c)[^\S\n]+{}",
+    rf"\bsnmp-server[^\S\n]+host{_GAP}\bversion[^\S\n]+(?:1|2c)[^\S\n]+{{}}",
     r"\bsnmp[^\S\n]+(?:community|trap-group)[^\S\n]+{}",
     r"\breadonly-community(?:-v6)?[^\S\n]+{}",
     r"(?<!send-)\b(?:community|trap-group)[^\S\n]+{}(?=[^\S\n]*\{{)",
@@ -52,9 +54,9 @@ _FORMS = (
     r"\bpriv[^\S\n]+(?!(?:read|write|notify|context|match)\b)(?:(?:3?des|aes)[-\d]*[^\S\n]+)?{}",
     r"\b(?:auth-(?:md5|sha)|encrypt-(?:aes|des))\b\W+{}",
     # Logins in commands and addresses, tokens, and private keys.
-    r"\btoken[\w-]*[=:,][^\S\n]*{}",
+    r"\btoken[\w-]{{0,60}}[=:,][^\S\n]*{}",
     r"(?<!\S)(?:-u|--user)[^\S\n]+[\w.-]+:{}",
-    r"://[^\s:/@]+:{}(?=@)",
+    r"://[^\s:/@]{1,400}:(?P<{0}w>[^\s\"']{1,400})(?=@)",
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<{0}w>[^\"\n]+)",
 )  # fmt: skip
 _HASH = r"(?<![\w$])(?P<hash>\$(?:[0-9]{1,2}|2[aby]|y|nvsec|sha512)\$[^\s\"',;{}\[\]]+)"
@@ -120,9 +122,11 @@ def hide_secret_words(text: str, hidden: str = HIDDEN) -> str:
         return text
     lines = []
     for line in text.split("\n"):
-        for begin, end in reversed(secret_spans(line)):
-            line = f"{line[:begin]}{hidden}{line[end:]}"
-        lines.append(line)
+        parts, at = [], 0
+        for begin, end in secret_spans(line):
+            parts += [line[at:begin], hidden]
+            at = end
+        lines.append("".join([*parts, line[at:]]))
     return "\n".join(lines)
 
 

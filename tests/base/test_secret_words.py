@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from fabricc.base.secret_words import hide_secret_words, secret_spans, secrets_by_line
@@ -116,3 +118,26 @@ def test_a_line_without_a_secret_stays_as_it_is(line: str) -> None:
 )
 def test_a_key_of_a_structured_file_can_be_the_secret(text: str, found: list[tuple[int, str]]) -> None:
     assert list(secrets_by_line(text)) == found
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "a", "-", "tacacs ", "radius-server ", "snmp-server host ", "license ", "token-", "://a", "key 7 ", "_cak_",
+        'password "a', "secret 1 ", "x_",
+    ],
+)  # fmt: skip
+def test_the_time_for_a_line_is_proportional_to_its_length(words: str) -> None:
+    """It was quadratic while each character of a long word was a beginning."""
+    line = (words * (50_000 // len(words))) + " key"
+    before = signal.signal(signal.SIGPROF, _stop_test)
+    signal.setitimer(signal.ITIMER_PROF, 30)
+    try:
+        assert hide_secret_words(line)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def _stop_test(*_: object) -> None:
+    pytest.fail("30 seconds of processor time for one line")
