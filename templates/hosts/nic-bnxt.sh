@@ -52,8 +52,11 @@ runs_dcbx() {
     return 1
 }
 
+# NetXtreme-E user's guide (UG100), DCBX: the setting is in the UEFI menu of the card.
+DCBX_SETUP='turn it off in the UEFI setup of the NIC, Device Level Configuration'
+
 verify_nic() {
-    ! runs_dcbx || same 'DCBX' 'in the firmware' 'in the host (turn it off with niccli and restart)'
+    ! runs_dcbx || same 'DCBX' 'in the firmware' "in the host ($DCBX_SETUP)"
     verify_dcb
     same 'priority of RDMA' "$(shown app dgram-port-prio)" "$(rdma_entry)"
     [ -d "${cc%/ports*}" ] || {
@@ -76,7 +79,7 @@ configure_pause() {
 
 configure_nic() {
     if runs_dcbx; then
-        echo "fabricc-roce: $netdev: its firmware runs DCBX and the driver refuses other settings: turn it off with niccli and restart" >&2
+        echo "fabricc-roce: $netdev: its firmware runs DCBX and the driver refuses other settings: $DCBX_SETUP" >&2
         exit 5
     fi
     configure_dcb
