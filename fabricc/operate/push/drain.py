@@ -58,7 +58,7 @@ def list_sessions(nos: str, files: Mapping[str, str]) -> frozenset[str]:
 
 
 def _name_sessions(facts: Iterable[str]) -> frozenset[str]:
-    return frozenset(path.partition("]")[0] for path in facts if path.startswith(_SESSION))
+    return frozenset(path[len(_SESSION) :].partition("]")[0] for path in facts if path.startswith(_SESSION))
 
 
 def _make_drain_error(name: str, why: str) -> DeviceError:

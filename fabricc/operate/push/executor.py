@@ -15,6 +15,7 @@ from fabricc.operate.change.resources import Effect
 from fabricc.operate.devices import running
 from fabricc.operate.devices.device import DeviceError
 from fabricc.operate.push import gates
+from fabricc.operate.push.drain import list_sessions
 from fabricc.operate.push.journal import State
 from fabricc.operate.push.options import Congestion
 from fabricc.operate.push.ownership import find_pending_commit
@@ -269,6 +270,7 @@ class Executor(Returning):
         entry = self._read_entry(name)
         wanted = self._files_until_confirmed(name) if state is State.VERIFIED else self.target(name)
         planned = self.source.switch(name)
+        configured = list_sessions(self.source.devices[name].nos, wanted)
         before = {**entry.baseline, **self._counted.get(name, {})}
         until = time.monotonic() + self.options.settle_s
         lasting: list[str] = []
@@ -284,7 +286,7 @@ class Executor(Returning):
                 found = [*lasting, wrong] if wrong else [*lasting]
                 found += gates.find_regressions(
                     planned, before, now, waiting, later | apart,
-                    widths=widths, received=received, leaving=self.source.leaving,
+                    widths=widths, received=received, leaving=self.source.leaving, configured=configured,
                 )  # fmt: skip
                 found += crowded if self.options.congestion is Congestion.STOP else []
                 failure = DeviceError("FAB9116", f"{name}: {'; '.join(found[:SHOWN])}") if found else None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.numbers import is_number
+from fabricc.base.values import replace
 from fabricc.fabric.external import GROUP
 from fabricc.operate.devices import readings
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, PFC_RX, PFC_TX, STORMS
@@ -167,6 +168,7 @@ def find_regressions(
     widths: bool,
     received: bool = True,
     leaving: Callable[[list[str]], Names] = lambda _: (),
+    configured: Names | None = None,
 ) -> list[str]:
     """Describe everything that is worse than before and may still recover.
 
@@ -179,7 +181,13 @@ def find_regressions(
         widths: whether next hops must be as many as before.
         received: whether sessions must bring as many prefixes as before.
         leaving: of prefixes without next hops those that nobody is to have any more; by default all must stay.
+        configured: neighbors of the wanted configuration, which in a rollback can lack sessions of the plan; by default
+            all of the plan.
     """
+    if configured is not None:
+        kept = tuple(one for one in switch.bgp.sessions if (one.remote or one.port) in configured)
+        widths = widths and len(kept) == len(switch.bgp.sessions)
+        switch = replace(switch, bgp=replace(switch.bgp, sessions=kept))
     found = _check_sessions(switch, before, now, waiting, later, received=received)
     found += find_new_alarms(before, now)
     found += [

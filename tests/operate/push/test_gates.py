@@ -6,13 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fabricc.back import nos as back_ends
 from fabricc.fabric import expand
+from fabricc.fabric.shape import TierName
 from fabricc.operate.devices.readings import describe_gaps
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, KINDS, PFC_RX, PFC_TX, STORMS
+from fabricc.operate.push.drain import list_sessions
 from fabricc.operate.push.gates import find_congestion, find_lasting_errors, find_regressions, list_unstated
 from fabricc.operate.push.options import Options
 from tests.operate.lab import specs
 from tests.operate.push.network import built
+from tests.operate.push.test_drain import SPEC
+from tests.outward import MODELS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,6 +41,26 @@ def test_a_session_that_was_up_must_be_up_also_to_a_switch_that_changes_later(sp
     assert find_regressions(spine, before, now, later, later, widths=True) == [], "both ends must agree first"
     down = {"sessions": {**before["sessions"], first.remote: [False, 0]}}
     assert find_regressions(spine, down, down, (), (), widths=True) == [], "it was down before"
+
+
+def test_a_rollback_to_a_configuration_without_a_session_does_not_wait_for_it(spine: Switch) -> None:
+    first, *others = (session.remote for session in spine.bgp.sessions)
+    before = {"sessions": {key: [True, 4] for key in (first, *others)}, "widths": {"10.0.0.0/30": 2}}
+    now = {"sessions": {key: [True, 4] for key in others}, "widths": {}}
+    (down, *_) = find_regressions(spine, before, now, (), (), widths=True, configured=[first, *others])
+    assert down.endswith(f"({first}) is down")
+    assert find_regressions(spine, before, now, (), (), widths=True, configured=others) == []
+    worse = {"sessions": {key: [False, 0] for key in others}, "widths": {}}
+    assert len(find_regressions(spine, before, worse, (), (), widths=True, configured=others)) == len(others)
+
+
+@pytest.mark.parametrize("nos", MODELS)
+def test_sessions_of_the_plan_are_those_of_its_files(nos: str, tmp_path: Path) -> None:
+    text = SPEC.format(model=MODELS[nos], nos=nos, family="dual")
+    fabric = specs.source(specs.write(tmp_path / nos, text)).fabric
+    switch = fabric.switch(next(at for at in fabric.switch_ids() if at.tier is TierName.SPINE))
+    sessions = {one.remote or one.port for one in switch.bgp.sessions}
+    assert list_sessions(nos, back_ends.load(nos).render(switch)) == sessions
 
 
 def test_numbers_of_before_that_nobody_announces_any_more_may_go_and_nothing_else(tmp_path: Path) -> None:
