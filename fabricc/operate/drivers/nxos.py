@@ -56,6 +56,7 @@ from fabricc.operate.drivers.nxos_replace import (
     Operation,
     changing_commands,
     is_idle,
+    is_status,
     is_verified,
     read_log,
     refused_lines,
@@ -228,6 +229,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
     def _verify(self, text: str) -> str | None:
         """Load a candidate: the device's answer to `verify-only`; None when it runs the candidate."""
         status, running = self._show(ReplaceConfigException, _STATUS, _RUNNING)
+        self._require_status(status)
         if remaining_s(status):
             raise CommitConfirmException(f"{self.hostname}: a commit waits for confirmation")
         self._running, self._plan = self._require_running(running), text
@@ -428,9 +430,20 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         NX-OS does not report who made it. Not part of NAPALM.
         """
         (status,) = self._show(CommandErrorException, _STATUS)
+        self._require_status(status)
         if left_s := remaining_s(status):
             return [Hold(Claim.COMMIT, left_s=float(left_s), own=None)]
         return [] if is_idle(status) else [Hold(Claim.COMMIT)]
+
+    def _require_status(self, status: str) -> None:
+        """Refuse a status in words of no known form, unless the log shows that no replace has run either.
+
+        Raises:
+            ConnectionException: whether a commit waits cannot be read.
+        """
+        if not is_status(status) and self._find_logged_operation(_LOG) is not None:
+            said = excerpt(status, self.password, longest=100)
+            raise ConnectionException(f"{self.hostname}: unknown form of `{_STATUS}`: {said!r}")
 
     def confirm_commit(self) -> None:
         """Stop the timer, check that it has stopped, and save.

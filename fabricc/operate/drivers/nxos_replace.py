@@ -79,6 +79,15 @@ def is_idle(status: str) -> bool:
     return "Start Time" not in fields or "End Time" in fields
 
 
+def is_status(text: str) -> bool:
+    """Return whether a text has the form of `show config-replace status` after an operation, or is empty.
+
+    Cisco publishes no status of a switch on which no operation ran yet.
+    """
+    fields = {field[0] for line in text.splitlines() if (field := _read_field(line))}
+    return not text.strip() or "Start Time" in fields or "Last operation" in fields
+
+
 def remaining_s(status: str) -> int:
     """Return the seconds that a commit timer still runs, from `show config-replace status`; 0 where none runs.
 

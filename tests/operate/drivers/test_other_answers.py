@@ -105,6 +105,20 @@ def test_a_refused_status_of_nxos_is_not_no_commit(nxos: NxosSwitch, monkeypatch
             driver.has_pending_commit()
 
 
+@pytest.mark.parametrize("text", ["Timer pending for user replace\n", "<html>503</html>\n", "--More--"])
+def test_a_status_of_nxos_in_unknown_words_is_not_no_commit(
+    nxos: NxosSwitch, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr(NxosSwitch, "_status", lambda *_: text)
+    with nxos.device.connect(timeout=20) as driver:
+        assert not driver.has_pending_commit(), "a new switch has no log of a replace"
+        nxos._log("theirs", [], "Success")
+        with pytest.raises(ConnectionException, match="unknown form"):
+            driver.has_pending_commit()
+        with pytest.raises(ConnectionException, match="unknown form"):
+            driver.load_replace_candidate(config=NEW_NXOS)
+
+
 @pytest.mark.parametrize("answers", [[], [{"jsonrpc": "2.0", "id": 1}], [{"id": 1, "result": "text"}]])
 def test_fewer_answers_than_commands_are_an_error(
     nxos: NxosSwitch, monkeypatch: pytest.MonkeyPatch, answers: list[Any]
