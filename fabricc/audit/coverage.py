@@ -51,7 +51,7 @@ _PATHS = tuple((topic, re.compile(pattern)) for topic, pattern in (
     (INTERFACES, r"interface\["),
     (OTHER, ""),
 ))  # fmt: skip
-"""What paths of facts are about; a routing instance before them does not matter. The first that fits counts."""
+"""Topic of a path of facts, without its routing instance. The first match counts."""
 _WORDS = (
     (PFC, re.compile(r"priority-flow|\bpfc|no-drop|\bpause\b|flow-control", re.IGNORECASE)),
     (ECN, re.compile(r"\becn|random-detect|\bwred\b|congestion-notif", re.IGNORECASE)),
@@ -77,7 +77,7 @@ class State(StrEnum):
 
 
 class Line(NamedTuple):
-    """A kind of line that nobody knows: how often it is there, on how many devices, and one place."""
+    """A kind of unknown line: how often it occurs, on how many devices, and one place."""
 
     system: str
     text: str
@@ -146,7 +146,7 @@ class Coverage:
 
     @property
     def unknown(self) -> int:
-        """Lines that nobody knows."""
+        """Unknown lines."""
         return sum(one.counts.unknown for one in self.devices.values())
 
 

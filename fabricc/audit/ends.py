@@ -30,14 +30,14 @@ _LIKE = frozenset(
     ("unnumbered", "enabled", "mtu", "bundle", "alias", "switchport", "access_vlan", "kind", "address_from")
 )
 _NUMBERED: Says = {}
-"""What is kept of a neighbor by its address."""
+"""Statements of a neighbor that are stored by its address."""
 _WHOLE = frozenset(
     ("bgp/asn", "bgp/cluster_id", "evpn/source", "vxlan/source", "mlag/domain", "mlag/mac", "mlag/peer_link")
 )
 _WHOLE_STARTS = ("evpn/port[", "bgp/aggregate[")
 _LINK_LOCAL = 0xFE80 >> 6
 _JOINED = (PortKind.PORT, PortKind.BUNDLE)
-"""What cables are plugged into, and what stands for several of those."""
+"""Interfaces that have cables, and interfaces that represent several of them."""
 SERVED, OUTWARD = 1, 2
 Row = tuple[int, str, str, str, int]
 """An address: subnet as a number, port, port that this is on ("" where no cable is), word of its path, number."""

@@ -314,7 +314,7 @@ def _name_devices(read: list[Read]) -> tuple[dict[str, Read], list[Finding]]:
 
 
 def _preference(device: Read) -> tuple[bool, int, str]:
-    """Return the rank of a device among those of its name: first a file that is called as the device is."""
+    """Return the rank of a device among devices with its name; a file with the device's name is first."""
     path = _device_path(device)
     called = path.rpartition("/")[2].rpartition(".")[0], path.rpartition("/")[0].rpartition("/")[2]
     return device.name not in called, path.count("/"), path
@@ -360,7 +360,7 @@ def _unmatched_models(devices: Iterable[Device]) -> Iterator[Finding]:
         if box:
             message, remedy = (
                 f"the catalog has no {box}: {of}",
-                "What is not known of a box is not guessed; see `fabricc docs catalog`.",
+                "fabricc does not guess unknown figures of a box; see `fabricc docs catalog`.",
             )
             yield Finding("FAB9506", message, *place, box, Severity.NOTE, remedy)
         else:

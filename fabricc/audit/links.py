@@ -323,7 +323,7 @@ def _add_address(subnets: _Subnets, number: int, held: _Held) -> None:
 
 
 def _of_two(subnet: int, held: Sequence[_Held]) -> Iterator[tuple[_Held, _Held]]:
-    """Which two ends of a subnet may be a link: its only two, or in one for two any of a few."""
+    """Return the two ends of a subnet that may be a link: its only two, or in a subnet of two any of a few."""
     if len(held) != 2 and not (of_two(subnet) and len(held) <= _MOST_IN_SUBNET):
         return
     for one, two in combinations(held, 2):

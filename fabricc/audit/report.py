@@ -96,7 +96,7 @@ def summary_line(audit: Audit) -> str:
     told = severity_summary(audit.every)
     if told != severity_summary(audit.diagnostics):
         told += " in all"
-    told = told or "nothing is wrong with what was understood"
+    told = told or "no fault in the statements that were understood"
     left = audit.coverage.unknown
     return f"{told}; {plural(left, 'statement')} not understood" if left else told
 

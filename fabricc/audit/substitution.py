@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     Step = tuple[str, int, Callable[[str, int], re.Match[str] | None]]
-    """What stands before a coordinate, how long that is, and what finds the coordinate."""
+    """Text before a coordinate, the length of that text, and the pattern that finds the coordinate."""
 
 _TRIED = 8
 """Texts of as many lines that patterns are made of; where none is like another, it does not pay."""

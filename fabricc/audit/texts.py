@@ -93,7 +93,7 @@ def _make_section(text: str, start: int, end: int) -> Section:
 
 
 LEAST = 3
-"""What has to speak for a system before its texts make a device."""
+"""Score that a system needs before its texts count as a device."""
 _LARGEST = 32 << 20  # bytes of a file
 
 

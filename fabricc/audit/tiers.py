@@ -274,7 +274,7 @@ def _outside_routers(graph: Graph, tors: set[str], spines: set[str]) -> set[str]
 
 
 def _is_tor(name: str, signs: _Signs) -> bool:
-    """Whether a switch that has links to spines of one pod alone is a ToR without hosts, and not above them."""
+    """Return whether a switch with links to the spines of one pod only is a ToR without hosts."""
     if bool(_UPPER.search(name)) != bool(_LOWER.search(name)):
         return bool(_LOWER.search(name))
     return signs.vtep or bool(signs.outward) or signs.announces

@@ -1,1 +1,1 @@
-"""Below the waist: a Fabric becomes files, and files become facts. Nobody here knows a spec."""
+"""Render a Fabric as files, and read facts from files. Back ends do not use the spec."""

@@ -63,7 +63,7 @@ _HASH = r"(?<![\w$])(?P<hash>\$(?:[0-9]{1,2}|2[aby]|y|nvsec|sha512)\$[^\s\"',;{}
 _HINT = re.compile(
     r"(?i)pass|secret|key|cak|communit|auth|\baut\b|token|priv|trap-group|encrypt-|snmp-|://|\$|(?<!\S)-u "
 )
-"""What is on every line with a secret; it spares the other lines the costly pattern."""
+"""Pattern that every line with a secret matches, so other lines skip the costly pattern."""
 _KEYED_BY_SECRET = frozenset(
     [
         "readonly-community",

@@ -199,7 +199,7 @@ def shut_ports(running: Tables, target: Tables) -> list[str]:
 
 
 def first_down(running: Tables, target: Tables) -> list[str]:
-    """Return the ports that must be shut in a step of their own.
+    """Return the ports that must be shut in a separate step.
 
     buffermgrd deletes the lossless group of a port that goes down, which the updater then does not find
     (JsonPatchConflict); so a port goes down first where it stays down, or where its groups or its speed change.

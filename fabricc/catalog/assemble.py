@@ -48,7 +48,7 @@ Raw = dict[str, Any]
 
 
 def read_citation(raw: Mapping[str, Any]) -> str:
-    """Where a figure or table comes from: the citation, or `assumed`, with the reason after a colon if there is one."""
+    """Return the source of a figure or table: the citation, or `assumed`, with a reason after a colon."""
     if raw.get("assumed"):
         return f"assumed: {raw['reason']}" if raw.get("reason") else "assumed"
     return str(raw["source"])
@@ -180,7 +180,11 @@ def _nic_figures(raw: Raw) -> Raw:
     return found
 
 
-_JOINED: Raw = {"value": "all", "assumed": True, "reason": "the file does not state what connects the GPUs"}
+_JOINED: Raw = {
+    "value": "all",
+    "assumed": True,
+    "reason": "the file does not state how the GPUs are connected",
+}
 
 
 def build_host(name: str, raw: Raw, find_nic: Callable[[str], NicModel]) -> HostModel:

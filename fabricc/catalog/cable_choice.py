@@ -120,7 +120,7 @@ def reach_of(fit: Fit) -> int:
 
 
 def choose_shortest(found: Iterable[Fit], metres: int, near: End, far: End) -> Fit | None:
-    """What suffices for a length: with parts of both makers first, then what reaches least, then the table's order."""
+    """Return the parts that suffice for a length: first by both makers, then by shortest reach."""
     enough = [fit for fit in found if reach_of(fit) >= metres]
     return min(
         enough, key=lambda fit: (_count_foreign_ends(fit, metres, near, far), reach_of(fit)), default=None

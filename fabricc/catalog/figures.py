@@ -108,7 +108,7 @@ def _walk_leaves(value: Any, path: str) -> Iterator[tuple[str, object]]:
 
 
 def _format_list(value: Any) -> str:
-    """What a figure holds in words: `0, 4, 8`, `LINK_TYPE=2, NUM_OF_VFS=8`, or lists with semicolons between them."""
+    """Return a figure as text: `0, 4, 8`, `LINK_TYPE=2, NUM_OF_VFS=8`, or lists with semicolons between them."""
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={_format_list(item)}" for key, item in value.items())
     if not isinstance(value, tuple | list):

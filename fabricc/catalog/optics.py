@@ -112,7 +112,7 @@ class Optics:
 
 
 class End(NamedTuple):
-    """A cage as one end of a link sees it: its form factor, what it is used as, who made the box, what it speaks.
+    """A cage as one end of a link: form factor, use, maker of the box, protocol.
 
     `counted` are the figures of the box's power, of `typical` and `maximum`, that count what is plugged in.
     """
@@ -173,7 +173,7 @@ def _build_parts(row: Mapping[str, Any]) -> tuple[Part, ...]:
 
 
 def lane_gbps(use: Breakout) -> Fraction:
-    """Return what one lane of such a use carries, Gb/s."""
+    """Return the speed of one lane of such a use, Gb/s."""
     return Fraction(use.speed_gbps, use.lanes)
 
 

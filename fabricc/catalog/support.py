@@ -38,7 +38,7 @@ def oldest_release(model: SwitchModel, nos: str, releases: Sequence[str]) -> str
 
 
 _FARTHEST_MAJOR = 10
-"""How far the first number of a release may be above the newest known one; beyond, it is a slip of the pen."""
+"""Allowed distance of a release's first number above the newest known one; more is a typing error."""
 
 
 def nearest_release(release: str, releases: Sequence[str]) -> str | None:

@@ -75,5 +75,5 @@ def find_capability(nos: str, model: SwitchModel) -> Capability:
     for row in load_capabilities():
         if row.covers(nos, model):
             return row
-    reason = "no source that was read states whether it terminates a routed VRF"
+    reason = "no known source states that it terminates a routed VRF"
     return Capability(nos, (), (), Verdict.UNVERIFIED, reason, "")

@@ -13,7 +13,7 @@ _COLLECT_AFTER = 1_000_000
 
 
 def main() -> int:
-    """Run `fabricc` as a process of its own and return its exit status (see `fabricc docs build`)."""
+    """Run `fabricc` as a separate process and return its exit status (see `fabricc docs build`)."""
     gc.set_threshold(_COLLECT_AFTER)
     try:
         from fabricc.cli.entry import run  # inside, so that Ctrl-C while it loads is an exit status too

@@ -65,9 +65,7 @@ def _findings_section(audit: Audit) -> Section:
         for one in audit.diagnostics
     )  # fmt: skip
     columns = ("severity", "code", "kind", "finding", "where", "remedy")
-    lead = (
-        "What is wrong, and what to do about it; of each kind the first few." if rows else "Nothing is wrong."
-    )
+    lead = "Faults with their remedies; the first few of each kind." if rows else "No faults."
     table = Table("findings-all", "Findings", columns, rows, codes=(1, 4), severity=True)
     return Section("findings", "Findings", lead, (table,) if rows else ())
 
@@ -79,7 +77,7 @@ def _coverage_section(audit: Audit) -> Section:
                    note="Proved: every rule about the topic ran, had its inputs and found no error.")  # fmt: skip
     heads = ("topic", *ACCOUNT[1:])
     rules = Table("rules", "Rules by topic", heads, tuple(account_rows(audit.accounts)), right=(1, 2, 3),
-                  note="Asked: switches on which a rule about the topic was evaluated.")  # fmt: skip
+                  note="Evaluated: switches on which a rule about the topic ran.")  # fmt: skip
     return Section(
         "coverage", "Coverage", "How much of the files was understood, and which rules were evaluated.",
         (systems, topics, rules),
@@ -90,9 +88,7 @@ def _unknown_section(audit: Audit) -> Section:
     rows = tuple(report.unknown_line_rows(audit, 200))
     table = Table("lines", "Lines that are not understood", ("times", "devices", "line", "for instance"), rows,
                   codes=(2, 3), right=(0, 1), folded=True)  # fmt: skip
-    lead = (
-        "An unknown line can have any meaning: nothing is proved about its topic on the devices that have it."
-    )
+    lead = "An unknown line can have any meaning, so its topic is not proved on the devices that have it."
     return Section("unknown", "Not understood", lead, (table,) if rows else ())
 
 
@@ -106,7 +102,7 @@ def _devices_section(audit: Audit) -> Section:
         rows.append((name, tier, device.system, box, device.release, one.counts.unknown, *states))
     columns = ("device", "tier", "system", "box", "release", "unknown lines", *TOPICS)
     table = Table("devices-all", "Devices", columns, tuple(rows), codes=(0,), folded=True)
-    return Section("devices", "Devices", "Every device with what is known of each topic.", (table,))
+    return Section("devices", "Devices", "Every device with the state of each topic.", (table,))
 
 
 def _links_section(audit: Audit) -> Section:
@@ -114,4 +110,4 @@ def _links_section(audit: Audit) -> Section:
     rows = tuple((a.device, a.port, b.device, b.port, shown) for a, b, shown in links)
     columns = ("device", "port", "device", "port", "shown by")
     table = Table("links-all", "Links", columns, rows, codes=(0, 1, 2, 3), folded=True)
-    return Section("links", "Links", "What is cabled to what, and what shows it.", (table,))
+    return Section("links", "Links", "Links between devices, and the evidence for each.", (table,))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fabricc.compiler import BuildResult
 
 LEDGER = "accepted.yaml"
-"""As `compiler.accepted.NAME`."""
+"""Default name of the ledger; see `compiler.accepted.NAME`."""
 
 
 @click.command("build", cls=RepinningCommand)
@@ -38,7 +38,7 @@ LEDGER = "accepted.yaml"
 )
 @click.option("--only", multiple=True, metavar="DEVICE", shell_complete=complete_planned,
               help="Write only the files of this switch or host below the output folder; repeatable.")  # fmt: skip
-@click.option("--no-check", is_flag=True, help="Do not read the files back: nothing is proved.")
+@click.option("--no-check", is_flag=True, help="Do not read the files back, so nothing is proved.")
 @click.option("--ledger", type=options.PATH, metavar="FILE",
               help="The ledger of accepted lines. [default: accepted.yaml in the spec's folder]")  # fmt: skip
 @options.templates_option

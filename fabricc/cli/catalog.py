@@ -97,7 +97,7 @@ _PARTS = {"import": imports, "compare": compare}
 
 
 class _OrPart(click.Command):
-    """The command, or `catalog import` or `catalog compare`, which have options of their own."""
+    """The command, or `catalog import` or `catalog compare`, which have separate options."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -199,7 +199,7 @@ _CAGE_WIDTH = 60
 _WIDEST = 40
 _TABLED = ("buffers.rows", "buffers.siblings", "cages", "nos.")
 _COLUMNS = (
-    ("xoff", "xoff_bytes", "room for what arrives after a pause was sent"),
+    ("xoff", "xoff_bytes", "buffer for packets that arrive after a pause frame"),
     ("size", "size_bytes", "reserved for the priority group"),
 )
 
@@ -247,7 +247,7 @@ def render_model(model: SwitchModel | HostModel | NicModel) -> list[str]:
 def _support_lines(model: SwitchModel, sources: dict[str, int]) -> Iterator[str]:
     """Yield the first release of each NOS on the switch, and the files of the SKU that belong together."""
     if not model.nos:
-        yield f"runs: nothing that fabricc renders{': ' if model.listed else ''}{model.listed}"
+        yield f"runs: no system that fabricc renders{': ' if model.listed else ''}{model.listed}"
     for nos in sorted(model.nos):
         since = f" since {model.support[nos]}" if nos in model.support else ""
         yield f"runs: {nos}{since}  {_mark(sources, model.sources.get(f'nos.{nos}.support', ''))}".rstrip()

@@ -30,8 +30,8 @@ from fabricc.rules.account import ACCOUNT, account_rows, accounts_by_topic
 @click.option(
     "--committed",
     metavar="REV",
-    help="Instead: compare what this Git revision has at TREE, or at the folder of trees, whole with a fresh build "
-    "of the --spec that it has.",
+    help="Instead, compare the tree of this Git revision (TREE, or the folder of trees) with a fresh build "
+    "of its --spec.",
 )
 @options.templates_option
 @options.jobs_option

@@ -31,7 +31,7 @@ def run_collect(
     asked = plural(len(fetched) - len(unasked), "switch")
     left = f", {len(unasked):,} not contacted" if unasked else ""
     output.out(
-        f"{folder}: {plural(files, 'file')} of {asked}{left}; they hold what runs, hashes of passwords too"
+        f"{folder}: {plural(files, 'file')} of {asked}{left}; they contain running configurations, also password hashes"
     )
     status = run_audit(folder, "text", None, None, every=False) if audits and files else 0
     return ENVIRONMENT if unasked else status

@@ -29,17 +29,17 @@ _LINK = re.compile(r"\[([^\]]+)\]\((?:docs/)?([a-z0-9-]+)\.md\)")
 
 _SENTENCE = "compile a short cluster spec into every switch's and every host's configuration"
 _STATUSES = (
-    ("0", "Nothing is wrong."),
+    ("0", "No faults."),
     ("1", "The input or the result is wrong."),
     ("2", "Bad usage; with `diff --detailed-exitcode`, something changes."),
     ("3", "A device or the environment failed."),
-    ("130", "Interrupted; nothing was changed by half."),
+    ("130", "Interrupted; no change is incomplete."),
 )
 _VARIABLES = (
     ("FABRICC_TEMPLATES", "Folders of your own templates, searched before the built-in ones."),
     ("FABRICC_DEBUG", "If 1, an internal error shows its traceback."),
-    ("NO_COLOR", "If set, nothing is colored."),
-    ("PAGER", "What shows the pages of `fabricc docs` on a terminal."),
+    ("NO_COLOR", "If set, the output has no colors."),
+    ("PAGER", "The program that shows the pages of `fabricc docs` on a terminal."),
     (
         "XDG_STATE_HOME",
         "Where records of builds, journals of pushes and trust in access files are kept, by default ~/.local/state.",
@@ -49,7 +49,7 @@ _FILES = (
     ("cluster.yaml", "The spec."),
     ("fabricc.lock", "The pinned numbers, next to the spec: commit it."),
     ("fabricc-access.yaml", "How to log in to the switches, next to the spec: never committed."),
-    ("fabricc-policy.yaml", "What a review lets pass."),
+    ("fabricc-policy.yaml", "The limits of a review."),
     ("build/CLUSTER", "The tree that a build writes; its manifest.json has the digest of every file."),
 )
 _ESCAPES = str.maketrans({"\\": "\\e", "-": "\\-", '"': "\\(dq", "~": "\\(ti", "^": "\\(ha"})

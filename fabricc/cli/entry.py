@@ -41,7 +41,7 @@ TASKS = {
         "diff": "Review a change: its risk, its GPUs, its renumbering, its diffs.",
         "explain": "Show where an address, ASN, device, threshold, line or code comes from.",
         "report": "Write one HTML page to read, print and sign.",
-        "sign": "Sign a built tree, so that push deploys what was reviewed.",
+        "sign": "Sign a built tree, so that push deploys only the reviewed tree.",
     },
     "Deploy": {
         "doctor": "Check versions, packages, logins, clocks, Git and the releases of switches.",
@@ -162,7 +162,7 @@ def run(arguments: list[str] | None = None) -> int:
         output.err(*told.getvalue().splitlines())
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        output.err("fabricc: interrupted; nothing was changed by half")
+        output.err("fabricc: interrupted; no change is incomplete")
         return INTERRUPTED
     except Exception as error:  # also where standard output takes nothing, be it what is wrong
         output.print_findings([_failure_finding(error)], "text", {})

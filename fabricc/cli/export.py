@@ -55,10 +55,10 @@ def openconfig(
         return exit_status(compiled.diagnostics)
     found = export_documents(compiled, folder, only, network, jobs)
     message = (
-        f"OpenConfig carries {found.carried:,} of {found.facts:,} facts of {spec}; {len(found.missing)} kinds of fact "
+        f"OpenConfig has {found.carried:,} of {found.facts:,} facts of {spec}; {len(found.missing)} kinds of fact "
         "are in no document"
     )
-    help_ = "What `fabricc build` writes for each operating system has them all."
+    help_ = "The files of `fabricc build` contain them all."
     told = Diagnostic("FAB0081", Severity.NOTE, message, None, help_)
     if format_ == "json":
         stated = {**found.as_json(), "removed": found.removed, "findings": [finding_entry(told)]}

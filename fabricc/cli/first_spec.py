@@ -29,7 +29,7 @@ _UNITS = (32, 64, 16, 8, 4, 2, 1)
 _PLANES = (2, 4, 8)
 """Numbers of planes to try for ports that a NIC splits."""
 _MAX_UNITS = 5
-"""How many sizes of a unit are tried around one NVLink domain."""
+"""Number of unit sizes to try around one NVLink domain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def _split_fast_ports(text: str, found: tuple[Diagnostic, ...]) -> tuple[str, tu
 
 
 def write_spec(starter: str, answers: Answers, host: HostModel) -> str:
-    """Return the starter spec with the values of the answers in place of its own."""
+    """Return the starter spec with the values of the answers."""
     text = starter
     for old, new in (
         ("cluster: zone-a", f"cluster: {answers.cluster}"),

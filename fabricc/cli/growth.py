@@ -39,7 +39,7 @@ def room_table(rooms: Iterable[Room]) -> _Table:
 
 
 def application_tables(samples: Iterable[Switch]) -> Iterator[_Table]:
-    """How typical changes are applied to each kind of switch, of systems where that matters beyond the facts."""
+    """Return how each kind of switch applies typical changes, for systems where that matters beyond the facts."""
     rows = dict.fromkeys(
         (
             switch.tier.value,

@@ -1,4 +1,4 @@
-"""`fabricc import`: tables of identities, made of what another system knows of a fabric that stands already."""
+"""`fabricc import`: write identity tables from the records of another system about an existing fabric."""
 
 from __future__ import annotations
 

@@ -115,13 +115,13 @@ def command(folder: Path, example: bool, **given: Any) -> int:
     output.print_findings(found, "text", {_SPEC: text})
     if exit_status(found):
         account = "" if answers.ssh_key else " An account for the switches is given with --ssh-key FILE."
-        output.err(f"Nothing was written, since this spec does not build: change the answers.{account}")
+        output.err(f"No file was written, because this spec does not build: change the answers.{account}")
         return 1
     _write_files(folder, text, answers.cluster)
     where = "" if folder == Path() else f"cd {shell_path(folder)} && "
     output.out(
         f"{folder}: {', '.join([*FILES.values(), _SCHEMA])}",
-        "Nothing is pinned or deployed yet: change cluster.yaml as you like, the first build writes fabricc.lock.",
+        "You can change cluster.yaml freely until the first build writes fabricc.lock.",
         f"Next: `{where}fabricc build cluster.yaml`; once, for CI: `bash ci/pin.sh fabricc=={__version__}`",
     )
     return 0

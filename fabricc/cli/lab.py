@@ -236,7 +236,7 @@ def test(
 @options.spec_argument
 @units_option
 @click.option("--cable", is_flag=True,
-              help="Only wire and boot what is new: the old switches are `push`'s to change.")  # fmt: skip
+              help="Only wire and boot new devices; `push` changes the old switches.")  # fmt: skip
 def grow(name: str | None, state: Path | None, spec: Path, units: int | None, cable: bool) -> int:
     """Grow the running lab to SPEC: new devices join, old switches reload, and no datagram may be lost."""
     lab = _open_lab(name, state)

@@ -73,7 +73,7 @@ parallel_option = click.option("--parallel", type=click.IntRange(1, 1024), defau
 
 
 class Group(click.Group):
-    """A verb with verbs of its own, each listed with its first sentence."""
+    """A verb with subcommands, each listed with its first sentence."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """The verbs with a sentence each, whole."""
@@ -119,7 +119,7 @@ def _use_templates(_context: click.Context, _option: click.Parameter, folders: t
             )
     set_template_path(folders)
     for name, hint in idle_overrides():
-        err(f"warning[FAB7013]: {name} replaces no built-in template, so nothing prints it: {hint}")
+        err(f"warning[FAB7013]: {name} replaces no built-in template, so it has no effect: {hint}")
 
 
 templates_option = click.option(

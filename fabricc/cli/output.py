@@ -194,7 +194,7 @@ class Bars:
         self._tasks: dict[str, TaskID] = {}
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """How many of how many are done."""
+        """Report how many of how many are done."""
         if what not in self._tasks:
             self._tasks[what] = self._progress.add_task(safe_line(what), total=total)
         self._progress.update(self._tasks[what], completed=done, total=total)

@@ -165,11 +165,11 @@ def command(
         for part in parts:
             output.print_parts(_show_network(part, sheets[_network_name(part)] if qos else None))
             if qos and part.planned is not None and not sheets[_network_name(part)]:
-                output.out(f"{_table_label(part)}No lossless class: there is nothing to compute.")
+                output.out(f"{_table_label(part)}No class is lossless, so there are no thresholds.")
         if compiled.planned is not None and not qos and compiled.lock_before is None:
             output.out(
-                f"There is no {compiled.lock_path.name}: nothing is deployed yet, "
-                "and every number may still change."
+                f"There is no {compiled.lock_path.name}: no number is pinned yet, "
+                "so every number may still change."
             )
     output.err(*written)
     return exit_status(found)

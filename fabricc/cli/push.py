@@ -37,7 +37,7 @@ from fabricc.cli.words import complete_switches
 @options.lock_option
 @options.network_option
 @click.option("--tree-digest", metavar="SHA256",
-              help="What the tree's digest must be, in place of the proof that the spec gives its files.")  # fmt: skip
+              help="The expected digest of the tree, in place of a new rendering of the spec.")  # fmt: skip
 @click.option("--require-signature", "allowed", type=options.PATH, metavar="ALLOWED",
               help="Push only a tree with a signature of a key in this file; see `fabricc docs sign`.")  # fmt: skip
 @options.signature_option
@@ -100,7 +100,7 @@ def command(mode: str | None, rollback: int | None, inventory_out: Path | None, 
     if chosen["lock"] and mode not in ("plan", "dry-run", "try"):
         raise click.UsageError("--lock goes with --plan, --dry-run and --try.")
     if chosen["record"] and mode != "try":
-        raise click.UsageError("--record keeps what --try finds.")
+        raise click.UsageError("--record saves the results of --try.")
     if chosen["hook"] and (chosen["no_drain"] or mode == "try"):
         raise click.UsageError("--hook acts on drained switches: leave --no-drain and --try out.")
     if chosen["images"] and not chosen["hook"]:

@@ -31,9 +31,9 @@ _SHOWN = 10
 _SPECS = 100
 _REMEDIES = {
     "FAB6030": "Run `fabricc build` and commit the tree with the spec and the lock.",
-    "FAB6031": "Commit the whole tree; `git status --ignored` shows what a rule keeps out.",
-    "FAB6032": "Remove it from the revision; what belongs on a device belongs in the spec.",
-    "FAB6033": "Remove it from the revision and commit what the build wrote.",
+    "FAB6031": "Commit the whole tree; `git status --ignored` shows ignored files.",
+    "FAB6032": "Remove it from the revision, and put settings of devices into the spec.",
+    "FAB6033": "Remove it from the revision and commit the file of the build.",
 }
 
 
@@ -160,7 +160,7 @@ def _has_spec(repository: Repository, commit: str, cluster: str, content: bytes)
 
 
 def _describe_other(entry: Entry) -> str:
-    return f"{visible_path(entry.path)} is not what a fresh build writes"
+    return f"{visible_path(entry.path)} differs from a fresh build"
 
 
 def _limit_findings(code: str, messages: list[str]) -> Iterator[Diagnostic]:

@@ -61,7 +61,7 @@ class Pool:
         return format_ipv6(first), format_ipv6(first + 1)
 
     def end(self, address: int) -> int | None:
-        """Which end of a link, counted as `pair` does, has an address; None for a /30's first and last one."""
+        """Return which end of a link, counted as `pair` does, has an address; None for a /30's first and last one."""
         offset = address - self.first
         if not self.wide:
             return offset

@@ -185,6 +185,6 @@ class _Others:
         self._address = addresses.__next__
 
     def address(self, own: str | None) -> Any:
-        """Return what stands in place of an address, with its length of prefix; None in place of none."""
+        """Return the placeholder of an address, with its prefix length; None for None."""
         other = self._address()
         return own and other + own[len(own.partition("/")[0]) :]

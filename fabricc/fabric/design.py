@@ -207,7 +207,7 @@ class Design:
         return named or self.host_models[group].management_interface
 
     def rack_hosts(self) -> dict[str, list[str]]:
-        """Return the hosts of every rack that has no ToR of its own."""
+        """Return the hosts of every rack that has no ToR."""
         found: dict[str, list[str]] = {}
         for host, rack in self.racks.items():
             found.setdefault(rack, []).append(host)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 GROUP = "EXTERNAL-"
-"""What the names of peer groups of outside parties begin with; the party's name follows."""
+"""Prefix of the names of peer groups of outside parties; the party's name follows."""
 
 
 @dataclass(frozen=True, slots=True)

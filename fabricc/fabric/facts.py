@@ -168,7 +168,7 @@ SETTINGS = {
     "static_route[": "static routes",
     "bgp/redistribute_static": "static routes taken into BGP",
     "bgp/neighbor[": "passwords of BGP sessions",
-    "interface[": "marking of what arrives from outside",
+    "interface[": "marking of packets from outside",
     "tenant[": "tenants",
     "evpn/": "EVPN-VXLAN",
     "trimming/": "packet trimming",

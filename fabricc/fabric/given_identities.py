@@ -37,7 +37,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A switch of another model than its tier's: the n-th link of the tier's layout is the n-th of its own.
+    """A switch of another model than its tier's: the n-th link of the tier's layout is the n-th of this model's layout.
 
     Attributes:
         key: of its layout, see `links.layout_key`; no other switch has it.
@@ -56,9 +56,9 @@ class Ends(NamedTuple):
 
 
 NOTHING = Given()
-"""What a switch is given that is not in a table."""
+"""The identity of a switch that is in no table."""
 COMPUTED = Ends(None, None)
-"""What a link is given that is not in a table."""
+"""The addresses of a link that is in no table."""
 
 
 @dataclass(frozen=True, slots=True)

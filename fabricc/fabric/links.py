@@ -165,7 +165,7 @@ def link_values(fabric: Design, at: SwitchId) -> Iterator[Values]:
 
 
 def served_slots(fabric: Design, tor: SwitchId) -> Iterator[tuple[Unit, list[int], range]]:
-    """Yield the slots with hosts and the rails that a ToR serves, of its own unit and of units that share it."""
+    """Yield the slots with hosts and the rails that a ToR serves, in its unit and in units that share it."""
     own = fabric.units[tor.unit]
     if own.border is not None:
         return

@@ -1,4 +1,4 @@
-"""Whether a login still works once a configuration is loaded, by the facts that the configuration states."""
+"""Check whether a login works after a configuration is loaded, by the facts of that configuration."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def judge_login(facts: Facts, login: Login, keeping: Keeping) -> Verdict:
     if not keeping.stated:
         return Verdict(known=False)
     if not login.proofs:
-        return Verdict(refused=f"the login of {login.username} has nothing that its driver can prove it by")
+        return Verdict(refused=f"the login of {login.username} has no credential that its driver supports")
     if login.username in keeping.built_in and PASSWORD in login.proofs:
         return Verdict(known=False)
     if login.username not in accounts:

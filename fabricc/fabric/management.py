@@ -30,7 +30,7 @@ class Beyond(StrEnum):
 
 
 IN_UNITS = (TierName.TOR, Beyond.HOST)
-"""What is in units, and may be in networks by them."""
+"""Tiers that are in units, whose networks may be by units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def management_network(fabric: Design, at: SwitchId) -> ManagementNetwork | None
 
 
 def management_place(fabric: Design, at: SwitchId) -> ManagementPlace:
-    """Where a switch's management address is; planning has refused a fabric with a switch that no network takes."""
+    """Return the place of a switch's management address; planning rejects a switch without a network."""
     network = management_network(fabric, at)
     assert network is not None
     return ManagementPlace(network, management_offset(fabric, at, network))

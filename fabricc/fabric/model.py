@@ -112,7 +112,7 @@ class Account:
 
 
 SECRET_PREFIX = secret_words.SECRET_PREFIX
-"""What a reference to a secret begins with in the files; the secret's name follows, at most 16 characters."""
+"""Prefix of a reference to a secret in the files; the secret's name follows, at most 16 characters."""
 
 
 @dataclass(frozen=True, slots=True)

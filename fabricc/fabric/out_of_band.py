@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.shape import Slot
 
 MANAGEMENT_PORT = "management"
-"""What a switch's own management port is called in tables, whatever its system calls it."""
+"""Name of a switch's management port in tables, on every system."""
 MOST_AGGREGATES = 16
 """Numbers kept for aggregation switches; the others follow."""
 

@@ -17,7 +17,7 @@ class Spreading(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reassignment:
-    """When a flow leaves a loaded link without a pause (reactive path rebalancing).
+    """Settings for moving a flow from a loaded link without a pause (reactive path rebalancing).
 
     Attributes:
         probability: chance of a move, in 255ths.
@@ -75,7 +75,7 @@ class PeerGroup:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One eBGP session (single hop). IPv4 and IPv6 transport carry their own family, unnumbered carries all.
+    """One eBGP session (single hop). IPv4 and IPv6 transport have one family, unnumbered has all.
 
     Attributes:
         local, remote: addresses without prefix length; None when unnumbered.

@@ -148,12 +148,12 @@ class Attachment:
         return range(of_set, self.slots, self.sets), rails
 
     def nic(self, rail: int, nic_port: int) -> tuple[int, int]:
-        """Which NIC of a host a port is on, and which port of that NIC it is."""
+        """Return the NIC of a host, and the port of that NIC, to which a port belongs."""
         return divmod(rail * self.nic_ports + nic_port, self.ports_per_nic)
 
 
 class Wired(NamedTuple):
-    """How the hosts of a unit are wired: the unit whose ToRs serve them, rails that share one, sets of ToRs at most."""
+    """Wiring of the hosts of a unit: the unit whose ToRs serve them, rails that share one, maximum of sets of ToRs."""
 
     home: int
     rails_per_tor: int

@@ -21,7 +21,7 @@ VNI_BASE = 20000
 MOST = 3900
 """Largest number of a tenant: systems whose L3VNI needs a VLAN have one for each number."""
 NO_VLAN = "none"
-"""In place of the VLAN of a VRF whose VNI no VLAN interface carries."""
+"""Placeholder for the VLAN of a VRF whose VNI has no VLAN interface."""
 NOBODY = -1
 """In place of a tenant: a port that belongs to none."""
 

@@ -68,7 +68,7 @@ class Device:
 
     @property
     def reading(self) -> Reading:
-        """Facts with their lines, and the lines that no row knows."""
+        """Facts with their lines, and unknown lines."""
         return self.contents.reading
 
     @property

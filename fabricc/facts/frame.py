@@ -51,7 +51,7 @@ class Cut(NamedTuple):
 
 Places = tuple[tuple[str, int] | None, ...]
 Slot = tuple[str | Cut, int]
-"""What follows the port or neighbor in a path, and which fact it is."""
+"""Rest of the path after the port or neighbor, and the fact."""
 
 
 class Frame:
@@ -155,7 +155,7 @@ class Parts:
         return ports
 
     def own_of_ports(self) -> Iterator[tuple[str, list[tuple[str, Value]]]]:
-        """Yield ports with statements of their own, and these: rest of the path and value."""
+        """Yield ports with statements, and these: rest of the path and value."""
         names, values = self.names, self.all
         for port, slots in self.frame.sorted.of_ports.items():
             yield (

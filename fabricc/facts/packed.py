@@ -87,7 +87,7 @@ def _restore_shared(content: bytes) -> Shared[Any, Any]:
 
 
 _BYTES = "packed"
-"""Where a frame has its bytes, among what was worked out from it."""
+"""Key of the bytes of a frame among its derived values."""
 _places = lru_cache(maxsize=KEPT)(few_bytes)
 _opened_places = lru_cache(maxsize=KEPT)(value_of)
 

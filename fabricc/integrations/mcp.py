@@ -107,7 +107,7 @@ class Tools:
         ] = None,
         base: Annotated[
             _Text | None,
-            Field(description="Git revision to compare the spec with; HEAD where none is named."),
+            Field(description="Git revision to compare the spec with; HEAD by default."),
         ] = None,
         head: Annotated[
             _Text | None, Field(description="Git revision in place of the spec as it is here.")
@@ -140,7 +140,7 @@ class Tools:
             list[_Text] | None, Field(description="The switches to read; all by default.")
         ] = None,
         aspects: Annotated[
-            list[_Aspect] | None, Field(description="What to compare; all by default.")
+            list[_Aspect] | None, Field(description="The aspects to compare; all by default.")
         ] = None,
         network: Annotated[
             _Text | None,

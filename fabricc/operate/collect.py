@@ -151,7 +151,7 @@ def _read_configurations(device: Device, live: Connection) -> dict[str, str]:
         }
     except ValueError as error:
         raise DeviceError(
-            "FAB9523", f"{device.name}: what it runs looks like several files: {error}"
+            "FAB9523", f"{device.name}: its configuration looks like several files: {error}"
         ) from None
 
 

@@ -177,7 +177,7 @@ def check_spec(compiled: Compiled) -> Iterator[Check]:
     state = State.ERROR if errors else State.WARNING if warnings else State.OK
     yield Check(name, state, counts, f"`fabricc validate {word}` lists them.")
     pinned = compiled.lock_before is not None
-    message = "pins addresses and names" if pinned else "missing: nothing is pinned, so growth may renumber"
+    message = "pins addresses and names" if pinned else "missing: no number is pinned, so growth may renumber"
     remedy = (
         f"`fabricc lock --check {word}` compares it."
         if pinned
@@ -198,7 +198,7 @@ def check_repository(spec: Path) -> Iterator[Check]:
     yield Check("repository", State.OK, f"at commit {head[:12]}", "`git log` shows its history.")
     try:
         for name, why in (
-            (spec.name, "diff has nothing to compare with"),
+            (spec.name, "diff has no base"),
             ("fabricc.lock", "other clones renumber"),
         ):
             tracked = repository.tracks(name)

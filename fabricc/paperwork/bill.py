@@ -142,7 +142,7 @@ def _explain_lack(lack: Lack) -> str:
         return f"{joined} are both split, which no such cable is"
     if lack.medium == "dac" and lane_gbps(lack.lower.use) != lane_gbps(lack.upper.use):
         return f"{joined} have lanes of different speed, which passive copper does not convert"
-    return f"nothing in the catalog joins {joined}"
+    return f"no part in the catalog joins {joined}"
 
 
 def _is_split_twice(lack: Lack) -> bool:
@@ -169,4 +169,4 @@ def _suggest_media(lack: Lack) -> str:
         return f"Use {', or '.join(ways)}."
     if _is_split_twice(lack):
         return "Plan an optical shuffle panel between them, or fewer `planes`, or a switch whose ports are not split."
-    return "See `fabricc docs catalog` for what it holds."
+    return "See `fabricc docs catalog` for its contents."

@@ -64,7 +64,7 @@ class Item(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """A link of the cabling plan and what it is made of; without a `cable` nothing in the catalog joins its ends."""
+    """A link of the cabling plan and what it is made of; without a `cable` no part in the catalog joins its ends."""
 
     row: CableRow
     modules: tuple[Item | None, Item | None]

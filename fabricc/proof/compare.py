@@ -121,5 +121,5 @@ def device_findings(
             yield Finding("FAB6002", message, file, line, f"different {kind}")
     for file, line, text in unknown:
         shown = text.strip()[:80]
-        message = f"{device}: the reader does not know the line {shown!r}, so it is not proved"
+        message = f"{device}: unknown line {shown!r}, so it is not proved"
         yield Finding("FAB6004", message, file, line, f"unknown {_NUMBERS.sub('#', shown)}", Severity.WARNING)

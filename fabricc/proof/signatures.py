@@ -97,7 +97,7 @@ def signer_of(tree: Path, digest: str, allowed: Path, signature: Path | None = N
 
     Raises:
         TreeError: as `open_tree`.
-        SignedError: FAB0050, there is no signature; FAB0051, it does not hold; FAB0052, nobody who is allowed made it;
+        SignedError: FAB0050, there is no signature; FAB0051, it does not hold; FAB0052, no allowed signer made it;
             FAB0053, the file of keys cannot be used; FAB0055, there is no program to prove it with.
     """
     folder, stated, _ = open_tree(tree)

@@ -24,7 +24,7 @@ NEEDS_PLAN = {
     3: "only a plan states how many devices there are",
     4: "only a plan states the intended ratio",
     5: "planes and rails follow from the links themselves",
-    21: "only a plan states what may come in and go out",
+    21: "only a plan states the accepted and announced prefixes",
 }
 """Invariant -> why it is not evaluated for a fabric without a plan."""
 _UNFOLLOWED = frozenset(("allow_as_in", "as_override"))

@@ -36,7 +36,7 @@ def _default_to_nowhere(statement: Statement, sessions: Sessions) -> Iterator[Fi
             and statement.sessions[key].get("default_originate") not in (None, "off")
         ):
             message = (
-                f"{statement.name} announces a default route upwards and has none: it drops what it attracts"
+                f"{statement.name} announces a default route upwards and has none, so it drops that traffic"
             )
             remedy = "Remove the default route, or announce it on the switches that lead out of the fabric."
             path = session_path(key, "default_originate")

@@ -40,7 +40,7 @@ def _shut_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding
     if shut:
         who = join_words([neighbor for _, neighbor in shut], 2)
         more = "" if len(shut) < len(sessions.said) else ", all that it has"
-        message = f"{statement.name}: the sessions with {who} are shut{more}: their links carry nothing"
+        message = f"{statement.name}: the sessions with {who} are shut{more}, so their links are unused"
         remedy = "Enable the sessions, or shut the ports of the links too."
         path = session_path(shut[0], "enabled")
         yield finding_at(IDLE, statement.device, path, message, "shut session", Severity.WARNING, remedy)

@@ -42,7 +42,7 @@ _WHY = {
     "mtu": "packets of the larger size are lost on the way to the smaller",
     "speed_gbps": "the link does not come up",
     "fec": "the link does not come up, or with errors",
-    "pfc": "one end pauses and the other goes on sending, or waits for nothing",
+    "pfc": "one end pauses and the other continues to send",
     "trust": "packets change their class from one end to the other",
     "autoneg": "the link may not come up",
     "marked": "senders are notified of congestion in one direction only",

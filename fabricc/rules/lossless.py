@@ -93,7 +93,7 @@ def _unused_priorities(statement: Statement, _: Sessions) -> Iterator[Finding]:
             continue
         port = next(port for port, found in lossless.items() if priority in found)
         text = (
-            f"PFC for priority {priority}, which no code point is mapped to: what it is for is not protected"
+            f"PFC for priority {priority}, to which no code point is mapped, so its traffic is not protected"
         )
         remedy = "Map the code points of the lossless traffic to this class, or turn its PFC off."
         paths = tuple(f"qos/dscp[{dscp}]/traffic_class" for dscp in classes)

@@ -167,9 +167,7 @@ def _report_unresolved(fabric: Switches) -> Iterator[Report]:
             remedy = "Correct the next hop or the address of the port, or remove the static route."
             yield Report(NEXT_HOP, name, (path,), message, "next hop", severity, remedy)
             if idle:
-                message = (
-                    f"{name} {idle} has a subnet that nothing uses, and the next hop {hop} is in no subnet"
-                )
+                message = f"{name} {idle} has an unused subnet, and the next hop {hop} is in no subnet"
                 paths = (f"{PORT}{idle}]/ipv{ip_address(hop).version}", path)
                 yield Report(NEXT_HOP, name, paths, message, "next hop", severity, remedy)
 

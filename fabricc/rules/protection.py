@@ -52,7 +52,7 @@ def _without_effect(statement: Statement) -> Iterator[Finding]:
         [f"{PORT}{ports[0]}]/{leaf}" for leaf in ("pfc", "headroom/xoff_bytes", "watchdog")] if ports else []
     )
     message = f"{statement.name} states parts of PFC, and it takes effect on no port: RDMA drops here"
-    remedy = "Enable PFC for the class of RDMA on every port, or remove what is left of it."
+    remedy = "Enable PFC for the class of RDMA on every port, or remove it everywhere."
     yield finding_at(
         HOP, statement.device, (*paths, _INTENT), message, "PFC without effect", Severity.WARNING, remedy
     )

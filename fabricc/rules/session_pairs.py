@@ -319,7 +319,7 @@ def _differences(
     ):
         if name in unlike:
             one, who = (peer, other.device) if has else (other, peer.device)
-            text = f"has {group}, {who} at the other end has none: no session comes up"
+            text = f"has {group}, {who} at the other end has none, so no session comes up"
             yield finding(one, (*stated, "remote_asn"), text, group, Severity.ERROR)
     if "passive" in unlike:
         text = f"both ends wait for the other one to connect, {other.device} too: no session comes up"

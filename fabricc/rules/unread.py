@@ -25,7 +25,7 @@ def _unread_settings(statement: Statement, _: Sessions) -> Iterator[Finding]:
         if path.startswith(_FACT):
             subject = path.removeprefix(_FACT).rpartition("]")[0]
             message = f"{statement.name}: {subject} has no effect: {why}"
-            remedy = "Meet the condition, or remove the setting."
+            remedy = "Fulfill the condition, or remove the setting."
             yield finding_at(
                 UNREAD, statement.device, path, message, f"no effect: {subject}", Severity.WARNING, remedy
             )

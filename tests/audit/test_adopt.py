@@ -370,7 +370,7 @@ def test_every_difference_is_told_with_its_line_and_reason(foreign):
     (said,) = json.loads(str(report.as_json(told)))["differences"]["leaf1"]
     assert (said["found"], said["built"], said["line"]) == (4, 64, 7)
     assert "equal path" in said["reason"]
-    assert "What a build would do otherwise" in report.as_text(told)
+    assert "Facts that a build would change" in report.as_text(told)
     assert foreign.same == len(foreign.found.devices)
 
 

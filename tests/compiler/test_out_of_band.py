@@ -173,7 +173,7 @@ def test_switches_of_further_networks_are_carried_too(tmp_path: Path) -> None:
     refused = refusal(
         tmp_path, spec(networks={"storage": storage | {"management": {"switches": {"model": "sn2201"}}}})
     )
-    assert refused.startswith("FAB3210 storage: management.switches is of what all networks")
+    assert refused.startswith("FAB3210 storage: management.switches belongs to the part that all networks")
 
 
 def test_tors_of_hosts_that_are_not_on_the_rails_stand_in_their_own_unit(tmp_path: Path) -> None:

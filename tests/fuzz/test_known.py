@@ -141,7 +141,7 @@ def test_a_configuration_that_looks_like_several_is_a_finding(arena: Arena) -> N
         with arena.inside(), arena.judged():
             arena.put(tree / path, text.encode())
             arena.sign(tree, path)
-            assert "does not know the line '==> frr.conf <=='" in arena.fabricc("check", tree, "-j", "1")[1]
+            assert "unknown line '==> frr.conf <=='" in arena.fabricc("check", tree, "-j", "1")[1]
             rows = {
                 "device": [
                     [

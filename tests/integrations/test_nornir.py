@@ -129,7 +129,7 @@ def test_without_an_access_file_nobody_logs_in(spec: Path) -> None:
 def test_a_file_beside_the_spec_is_not_used_before_it_is_trusted(spec: Path) -> None:
     beside = spec.parent / "fabricc-access.yaml"
     beside.write_text(ACCESS)
-    with pytest.raises(FindingsError, match="nobody has trusted it yet"):
+    with pytest.raises(FindingsError, match="it is not trusted yet"):
         started(spec)
     assert run(["trust", str(beside)]) == 0
     assert started(spec).inventory.hosts["spine01a"].username == "ann"

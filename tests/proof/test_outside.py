@@ -91,7 +91,7 @@ FAULTS = {
     ),
     "nothing is routed to the filer": (
         text(TOR, (r"ip route 198.51.100.0/24 \S+\n", "")),
-        "FAB6221", "leads to filer-1 e0a, and nothing is routed there",
+        "FAB6221", "leads to filer-1 e0a, and no route uses it",
     ),
     "the default route stops at the spine": (
         text("spine", (r"route-map TO-DOWNSTREAM permit 110\n.*\nexit\n!\n", "")),
@@ -99,7 +99,7 @@ FAULTS = {
     ),
     "a valley": (
         text(TOR, (DENY.format("TO-UPSTREAM"), "")),
-        "FAB6210", "rack001-tor1a announce upwards what they learn from above (TO-UPSTREAM 120 permits ",
+        "FAB6210", "rack001-tor1a announce upwards routes from above (TO-UPSTREAM 120 permits ",
     ),
     "an address of the management network": (
         text(SPINE, (r"192\.0\.2\.0/31", "172.16.128.0/31"), (r"192\.0\.2\.1\b", "172.16.128.1")),

@@ -70,7 +70,7 @@ FAULTS = {
     ),
     "another VTEP address": (
         change_files(TOR, ("vxlan-local-tunnelip 10.128.0.0", "vxlan-local-tunnelip 10.128.0.1")),
-        f"FAB6340 {TOR}: its VTEP is 10.128.0.1, and its loopback 10.128.0.0/32: nobody has a route to another "
+        f"FAB6340 {TOR}: its VTEP is 10.128.0.1, and its loopback 10.128.0.0/32: no switch routes to another "
         "address of it",
     ),
     "a VTEP that is not announced": (
@@ -97,7 +97,7 @@ FAULTS = {
     ),
     "no EVPN routes over the links": (
         change_files(TOR, (r"  neighbor UPSTREAM-V4 activate\n(  neighbor \S+ route-map EVPN)", r"\1")),
-        f"FAB6340 {TOR}: swp9 is up and carries no EVPN routes",
+        f"FAB6340 {TOR}: swp9 is up and has no EVPN routes",
     ),
     "no filter of EVPN routes": (
         change_files(SPINE, (r"  neighbor DOWNSTREAM-V4 route-map EVPN-TO-DOWNSTREAM out\n", "")),
@@ -139,7 +139,7 @@ ON_EOS = {
     ),
     "a VTEP at another interface": (
         change_files(TOR, (r"   vxlan source-interface Loopback0\n", "")),
-        f"FAB6340 {TOR}: its VTEP is None, and its loopback 10.128.0.0/32: nobody has a route to another address of it",
+        f"FAB6340 {TOR}: its VTEP is None, and its loopback 10.128.0.0/32: no switch routes to another address of it",
     ),
     "a ToR without a segment": (
         change_files(TOR, (r"(?s)interface Vlan110\n.*?!\n", ""), (r"   vxlan vlan 110 vni 10110\n", "")),

@@ -100,12 +100,12 @@ FAULTS = {
     ),
     "a VRF whose VNI no VLAN interface carries": (
         change_files(TOR, (r"(iface vlan2\n(?:    .*\n)*)    vrf acme\n", r"\1")),
-        f"FAB6341 {TOR}: no VLAN interface carries the VNI of vrf[acme]",
+        f"FAB6341 {TOR}: no VLAN interface has the VNI of vrf[acme]",
     ),
     "a VTEP at another address": (
         change_files(TOR, (r"vxlan-local-tunnelip 10.128.0.0", "vxlan-local-tunnelip 10.128.0.4")),
         f"FAB6340 {TOR}: its VTEP is 10.128.0.4, and its loopback 10.128.0.0/32: "
-        "nobody has a route to another address of it",
+        "no switch routes to another address of it",
     ),
     "a spine that carries no EVPN routes": (
         change_files(SPINE, (r"  neighbor DOWNSTREAM-V4 route-map EVPN-FROM-DOWNSTREAM in\n", "")),
@@ -119,8 +119,8 @@ OTHERS = {
         (r'"vrf_name": "Vrfacme",?\s*', "", "in the routing table that switches share"),
         (r"(  route-target import 65000:20001)", r"\1 65000:20002",
          "vrf[acme] has the route targets import 65000:20001,65000:20002 export 65000:20001"),
-        (r'("Vlan2": \{\s*)"vrf_name": "Vrfacme"', r"\1", "no VLAN interface carries the VNI of vrf[acme]"),
-        (r'"vlan": "Vlan3"', '"vlan": "Vlan2"', "no VLAN interface carries the VNI of vrf[globex]"),
+        (r'("Vlan2": \{\s*)"vrf_name": "Vrfacme"', r"\1", "no VLAN interface has the VNI of vrf[acme]"),
+        (r'"vlan": "Vlan3"', '"vlan": "Vlan2"', "no VLAN interface has the VNI of vrf[globex]"),
         (r'("Vrfacme": \{\s*)("vni": "20001")', r'\1"fallback": "true", \2', "vrf[acme] has routes from elsewhere"),
         (r'"mtu": "9050"', '"mtu": "9100"', "takes packets of 9100 bytes"),
         (r"(vrf Vrfacme\n vni 20001\n)", r"\1 ip route 0.0.0.0/0 10.64.0.0 nexthop-vrf default\n",

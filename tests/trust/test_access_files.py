@@ -79,7 +79,7 @@ def refused(spec: Path) -> str:
 
 
 def test_the_file_beside_the_spec_is_used_once_it_is_trusted_and_until_it_changes(spec: Path) -> None:
-    assert "nobody has trusted it yet" in refused(spec)
+    assert "it is not trusted yet" in refused(spec)
     trust(spec.parent / NAME)
     assert accepted(spec)
     (spec.parent / NAME).write_text(TEXT.replace("192.0.2.66", "192.0.2.67"))
@@ -87,7 +87,7 @@ def test_the_file_beside_the_spec_is_used_once_it_is_trusted_and_until_it_change
     trust(spec.parent / NAME)
     assert accepted(spec)
     assert run(["trust", "--remove", str(spec.parent / NAME)]) == 0
-    assert "nobody has trusted it yet" in refused(spec)
+    assert "it is not trusted yet" in refused(spec)
 
 
 def test_a_named_file_is_used(spec: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_relative_path_is_recorded_as_the_file_that_it_is(
     other = spec.parent.parent / "other"
     shutil.copytree(spec.parent, other)
     monkeypatch.chdir(other)
-    with pytest.raises(DeviceError, match="nobody has trusted it yet"):
+    with pytest.raises(DeviceError, match="it is not trusted yet"):
         logins.access(Path("cluster.yaml"), None)
 
 
@@ -120,7 +120,7 @@ def test_trust_ends_with_the_name_of_the_folder(spec: Path) -> None:
     trust(spec.parent / NAME)
     renamed = spec.parent.with_name("renamed")
     spec.parent.rename(renamed)
-    assert "nobody has trusted it yet" in refused(renamed / "cluster.yaml")
+    assert "it is not trusted yet" in refused(renamed / "cluster.yaml")
 
 
 def test_a_file_in_the_folder_above_is_another_file(spec: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_file_in_the_folder_above_is_another_file(spec: Path) -> None:
     with pytest.raises(DeviceError, match="there is no"):
         logins.access(below / "cluster.yaml", None)
     (below / NAME).symlink_to(f"../{NAME}")
-    with pytest.raises(DeviceError, match=r"leads out|nobody has trusted"):
+    with pytest.raises(DeviceError, match=r"leads out|not trusted"):
         logins.access(below / "cluster.yaml", None)
 
 
@@ -155,7 +155,7 @@ def test_a_folder_that_is_a_link_is_the_folder_that_it_leads_to(spec: Path) -> N
     assert accepted(link / "cluster.yaml")
     link.unlink()
     shutil.copytree(spec.parent, link)
-    assert "nobody has trusted it yet" in refused(link / "cluster.yaml")
+    assert "it is not trusted yet" in refused(link / "cluster.yaml")
 
 
 @pytest.mark.parametrize("key", ["known_hosts: keys", "ca_file: keys", "require_signature: keys",
@@ -197,14 +197,14 @@ def test_no_link_beside_it_leads_to_a_secret_elsewhere(spec: Path, tmp_path: Pat
 def test_an_invalid_file_is_not_trusted(spec: Path) -> None:
     (spec.parent / NAME).write_text("password: hunter2\n")
     assert run(["trust", str(spec.parent / NAME)]) != 0
-    assert "nobody has trusted it yet" in refused(spec)
+    assert "it is not trusted yet" in refused(spec)
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o750])
 def test_records_that_others_could_have_written_count_for_nothing(spec: Path, state: Path, mode: int) -> None:
     trust(spec.parent / NAME)
     (state / "fabricc" / "access").chmod(mode)
-    assert "nobody has trusted it yet" in refused(spec)
+    assert "it is not trusted yet" in refused(spec)
     assert run(["trust", str(spec.parent / NAME)]) != 0
 
 
@@ -214,7 +214,7 @@ def test_a_record_that_the_archive_brought_counts_for_nothing(
     trust(spec.parent / NAME)
     shutil.copytree(state_home() or Path(), spec.parent / "state")
     monkeypatch.setenv("XDG_STATE_HOME", str(spec.parent / "state"))
-    assert "nobody has trusted it yet" in refused(spec)
+    assert "it is not trusted yet" in refused(spec)
     assert run(["trust", str(spec.parent / NAME)]) != 0
     assert "FAB9172" in capsys.readouterr().err
 
@@ -224,16 +224,16 @@ def test_a_damaged_record_counts_for_nothing(spec: Path, state: Path) -> None:
     (record,) = (state / "fabricc" / "access").iterdir()
     for text in ("", "[]", "{", '{"path": 5}', "[" * 100_000):
         record.write_text(text)
-        assert "nobody has trusted it yet" in refused(spec)
+        assert "it is not trusted yet" in refused(spec)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="giving a file away needs root")
 def test_owner_and_mode_of_the_file_stand_for_no_trust(spec: Path) -> None:
     for mode in (0o600, 0o666):
         (spec.parent / NAME).chmod(mode)
-        assert "nobody has trusted it yet" in refused(spec)
+        assert "it is not trusted yet" in refused(spec)
     os.chown(spec.parent / NAME, 12345, 12345)
-    assert "nobody has trusted it yet" in refused(spec)
+    assert "it is not trusted yet" in refused(spec)
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -241,7 +241,7 @@ def test_owner_and_mode_of_the_file_stand_for_no_trust(spec: Path) -> None:
 def test_a_clone_is_trusted_no_more_than_an_archive(spec: Path, tracked: bool) -> None:
     for words in (["init", "-q"], *([["add", "-f", NAME]] if tracked else [])):
         subprocess.run(["git", "-C", str(spec.parent), *words], check=True)
-    assert "nobody has trusted it yet" in refused(spec)
+    assert "it is not trusted yet" in refused(spec)
     trust(spec.parent / NAME)
     assert accepted(spec)
 

@@ -339,7 +339,7 @@ def test_what_is_larger_than_asked_for_is_not_read(repository: Path) -> None:
     "revision", ["--upload-pack=x", "-h", "--all", "", "HEAD\n--all", "HEAD\0", "HEAD:site"]
 )
 def test_what_is_no_commit_is_refused(repository: Path, revision: str) -> None:
-    with pytest.raises(GitError, match="knows no revision"):
+    with pytest.raises(GitError, match="finds no revision"):
         Repository.of(repository).commit(revision)
 
 

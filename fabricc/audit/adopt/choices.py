@@ -101,7 +101,7 @@ class Choosing:
             self.known.clear()
 
     def _lab_switches(self) -> Compiled:
-        """Return the choice compiled, with a model of its own for lab switches where links are on its ports then."""
+        """Return the choice compiled, with its own model for lab switches if links then use their ports."""
         if text := models.generic_switch(self.sides.switches):
             self.more[SWITCHES] = text
             kinds = dict.fromkeys(self.choice.models, models.GENERIC_SWITCH)
@@ -285,7 +285,7 @@ class Choosing:
         )
 
     def _choose_groups(self) -> None:
-        """What several groups of hosts have each for itself: the class of their RDMA, room in a unit, uplinks."""
+        """Choose the values of each host group if there are several: RDMA class, room in a unit, uplinks."""
         if len(self.order.groups) == 1:
             return
         classes = [name for name, words in self.settings["priorities"].items() if "dscp" in words]

@@ -187,7 +187,7 @@ def _guest_slots(hosts: Sequence[FoundHost], names: Sequence[str]) -> list[Found
 
 
 def with_sets(units: Sequence[FoundUnit], kinds: Kinds) -> list[FoundUnit]:
-    """The units, in the order of coordinates: sets of ToRs put together that are one, and border leaves likewise.
+    """Return the units in the order of coordinates: sets of ToRs that form one unit, and border leaves in the same way.
 
     A unit has as many ToRs as one of hosts with GPUs; in racks hosts have a unit for each set.
     """
@@ -238,7 +238,7 @@ class Group(NamedTuple):
 
 
 def groups_of(units: Sequence[FoundUnit], kinds: Kinds) -> tuple[Group, ...]:
-    """The groups of hosts: those in units of their own by the first of these, each of the others after them."""
+    """Return the host groups: groups with their own units first, then the groups that share those units."""
     places: dict[tuple[int, int], dict[int, tuple[FoundHost, ...]]] = defaultdict(dict)
     for number, unit in enumerate(units):
         if unit.hosts:

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 Path = tuple[str, ...]
 
 _DEPTH = {Reach.ALIKE: None, Reach.NONE: 2, Reach.BLOCK: 1}
-"""How much of the path of a line that matters has to be that of another, so that it matters too."""
+"""Share of a path that two lines must have in common for the second to matter too."""
 _NUMBER = re.compile(r"\d+")
 
 
 class _Key(NamedTuple):
-    """A key of an object: the line that it stands in once it is laid out, and its value."""
+    """A key of an object: its line in the formatted text, and its value."""
 
     line: int
     value: Any

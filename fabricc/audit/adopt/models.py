@@ -157,7 +157,7 @@ def guest_models(needs: Needs) -> list[str]:
 
 
 def ports_named(names: Iterable[str], network: str, needs: Needs) -> list[str]:
-    """What models of hosts call ports that are as many and as fast as those in a network, if none has its name."""
+    """Return port names of host models with equal ports, if no model has a port of the network's name."""
     every = [shipped_catalog().hosts[name].networks for name in names if name in shipped_catalog().hosts]
     if network not in needs or any(network in each for each in every):
         return []
@@ -190,7 +190,7 @@ def _fits_need(ports: HostPorts, need: tuple[int, int]) -> bool:
 
 
 def generic_switch(devices: Iterable[Device]) -> str | None:
-    """A catalog file with a model whose cages are called as ports of lab switches are; None where one is not."""
+    """Return a catalog file with a model that has the port names of lab switches; None if one does not fit."""
     some = list(devices)
     lab = _LABS.get(some[0].system) if len({device.system for device in some}) == 1 else None
     if lab is None:

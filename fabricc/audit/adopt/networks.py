@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fabricc.facts.device import Device, End
 
 RAILS = ""
-"""What the network that the top level of a spec describes is called here."""
+"""Name of the network that the top level of a spec describes."""
 
 
 def networks_of(found: Found) -> dict[str, Found]:

@@ -56,7 +56,7 @@ class Order:
 
     @property
     def has_peer_links(self) -> bool:
-        """Whether two ToRs are joined without spines."""
+        """Return whether two ToRs are joined without spines."""
         tors = {*self.tier(Tier.TOR)}
         return not self.spines and any(
             cable.peer in tors for name in tors for cable in self.cables.get(name, ())

@@ -63,7 +63,7 @@ def summary_line(adoption: Adoption) -> str:
 def as_text(adoption: Adoption) -> str:
     """Return the report: assumptions, and differences of a build, merged over devices of the same kind."""
     adopted = adoption.adopted
-    lines = [f"# What `fabricc adopt` made of {adoption.folder}", "", summary_line(adoption), ""]
+    lines = [f"# Result of `fabricc adopt` for {adoption.folder}", "", summary_line(adoption), ""]
     if adopted.assumed:
         lines += ["## Assumed", "", *(f"- {words}" for words in adopted.assumed), ""]
     if adopted.left:
@@ -86,7 +86,7 @@ def as_text(adoption: Adoption) -> str:
                 kind, _KEYS.sub("[]", each.path), mismatch_reason(adoption.found.devices[name], each)
             ].append(name)
     if groups:
-        lines += ["## What a build would do otherwise", ""]
+        lines += ["## Facts that a build would change", ""]
         for (kind, path, why), names in sorted(groups.items()):
             devices = list(dict.fromkeys(names))
             shown = ", ".join(devices[:8]) + (f" and {len(devices) - 8:,} more" if len(devices) > 8 else "")

@@ -186,7 +186,7 @@ def _adoption_findings(found: Found, adopted: Adopted) -> Iterator[Finding]:
 
 
 def _command_findings(device: Device) -> Iterator[Finding]:
-    """Report FAB6055 for lines that run a command or read another file, which no overlay takes over."""
+    """Report FAB6055 for lines that run a command or read another file; overlays do not contain them."""
     lines = sorted(command_lines(back_ends.load(device.system), device.files))
     if lines:
         file, line = lines[0]

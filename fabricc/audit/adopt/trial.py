@@ -172,7 +172,7 @@ def _format_csv(rows: Sequence[Mapping[str, str]]) -> str:
 
 
 def compiled_of(draft: Draft, folder: Path) -> Compiled:
-    """Return the draft compiled, in a folder of its own."""
+    """Return the draft compiled, in its own folder."""
     for file in folder.glob("*.csv"):
         file.unlink()
     (folder / LOCK).unlink(missing_ok=True)

@@ -47,7 +47,7 @@ MAPS = ("route_map[", "prefix_list[", "community_list[")
 _DETAIL = 2
 """Slashes in the path of what only repeats parts of a clause."""
 _CABLE = 2
-"""Where a kind of port has the length of cable that its headroom is for."""
+"""Path of the cable length for which a kind of port has headroom."""
 
 Kind = tuple[str, Tier, str]
 Role = tuple[str, ...]

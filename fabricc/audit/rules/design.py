@@ -37,7 +37,7 @@ _DESIGNS = (
      "the code point of RDMA has to be copied to the outer header where a packet enters, and packets are 50 bytes "
      "longer on links between switches"),
 )  # fmt: skip
-"""Design, what paths of it begin with unless the statement knows them, and what it means for RDMA."""
+"""A design, the prefixes of its paths unless the statement reads them, and its meaning for RDMA."""
 _TIERS = {Tier.TOR: "ToRs", Tier.SPINE: "spines", Tier.CORE: "cores"}
 
 

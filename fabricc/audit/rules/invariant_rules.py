@@ -221,7 +221,7 @@ def _find_breaches(
 
 
 def _of_ports(seen: SwitchView, statement: Statement) -> Iterator[Breach]:
-    """Breaches that hang on nothing of the switch's own."""
+    """Yield breaches that depend on no value of the switch itself."""
     placed = all(link.port.cage != NO_CAGE for link in seen.links)
     flooding = []
     for each in port_breaches(seen):

@@ -90,7 +90,7 @@ def _topic_of(path: str) -> str:
 
 
 def _whole_map(statement: Statement, path: str) -> bool:
-    """Return whether a path is of a map or list that the device has nothing of: a design of its own, and no slip."""
+    """Return whether a path belongs to a map or list that the device lacks completely, as by design."""
     if not path.startswith(MAPS):
         return False
     start = path[: path.index("]") + 1]

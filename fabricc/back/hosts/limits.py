@@ -73,7 +73,7 @@ _NICS: tuple[Limit[Host], ...] = (
     Limit("FAB5610", feature="{family.kept} of {device.nic.title}",
         asked=lambda host: bool(FAMILIES[host.nic.driver].kept and _lossless_classes(host)),
         reason="the NIC's firmware stores them, and `fabricc-roce --firmware` does not write them",
-        remedy="for each NIC of `niccli --list`: `niccli -i N nvm -setoption support_rdma -value 1 -scope 0`, likewise "
+        remedy="for each NIC of `niccli --list`: `niccli -i N nvm -setoption support_rdma -value 1 -scope 0`, then "
         "the others of the maker's sheet, then restart the host",
         fatal=False),
     Limit("FAB5606", feature="the code point of congestion notifications of {device.nic.title}",
@@ -85,7 +85,7 @@ _NICS: tuple[Limit[Host], ...] = (
     Limit("FAB5605", feature="the lossless class {lossless}",
         asked=lambda host: over_tcp(host) and bool(_lossless_classes(host)),
         reason="RDMA of {device.nic.title} runs over TCP, which recovers from loss and stays out of it",
-        remedy="keep it for hosts with RoCE; where there are none, remove `lossless`: no PFC is needed then",
+        remedy="keep it for hosts with RoCE; without such hosts, remove `lossless`, because no PFC is needed",
         fatal=False),
     Limit("FAB5608", feature="NCCL over RDMA", asked=over_tcp,
         reason="its InfiniBand transport makes connections without the RDMA connection manager, which RDMA over TCP "

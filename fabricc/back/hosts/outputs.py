@@ -112,7 +112,7 @@ def _read_tos(reading: Reading, file: str, text: str) -> None:
 
 
 def _read_devices(reading: Reading, file: str, text: str) -> None:
-    """Which RDMA device is which port."""
+    """Return the RDMA device of each port."""
     for number, line in _numbered_lines(text):
         if found := _match_device(line):
             reading.put(f"interface[{found['port']}]/rdma", found["rdma"], file, number)

@@ -405,7 +405,7 @@ def _read_unit(reading: Reading, file: str, text: str) -> None:
 
 
 def _read_hook(reading: Reading, file: str, text: str) -> None:
-    """Which unit the appearance of each port starts."""
+    """Read the name of the unit that each new port starts."""
     for number, line in statement_lines(text):
         if match := _HOOK_RULE.fullmatch(line):
             for name in match[1].split("|"):

@@ -81,12 +81,12 @@ def network_path(path: str, host: Host | InfinibandHost) -> str:
 
 
 def ports_of(network: str) -> str:
-    """Which ports of a host those of a network are, for people; "" for the rails."""
+    """Return a description of the ports of a network for people; "" for the rails."""
     return network.capitalize() or "Back-end"
 
 
 def on_link(address: str, prefix: str) -> bool:
-    """Whether a port reaches a prefix without a gateway: its own subnet, of a segment that other hosts share."""
+    """Return whether a port reaches a prefix without a gateway: its own subnet, in a segment with other hosts."""
     return not address.endswith(("/31", "/127")) and str(ip_interface(address).network) == prefix
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _MANAGED = re.compile(r"MF0;([^:]+):")
-"""How a managed switch calls itself: `MF0;<host name>:<model>/U1`."""
+"""Pattern of the description of a managed switch: `MF0;<host name>:<model>/U1`."""
 _AGGREGATION = "Aggregation Node"
 """Adapters inside switches, for in-network reduction (SHARP): nobody cables them."""
 
@@ -204,7 +204,7 @@ _REMEDIES = {
     "FAB6330": "Plug the cable in, or see why the link is down: `ibstat`, `mlxlink`.",
     "FAB6331": "Take it out, or plan it.",
     "FAB6332": "Move the cables to the ports of plan/cabling.csv, and look again.",
-    "FAB6333": "Reseat or replace the cable, and see what both ends may run at.",
+    "FAB6333": "Reseat or replace the cable, and check the speeds that both ends support.",
     "FAB6334": "Correct the file of `infiniband.guids`, and build again: LIDs and partitions follow the GUID.",
 }
 
@@ -264,5 +264,5 @@ def _diagnostics_of(different: Iterable[Difference], file: Path, subnet: Path) -
 
 
 def _code_severity(code: str) -> Severity:
-    """Return the severity; a link at another rate still carries traffic."""
+    """Return the severity; a link at another rate still works."""
     return Severity.WARNING if code == "FAB6333" else Severity.ERROR

@@ -232,7 +232,7 @@ _ACTIVATION = {
     "NetworkManager": "apply-networkmanager.sh",
     "": "apply-no-network.sh",
 }
-"""What configures the interfaces of IP over InfiniBand -> the part of the script that activates it."""
+"""Tool that configures IPoIB interfaces -> the part of the script that activates it."""
 
 
 def system_files(

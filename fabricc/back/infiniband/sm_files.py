@@ -122,7 +122,7 @@ def _render_policy(ib: InfinibandFabric, title: str) -> Mapping[str, object]:
 
 
 def _render_partitions(ib: InfinibandFabric, ports: list[HostPort]) -> str:
-    """Return the partitions; tenants are full members of their own only, the default one reaches the subnet manager.
+    """Return the partitions; tenants are full members of their own partition only.
 
     Each member is on its own line: opensm 3.3.23 reads lines in pieces and breaks a GUID that spans two.
     """

@@ -83,7 +83,7 @@ def class_rows(ib: InfinibandFabric) -> Iterator[Row]:
 
 
 _PLAIN = (bool, int, float, str, list, NoneType)
-"""What JSON has as it is."""
+"""Types that JSON contains unchanged."""
 
 
 def fabric_summary(ib: InfinibandFabric, assumptions: Mapping[str, object]) -> dict[str, object]:

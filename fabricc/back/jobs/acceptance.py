@@ -57,7 +57,7 @@ def rdma_mtu(mtu: int) -> int:
 
 
 def goodput_gbps(speed_gbps: int, mtu: int, *, ipv6: bool) -> float:
-    """Payload that a port of this speed carries in RDMA writes of `MESSAGE_BYTES`.
+    """Return the payload of a port with this speed in RDMA writes of `MESSAGE_BYTES`.
 
     A message of m bytes in packets of p costs ceil(m / p) times the overhead of Ethernet, IP, UDP, BTH and ICRC, and
     one RETH. Coding and FEC are inside the line rate: the MAC of a 400G port sends 400 Gb/s.
@@ -83,7 +83,7 @@ def flows_to_cover(links: int, all_links: int) -> int:
 
 
 def senders_without_overload(links: int, all_links: int, capacity_flows: float) -> int:
-    """How many ports may send into `links` links at once so that hardly any link gets more flows than it carries.
+    """Return how many ports may send over `links` links at once so that hardly any link is overloaded.
 
     Chernoff's bound for a Poisson load of mean m: P(load > c) <= exp(c - m - c ln(c / m)), c being the flows that fill
     a link. One port alone never overloads a link as fast as itself.

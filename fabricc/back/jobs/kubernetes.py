@@ -141,7 +141,7 @@ def _rdma_devices(fabric: Fabric) -> Object:
 
 
 def _sriov_objects(fabric: Fabric, hosts: Roster[Host]) -> Iterable[Object]:
-    """Yield a policy and a network per port: one virtual function, which takes over the port's planned address."""
+    """Yield a policy and a network per port: one virtual function with the planned address of the port."""
     api = "sriovnetwork.openshift.io/v1"
     for name, _, _ in port_names(fabric):
         policy = {

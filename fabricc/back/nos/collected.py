@@ -20,7 +20,7 @@ _READ = 1 << 17
 
 
 class Claim(NamedTuple):
-    """That a text is a configuration of a system: its file as `Nos.read` calls it, and how much speaks for it."""
+    """A match of a text with a system: the file name in `Nos.read`, and the score."""
 
     file: str
     weight: int
@@ -114,7 +114,7 @@ def line_starts(text: str) -> frozenset[str]:
 
 
 def weigh_signs(text: str, signs: Mapping[str, int]) -> int:
-    """How much speaks for a system, by the starts of lines that it prints; how far they are indented does not alone."""
+    """Return the score of a system by the first words of its lines; indentation alone is not sufficient."""
     found = signs.keys() & line_starts(text)
     if all(start.startswith("indent ") for start in found):
         return 0

@@ -80,7 +80,7 @@ def checks_sources(path: str, value: object) -> bool:
 
 
 def routes_unstated(system: str, facts: Mapping[str, object]) -> bool:
-    """Whether a system routes IPv4 with these facts, or may do so; EOS does after `ip routing` (user manual, "IPv4").
+    """Return whether a system may route IPv4; EOS does after `ip routing` (user manual, "IPv4").
 
     A whole running configuration of EOS states the model of its routing agents, an excerpt often does not.
     """

@@ -117,7 +117,7 @@ def exec_lines(text: str, words: re.Pattern[str], kept: tuple[KeptText, ...] = (
 
 
 def command_lines(back_end: Nos, files: Mapping[str, str]) -> frozenset[tuple[str, int]]:
-    """Return file and line of each command in the files of a switch; none where the back end knows of none."""
+    """Return file and line of each command in the files of a switch; empty if the back end has no commands."""
     find = getattr(back_end, "command_lines", None)
     return frozenset(find(files)) if find else frozenset()
 

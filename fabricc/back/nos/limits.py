@@ -314,7 +314,7 @@ def login_limit(code: str, transport: str) -> Limit:
 def accounts_limit(
     code: str, reason: str, remedy: str = "name at least one user with a key under `management`"
 ) -> Limit:
-    """Nobody could log in: no user is named."""
+    """Return the limit for a spec without users, on which no login is possible."""
     return Reservation(code, feature="no account with an SSH key",
         asked=lambda switch: not switch.management.users, reason=reason, remedy=remedy,
         section="management",

@@ -42,7 +42,7 @@ def target_file(files: Iterable[str], into: str) -> str:
         return known[0]
     if into:
         raise OverlayError(1, f"these switches have no file {into!r}", f"They have: {', '.join(known)}.")
-    message = "these switches have several files, and `into` names none"
+    message = "these switches have several files, and `into` is missing"
     raise OverlayError(1, message, f"They have: {', '.join(known)}.")
 
 
@@ -146,7 +146,7 @@ def _take_away(values: Sequence[dict[str, Any]], less: Mapping[str, Any]) -> Ite
 
 
 def _matching_keys(value: Mapping[str, Any], key: str) -> list[str]:
-    """Return the keys that a key of an overlay speaks of, `*` standing for anything."""
+    """Return the keys that a key of an overlay matches; `*` matches anything."""
     if "*" not in key:
         return [key] if key in value else []
     shape = compile_starred(key, ".")

@@ -109,7 +109,7 @@ def merge_text(text: str, overlay: str, *, keyed: bool = False) -> str:
 
 
 def compile_starred(text: str, letter: str) -> re.Pattern[str]:
-    """What a text with `*` matches, each standing for letters of a kind; tried once at each place, however many."""
+    """Return the matches of a text with `*`, each for letters of one kind, in linear time."""
     first, *middle, last = map(re.escape, text.split("*"))
     tried = "".join(f"(?>{letter}*?{piece})" for piece in middle if piece)
     return re.compile(f"{first}{tried}{letter}*{last}")
@@ -163,7 +163,7 @@ def _merge_lines(target: Node, overlay: Node, insertions: Insertions, keyed: boo
 
 
 def _matching_lines(candidates: Iterable[Node], node: Node) -> Iterator[Node]:
-    """Yield the lines that a line of the overlay speaks of."""
+    """Yield the lines that a line of the overlay matches."""
     if node.children and "*" in node.text:
         shape = compile_starred(node.text, r"\S")
         yield from (each for each in candidates if each.children and shape.fullmatch(each.text))
@@ -236,7 +236,7 @@ def _trace_lines(targets: list[Node], overlay: Node, lines: set[int], missing: l
 
 _PART = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
 _LEAST = 2
-"""Letters of its own that a line of a template must have to be taken for the origin of a line."""
+"""Minimum of distinctive letters of a template line that can be the origin of a line."""
 
 
 def find_printer(nos: str, file: str, line: str) -> str:
@@ -262,7 +262,7 @@ def find_printer(nos: str, file: str, line: str) -> str:
 
 @cache
 def _template_patterns(nos: str) -> tuple[tuple[int, re.Pattern[str], str, int], ...]:
-    """Return lines of the templates of a system: letters of their own, what they give, file and line."""
+    """Return lines of the templates of a system: distinctive letters, output pattern, file and line."""
     templates = data_folder("templates")
     found = []
     for path in sorted((templates / nos).glob("**/*.j2")):

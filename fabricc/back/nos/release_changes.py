@@ -86,7 +86,7 @@ def _image_steps() -> Mapping[str, Any]:
 
 
 def changed_features(before: Switch, after: Switch) -> tuple[Feature, ...]:
-    """What a switch gains and loses when it goes from one release of a system to another; none of a third party's."""
+    """Return the features that a switch gains and loses between two releases; none for third-party systems."""
     module = _load_limits(after.nos)
     if module is None or before.nos != after.nos:
         return ()

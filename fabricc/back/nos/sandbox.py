@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Leading = nodes.Include | nodes.Import | nodes.FromImport | nodes.Extends
 
 _MAYBE = (nodes.If, nodes.For, nodes.Macro, nodes.CallBlock)
-"""What is in these may end a template that includes itself."""
+"""Functions in which a template that includes itself may end."""
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
@@ -202,7 +202,7 @@ class AttributeTemplates(JoinedTemplates):
 CPU_S = 5
 """CPU time for the files of one device; the largest take less than half a second."""
 _GRACE_S = 2
-"""What C code, which no signal interrupts, gets beyond that."""
+"""Additional time for C code, which signals do not interrupt."""
 MEMORY_MIB = 256
 OUTPUT_MIB = 16
 _PIECE = 1 << 16

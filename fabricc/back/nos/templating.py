@@ -167,7 +167,7 @@ def _describe_error(error: Exception) -> list[Any] | str:
 
 
 def fault_of(error: Exception) -> Fault | None:
-    """The place of an error in the templates; None when the user has none of their own, or the error is elsewhere."""
+    """Return the place of an error in the user's templates; None if there is none, or the error is elsewhere."""
     from jinja2 import TemplateAssertionError, TemplateSyntaxError
 
     if isinstance(error, TemplateFaultError):

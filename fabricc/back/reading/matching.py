@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fabricc.back.reading.types import Captured
 
     Way = tuple[State, Captures, tuple[Inner, ...]]
-    """Where a line may end, its captures, and the blocks on the way."""
+    """Possible end of a line, with its captures, and the blocks above it."""
 
 UNKNOWN = Effect(None)
 

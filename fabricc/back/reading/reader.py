@@ -1,4 +1,4 @@
-"""Reads a configuration by a back end's rows: facts, values that wait in scopes, and the lines that nobody knows.
+"""Read a configuration by the rows of a back end: facts, values stored in scopes, and unknown lines.
 
 Lines without effect on forwarding or losslessness: banners, accounts, clocks, counters.
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Words = tuple[str, ...]
     Place = tuple[State, Scope, Captures, Words]
-    "Where lines are read: state, scope, captures of the blocks around them, and the words above."
+    """Position of the reader: state, scope, captures of the blocks around it, and the words above."""
 
 _LONGEST_LINE = 4096
 _LONGEST_KEPT = 200
@@ -50,7 +50,7 @@ class Topic(NamedTuple):
 _BEFORE = Effect(None)
 """The state before the first line."""
 _NOWHERE: Place = (State(), Scope(0), (), ())
-"""Below a line that opens no block: no row knows a line there."""
+"""Children of a line that opens no block are unknown."""
 
 
 class Reader:
@@ -210,7 +210,7 @@ def _read_lines(document: Document, place: Place, *, ragged: bool) -> bool:
 
 
 def _read_nested(document: Document, place: Place, leave: Collection[str]) -> None:
-    """Read lines that go on in the innermost block that knows them; those met before there cost one look-up."""
+    """Read lines that continue the innermost block that has a row for them; repeated lines cost one look-up."""
     places = [place]
     state, scope, outer, _ = place
     for number, raw in enumerate(document.text.split("\n"), 1):

@@ -105,7 +105,7 @@ def leaf_statements(
 
 
 def statements_at(nodes: Sequence[Node], line: int, above: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield the statements on a line, with the words on the way there; nodes stand in the order of their lines."""
+    """Yield the statements on a line, with the words above them, in the order of their lines."""
     first = bisect_left(nodes, line, key=_line) - 1
     for node in nodes[max(0, first) : bisect_right(nodes, line, key=_line)]:
         words = (*above, *node.key)

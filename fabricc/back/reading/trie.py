@@ -265,7 +265,7 @@ def _add_row(
 
 
 def _takes_any(state: State) -> bool:
-    """Return whether a next word is never one that a row names or of a type of its own."""
+    """Return whether a next word is never one that a row names or that has a type."""
     return not state.words and len(state.captures) == 1 and state.rest is None
 
 

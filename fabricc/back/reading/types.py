@@ -142,7 +142,7 @@ TYPES: Mapping[str, Type] = {
     "numbers": parse_numbers,
     "ports": parse_ports,
 }
-"""The types that every pattern knows; a back end adds its own, such as a table of its words."""
+"""Types of all patterns; a back end adds others, such as a table of its words."""
 
 
 def type_of(name: str, own: Types) -> Type:

@@ -16,7 +16,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def as_sentence(text: str) -> str:
-    """Return a part of a sentence as one of its own; what is typed keeps its case, and nothing stays nothing."""
+    """Return a part of a sentence as a sentence; quoted text keeps its case, and an empty text stays empty."""
     return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else text
 
 

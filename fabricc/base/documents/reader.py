@@ -55,7 +55,7 @@ WORDING: tuple[tuple[str, str, str, str], ...] = (
     ("anchor", "", "a name is expected after `&`", "Quote a value that begins with `&`."),
     ("alias", "", "a name is expected after `*`", "Quote a value that begins with `*`."),
     ("tag", "", "a tag (`!`) that cannot be read", "Quote a value that begins with `!`."),
-    ("directive", "", "a directive (`%`) that cannot be read", "Remove the line; a spec needs none."),
+    ("directive", "", "a directive (`%`) that cannot be read", "Remove the line; a spec does not need it."),
     ("block scalar", "", "a block text (`|` or `>`) that cannot be read", "Write the value on one line."),
     ("", "node content", "a value is missing here", "Write a value, or {} for an empty mapping."),
     ("", "document start",
@@ -119,7 +119,7 @@ def parse_yaml(source: bytes | str, file: str) -> Document:
 
 
 def parse_document(text: str, file: str, rules: Rules) -> Document:
-    """Read one YAML document by rules of its own; never raises for what it holds."""
+    """Read one YAML document by fabricc's rules; never raises for its content."""
     if (conflict := conflict_in(text, file)) is not None:
         return Document(file, None, diagnostics=(conflict,), usable=False)
     composer = Composer(file, rules)

@@ -133,7 +133,7 @@ def read_regular_file(path: str | Path, *, limit: int = LIMIT) -> tuple[bytes, b
 
 
 def plain_digest(path: str | Path, *, limit: int = STREAMED) -> tuple[str, bool]:
-    """As `plain`, the SHA-256 (hex) in the place of the bytes, in little memory.
+    """Return the SHA-256 (hex) of a plain file, like `plain`, in little memory.
 
     Raises:
         ForeignFileError, OSError: as `plain`.

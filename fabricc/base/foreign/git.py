@@ -131,7 +131,7 @@ class Repository:
             if answer.status == 0 and _OBJECT.fullmatch(found):
                 return found
         remedy = "Fetch it first: `git fetch origin main`; in CI, check out with the full history."
-        raise GitError(f"Git knows no revision {revision!r}", remedy)
+        raise GitError(f"Git finds no revision {revision!r}", remedy)
 
     def _check_name(self, name: str) -> None:
         """Raise an error where a name stands for several references, of which Git would take one without a word.

@@ -24,7 +24,7 @@ _MOST_REFERENCES = 200_000
 _FREE = frozenset((
     "config", "config.worktree", "description", "hooks", "info", "lfs", "modules", "objects", "rr-cache", "svn",
 ))  # fmt: skip
-"""What a link in Git's folder may lead to: nothing in it names a commit; names of objects are their digests."""
+"""Targets of links that are permitted in Git's folder: they name no commit; names of objects are their digests."""
 _REFERENCES = ("refs", "reftable")
 
 

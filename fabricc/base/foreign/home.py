@@ -1,4 +1,4 @@
-"""Expand `~` in paths that people write, without an exception where the system knows no such home."""
+"""Expand `~` in paths that people write; never raises for an unknown home."""
 
 from __future__ import annotations
 

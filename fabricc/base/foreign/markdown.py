@@ -18,13 +18,13 @@ _REFERENCE = re.compile(
 )
 _INLINE = re.compile(r"[\\`*_|~]")
 _BRACKETS = re.compile(r"^\s*\[|!\[|\[[\[^]|\][(\[:]")
-"""Where a bracket may be more than itself: an image, a link, its definition, a footnote, the box of a task."""
+"""Positions of a bracket with a meaning: an image, a link, its definition, a footnote, the box of a task."""
 _BLOCK = re.compile(r"^(#{1,6}|[-+=]|[-+=]{2,}|\d{1,9}[.)])(?=\s|$)|^(-{2,}|={2,})")
-"""What makes a heading, a list or a rule of the line that it begins."""
+"""Characters that make a line a heading, a list or a rule."""
 _OPENING = re.compile(r"\s|::|/[a-z_]+(?=\s|$)")
-"""What means more where a line begins: code, a command whose rest the next text may bring, a quick action of GitLab."""
+"""Characters with a meaning at the start of a line: code, a quick action of GitLab, and their beginnings."""
 _ADDRESS = ":/?#[]@!$&'*+,;=%~"
-"""What an address may hold (RFC 3986) and does not end a Markdown link."""
+"""Characters of an address (RFC 3986) that do not end a Markdown link."""
 
 
 def _escape_prose(text: str) -> str:

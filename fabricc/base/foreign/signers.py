@@ -26,7 +26,7 @@ _SECONDS = 60.0
 
 
 class Kind(StrEnum):
-    """Who signs; how the file of a signature ends."""
+    """Signing program; suffix of its signature file."""
 
     SSH = "sig"
     MINISIGN = "minisig"
@@ -42,7 +42,7 @@ class Fault(StrEnum):
 
     PROGRAM = "there is no program for it"
     KEY = "the key does not sign"
-    SIGNER = "nobody who is allowed made it"
+    SIGNER = "no allowed signer made it"
     CONTENT = "it is of something else, or for another purpose"
 
 
@@ -86,7 +86,7 @@ def sign_content(kind: Kind, key: Path, content: bytes, purpose: str, note: str)
 
 
 def find_signer(kind: Kind, content: bytes, signature: bytes, allowed: bytes, purpose: str) -> str:
-    """Who of those allowed signed it: a principal of an `allowed_signers` file, or the public key of a minisign file.
+    """Return the signer among the allowed ones: a principal of `allowed_signers`, or a public key of minisign.
 
     Raises:
         SignatureError: PROGRAM, SIGNER or CONTENT.

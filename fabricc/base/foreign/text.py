@@ -20,7 +20,7 @@ TAB = "    "
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and marks that are printable by their category and show nothing (Unicode, Default_Ignorable_Code_Point)."""
 BREAK = re.compile(r"\r\n|\n")
-"""Where a text breaks its lines."""
+"""Line breaks of a text."""
 HASHES = r"#(?=#[a-z]*\[)"
 """The first of two before a command of a runner."""
 _COMMAND = re.compile(rf"^([^\S\n]*):(?=:[a-z][^\n]*::)|{HASHES}", re.MULTILINE | re.IGNORECASE)
@@ -112,7 +112,7 @@ def safe_block(text: str) -> str:
 
 
 class Terminal(Template):
-    """What goes to a terminal or a log, perhaps several lines, perhaps colored by us; foreign text is one line."""
+    """Text for a terminal or a log: several lines, with our colors; foreign text is one line."""
 
     __slots__ = ()
     _said = staticmethod(safe_line)
@@ -125,7 +125,7 @@ class Terminal(Template):
 
 
 def neutral_markup(text: str) -> str:
-    """As `neutral`, where characters can be written as entities."""
+    """Return neutral text like `neutral`, for formats in which characters can be written as entities."""
     return _COMMAND.sub(lambda found: f"{found[1]}&#58;" if found[1] is not None else "&#35;", text)
 
 

@@ -26,7 +26,7 @@ Raw = dict[str, Any]
 
 
 class Folded(str):
-    """Words that may stand in several lines."""
+    """Words that may occur in several lines."""
 
     __slots__ = ()
 
@@ -78,7 +78,7 @@ def missing_data(code: str, message: str, remedy: str) -> Diagnostic:
 
 def unknown_asic(asic: str | None) -> Imported:
     """Return the failure of an entry whose ASIC is unknown or not in the catalog."""
-    told = f"the catalog knows no ASIC {asic!r}" if asic else "nothing here identifies the ASIC"
+    told = f"the catalog has no ASIC {asic!r}" if asic else "no file identifies the ASIC"
     return import_failure("FAB2122", told, f"Name it with `--asic`: {', '.join(Library().names('asics'))}.")
 
 

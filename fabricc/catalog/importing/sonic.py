@@ -129,7 +129,7 @@ class _Sku:
         labels = json.dumps(rules["alias"])
         if OWN_LABEL in labels and not self.panel.rows[0].alias.startswith("etp"):
             self.lack("FAB2125", f"labels such as {self.panel.rows[0].alias} follow no rule: ports are labeled etp1",
-                      "Nothing but labels depends on it.")  # fmt: skip
+                      "Only labels depend on it.")  # fmt: skip
         if not self.panel.split:
             self.lack("FAB2125", "no platform.json: cages are whole",
                       "Add the splits that the maker names to `breakouts`.")  # fmt: skip
@@ -150,7 +150,7 @@ class _Sku:
             table = {"port_table": self.panel.source, **shipped, "sdk": self.sdk}
             sonic["sku"] = {"source": self.source(), **table}
         self.lack("FAB2128", "cell, ECMP width and latency are those of the ASIC, and other systems are not known",
-                  "Add what the maker publishes.")  # fmt: skip
+                  "Add the figures that the maker publishes.")  # fmt: skip
         maker = (
             "mellanox"
             if self.asic.startswith("spectrum")

@@ -190,7 +190,7 @@ def post_reviews(project: str, own: int, iid: int, commit: str, folders: dict[st
     """
     here = f"{project}/merge_requests/{iid}"
     if call_api("GET", here)["sha"] != commit:
-        print(f"!{iid}: has another commit than {commit} now, so nothing is posted", file=sys.stderr)
+        print(f"!{iid}: has another commit than {commit} now, so no review is posted", file=sys.stderr)
         return False
     notes = {
         line_from_end(note["body"]): note

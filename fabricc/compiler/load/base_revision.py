@@ -19,7 +19,7 @@ _SHOWN = 3
 
 
 class BaseError(FindingsError):
-    """There is no revision to compare with, or more than one is possible."""
+    """No revision to compare with exists, or several are possible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def _nothing_to_merge(base: str, head: str, shown: str, *, same: bool) -> BaseEr
         return BaseError(
             "FAB9031", f"{base} and {head} are the same commit: there is nothing to compare", remedy
         )
-    message = f"{base} already contains {head}: a merge of it changes nothing"
+    message = f"{base} already contains {head}, so a merge changes nothing"
     reverse = f"fabricc diff {shell_path(shown)} --base {shell_word(head)} --head {shell_word(base)}"
     return BaseError("FAB9031", message, f"{remedy} `{reverse}` is the reverse.")
 
@@ -134,5 +134,5 @@ def _merge_conflicts(base: str, head: str, merge: Merge, severity: Severity) -> 
         f"a merge of {head} into {base} conflicts in "
         f"{', '.join(map(git.visible_path, merge.conflicts[:_SHOWN]))}{more}"
     )
-    remedy = f"Merge {base} into the branch, and review the result: it is not what is compared here."
+    remedy = f"Merge {base} into the branch, and review the result."
     return Diagnostic("FAB9033", severity, message, None, remedy)

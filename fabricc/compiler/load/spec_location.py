@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fabricc.tree.manifest import Manifest
 
 LOCK_NAME = "fabricc.lock"
-"""The lock of the specs of a folder that have none of their own."""
+"""Name of the lock of specs without their own."""
 
 
 POLICY_NAME = "fabricc-policy.yaml"

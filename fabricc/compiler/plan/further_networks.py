@@ -1,4 +1,4 @@
-"""Plan further networks of a cluster's hosts, each as a fabric of its own, and join them with the rails' fabric."""
+"""Plan further networks of a cluster's hosts, each as a separate fabric, and join them with the rails' fabric."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def _rails_without_gpu_links(spec: ClusterSpec, model: HostModel, path: KeyPath)
     if joined != ALL_JOINED:
         what = "no NVLink or the like joins its GPUs" if joined == "none" else "its GPUs are joined in pairs"
         message = (
-            f"{model.title}: rails do not meet in switches and {what}: ranks of different rails have no path"
+            f"{model.title}: no switch joins the rails and {what}: ranks of different rails have no path"
         )
         help_ = "Write `wiring: rail` with `spines`, or correct `gpu_interconnect` of the host model."
         yield spec.warning("FAB5621", message, *path, help=help_)

@@ -29,7 +29,7 @@ class Naming:
         return back_ends.load(nos).supports(model)
 
     def releases(self, nos: str) -> tuple[str, ...]:
-        """Return the releases of a NOS that its back end knows.
+        """Return the releases of a NOS that its back end supports.
 
         Raises:
             KeyError: no such NOS.

@@ -115,7 +115,7 @@ class Repinning:
             help_ = "The numbers count pinned values only. `fabricc diff` compares the trees."
             yield Diagnostic("FAB3037", Severity.NOTE, what, at, help_)
         else:
-            what = "--repin changes nothing: the lock holds what the spec needs"
+            what = "--repin changes nothing: the lock fits the spec"
             yield Diagnostic("FAB3038", Severity.NOTE, what, at, "Build without it.")
 
     def _pin_position(self, pins: Mapping[str, object]) -> Position:

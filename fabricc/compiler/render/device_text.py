@@ -103,7 +103,7 @@ def unfit_lines(nos: str, file: str, text: str) -> Iterator[UnfitLine]:
         return
     for line in find(file, text):
         if line.unclosed:
-            message = f"nothing ends the text that begins with {line.text[:40]!r}"
+            message = f"no line ends the text that begins with {line.text[:40]!r}"
             remedy = "End the text. A switch would take the lines after it as part of the text."
         elif line.unfinished:
             message = f"no `;` or brace ends the statement {line.text[:60]!r}"

@@ -54,7 +54,7 @@ def find_unexpressed(switch: Switch, back_end: Nos, known: Iterable[Gap]) -> Ite
         missing |= asked - back_end.read(back_end.render(switch)).facts.keys()
     for beginning, feature in SETTINGS.items():
         if feature not in told and any(path.startswith(beginning) for path in missing):
-            reason = f"fabricc knows no configuration of {switch.nos} for it"
+            reason = f"fabricc has no configuration for {switch.nos} for it"
             yield Gap("FAB5001", feature, reason, "leave it out, or choose another NOS")
 
 

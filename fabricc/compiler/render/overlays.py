@@ -185,7 +185,7 @@ def _idle_removals(fabric: Fabric) -> Iterator[Diagnostic]:
                 texts = merge_overlay(texts, overlay)
     for name, lines in idle.items():
         for line in sorted(lines):
-            message = "no switch that has the overlay has such a line, so nothing is taken away"
+            message = "no switch with the overlay has such a line, so no line is removed"
             yield Diagnostic("FAB2113", Severity.WARNING, message, Position(name, line), "Remove the line.")
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NO_PATH, RAIL_LOST, PORT_LOST, FEWER_PATHS = "no path left", "rail lost", "port lost", "fewer paths"
 HOW = (NO_PATH, RAIL_LOST, PORT_LOST, FEWER_PATHS)
-"""How a host is affected, most severe first. A lost rail leaves a GPU without a port, a lost port one with fewer."""
+"""Effects on a host, most severe first. A lost rail leaves a GPU without a port, a lost port one with fewer."""
 
 
 class PortLoss(NamedTuple):

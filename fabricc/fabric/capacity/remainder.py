@@ -159,7 +159,7 @@ class Remainder:
 
     @cached_property
     def lone_tors(self) -> frozenset[str]:
-        """The ToRs in service that have uplinks to spines, none of which carries traffic."""
+        """Return the ToRs in service whose uplinks all lead to spines without traffic."""
         if self.wiring.fabric.shape.peer_links:  # each still joins its hosts
             return frozenset()
         tors = (tor for tor in self.wiring.tors if tor in self.wiring.uplinks)

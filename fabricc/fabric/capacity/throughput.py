@@ -26,7 +26,7 @@ Cell = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """The bandwidth that a network carries.
+    """The bandwidth of a network.
 
     Attributes:
         hosts_gbps: that all hosts can send.
@@ -112,7 +112,7 @@ class _Rates:
 
 
 def measure_throughput(left: Remainder) -> Throughput:
-    """Return the bandwidth that a network carries during an outage, by the links that are left."""
+    """Return the bandwidth of a network during an outage, by the links that are left."""
     fabric, rates = left.wiring.fabric, _Rates(left)
     gone = left.outage.gone
     down = {name: 0 if name in gone else rate.down - rates.lost[name] for name, rate in rates.tors.items()}

@@ -122,7 +122,7 @@ class InfinibandFabric:
 
     @property
     def planes(self) -> int:
-        """Subnets: each plane has a subnet manager and a subnet prefix of its own."""
+        """Subnets: each plane has its own subnet manager and subnet prefix."""
         return len(self.wiring.planes)
 
     def counts(self) -> dict[str, int]:

@@ -233,7 +233,7 @@ def list_candidates(
 
 
 def wired_alike(attached: Sequence[Attachment]) -> bool:
-    """Return whether all groups are on every rail of units of their own, as closed forms assume.
+    """Return whether all groups have their own units and use every rail, as closed forms assume.
 
     Border leaves have no hosts.
     """

@@ -418,7 +418,7 @@ def _port_names(
                 names[nos, key] = tuple(naming.port_name(nos, model, slot) for slot in layout.slots)
             except LookupError as error:
                 message = f"the catalog's {model.name} names ports of {nos} by {error}, which no port has"
-                help_ = "Name ports by `{cage}` and what else the schema lists for that system."
+                help_ = "Use `{cage}` and the other placeholders that the schema lists for that system."
                 raise UnfitError(
                     spec.error("FAB6041", message, f"{tier.value}s", "model", help=help_)
                 ) from None

@@ -166,7 +166,7 @@ def list_worksheets(spec: ClusterSpec, fabric: Fabric) -> tuple[Sheet, ...]:
 
 
 def _requested_marking(spec: ClusterSpec, vendor: VendorPolicy | None) -> Marking:
-    """How the spec wants marks: its own numbers, a published preset, those of the system, or its congestion control's.
+    """Return the marking that the spec requests: its own numbers, a preset, the system's, or the congestion control's.
 
     A class that is marked although the congestion control does not, which the spec's rules refuse, would get
     those of DCQCN.

@@ -14,7 +14,7 @@ CNP_DSCP = 48
 """CS6, the default code point of congestion notification packets on mlx5."""
 
 LOSSLESS_SHARE, LOSSY_SHARE = 9, 1
-"""How classes without a stated weight divide what is left: nine parts lossless, one part lossy."""
+"""Shares of classes without a stated weight: nine parts lossless, one part lossy."""
 
 
 class RequestedClass(Protocol):
@@ -133,7 +133,7 @@ def _lowest_free(taken: Iterable[int]) -> int:
 
 
 def _cnp_name(priorities: Sequence[RequestedClass]) -> str | None:
-    """Return the strict class named `cnp`, else the strict class that carries DSCP 48."""
+    """Return the strict class named `cnp`, else the strict class with DSCP 48."""
     strict = [p for p in priorities if p.strict]
     named = next((p.name for p in strict if p.name == "cnp"), None)
     return named or next((p.name for p in strict if CNP_DSCP in p.dscps), None)
@@ -164,7 +164,7 @@ def _assign_weights(priorities: Sequence[RequestedClass], added: str | None) -> 
 
 
 def apportion_shares(shares: Mapping[str, int], total: int) -> dict[str, int]:
-    """Whole numbers in the proportion of `shares` that add up to `total`, none below 1 (largest remainder).
+    """Return whole numbers in the proportion of `shares` that add up to `total`, none below 1 (largest remainder).
 
     Ties go to the earlier key; `total` must be at least the number of keys.
     """

@@ -89,7 +89,7 @@ def leaves_room(pause_bytes: int, mtu: int, cell_bytes: int) -> bool:
 def wanted_thresholds(
     marking: Marking, speed_gbps: int, rtt_ns: int, *, mtu: int, cell_bytes: int
 ) -> tuple[int, int]:
-    """Kmin and Kmax as the congestion control wants them, whole cells, before PFC bounds them.
+    """Return Kmin and Kmax of the congestion control in whole cells, before PFC limits them.
 
     A profile's Kmin is `max(min_bdp * BDP, 3 MTU)`, its Kmax `max_ratio` times that and a cell above it at least;
     fixed thresholds are rounded down to a cell, except those of the system.

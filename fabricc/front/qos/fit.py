@@ -87,7 +87,7 @@ class Request:
             return f"{text}; or headroom as a pool, {pool}" if pool else text
         if pool:
             return f"headroom as a pool fits, {pool}"
-        return "nothing near it fits: use a switch with a larger buffer, or fewer ports and lossless classes"
+        return "no similar plan fits: use a switch with a larger buffer, or fewer ports and lossless classes"
 
     def _largest_class_count(self) -> str:
         for classes in range(self.classes - 1, 0, -1):
@@ -264,7 +264,7 @@ def _report_steps(model: SwitchModel, group: PortGroup, row: HeadroomRow, mtu: i
             f"headroom on {group_name(group)} ports of {model.title} is {row.xoff_bytes:,} bytes ({row.table}) and "
             f"{other.xoff_bytes:,} for {other.cable_m} m ({other.table}): the cables do not explain the step"
         )
-        advice = "ask the vendor which one is right, and correct the other in your own catalog file"
+        advice = "confirm the correct figure with the vendor, and set it in your own catalog file"
         yield QosFinding("FAB5652", Severity.WARNING, message, advice)
 
 

@@ -1,4 +1,4 @@
-"""The physical floor of headroom: what arrives after a pause is due, whatever the equipment and whoever's table.
+"""The physical floor of headroom: the data that arrives after a pause is due, with any equipment and whoever's table.
 
 A port that runs out of its share sends a pause frame and goes on receiving until the pause has worked. Each term is
 the least that any pair of ports has: no interface delay, no buffer cell that is filled in part.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import HeadroomRow
 
 WIDEST_STEP = Fraction(13, 10)
-"""How far a figure may lie outside of what its neighbor, or its sibling in another table, lets expect."""
+"""Allowed deviation of a figure from its neighbor, or from its sibling in another table."""
 
 
 def floor_steps(speed_gbps: int, cable_m: int, mtu_bytes: int) -> tuple[Step, ...]:

@@ -109,7 +109,7 @@ def _decreases(rows: Sequence[HeadroomRow]) -> bool:
 
 
 class _Port(NamedTuple):
-    """What the headroom of a port depends on besides its cable; see `find_headroom`."""
+    """Inputs of the headroom of a port in addition to its cable; see `find_headroom`."""
 
     speed_gbps: int
     mtu: int
@@ -174,7 +174,7 @@ def _dynamic_th(formula: Formula, rows: list[HeadroomRow]) -> int:
 
 
 FASTEST_WITH_QUANTA = 400
-"""The formula knows pause quanta up to this speed; above, the ASIC's own response time counts."""
+"""Highest speed for which the formula has pause quanta; above, the ASIC's own response time counts."""
 
 DOUBLED_GBPS = 400
 """At this speed the peer's response counts twice."""

@@ -178,7 +178,7 @@ def _no_thresholds(model: SwitchModel, speed_gbps: int, drop_bytes: int) -> QosF
 def looked_up(
     model: SwitchModel, kind: LinkKind, mtu: int, oversubscription: Fraction | None
 ) -> Headroom | None:
-    """Headroom of a kind of link on a switch, with headroom of its own or from the pool as declared."""
+    """Return the headroom of a kind of link on a switch, private or from the declared pool."""
     return find_headroom(
         model.buffers,
         *kind,

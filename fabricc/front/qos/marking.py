@@ -1,4 +1,4 @@
-"""Congestion controls and how each wants its marks: profiles that scale with the path, and published thresholds."""
+"""Congestion controls and their marking: profiles that scale with the path, and published thresholds."""
 
 from __future__ import annotations
 

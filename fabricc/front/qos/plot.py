@@ -77,7 +77,7 @@ def draw_svg(title: str, panels: Sequence[Panel]) -> str:
 
 
 def panel_svg(panel: Panel, key: str) -> str:
-    """Return one panel, without its title, to stand in an HTML page under the identifier `key`."""
+    """Return one panel, without its title, for an HTML page under the identifier `key`."""
     body = "\n".join(_draw_panel(replace(panel, title="")))
     for name, color in THEME.items():
         body = body.replace(f'"{color}"', f'"var(--plot-{name}, {color})"')

@@ -72,7 +72,7 @@ COMPENSATED = FormulaVersion("compensated", True, True, True, False, 0, compensa
 """The same file in the branch 202605 and on master (sonic-swss pull requests 4757 and 4797)."""
 
 REDUCED_COMPENSATION_BYTES = 2 * KIB
-"""What `COMPENSATED` adds where the share of small packets is less than all."""
+"""Addition of `COMPENSATED` if the share of small packets is less than all."""
 
 VERSIONS = {version.name: version for version in (CONSTANT_PEER, PACKET_SHARE, BYTE_SHARE, COMPENSATED)}
 
@@ -151,7 +151,7 @@ def spectrum_headroom(
 
 
 def private_size_bytes(xon_bytes: int, xoff_bytes: int, lanes: int, mtu_bytes: int) -> int:
-    """Size of a priority group with headroom of its own, in whole KiB: xon, xoff, and an MTU on a port of 8 lanes."""
+    """Return the size of a group with private headroom in KiB: xon, xoff, an MTU on 8 lanes."""
     return up_to_kib(xoff_bytes + xon_bytes + (mtu_bytes if lanes >= 8 else 0))
 
 

@@ -20,7 +20,7 @@ UNFIT = "FAB4018"
 def fit_vendor_classes(
     requested: Sequence[RequestedClass], classes: Sequence[TrafficClass], policy: VendorPolicy
 ) -> tuple[tuple[TrafficClass, ...], tuple[QosFinding, ...]]:
-    """Return the policy's classes under the names of the spec, and what the spec wants otherwise.
+    """Return the policy's classes under the names of the spec, and the settings of the spec that differ.
 
     Args:
         requested: the classes as the spec has them.

@@ -41,7 +41,7 @@ def cable_bytes(speed_gbps: int, cable_m: int) -> Fraction:
 
 
 def bytes_in(speed_gbps: int, time_ns: int) -> Fraction:
-    """Return bytes that a port of this speed carries in a time: Gb/s times ns are bits."""
+    """Return the bytes that a port of this speed sends in a time: Gb/s times ns are bits."""
     return Fraction(speed_gbps * time_ns, 8)
 
 

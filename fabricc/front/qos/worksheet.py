@@ -164,11 +164,13 @@ def _link_steps(group: PortGroup, longest_m: int) -> Iterator[Step]:
 
 
 def _floor_steps(case: _Case, group: PortGroup) -> Iterator[Step]:
-    """Yield what arrives after a pause is due, whatever the equipment."""
+    """Yield the data that arrives after a pause is due, with any equipment."""
     at = (group.speed_gbps, group.headroom.cable_m, case.mtu)
     for step in floor_steps(*at):
         yield step._replace(label=f"floor: {step.label}")
-    yield Step("floor", floor_bytes(*at), "B", "what arrives after a pause is due, whatever the equipment")
+    yield Step(
+        "floor", floor_bytes(*at), "B", "the data that arrives after a pause is due, with any equipment"
+    )
 
 
 def _formula_steps(case: _Case, group: PortGroup) -> Iterator[Step]:
@@ -213,14 +215,14 @@ def _pool_steps(case: _Case) -> Iterator[Step]:
     yield Step("headroom of all ports", divided.demand_bytes, "B", "sum over the switch's ports and classes")
     yield Step("buffer taken", divided.used_bytes, "B", "headroom, reserves and pools")
     yield Step("packet buffer", case.model.buffers.total_bytes, "B", case.cited("buffers.total_bytes"))
-    yield Step("buffer", divided.capacity_bytes, "B", "what pools and headroom have to fit into")
+    yield Step("buffer", divided.capacity_bytes, "B", "the limit for pools and headroom")
     yield Step("shared by lossless queues", divided.shared_bytes, "B", "ingress pool without headroom")
     pools = divided.pools
-    yield Step("ingress pool", pools.ingress_lossless_bytes, "B", "what the buffer leaves, or catalog")
+    yield Step("ingress pool", pools.ingress_lossless_bytes, "B", "the rest of the buffer, or catalog")
     if pools.headroom_bytes and case.model.buffers.pools.size_includes_headroom:
         reading = case.cited("buffers.pools.size_includes_headroom")
         together = pools.ingress_lossless_bytes + pools.headroom_bytes
-        yield Step("ingress pool, if headroom lay beside it", together, "B", reading)
+        yield Step("ingress pool, if headroom were separate", together, "B", reading)
     yield Step("egress lossless pool", pools.egress_lossless_bytes, "B", "catalog")
     if pools.egress_lossy_bytes is not None:
         yield Step("egress lossy pool", pools.egress_lossy_bytes, "B", "as the ingress pool, or catalog")

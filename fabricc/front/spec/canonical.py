@@ -45,7 +45,7 @@ _CAUSES = (
         re.compile(r"""[{,]\s*([A-Za-z_][A-Za-z0-9_-]*:)(?=[^\s,}/])"""),
     ),
 )
-"""What the layout does not handle, how to write it, and a pattern whose first group is the place."""
+"""A construction that the layout does not support, its replacement, and a pattern whose first group is the place."""
 
 
 def format_spec(text: str, file: str) -> tuple[str, tuple[Diagnostic, ...]]:
@@ -187,7 +187,7 @@ def quote_text(value: str) -> str:
 
 
 def _plain_node(value: object) -> object:
-    """Return a value as it stands in such a tree: mappings and lists in brackets, everything else as plain text."""
+    """Return a value as the tree has it: mappings and lists in brackets, everything else as plain text."""
     section: CommentedMap | CommentedSeq
     if isinstance(value, dict):
         section = CommentedMap((key, _plain_node(each)) for key, each in value.items())

@@ -152,7 +152,7 @@ def build_congestion(raw: Mapping[str, Any], findings: Findings) -> Congestion:
     missing = [key for key in THRESHOLD_KEYS if key not in ecn]
     path = ("congestion", "ecn")
     if ecn and profile == PFC_ONLY:
-        message = f"thresholds mean nothing: the profile {PFC_ONLY} marks nothing"
+        message = f"thresholds have no effect: the profile {PFC_ONLY} marks nothing"
         help_ = f"Remove `ecn`, or choose another profile than {PFC_ONLY}."
         findings.error("FAB2022", message, *path, help=help_)
     if preset is not None and numbers:
@@ -190,7 +190,7 @@ def _check_trimming(classes: list[Priority], wish: TrimmingWish | None, findings
     wrong = (
         "is lossless: PFC could stop notifications of a loss" if carrier.lossless
         else "has no code point to give to trimmed packets" if not carrier.dscps
-        else "is marked: there is nothing left to slow down" if carrier.ecn
+        else "is marked, so no traffic is left to slow down" if carrier.ecn
         else ""
     )  # fmt: skip
     if wrong:
@@ -207,7 +207,7 @@ def _check_congestion_control(classes: list[Priority], congestion: Congestion, f
     used = {point for each in classes for point in each.dscps}
     if lossless and cnp is None and congestion.profile == DCQCN:
         point = 48 if 48 not in used else max(set(range(CODE_POINTS)) - used, default=48)
-        message = f"no class '{CNP}' carries the congestion notifications of '{lossless[0].name}'"
+        message = f"no class '{CNP}' has the congestion notifications of '{lossless[0].name}'"
         help_ = (
             f"Add `{CNP}: {{dscp: {point}, strict: true}}`; DCQCN reacts late when CNPs queue behind data."
         )
@@ -256,7 +256,7 @@ def check_weights(stated: Mapping[str, int | None], strict: Collection[str], fin
     """
     for name in sorted(strict):
         if stated.get(name) is not None:
-            message = f"'{name}' is strict, so a weight means nothing"
+            message = f"'{name}' is strict, so its weight has no effect"
             help_ = "Remove `weight_percent` or `strict`."
             findings.error("FAB2019", message, "priorities", name, "weight_percent", help=help_)
     weights = {name: share for name, share in stated.items() if share is not None and name not in strict}

@@ -77,7 +77,7 @@ def check_subnets(wish: EvpnWish, own: Mapping[str, Network], findings: Findings
         mine = ip_network(str(pool))
         for key, other in taken:
             if mine.version == other.version and mine.overlaps(other):
-                help_ = "Take a network that nothing else has; it may lie in the pool of `addressing.hosts`."
+                help_ = "Use an unused network; it may be in the pool of `addressing.hosts`."
                 findings.error(
                     "FAB3305", f"{format_path(path)}: {mine} overlaps {key} {other}", *path, help=help_
                 )
@@ -97,13 +97,13 @@ def _check_fabric(spec: Mapping[str, Any], family: str, findings: Findings) -> N
             help="Leave the network routed, or make the class lossy: `lossless: false`.",
         )
     if family == "ipv6":
-        message = "VTEPs send VXLAN over IPv4, and the fabric carries IPv6 alone"
+        message = "VTEPs send VXLAN over IPv4, and the fabric is IPv6 only"
         findings.error("FAB3301", message, SECTION, help="Write `addressing: {family: dual}`, or ipv4.")
     if "external" in spec:
         message = "ways out of a VRF are not planned yet, and `external` leads out of the fabric's own routing table"
         findings.error("FAB3302", message, SECTION, help="Leave the network routed, or remove `external`.")
     if not joins_switches(spec):
-        message = "segments reach from ToR to ToR over spines, and there are none"
+        message = "segments between ToRs need spines, and the spec has none"
         help_ = "Leave the network routed, or add `spines: {model: …, nos: …}`."
         findings.error("FAB3303", message, SECTION, help=help_)
     if "mtu" in spec and (most := spec["mtu"]["switch"] - VXLAN_BYTES) < spec["mtu"]["host"]:

@@ -185,7 +185,7 @@ def _explain_rejection(
         return
     for key, other in own.items():
         if other.version == network.version and network.overlaps(other):
-            help_ = "Take prefixes that hold nothing of it; a default route leads to the party too."
+            help_ = "Use prefixes without addresses of the fabric, or a default route."
             yield f"{network} overlaps {key} {other}, which is inside", help_
             return
 

@@ -196,7 +196,7 @@ def _sort_racks(
         elif isinstance(hosts, int) and count < per_unit:
             message = f"rack '{rack}' is counted with {count} hosts of {per_unit}"
             help_ = (
-                "A rack that is not full lists its hosts by name, so that filling it renames none: "
+                "Name the hosts of a rack that is not full, so that more hosts rename none: "
                 f"`{rack}: [{rack}-h1, …]`."
             )
             findings.error("FAB2005", message, *path, "racks", rack, help=help_)
@@ -268,7 +268,7 @@ def check_senders(groups: Sequence[HostGroup], priorities: Sequence[Priority], f
     used = {group.rdma_class or default for group in groups}
     if "" in used:
         names = [f"`{each.name}`" for each in priorities if each.dscps and not each.strict]
-        message = "no class carries the RDMA of hosts: none is lossless, and " + (
+        message = "hosts have no class for RDMA: none is lossless, and " + (
             f"{len(names)} have a code point" if names else "none has a code point"
         )
         help_ = (

@@ -28,7 +28,7 @@ MEANINGLESS = {
     ),
     "routing": ("the subnet manager computes every route, there is no BGP", "See `infiniband.routing`."),
     "load_balancing": ("routes are spread by the subnet manager, there is no hash", ""),
-    "congestion": ("credits keep links lossless, there is nothing to mark", ""),
+    "congestion": ("credits make links lossless, so marks have no effect", ""),
     "qos": ("credits keep links lossless, switches have no such command", ""),
     "buffers": ("link credits need no headroom", ""),
     "mtu": ("the InfiniBand MTU is 4096 throughout", "IPoIB has `infiniband.ipoib.mtu`."),
@@ -38,7 +38,7 @@ MEANINGLESS = {
     "overlays": ("no switch has a file of its own", ""),
     "identities": ("a subnet has neither ASNs nor loopbacks", ""),
     "evpn": ("partitions isolate tenants", "See `infiniband.partitions`."),
-    "external": ("a subnet ends at its routers, and fabricc plans none", ""),
+    "external": ("fabricc plans no routers between subnets", ""),
 }
 """Sections of Ethernet fabrics -> why they mean nothing here, and what does."""
 CLASS_KEYS = {
@@ -120,7 +120,7 @@ def _ethernet_keys(value: Mapping[str, Any]) -> Iterator[tuple[KeyPath, str]]:
             yield (tier, "nos"), "the subnet manager configures switches"
     for key in ("border", "border_links"):
         if key in _mapping_or_empty(value.get("tors")):
-            yield ("tors", key), "a subnet ends at its routers, and fabricc plans none"
+            yield ("tors", key), "fabricc plans no routers between subnets"
     if "peer_links" in _mapping_or_empty(value.get("tors")):
         yield ("tors", "peer_links"), "fabricc plans links between ToRs for Ethernet only"
     for name, part in _mapping_or_empty(value.get("priorities")).items():

@@ -69,7 +69,7 @@ def _check_fabric(spec: Mapping[str, Any], findings: Findings) -> None:
     if "spines" not in spec:
         return
     if spec.get("addressing", {}).get("family") == "ipv6":
-        message = "VTEPs send VXLAN over IPv4, and the fabric carries IPv6 alone"
+        message = "VTEPs send VXLAN over IPv4, and the fabric is IPv6 only"
         findings.error("FAB3301", message, SECTION, help="Write `addressing: {family: dual}`, or ipv4.")
     if "mtu" in spec and (most := port_mtu(spec["mtu"]["switch"], tunnels=True)) < spec["mtu"]["host"]:
         more = spec["mtu"]["switch"] - most

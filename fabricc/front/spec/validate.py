@@ -264,11 +264,9 @@ def _spreading_help(value: Any, path: KeyPath) -> str:
     if word in _GLOBAL:
         return "Write `{mode: flowlet, global: true}`."
     if word in _CLUSTER:
-        return (
-            "Cluster load balancing is not a mode; `fabricc docs load-balancing` shows what each system has."
-        )
+        return "Cluster load balancing is not a mode; see `fabricc docs load-balancing` for each system."
     mode = next((mode for mode, words in _SPREADING.items() if word in words), "")
-    return f"Write `mode: {mode}`; `fabricc docs load-balancing` shows what each system has." if mode else ""
+    return f"Write `mode: {mode}`; see `fabricc docs load-balancing` for each system." if mode else ""
 
 
 def _printed_name(value: str, path: KeyPath) -> str:

@@ -105,7 +105,7 @@ def _from_keyring(service: str, account: str) -> str:
     except keyring.errors.KeyringError:
         raise _missing_secret("the keyring does not answer; it may be locked") from None
     if not value:
-        raise _missing_secret(f"the keyring has nothing for {account} under {service}")
+        raise _missing_secret(f"the keyring has no entry for {account} under {service}")
     return value
 
 

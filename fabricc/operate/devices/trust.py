@@ -108,7 +108,7 @@ def _why_untrusted(path: Path, content: bytes, named: Iterable[Path] | None) -> 
         if folder is not None and is_private(folder.parent) and is_private(folder):
             stated = _read_record(folder / _record_name(entry))
     if stated.get("path") != str(entry):
-        return "nobody has trusted it yet"
+        return "it is not trusted yet"
     if stated.get("digest") != _digest_bytes(content):
         return "it changed since it was trusted"
     if named is None:

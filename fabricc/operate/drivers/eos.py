@@ -563,7 +563,7 @@ class EosDriver(CleanCommits, Checking, napalm.eos.EOSDriver):  # type: ignore[m
             )
             answers = [(answer, read) for answer, wanted, read in asked if answer and wanted in answer]
             if not answers:
-                raise NotImplementedError("the platform states nothing of its health")
+                raise NotImplementedError("the platform does not report its health")
             return [alarm for answer, read in answers for alarm in read(answer)]
 
 

@@ -376,7 +376,7 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
                     raise self._failed_commit(request.text)
                 if replaced and not differs(replaced, self._show(CommitError, _RUNNING)[0]):
                     raise CommitError(
-                        f"{self.hostname}: the replace reports success, but its log is silent and nothing has changed"
+                        f"{self.hostname}: the replace reports success, but its log has no entry and nothing changed"
                     )
                 return
             if isinstance(request.error, NXAPICommandError):
@@ -607,5 +607,5 @@ class NxosDriver(Checking, napalm.nxos.NXOSDriver):  # type: ignore[misc]
         """
         with self._clean(CommandErrorException):
             if (answer := self._try_command(nxos_views.HEALTH)) is None:
-                raise NotImplementedError("the platform states nothing of its health")
+                raise NotImplementedError("the platform does not report its health")
             return nxos_views.read_alarms(answer)

@@ -146,7 +146,7 @@ def read_alarms(answer: Mapping[str, Any]) -> list[str]:
     """
     states = list(_find_states(answer))
     if not states:
-        raise NotImplementedError("the platform states nothing of its health")
+        raise NotImplementedError("the platform does not report its health")
     return list(dict.fromkeys(f"{part}: {state}" for part, state in states if state.lower() not in _WELL))
 
 

@@ -72,7 +72,7 @@ def require_root() -> None:
     """Raise FAB8001 unless this is root: namespaces of all kinds are made."""
     if os.geteuid() != 0:
         message = "the lab makes network, mount and process namespaces: only root may"
-        remedy = "Run it with sudo; nothing outside the lab's own namespaces is changed."
+        remedy = "Run it with sudo; it changes only the lab's own namespaces."
         raise LabError("FAB8001", message, remedy)
 
 

@@ -174,8 +174,8 @@ def _note_undrained_hosts(wirings: Mapping[str, Wiring], target: Outage) -> list
     if not tors:
         return []
     message = (
-        f"draining {', '.join(tors)} moves no traffic of the hosts behind: each of their ports has an address of its "
-        "own there, so it carries them until it is off"
+        f"draining {', '.join(tors)} moves no traffic of its hosts: each of their ports has an address "
+        "on it, so it forwards until it is off"
     )
     return [Diagnostic("FAB9409", Severity.NOTE, message, None, "Let jobs leave these hosts first.")]
 
@@ -306,7 +306,7 @@ def _unknown_device_finding(name: str, wirings: Mapping[str, Wiring]) -> Diagnos
 
 def _unknown_port_finding(device: str, port: str, known: Sequence[str]) -> Diagnostic:
     remedy = suggestion_remedy(port, known, f"Its links are at {', '.join(known[:4])} and so on.")
-    message = f"port {clip(port)!r} of {device} carries no link"
+    message = f"port {clip(port)!r} of {device} has no link"
     return Diagnostic("FAB9401", Severity.ERROR, message, None, remedy)
 
 

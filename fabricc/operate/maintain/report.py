@@ -116,7 +116,7 @@ def _render_jobs(found: MaintenancePlan) -> Iterator[Line]:
 def _render_specs(found: MaintenancePlan) -> Iterator[Line]:
     yield Line()
     if not found.words.keys:
-        yield Line("no spec changes: hosts announce nothing, so nothing of them is drained")
+        yield Line("no spec changes: hosts announce no routes, so they are not drained")
         return
     yield Line("specs", "bold")
     for name, review in found.reviews.items():

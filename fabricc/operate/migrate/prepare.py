@@ -126,7 +126,7 @@ def _write_place(after: Compiled, step: Step, before: Compiled, last: Step | Non
 
 def _wrap_step_error(step: Step, error: FindingsError) -> FindingsError:
     """Put an error that names the failed step before the errors of its spec."""
-    remedy = "Make room for it, or make the change in one window: `fabricc diff` shows what it affects."
+    remedy = "Make room for it, or make the change in one window: `fabricc diff` shows the effect."
     own = FindingsError(
         "FAB9450", f"the step {step.name} cannot be taken: {step.what}", f"Its errors follow. {remedy}"
     )
@@ -137,7 +137,7 @@ DUAL = "dual"
 JOBS_END = (
     "until every job that was started before it has ended: connections keep the code point that they have"
 )
-CANARY_RUNS = "as long as you want to see it carry traffic"
+CANARY_RUNS = "as long as you want to observe it under traffic"
 WANTED = "wanted"
 _NAMED = 4
 

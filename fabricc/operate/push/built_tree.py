@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from fabricc.operate.devices.device import Device
     from fabricc.tree.manifest import Manifest
 
-_REBUILD = "Build again, review the difference, and push what was built."
+_REBUILD = "Build again, review the difference, and push the new tree."
 _UNASKED = ("FAB9105", "FAB9110")
 _AS_IT_IS = DeviceChange(None, None, drained=False, cable_m=None, ports={})
 

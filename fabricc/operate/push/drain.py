@@ -63,7 +63,7 @@ def _name_sessions(facts: Iterable[str]) -> frozenset[str]:
 
 def _make_drain_error(name: str, why: str) -> DeviceError:
     remedy = "Drain it by hand and push with --no-drain, which accepts the loss of traffic."
-    return DeviceError("FAB9122", f"{name} cannot be drained from what it runs: {why}", remedy)
+    return DeviceError("FAB9122", f"{name} cannot be drained with its running configuration: {why}", remedy)
 
 
 def _compare_facts(nos: str, before: Mapping[str, str], after: Mapping[str, str]) -> Change:

@@ -83,7 +83,7 @@ class Executor(Returning):
             measured = gates.measure_switch(switch)
         planned = self.source.switch(name)
         if diff and not self.options.alarms and (alarms := measured.get("alarms")):
-            remedy = "See what they are about; --allow-alarms pushes all the same, and stops at new ones."
+            remedy = "Check the alarms; with --allow-alarms the push continues, and stops only at new ones."
             raise DeviceError("FAB9132", f"{name} has alarms: {'; '.join(alarms[:SHOWN])}", remedy)
         found = self.effect(name, files, wanted) if diff else Effect("", Impact.NONE)
         if diff and found.disruptive and self.options.drain:

@@ -105,14 +105,14 @@ def _find_obstacle(device: Device, stated: DeviceLogin, facts: Facts) -> str:
     if stated.driver in ("", drivers.DRIVERS[nos]):
         transport = drivers.choose_transport(nos, stated.options)
         if not serves_transport(nos, facts, transport):
-            return f"it serves nothing over {transport}, which the driver uses"
+            return f"it has no service over {transport}, which the driver uses"
         ports = drivers.DOORS[nos].get(transport, ())
         if stated.port is not None and not stated.address and stated.port not in ports:
             return f"it serves {transport} on port {ports[0]}, and the login uses {stated.port}"
     permitted = str(facts.get(ACCESS, ""))
     own = find_source_address(stated.address or device.address) if permitted else ""
     if own and not _is_within(own, permitted.split(",")):
-        return f"it lets nobody log in from {own}, which this machine has towards it"
+        return f"it permits no login from {own}, which this machine has towards it"
     return ""
 
 

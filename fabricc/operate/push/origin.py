@@ -31,7 +31,7 @@ class Origin(NamedTuple):
         state, unsent = stated.get("state", ""), stated.get("unsent", [])
         points = isinstance(unsent, list) and all(isinstance(one, int) for one in unsent)
         if not isinstance(state, str) or not points:
-            raise ValueError("what a run states of its tree is of another kind")
+            raise ValueError("the record of a run about its tree has another form")
         return Origin(state, frozenset(unsent))
 
     def stated(self) -> dict[str, Any]:

@@ -96,7 +96,7 @@ class Ownership(Reach):
             if hold.left_s is not None:
                 remedy = f"Wait until its lock expires. If its run is dead, --take-over {owner} drops it."
             return DeviceError("FAB9136", message, remedy)
-        message = f"{name}: a guard of {owner} restores what ran before it{left}"
+        message = f"{name}: a guard of {owner} restores the configuration before it{left}"
         remedy = f"Wait, or end that run where it began. If it is dead, --take-over {owner} stops its guard."
         if hold.owner in self.dead:
             remedy = "Wait, or use --adopt, which stops it: its run is in this journal, and is over."

@@ -367,7 +367,7 @@ class Push:
 def _make_journal_finding(journal: Journal) -> Diagnostic:
     """Return the finding about a journal whose file was taken away while the run wrote to it."""
     if journal.replaced:
-        message = f"the journal {journal.path} was replaced while the push ran: the file there does not know this run"
+        message = f"the journal {journal.path} was replaced while the push ran; the new file has no record of this run"
         remedy = "Put the right file in place. The next push needs --adopt, and this run cannot be undone."
         return Diagnostic("FAB9139", Severity.ERROR, message, None, remedy)
     message = (
@@ -379,9 +379,7 @@ def _make_journal_finding(journal: Journal) -> Diagnostic:
 def describe_guard(name: str, hold: Hold) -> str:
     """Return a guard of a dead run as a warning: what it would do."""
     left = max(0.0, hold.left_s or 0.0)
-    return (
-        f"warning[FAB9137]: {name}: a guard of {hold.owner} would restore what ran before it in {left:.0f} s"
-    )
+    return f"warning[FAB9137]: {name}: a guard of {hold.owner} restores the configuration before it in {left:.0f} s"
 
 
 def report_skipped(names: Collection[str], severity: Severity) -> list[Diagnostic]:

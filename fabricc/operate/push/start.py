@@ -100,7 +100,7 @@ def _report_findings(setting: Setting, findings: Sequence[Diagnostic]) -> None:
 _UNJUDGED = Diagnostic(
     "FAB3252",
     Severity.NOTE,
-    "no access file: fabricc cannot check whether its login survives the push",
+    "no access file, so fabricc cannot check that its login works after the push",
     None,
     "Name one with --access, or put it next to the spec.",
 )
@@ -429,8 +429,8 @@ def roll_back_run(setting: Setting, number: int) -> Outcome:
         if gone:
             raise RefusedError(
                 "FAB9153",
-                f"what {gone[0]} ran before run {run.id} held secrets that are not kept any more",
-                "Only the last push of a switch can be undone with them: build the state that you want, and push it.",
+                f"what {gone[0]} ran before run {run.id} had secrets that are not stored now",
+                "Only the last push of a switch with secrets can be undone: build the former state, and push it.",
             )
         begun = [
             name for name in resuming.list_unfinished(flow.executor) if journal.entry(run.id, name).before

@@ -53,7 +53,7 @@ def render_upgrade(found: Upgrade, spec: str) -> Iterator[Part]:
 
 def _render_features(found: Upgrade) -> Iterator[Line]:
     if found.features:
-        yield from (Line(), Line("what the release has, and what it lacks", "bold"))
+        yield from (Line(), Line("features and gaps of the release", "bold"))
     for feature in found.features:
         yield Line(f"  {'+' if feature.comes else '-'} {feature.name}: {feature.words}; {feature.source}")
     for sign, gaps in (("!", found.gaps), ("✓", found.closed)):
@@ -94,7 +94,7 @@ def _render_configurations(found: Upgrade) -> Iterator[Line]:
 
 def _render_images(found: Upgrade) -> Iterator[str]:
     if found.wish.images is None:
-        yield "  no table is given (--images), so the hook must know its files"
+        yield "  no table is given (--images), so the hook must select its own files"
     for model in dict.fromkeys(taker.model for taker in found.takers) if found.wish.images else ():
         image = found.images.of(Wanted(*found.wish.to, model))
         if image is not None:

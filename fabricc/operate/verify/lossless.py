@@ -45,14 +45,12 @@ def _find_pauses(switch: Switch, port: str, told: Counters) -> Iterator[Found]:
 def _find_losses(switch: Switch, port: str, told: Counters) -> Iterator[Found]:
     if count := sum(told.get(STORMS, {}).get(port, {}).values()):
         message = f"the PFC watchdog of port {port} detected {count} storm{'s' if count > 1 else ''}"
-        remedy = (
-            "Look for what pauses without end at the far side of the link: a host, or a switch behind it."
-        )
+        remedy = "Find the source of the pauses at the far end of the link: a host, or a switch behind it."
         yield _make_warning(switch, "FAB9242", message, remedy)
     lossless = {one.priority for one in switch.qos.lossless}
     if count := readings.of_classes(told.get(DROPPED, {}).get(port, {}), lossless):
         message = f"port {port} dropped {count} packets of lossless classes"
-        remedy = "See headroom and cable length of the link, and whether the watchdog struck."
+        remedy = "Check headroom and cable length of the link, and the counters of the watchdog."
         yield _make_warning(switch, "FAB9243", message, remedy)
 
 

@@ -173,9 +173,7 @@ def _pair_ends(
 
 
 def _warn_about_end(end: End, message: str) -> Found:
-    remedy = (
-        "See whether one fibre of the pair is dark or leads elsewhere, or an announcement is out of date."
-    )
+    remedy = "Check whether one fiber of the pair is dark or miswired, or an announcement is outdated."
     return make_finding(Aspect.CABLING, end[0], "FAB9204", message, remedy=remedy, severity=Severity.WARNING)
 
 

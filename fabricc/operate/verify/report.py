@@ -68,7 +68,7 @@ def format_verdict(report: Report) -> str:
     """Return the result in one line."""
     errors = sum(1 for one in report.found if one.diagnostic.severity is Severity.ERROR)
     moves = sum(len(moves) for moves in report.moves)
-    words = ["nothing was compared" if report.empty else "what was compared is as planned"]
+    words = ["nothing was compared" if report.empty else "all compared facts are as planned"]
     words = [f"{errors:,} not as planned"] if errors else words
     words += (
         ["one move sets the cabling right" if moves == 1 else f"{moves:,} moves set the cabling right"]
@@ -81,7 +81,7 @@ def format_verdict(report: Report) -> str:
 
 def list_remarks(report: Report) -> list[str]:
     """Return remarks about the comparison itself."""
-    lines = f"lines of running configurations that no reader knows, and that are not compared: {report.unknown_lines:,}"
+    lines = f"unknown lines of running configurations, which are not compared: {report.unknown_lines:,}"
     return [*report.remarks, *([lines] if report.unknown_lines else [])]
 
 
@@ -161,7 +161,7 @@ def as_markdown(report: Report) -> Markdown:
             for one in report.found
         ]
     if report.unasked:
-        lines += [Markdown(), Markdown("Not asked:"), Markdown()]
+        lines += [Markdown(), Markdown("Not queried:"), Markdown()]
         lines += [Markdown("- {}").format(line) for line in list_failures(report)]
     if told_too := list_remarks(report):
         lines += [Markdown(), *(Markdown("{}.").format(line) for line in told_too)]

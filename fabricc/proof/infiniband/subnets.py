@@ -219,7 +219,7 @@ def _check_conf(subnet: Subnet, read: ReadSubnet) -> Iterator[Finding]:
         if conf.get(key) != value:
             yield Finding("FAB6307", f"{key} is {conf.get(key, 'not set')}, planned is {value}", file)
     if not set(conf.get("routing_engine", "").split(",")) <= _ENGINES:
-        yield Finding("FAB6307", "a routing engine that opensm does not know falls back to minhop", file)
+        yield Finding("FAB6307", "opensm uses minhop in place of an unknown routing engine", file)
     if len(ib.classes) > 1:
         yield from _check_levels(ib, read)
 

@@ -49,14 +49,16 @@ def _check_classes(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
     trust, marks = seen.facts.get(path + "trust"), seen.number(path + "set_dscp")
     if trust == "dscp":
         message = (
-            f"{port.name} leads outside and trusts the DSCP of what arrives, which the spec does not permit"
+            f"{port.name} leads outside and trusts the DSCP of its packets, which the spec does not permit"
         )
         yield Breach(21, message, path + "trust")
     classes = seen.code_points()
     if marks is None or classes is None or not 0 <= marks < len(classes):
         return
     if classes[marks] in {c.priority for c in seen.switch.qos.lossless}:
-        yield Breach(21, f"{port.name} gives what arrives DSCP {marks}, which is lossless", path + "set_dscp")
+        yield Breach(
+            21, f"{port.name} sets the DSCP of its packets to {marks}, which is lossless", path + "set_dscp"
+        )
 
 
 def _check_reachable(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
@@ -74,7 +76,7 @@ def _check_reachable(seen: SwitchView, link: LinkPort) -> Iterator[Breach]:
         if not sessions and not any(in_network(hop, network) for hop in hops):
             yield Breach(
                 21,
-                f"{link.port.name} leads to {link.port.description}, and nothing is routed there",
+                f"{link.port.name} leads to {link.port.description}, and no route uses it",
                 link.path + family,
             )
         for name in sessions:

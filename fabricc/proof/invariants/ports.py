@@ -35,7 +35,7 @@ def closure_breaches(seen: SwitchView) -> Iterator[Breach]:
     for name in seen.enabled:
         port = planned.get(name)
         if port is None or port.peer is None:
-            yield Breach(20, f"{name} serves nothing and is not shut", f"interface[{name}]/enabled")
+            yield Breach(20, f"{name} is unused and not shut", f"interface[{name}]/enabled")
 
 
 def _check_references(seen: SwitchView, name: str, sequence: int, clause: str) -> Iterator[Breach]:

@@ -107,7 +107,7 @@ def address_breaches(seen: SwitchView) -> Iterator[Breach]:
             continue
         for family, text in (("ipv4", link.ipv4), ("ipv6", link.ipv6)):
             if text and (mine := parse_block(text)) and not any(a.covers(mine) for a in aggregates):
-                message = f"{link.port.name} has {text}, outside every aggregate, so nobody finds its host"
+                message = f"{link.port.name} has {text}, outside every aggregate, so its host is unreachable"
                 yield Breach(6, message, link.path + family)
 
 

@@ -95,7 +95,7 @@ def segment_breaches(seen: SwitchView) -> Iterator[Breach]:
     source, loopback = seen.evpn.get("source"), seen.facts.get("loopback/ipv4")
     if source is None or f"{source}/32" != loopback:
         message = (
-            f"its VTEP is {source}, and its loopback {loopback}: nobody has a route to another address of it"
+            f"its VTEP is {source}, and its loopback {loopback}: no switch routes to another address of it"
         )
         yield Breach(22, message, "evpn/source")
 
@@ -117,7 +117,7 @@ def _check_carried(seen: SwitchView) -> Iterator[Breach]:
             continue
         missing = {"import", "export"} - carrying.get(link.port.name, set())
         if len(missing) == 2:
-            message = f"{link.port.name} is up and carries no EVPN routes"
+            message = f"{link.port.name} is up and has no EVPN routes"
             yield Breach(22, message, link.path + "description")
         elif missing:
             message = f"{link.port.name} has no filter of EVPN routes for {missing.pop()}"

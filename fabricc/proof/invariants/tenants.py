@@ -120,7 +120,7 @@ def _vrfs(seen: SwitchView, vrfs: Mapping[str, Mapping[str, object]]) -> Iterato
             yield Breach(23, message, f"evpn/{owner}/distinguisher")
         vlan = each.get("vlan")
         if vlan == NO_VLAN:
-            yield Breach(23, f"no VLAN interface carries the VNI of {owner}", f"evpn/{owner}/vni")
+            yield Breach(23, f"no VLAN interface has the VNI of {owner}", f"evpn/{owner}/vni")
         elif vlan is not None and (other := vlans.setdefault(vlan, owner)) != owner:
             message = f"{owner} has its VNI in VLAN {vlan}, which {other} has too"
             yield Breach(23, message, f"evpn/{owner}/vlan")

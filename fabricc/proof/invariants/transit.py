@@ -78,12 +78,12 @@ def _valley_finding(kinds: list[Kind], valley: Valley) -> Finding:
         f"{valley.exports} {valley.clause.sequence}" if valley.clause else valley.exports or "no export map"
     )
     message = (
-        f"{kind} announce upwards what they learn from above ({step} permits {valley.prefix}): "
+        f"{kind} announce upwards routes from above ({step} permits {valley.prefix}): "
         f"traffic can come down to a {TIERS[kind.policy.tier]} and go up again"
     )
     if kind.neighbors["peer"]:
         message = (
-            f"{kind} announce to the other ToR what they learn from it ({step} permits {valley.prefix}): "
+            f"{kind} announce to the other ToR its own routes ({step} permits {valley.prefix}): "
             "traffic can turn round between them"
         )
     return breach_finding(10, message, *_valley_place(kinds, valley))

@@ -222,7 +222,7 @@ def _unpinned_base(before: Compiled, after: Compiled, label: str) -> Iterator[Di
         message = (
             f"{label} has no {before.lock_path.name}: no build was committed there, and no number is pinned"
         )
-        remedy = "If nothing is deployed yet, the numbers are free: commit the lock of `fabricc build` first."
+        remedy = "If no switch has a configuration yet, commit the lock of `fabricc build` first."
         yield Diagnostic("FAB9038", Severity.WARNING, message, None, remedy)
 
 

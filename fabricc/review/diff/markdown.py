@@ -77,7 +77,7 @@ def render(review: Review, forge: Forge, details_url: str = "") -> Markdown:
 def render_failure(diagnostics: Sequence[Diagnostic], spec: str, forge: Forge) -> Markdown:
     """Return the comment when there is nothing to compare."""
     errors = [d for d in diagnostics if d.severity is Severity.ERROR]
-    lines = [Markdown("### 🔴 fabricc: nothing could be compared"), _BLANK]
+    lines = [Markdown("### 🔴 fabricc: no comparison was possible"), _BLANK]
     for each in errors[:_FINDINGS_SHOWN]:
         lines += [_finding_line(each), *([Markdown("  - {}").format(each.help)] if each.help else [])]
     if len(errors) > _FINDINGS_SHOWN:
@@ -145,10 +145,10 @@ def _other_lines(review: Review) -> list[Markdown]:
     ]
     titles = (
         ("Lines that fabricc does not interpret", _code_rows(wording.unknown_rows(review))),
-        ("Lines that the spec vouches for", _code_rows(wording.vouched_rows(review))),
+        ("Lines that the spec accepts", _code_rows(wording.vouched_rows(review))),
         ("Who can log in", access),
         ("Services and protections that end or become weaker", _text_rows(wording.safeguard_rows(review))),
-        ("Files and keys that decide what a push or a review does", files),
+        ("Files and keys that control a push or a review", files),
         ("Catalog figures of models in use", figures),
     )
     lines: list[Markdown] = []

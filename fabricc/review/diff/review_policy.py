@@ -105,7 +105,7 @@ def own_labels(policies: Iterable[Policy], spec: str) -> tuple[Diagnostic, ...]:
         Diagnostic(
             "FAB9044",
             Severity.ERROR,
-            f"`{key}: {label}`: fabricc sets this label by itself, so that it approves nothing",
+            f"`{key}: {label}`: fabricc itself sets this label, so it is not an approval",
             Position(spec, 1),
             f"{remedy} ({policy.file}).",
         )

@@ -66,10 +66,10 @@ def _other_lines(review: Review) -> Iterator[Line]:
     figures = review.model_figures
     titles = (
         ("lines that fabricc does not interpret", _join_rows(wording.unknown_rows(review))),
-        ("lines that the spec vouches for", _join_rows(wording.vouched_rows(review))),
+        ("lines that the spec accepts", _join_rows(wording.vouched_rows(review))),
         ("who can log in", wording.access_rows(review)),
         ("services and protections that end or become weaker", wording.safeguard_rows(review)),
-        ("files and keys that decide what a push or a review does", _join_rows(files)),
+        ("files and keys that control a push or a review", _join_rows(files)),
         (
             "catalog figures of models in use",
             [f"{each.model} {each.figure}: {wording.figure_words(each)}" for each in figures],
@@ -159,10 +159,10 @@ def _other_findings(review: Review) -> Iterator[Diagnostic]:
     if review.unknown_lines:
         message = f"{wording.unknown_effects(review)[0]}: {fold_names(list(review.unknown_lines), 3)}"
         yield Diagnostic(
-            "FAB9065", Severity.WARNING, message, place, "Read them, or vouch for them in the spec."
+            "FAB9065", Severity.WARNING, message, place, "Read them, or accept them in the spec."
         )
     for line, words in wording.vouched_rows(review):
-        yield Diagnostic("FAB9068", Severity.WARNING, f"the spec vouches for {line!r}: {words}", place)
+        yield Diagnostic("FAB9068", Severity.WARNING, f"the spec accepts {line!r}: {words}", place)
     if review.safeguards_lost:
         message = f"services and protections end: {'; '.join(wording.safeguard_rows(review))}"
         yield Diagnostic("FAB9067", Severity.WARNING, message, place)

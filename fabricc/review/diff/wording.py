@@ -111,7 +111,7 @@ def other_changes(review: Review) -> list[str]:
         *([proof] if counts else []),
         *([f"{plural(figures, 'catalog figure')} of models in use {'differs' if figures == 1 else 'differ'}"]
           if figures else []),
-        *([f"{counted} that decide{'s' if files == 1 else ''} what a push or a review does {verb}"]
+        *([f"{counted} that control{'s' if files == 1 else ''} a push or a review {verb}"]
           if files else []),
         *([f"the committed tree fails the check: {fold_names(failing, 3)}"] if failing else []),
     ]  # fmt: skip
@@ -260,7 +260,7 @@ def drain_steps(review: Review) -> list[str]:
         whole = [g for g in review.groups if g.kind == kind and _is_heavy(g) and not g.ports_only]
         devices = [name for group in whole for name in group.devices]
         if devices:
-            left = f"; each carries {format_share(review.spine_share)} of its ToRs' bandwidth"
+            left = f"; each has {format_share(review.spine_share)} of its ToRs' bandwidth"
             one = f"(`overrides: {{{devices[0]}: {{drain: true}}}}`){left if kind == 'spine' else ''}"
             steps.append(f"Apply the {plural(len(devices), kind)} one at a time, each drained first {one}.")
     tors = sum(len(g.devices) for g in review.groups if g.kind == "tor" and _is_heavy(g) and not g.ports_only)
@@ -269,9 +269,9 @@ def drain_steps(review: Review) -> list[str]:
         steps.append(f"Then apply the {tors:,} ToRs one at a time: at most {most} at once.")
     steps += map(_describe_swap, review.replaced)
     if not steps and review.sessions and not review.removed.count:
-        steps.append("Nothing to drain if devices are applied one at a time: the other paths continue.")
+        steps.append("No drain is needed if devices change one at a time: the other paths continue.")
     elif not steps and review.differs and not review.removed.count:
-        steps.append("Nothing to drain: no traffic that runs today is touched.")
+        steps.append("No drain is needed: present traffic is not affected.")
     if review.removed.count:
         names = [name for names in review.removed.names.values() for name in names]
         steps.append(f"Take these out of service before they go: {fold_names(names, 6)}.")

@@ -271,7 +271,7 @@ def report_stale(line: TreeLine, compiled: Compiled) -> list[Diagnostic]:
     then = line.manifest.inputs
     if now.items() - _template_inputs(now).items() != then.items() - _template_inputs(then).items():
         message = f"{line.tree} was built from another state of {line.spec}, its lock or its catalog"
-        help_ = "What follows is explained by the spec as it is now; build again."
+        help_ = "The following explanation uses the present spec; build again."
         found.append(Diagnostic("FAB6014", Severity.WARNING, message, None, help_))
     file = line.tree / line.path
     with Folder(line.tree) as folder:

@@ -47,7 +47,7 @@ _SPINES = (
 )
 _BORDER = "A border leaf has the links to every spine that `tors.border_links` states, one by default."
 _NO_SPINES = (
-    "The spec has no spines: a ToR leads to its hosts alone, and keeps its other ports for what comes later."
+    "The spec has no spines: a ToR connects only its hosts, and its other ports stay free for growth."
 )
 _PEERS = "The spec has no spines: the two ToRs of each plane have as many links as `tors.peer_links` states."
 DOCS = "fabricc docs architecture"
@@ -218,7 +218,7 @@ def _of_port_waist(subject: Subject, name: str) -> Facts:
 def _no_fact(name: str, word: str, facts: Iterable[str]) -> SubjectError:
     leaves = sorted({part for path in facts for part in _FIRST_KEY.sub("", path).split("/") if part})
     near = get_close_matches(word, leaves, 3) or leaves[:8]
-    message = f"{name} states nothing with '{word}' in its name"
+    message = f"{name} has no fact with '{word}' in its name"
     return SubjectError("FAB9274", message, f"There is, for example: {', '.join(near)}.")
 
 

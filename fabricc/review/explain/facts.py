@@ -295,7 +295,7 @@ def _maximum_prefixes(subject: Subject, path: str, _value: Value) -> Closed:
         rule = "of a ToR: an aggregate and a loopback of each family"
         return Closed((), (Row("limit", limit, "prefixes", rule),))
     if session.group == "UPSTREAM" and shape.cores:
-        rule = "twice what all pods could announce that the cores have ports for, as a power of two"
+        rule = "twice the prefixes of all pods for which the cores have ports, as a power of two"
         return Closed((), (Row("limit", limit, "prefixes", rule),))
     tors, spines = shape.units_per_pod * shape.tors_per_unit_plane, shape.spines
     numbers: formulas.Numbers = {"tors": tors, "spines": spines}

@@ -77,8 +77,8 @@ def explain_line(
         title = "states no fact of its own"
         found, part_of = _read_without(texts, place, reading)
         if 0 < len(list(group_paths(part_of))) <= _EXPLAINED:
-            title, stated = f"is part of what states {plural(len(part_of), 'fact')}", part_of
-            found = [("meaning", "without it what follows is not stated, or stated otherwise")]
+            title, stated = f"is part of the lines that state {plural(len(part_of), 'fact')}", part_of
+            found = [("meaning", "without it these facts are missing or different")]
         details += found
     statements = tuple(
         explainer.fact(subject, first, stated[first], others)
@@ -125,7 +125,7 @@ def _read_without(texts: Texts, place: Place, reading: Reading) -> tuple[list[tu
     lines = texts.found[place.file].splitlines()
     text = lines[place.line - 1]
     if any(known[:2] == (place.file, place.line) for known in reading.unknown):
-        return [("meaning", "the reader does not know this line, so `check` refuses it")], {}
+        return [("meaning", "the line is unknown, so `check` refuses it")], {}
     if _COMMENT.fullmatch(text):
         return [("meaning", "none for the device: a comment or a separator")], {}
     changed = {} if _CLOSING.fullmatch(text) else _changed_facts(texts, place, reading)

@@ -85,8 +85,8 @@ def materials_section(
         ),
         Table("devices", "Devices", ("device", "model", "number"), tuple(_device_rows(fabric, counts))),
         Prose(
-            "The catalog knows ports, lanes and speeds, no part numbers of transceivers: take those from the makers' "
-            "lists for the model, speed, medium and length named here."
+            "The catalog has ports, lanes and speeds, but no part numbers of transceivers: see the makers' "
+            "lists for this model, speed, medium and length."
         ),
     )
     lead = f"{plural(total, 'cable')} in {plural(len(cables), 'kind')}."
@@ -162,7 +162,7 @@ def findings_section(spec: ClusterSpec, found: Sequence[Diagnostic], folder: str
         for each in ordered[:MOST_ROWS]
     )  # fmt: skip
     rest = len(ordered) - len(rows)
-    lead = f"{count_findings(found)}. What a spec accepts with a reason is a note with the reason."
+    lead = f"{count_findings(found)}. An accepted finding is a note with its reason."
     note = f"{rest:,} more: `fabricc validate {shell_path(spec_name(spec))}` lists all." if rest else ""
     head = ("severity", "code", "what", "where", "remedy")
     table = Table("found", "Every finding", head, rows, codes=(1, 3), note=note, severity=True)

@@ -129,11 +129,11 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ("pod", "Units behind one set of spines, where cores join several."),
     ("oversubscription", "Bandwidth of a switch's ports down over that of its ports up; 1:1 is non-blocking."),
     ("bisection bandwidth",
-     "What one half of the hosts can send to the other half: half of what the narrowest tier carries one way."),
+     "The bandwidth from one half of the hosts to the other: half of the narrowest tier's, one way."),
     ("ECMP", "Equal-cost multipath: a switch spreads flows over all next hops that are equally near."),
     ("PFC", "Priority flow control (IEEE 802.1Q): a full queue pauses its neighbor, for single classes."),
     ("ECN", "Explicit congestion notification (RFC 3168): marks that make senders slow down before PFC has to act."),
-    ("headroom", "Buffer that takes what still arrives after a pause was sent."),
+    ("headroom", "Buffer for packets that arrive after a pause frame was sent."),
     ("lock", "The file fabricc.lock: numbers that addresses and names follow from, committed with the spec."),
 )  # fmt: skip
 
@@ -216,7 +216,7 @@ def _page_figures(fabric: Fabric, found: tuple[Kind, ...], lost: tuple[Failure, 
         yield Figure(format_ratio(max(ratios.values())), "oversubscription", said)
     half = Fraction(whole.hosts_gbps, 2)
     share = format_share(whole.bisection_gbps / half) if half else "0 %"
-    said = f"{share} of what half of the NIC ports send"
+    said = f"{share} of the bandwidth of half of the NIC ports"
     yield Figure(format_rate(whole.bisection_gbps), "bisection bandwidth", said)
     if hardest := hardest_single(lost):
         hit = hardest.gpus_cut or hardest.reduced
@@ -241,7 +241,7 @@ def _verdict_lines(compiled: Compiled, lost: tuple[Failure, ...], sheets: Sequen
     number = sum(1 for each in compiled.diagnostics if each.severity is Severity.WARNING)
     accepted = sum(1 for each in compiled.diagnostics if each.severity is Severity.NOTE)
     if any(each.severity is Severity.ERROR for each in compiled.diagnostics):
-        yield "The plan has errors: nothing can be built from it."
+        yield "The plan has errors and cannot be built."
     elif number:
         yield f"The plan has no errors; {plural(number, 'warning')} to read first."
     else:
@@ -260,7 +260,7 @@ def _verdict_lines(compiled: Compiled, lost: tuple[Failure, ...], sheets: Sequen
     if compiled.lock_before is None:
         yield "There is no lock yet: `fabricc build` or `fabricc lock` writes it, and it has to be committed."
     elif compiled.lock_before != compiled.lock_text:
-        yield "The lock is not what this spec needs: `fabricc build` or `fabricc lock` brings it up to date."
+        yield "The lock does not fit this spec: run `fabricc build` or `fabricc lock`."
 
 
 def _describe_part(each: Failure) -> str:

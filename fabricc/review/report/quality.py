@@ -49,7 +49,7 @@ def classes_section(fabric: Fabric, switch: Switch) -> Section:
         tuple(_class_row(c) for c in switch.qos.classes),
         right=(7,),
         note="Priority is at once 802.1p priority, PFC priority, priority group, traffic class and queue; a system "
-        "that numbers queues otherwise maps them itself. Weights share what strict classes leave.",
+        "that numbers queues otherwise maps them itself. Weights share the bandwidth that strict classes leave.",
     )
     on_hosts = Table(
         "hosts",
@@ -98,7 +98,7 @@ def buffers_section(fabric: Fabric, kinds: tuple[Kind, ...], sheets: Sequence[Sh
     shares = [(tables.switch_share(fabric.switch(kind.at)), kind.count) for kind in kinds]
     grouped = _equal_sheets(fabric, sheets)
     lead = (
-        "Headroom holds what still arrives after a pause was sent; marks have to come before pauses. Each worksheet "
+        "Headroom is the buffer for packets that arrive after a pause frame; marks come before pauses. Each worksheet "
         f"names every step, its unit and its source: {plural(len(grouped), 'kind')} of lossless port."
     )
     parts: list[Part] = [
@@ -109,8 +109,8 @@ def buffers_section(fabric: Fabric, kinds: tuple[Kind, ...], sheets: Sequence[Sh
             tuple(_profile_rows(shares)),
             codes=(2,),
             right=(8, 9, 10),
-            note="group size: what a priority group reserves for itself; where groups share a headroom pool it leaves "
-            "xoff out. alpha: a queue may take this power of two times the free shared buffer. Kmin, Kmax and Pmax are "
+            note="group size: the reserve of a priority group, without xoff if groups share a headroom pool. "
+            "alpha: a queue may take this power of two times the free shared buffer. Kmin, Kmax and Pmax are "
             "the ECN marking thresholds.",
         )
     ]

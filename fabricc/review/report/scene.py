@@ -167,7 +167,7 @@ def _describe_scene(fabric: Fabric, cables: Mapping[Cable, int]) -> Iterator[str
         those = "A rail" if shape.rails == shape.rail_planes else f"{shape.rails // shape.rail_planes} rails"
         verb = "has" if shape.rails == shape.rail_planes else "have"
         spines = "ToRs and spines" if shape.spines else "ToRs"
-        meet = "rails of different planes meet in the hosts alone" if shape.rails_apart else "cores join them"
+        meet = "only the hosts join rails of different planes" if shape.rails_apart else "cores join them"
         yield f"{those} {verb} {spines} of their own, {len(fabric.planes)} planes in all; {meet}."
     leaves = [unit for unit in fabric.places() if unit.border is not None]
     border = sum(1 for unit in leaves for _ in fabric.tor_ids(unit.coordinate))

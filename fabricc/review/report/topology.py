@@ -49,8 +49,8 @@ def topology_section(spec: ClusterSpec, fabric: Fabric, kinds: tuple[Kind, ...])
         _TIER,
         tuple(_tier_rows(spec, fabric, kinds)),
         right=(7, 8),
-        note="Of the busiest switch of a tier. Oversubscription is what its ports down carry over what its ports up "
-        "carry, of the ports in use. Free ports are not cabled; kept for you are those of `reserved_ports`.",
+        note="Of the busiest switch of a tier. Oversubscription is the bandwidth of its used ports down divided "
+        "by that of its used ports up. Free ports are not cabled; `reserved_ports` stay free for you.",
     )
     units = Table(
         "units",
@@ -180,7 +180,7 @@ def _topology_notes(fabric: Fabric, hashed: bool) -> Iterator[str]:
     yield "A GPU is cut off when its NIC has no port left; over the host's own links it may still reach the other NICs."
     if hashed:
         yield (
-            "“If hashed evenly”: ECMP gives each next hop the same share whatever is left behind it, and a collective "
+            "“If hashed evenly”: ECMP gives each next hop the same share, so a collective "
             "is as fast as its slowest flow."
         )
         routing = fabric.routing

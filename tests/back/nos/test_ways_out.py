@@ -69,7 +69,7 @@ def test_a_system_says_what_it_cannot_express(nos: str) -> None:
     for each in switches(nos):
         gaps = load(nos).gaps(each)
         assert list(find_unexpressed(each, load(nos), gaps)) == []
-        said = {gap.code for gap in gaps if gap.feature == "marking of what arrives from outside"}
+        said = {gap.code for gap in gaps if gap.feature == "marking of packets from outside"}
         wanted = {"frr": {"FAB5202"}}.get(nos, {"FAB5725"}) if nos in KEEPS_CODE_POINTS else set()
         assert said == wanted
 
@@ -136,6 +136,6 @@ def test_a_trusted_port_to_the_outside_is_caught(nos: str) -> None:
     port = next(p for p in switch(nos, SPINE).ports if p.direction is Direction.EXTERNAL)
     found = [f.message for f in judge(fabric(nos), fault(*TRUSTS[nos]), RATIOS) if f.code == "FAB6221"]
     assert (
-        f"{SPINE}: {port.name} leads outside and trusts the DSCP of what arrives, which the spec does not permit"
+        f"{SPINE}: {port.name} leads outside and trusts the DSCP of its packets, which the spec does not permit"
         in found
     )

@@ -78,7 +78,7 @@ def test_a_subnet_that_is_too_small_is_told_with_one_that_is_not() -> None:
     (message,) = refused(segmented(small))
     assert message == (
         "FAB3311 hosts of su002 have addresses up to the 500th of tenant-a, and 10.20.0.0/26 has 64 | "
-        "A /23 holds them; addresses follow from units, so that growth moves none."
+        "A /23 holds them; addresses follow from units, so growth changes none."
     )
     assert refused(segmented(TWO | {"tenant-a": {**TWO["tenant-a"], "subnet": "10.20.0.0/23"}})) == []
 

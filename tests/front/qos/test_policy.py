@@ -301,7 +301,7 @@ def test_a_pool_that_is_read_as_counting_headroom_in_says_that_it_is_assumed_and
     links = {(400, 40): 32}
     qos, _, _ = switch_qos(CLASSES, model, links, 9216, RTT)
     (rows,) = build_worksheet(qos, model, links, 9216, RTT).values()
-    (row,) = (row for row in rows if row.label == "ingress pool, if headroom lay beside it")
+    (row,) = (row for row in rows if row.label == "ingress pool, if headroom were separate")
     assert row.source.startswith("assumed: ")
     assert "28657" in row.source
     assert row.value > model.buffers.total_bytes

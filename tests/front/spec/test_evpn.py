@@ -37,11 +37,10 @@ def test_a_subnet_may_lie_in_the_pool_of_the_links_that_are_not_there() -> None:
 
 WRONG = {
     "{segments: {a: {vlan: 110, subnet: 10.64.0.0/16}}}": "FAB3305 evpn.segments.a.subnet: 10.64.0.0/16 overlaps "
-    "addressing.links 10.64.0.0/10 | Take a network that nothing else has; it may lie in the pool of "
-    "`addressing.hosts`.",
+    "addressing.links 10.64.0.0/10 | Use an unused network; it may be in the pool of `addressing.hosts`.",
     "{segments: {a: {vlan: 110, subnet: 10.1.0.0/16}, b: {vlan: 120, subnet: 10.1.9.0/24}}}": "FAB3305 "
-    "evpn.segments.b.subnet: 10.1.9.0/24 overlaps evpn.segments.a.subnet 10.1.0.0/16 | Take a network that nothing "
-    "else has; it may lie in the pool of `addressing.hosts`.",
+    "evpn.segments.b.subnet: 10.1.9.0/24 overlaps evpn.segments.a.subnet 10.1.0.0/16 | Use an unused network; it may "
+    "be in the pool of `addressing.hosts`.",
     "{segments: {a: {vlan: 110, subnet: 10.1.0.0/16}, b: {vlan: 110, subnet: 10.2.0.0/16}}}": "FAB3307 "
     "evpn.segments.b: VLAN 110 is that of evpn.segments.a | Free is 111.",
     "{segments: {a: {vlan: 3001, subnet: 10.1.0.0/16}}}": "FAB3307 evpn.vrfs.tenants: VLAN 3001 is that of "

@@ -45,17 +45,14 @@ WRONG = {
     "number of "
     "the party's own routers.",
     f"{{asn: 1, accept: [10.1.0.0/16], links: [{LINK}]}}": "FAB2092 external.core.accept[0]: 10.1.0.0/16 overlaps "
-    "addressing.hosts 10.0.0.0/10, which is inside | Take prefixes that hold nothing of it; a default route "
-    "leads to the "
-    "party too.",
+    "addressing.hosts 10.0.0.0/10, which is inside | Use prefixes without addresses of "
+    "the fabric, or a default route.",
     f"{{asn: 1, accept: [172.16.9.0/24], links: [{LINK}]}}": "FAB2092 external.core.accept[0]: 172.16.9.0/24 overlaps "
-    "management.network 172.16.0.0/16, which is inside | Take prefixes that hold nothing of it; a default route "
-    "leads to "
-    "the party too.",
+    "management.network 172.16.0.0/16, which is inside | Use prefixes without addresses of "
+    "the fabric, or a default route.",
     f"{{asn: 1, accept: [0.0.0.0/0 le 24], links: [{LINK}]}}": "FAB2092 external.core.accept[0]: 0.0.0.0/0 overlaps "
-    "addressing.hosts 10.0.0.0/10, which is inside | Take prefixes that hold nothing of it; a default route "
-    "leads to the "
-    "party too.",
+    "addressing.hosts 10.0.0.0/10, which is inside | Use prefixes without addresses of "
+    "the fabric, or a default route.",
     f"{{accept: [198.18.0.0/16 le 24], links: [{LINK}]}}": "FAB2092 external.core.accept[0]: a static route is for "
     "198.18.0.0/16 itself | Write the prefixes one by one, or add `asn` for BGP.",
     f"{{asn: 1, accept: [198.18.0.0/16 le 16], links: [{LINK}]}}": "FAB2092 external.core.accept[0]: a /16 has no more "

@@ -46,7 +46,7 @@ def test_a_tenant_that_cannot_be_is_a_finding(section: str) -> None:
 
 ONE = "{acme: {hosts: [su001-host01]}}"
 BESIDE = {
-    "addressing: {family: ipv6}\n": "FAB3301 VTEPs send VXLAN over IPv4, and the fabric carries IPv6 alone | Write "
+    "addressing: {family: ipv6}\n": "FAB3301 VTEPs send VXLAN over IPv4, and the fabric is IPv6 only | Write "
     "`addressing: {family: dual}`, or ipv4.",
     "evpn: {segments: {a: {vlan: 110, subnet: 10.20.0.0/16}}}\n": "FAB3320 hosts are in segments already, and a port "
     "is in one VRF | Keep `evpn` for a front end, in `networks`, or remove one of the two sections.",

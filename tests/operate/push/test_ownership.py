@@ -60,7 +60,7 @@ def test_a_guard_of_a_run_elsewhere_refuses_a_hitless_change_and_is_stopped_when
     for options in (("--adopt",), ("--adopt", "--dry-run")):
         said = network.push(*options, "--only", NAME, status=1).stderr
         assert "FAB9136" in said
-        assert "restores what ran before it, " in said
+        assert "restores the configuration before it, " in said
     owner = re.search(r"--take-over (fabricc-1-\S+)", " ".join(said.split()))
     assert owner is not None, said
     assert network.runs(NAME) == before

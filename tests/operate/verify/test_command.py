@@ -48,7 +48,7 @@ def test_the_command_from_end_to_end(network: Network, verify: Callable[..., tup
     status, out, _ = verify()
     assert status == 0, out
     assert "6 switches without it" in out, "the simulated driver has no LLDP"
-    assert "what was compared is as planned" in out
+    assert "all compared facts are as planned" in out
 
     text = network.runs("spine01a").replace("maximum-prefix 16", "maximum-prefix 99")
     assert text != network.runs("spine01a")

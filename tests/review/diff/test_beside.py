@@ -86,7 +86,7 @@ def test_files_that_decide_something_and_the_verdict_on_the_tree_are_named(
     assert (tree["path"], tree["passes"]) == ("build/lab-smallest", False)
     assert [each["code"] for each in tree["findings"]] == ["FAB6030"]
     assert (found["differs"], found["labels"]) == (False, ["fabric:control-files"])
-    assert "4 files that decide what a push or a review does change" in found["verdict"]
+    assert "4 files that control a push or a review change" in found["verdict"]
     given = review(capsys, "--head", "topic", "--check-status", "0")
     assert given["committed_trees"] == [{"path": "build/lab-smallest", "passes": True, "findings": []}]
     capsys.readouterr()

@@ -96,7 +96,7 @@ def test_a_spec_that_does_not_compile_is_told_as_validate_does(
     assert f"{head}:" in err
     status, out, _ = fabricc("diff", str(base), str(head), "--format", "md")
     assert status == 1
-    assert out.startswith("### 🔴 fabricc: nothing could be compared")
+    assert out.startswith("### 🔴 fabricc: no comparison was possible")
     assert out.strip().endswith(f"<!-- fabricc:diff:{head} -->")
 
 

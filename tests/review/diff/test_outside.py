@@ -45,7 +45,7 @@ def test_a_prefix_more_is_a_route_more_on_every_host_and_disturbs_none(tmp_path:
     assert (review.impact, review.risk, review.gpus_affected) == (Impact.HITLESS, "low", 0)
     assert {group.kind for group in review.groups} == {"tor", "spine", "host"}
     assert {(s[1], s[2], s[3]) for s in told(review)} == {("+", None, "198.18.0.0/16"), ("+", None, None)}
-    assert wording.drain_steps(review) == ["Nothing to drain: no traffic that runs today is touched."]
+    assert wording.drain_steps(review) == ["No drain is needed: present traffic is not affected."]
 
 
 @pytest.mark.parametrize("nos", MODELS)

@@ -117,7 +117,7 @@ def test_a_line_that_no_reader_knows_is_said_to_be_one() -> None:
     file, content = next(iter(texts.found.items()))
     edited = texts._replace(found={file: content + "daemon Other\n"})
     details = dict(found(subject, edited, "daemon Other").details)
-    assert details["meaning"] == "the reader does not know this line, so `check` refuses it"
+    assert details["meaning"] == "the line is unknown, so `check` refuses it"
 
 
 def test_lines_without_facts_are_told_apart() -> None:

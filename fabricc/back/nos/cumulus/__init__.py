@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _TYPED = exec_pattern("nv sudo systemctl vtysh exit")
 _COMMANDS = re.compile(r"(?:snippet|hook|ztp)s?:")
 DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *services.DEPARTURES)
-"""What NVUE does not hold as the Fabric states it."""
+"""Facts of the Fabric that NVUE rounds or omits."""
 
 
 def render(switch: Switch) -> str:

@@ -32,7 +32,7 @@ SWITCHES = {"multipath_relax": ("path-selection", "multipath", "aspath-ignore")}
 """Attributes of a process that NVUE has as a switch, which is on or off -> its keys below `bgp`."""
 
 CLAUSE = ("prefix_list", "community_list", "local_preference")
-"""Parts of a clause that are facts of their own."""
+"""Parts of a clause that are separate facts."""
 
 GROUP_SUFFIXES = {Transport.IPV4: "", Transport.IPV6: "-V6", Transport.UNNUMBERED: "-UN"}
 

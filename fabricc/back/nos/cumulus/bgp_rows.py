@@ -368,7 +368,7 @@ class _Bgp(File):
             self.missing(line, f"{kind} {name} is not defined")
 
     def _put_clause(self, path: str, rule: Scope) -> None:
-        """State a rule of a route map; each part is a fact of its own too, to be named by its line."""
+        """State a rule of a route map; each part is also a separate fact with its line."""
         actions = rule.table("actions")
         for word, (_, line) in actions.items():
             self.put(f"{path}/action", word, line)

@@ -1,4 +1,4 @@
-"""Whether what a part of NVUE needs for taking effect is there, by the documentation."""
+"""Check that the requirements of NVUE settings are fulfilled, after NVIDIA's documentation."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ _KEPT = frozenset({
     "port_group", "source", "remark", "shaping", "default_shaping", "service_pool", "egress_buffer", "ingress_buffer",
     "bulk", "pfc_watchdog", "hash_config", "mlx",
 })  # fmt: skip
-"""How settings begin that are stated as they stand."""
+"""Prefixes of settings that are stated unchanged."""
 
 
 class _Group:

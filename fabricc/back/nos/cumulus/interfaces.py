@@ -234,7 +234,7 @@ def finish(file: File) -> None:
 
 
 def _finish_management(file: File, management: Scope, release: Release) -> None:
-    """Addresses, and that the port is in a VRF of its own, into which nothing imports routes of another."""
+    """State addresses, and that the port is in an isolated VRF."""
     families = _family_keys(release)
     file.note_expected(("interface", MANAGEMENT, families[0]), "management/address", "management/gateway")
     for family in families:

@@ -92,10 +92,10 @@ _DESCRIPTION_LENGTH = 255
 _BFD_MS, _BFD_MULTIPLIER, _HOLD_S = Range(50, 60_000), Range(2, 255), Range(3, 65_535)
 _ADAPTIVE_ASIC, _ADAPTIVE_SPEEDS = "spectrum4", (200, 400)
 _LATER_ADAPTIVE_ASICS, _LATER_ADAPTIVE_RELEASE = ("spectrum5", "spectrum6"), "5.19"
-"""Where adaptive routing works (NVIDIA, Equal Cost Multipath Load Sharing, Cumulus Linux 5.14 and 5.19, a draft)."""
+"""Support of adaptive routing (NVIDIA, Equal Cost Multipath Load Sharing, Cumulus Linux 5.14 and 5.19, a draft)."""
 
 _TRIMMING_ASICS, _TRIMMED_BYTES, _TRIMMED_STEP = ("spectrum4", "spectrum5"), Range(256, 1024), 4
-"""Where packets are trimmed, and to what (NVIDIA, Packet Trimming, Cumulus Linux 5.14)."""
+"""Support and sizes of packet trimming (NVIDIA, Packet Trimming, Cumulus Linux 5.14)."""
 
 
 def release_of(name: str) -> Release:
@@ -285,7 +285,7 @@ LIMITS = (
         reason=f"NVUE polls every {Range(*words.POLLING_RANGE_MS)} ms and detects after a whole number of polls; "
         "written are {held.detect_ms} and {held.polling_ms} ms",
         remedy="none needed, or set the values that are configured"),
-    limits.watchdog_action("FAB5711", "Cumulus Linux drops what a storm holds up and does nothing else"),
+    limits.watchdog_action("FAB5711", "Cumulus Linux only drops the packets that a storm blocks"),
     limits.paths_limit("FAB5712", _most_paths,
         "Cumulus Linux {release} takes {most} on {model} (`multipaths ebgp`)",
         "at most {most} uplinks per switch"),
@@ -307,7 +307,7 @@ LIMITS = (
     Limit("FAB5715", feature="account {it[0]} with a key of type {it[1]}", asked=_unsupported_keys,
         reason="an authorized key is one of {it[2]}", remedy="give the account such a key"),
     limits.accounts_limit("FAB5716",
-        f"the account `{words.OWN_ACCOUNT}` is kept without a usable password, so nobody could log in",
+        f"the account `{words.OWN_ACCOUNT}` stays without a usable password, so no login would work",
         f"name at least one user with a key under `management`, be it `{words.OWN_ACCOUNT}`"),
     GNMI_SERVER,
     Limit("FAB5720", setting="load_balancing/mode", asked=_beside_adaptive_routing,

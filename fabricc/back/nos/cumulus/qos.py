@@ -71,7 +71,7 @@ def profile_name(profile: PortProfile) -> str:
 
 
 def resume_distance_bytes(headroom: Headroom) -> int:
-    """How far below the pause point a group resumes: half of it, which means the same to both readings of the word.
+    """Return the distance below the pause point at which a group resumes: half, by both readings.
 
     NVIDIA's page (Quality of Service, Cumulus Linux 5.14) shows `xon-threshold` as switchd's `xon_delta`, the bytes
     by which occupancy falls below `xoff-threshold`; the command reference calls it a threshold. Half of the pause

@@ -175,7 +175,7 @@ class Policy(File):
                 lines[paths[f"queue[{number}]/{leaf}"]] = (file, port.line)
 
     def _state_mapping(self, name: str, port: Scope) -> None:
-        """A port with a mapping of its own: what it trusts is nothing, where all goes to the default class."""
+        """State a port with its own mapping; it trusts no field if all packets go to the default class."""
         word, line = port.values["mapping profile"]
         mapping, usual = (
             table_entries_at(self.qos, "mapping").get(word),
@@ -329,7 +329,7 @@ def _finish_pools(file: File, qos: Scope) -> None:
 
 
 def _finish_pfc(policy: Policy) -> None:
-    """What the lossless classes have in common, whichever port they come in by."""
+    """State the values that all lossless classes share, on every port."""
     for name, profile in policy.pfc.items():
         if name not in policy.bound:
             policy.reject(profile.line)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 LOSSY, LOSSLESS, ONE_POOL = "lossy", "lossless", "lossless-single-ipool"
 ROCE, CNP = 3, 6
-"""Switch priorities with a traffic class of their own; all others share class 0."""
+"""Switch priorities with a separate traffic class; all others share class 0."""
 MARKING = {
     "min-threshold": ("ecn_min_bytes", 150_000), "max-threshold": ("ecn_max_bytes", 1_501_500),
     "probability": ("ecn_max_percent", 100),
@@ -54,7 +54,7 @@ VENDOR_POLICY = VendorPolicy(
     cable_m=CABLE_M,
     source=_SOURCE,
 )
-"""What `qos roce` sets in the mode `lossless`."""
+"""Settings of `qos roce` in the mode `lossless`."""
 _OFF = (("enable", "off"), ("state", "disabled"))
 _PORT = re.compile(r"swp[0-9]+(s[0-9]+)?")
 _PARTS = re.compile(r"([248])x.*")
@@ -62,7 +62,7 @@ _LEAVES = {
     "pfc": ("pfc", "headroom/", "qos_setting[pfc"), "congestion-control": ("ecn_",), "mapping": ("trust",),
     "egress-scheduler": ("scheduler",),
 }  # fmt: skip
-"""Feature -> parts of the leaves that a port with a profile of its own does not take from the global one."""
+"""Feature -> parts of the leaves that a port with its own profile does not take from the global one."""
 
 
 @dataclass(slots=True)

@@ -31,7 +31,7 @@ UNUSABLE_PASSWORD = "*"
 """A hash that no password has; what `nv config show` prints in place of any."""
 
 HASH_FIELDS = ("destination-ip", "destination-port", "ip-protocol", "ipv6-label", "source-ip", "source-port")
-"""What ECMP hashes out of the box; addresses and ports are in it both ways, which keeps the hash symmetric."""
+"""Default fields of the ECMP hash; addresses and ports count in both directions, so the hash is symmetric."""
 
 LLDP_HOLD = 4
 """Announcements that may be lost until a neighbor forgets (IEEE 802.1AB, msgTxHold)."""
@@ -130,7 +130,7 @@ def _keyed_servers(servers: tuple[str, ...], key: NtpKey, settings: Tree) -> Tre
 
 
 def system_tree(switch: Switch, release: Release) -> Tree:
-    """What stands below `system` on every switch: what it has from the factory, its name, accounts and hash."""
+    """Return the settings below `system` on every switch: factory settings, name, accounts and hash."""
     tree = factory_tree(release)
     aaa = tree["aaa"]
     if isinstance(aaa, dict):

@@ -159,7 +159,7 @@ _BOUNDS = re.compile(r"(?<![0-9])([0-9]{1,9})-([0-9]{1,9})(?![0-9])")
 
 @lru_cache(maxsize=8192)
 def expand_members(key: str) -> tuple[str, ...]:
-    """What a key with ranges stands for: `swp1-2,lo` is `swp1`, `swp2` and `lo`; `0-2,5` is `0`, `1`, `2`, `5`."""
+    """Expand a key with ranges: `swp1-2,lo` is `swp1`, `swp2` and `lo`; `0-2,5` is `0`, `1`, `2`, `5`."""
     if "-" not in key and "," not in key:
         return (key,)
     names: list[str] = []
@@ -208,7 +208,7 @@ HEADER = Block("header", "", (
 
 
 class Fixed(Keep):
-    """A key that stands in every block of its kind, with one value; `name` is both, `key: value`."""
+    """A key that every block of its kind has, with one value; `name` is both, `key: value`."""
 
 
 class Part(Block):

@@ -56,7 +56,7 @@ _STATED = {
 
 
 def tunnels(switch: Switch, release: Release) -> Tree:
-    """Return what stands at the top of a switch that carries EVPN routes, and of a VTEP."""
+    """Return the top-level settings of a switch with EVPN routes, and of a VTEP."""
     if not switch.bgp.evpn_sessions:
         return {}
     tree: Tree = {"evpn": {release.enable: release.on}}

@@ -36,7 +36,7 @@ SPEEDS = (1, 10, 25, 40, 50, 100, 200, 400, 800)
 """Speeds of `link speed` in Gb/s, spelled `400G`."""
 
 FABRIC = (Direction.UP, Direction.DOWN, Direction.PEER)
-"""Where ports of equal cost lead: to other switches."""
+"""Port roles with equal-cost paths: links to other switches."""
 
 MTU_RANGE = (552, 9216)
 LANES_PER_PORT = (1, 2, 4, 8)
@@ -72,7 +72,7 @@ def watchdog_timers(watchdog: Watchdog) -> Timers:
 
 
 def cage_name(model: SwitchModel, cage: int) -> str:
-    """Return the name of a whole cage, which carries the breakout of its children.
+    """Return the name of a whole cage, which has the breakout of its children.
 
     Raises:
         KeyError: the catalog has no Cumulus settings for the model.

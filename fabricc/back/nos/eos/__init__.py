@@ -34,7 +34,7 @@ OTHERS = (switching.TOPIC, igp.TOPIC, routing.TOPIC)
 DEPARTURES = (
     *interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *balancing.DEPARTURES, *evpn.DEPARTURES,
 )  # fmt: skip
-"""What EOS does not hold as the Fabric states it."""
+"""Facts of the Fabric that EOS rounds or omits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -394,7 +394,7 @@ def _put_session(
 
 
 def _further_families(said: Mapping[str, Said]) -> list[str]:
-    """Address families of a session that no fabric of ours has, or has only with filters of its own."""
+    """Read address families that no built fabric uses, or only with separate filters."""
     found = ["evpn"] if "evpn active" in said and "evpn import" not in said else []
     return found + [
         name.removeprefix("family ")

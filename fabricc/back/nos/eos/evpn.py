@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.tenants import Tenant, TenantVrfs
 
 SUPPRESSED = "suppressed"
-"""What facts have of ports that send no router advertisements."""
+"""Value of the fact of ports that send no router advertisements."""
 NO_LIMIT = 0
 """`maximum-routes` of sessions that carry EVPN routes, as in Arista's designs: it counts routes of all families."""
 DEPARTURES = (
@@ -250,7 +250,7 @@ class Segments(NamedTuple):
     vlans: Mapping[Value, Said]
     vrfs: Mapping[Value, Said]
     signalled: frozenset[Value]
-    """VLANs that BGP speaks of."""
+    """VLANs in the BGP configuration."""
 
 
 def find_segments(document: Document) -> Segments:
@@ -328,7 +328,7 @@ def finish_process(document: Document, bgp: Scope) -> None:
 
 
 def _only_ours(scope: Scope) -> bool:
-    """Return whether a VRF has routes that EVPN carries, and no neighbors."""
+    """Return whether a VRF has EVPN routes and no neighbors."""
     return bool(scope.tables) and not scope.scopes
 
 

@@ -327,7 +327,7 @@ def _put_access(
 
 
 def _put_policy(document: Document, paths: Mapping[str, str], policy: Said) -> None:
-    """What a policy map makes of all that arrives, or its name where it does other than that."""
+    """Return the class that a policy map sets for all packets, or the map's name if it does something else."""
     if said := qos_rows.marked_code_point(document, policy):
         document.put(paths["set_dscp"], *said)
     else:
@@ -358,7 +358,7 @@ def _put_beyond(document: Document, port: str, paths: Mapping[str, str], block: 
 
 
 def _put_addressed(document: Document, port: str, paths: Mapping[str, str], block: Scope) -> None:
-    """What follows from an address: that the interface has the default MTU, or only its link-local address."""
+    """State the effects of an address: the default MTU, or only a link-local address."""
     values = block.values
     if "link_local" in values and "ipv6" not in values and "ipv4" not in values:
         document.put(paths["unnumbered"], *values["link_local"])
@@ -395,7 +395,7 @@ def _copy_profiles(document: Document, qos_profile: Value | None, mmu_profile: V
 
 
 def _put_delay(document: Document, paths: Mapping[str, str], block: Scope, waiting: tuple[int, ...]) -> None:
-    """What marking by delay states of the port's queues, in bytes at its speed, and whether its marks are counted."""
+    """State marking by delay in bytes at the port's speed for each queue, and whether its marks are counted."""
     values = block.values
     for queue in waiting:
         if "ecn_count" in values:

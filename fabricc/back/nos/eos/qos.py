@@ -284,7 +284,7 @@ def _watchdog_view(watchdog: Watchdog | None) -> WatchdogView | None:
 
 
 def _watchdog_guards(switch: Switch) -> bool:
-    """Whether the PFC watchdog can act: it watches queues with guaranteed bandwidth, which strict ones lack."""
+    """Return whether the PFC watchdog can act: it watches queues with guaranteed bandwidth, which strict ones lack."""
     return switch.qos.watchdog is not None and not any(c.strict for c in switch.qos.lossless)
 
 
@@ -334,7 +334,7 @@ def delay_thresholds(threshold_us: int, speed_gbps: int) -> Ecn:
 
 
 def can_wait(*, strict: bool, stopped: bool) -> bool:
-    """Whether packets of a queue can wait that long: all but those that are sent before all others and never paused."""
+    """Return whether packets of a queue can wait that long: all but queues that are sent first and never paused."""
     return stopped or not strict
 
 

@@ -120,7 +120,7 @@ class Profiles(NamedTuple):
 
 
 def profiles_of(document: Document, qos: Value | None, mmu: Value | None) -> Profiles:
-    """What an interface gets of the profiles that it names; where PFC is on, the default buffer profile if of none."""
+    """State the profiles of an interface; with PFC and no profile, the default buffer profile."""
     stated: list[Stated] = []
     waiting: tuple[int, ...] = ()
     profile = document.scope.each("qos profile").get(qos)

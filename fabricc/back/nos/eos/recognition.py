@@ -54,7 +54,7 @@ _VERSION = {
     "release": re.compile(r"^[^\S\n]*Software image version: *(\d+\.\d+[\w.]*)", re.MULTILINE),
 }
 _ORDERED = re.compile(r"^(?:DCS|CCS)-|-[FRM#]$")
-"""What a product number has around the name of the box: the family of products, and which way air flows."""
+"""Parts of a product number around the name of the box: the product family, and the direction of air."""
 _DETAIL = re.compile(
     r"Interface (?P<port>\S+) detected \d+ LLDP neighbors|(?P<again>Neighbor )|- System Name: (?P<device>.+)"
     r"|Port ID +: (?P<far_port>.+)|Chassis ID +: (?P<chassis>.+)"

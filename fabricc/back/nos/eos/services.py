@@ -191,14 +191,14 @@ _NETWORKS = (Entry("<integer> permit <word>", "networks"), Keep("10 deny any", "
 
 
 def _key_value(_server: str, kind: str, key: str) -> str:
-    """A key of type 0 is as the administrator knows it."""
+    """Parse a key; type 0 is clear text."""
     return key if kind == "0" else f"{kind} {key}"
 
 
 def _snmp_user_facts(
     user: str, group: str, _engine: str | None, auth: str, password: str, privacy: str, key: str
 ) -> dict[str, str]:
-    """Return the facts of an SNMPv3 user; a localized key stands in the place of the password that it is made of."""
+    """Return the facts of an SNMPv3 user; a localized key replaces the password from which it is derived."""
     prefix = f"management/snmp/user[{user}]/"
     protocols = [SNMP_PROTOCOLS.get(word, word) for word in (auth, privacy)]
     return {

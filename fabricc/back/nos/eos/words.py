@@ -104,7 +104,7 @@ def asic_family(switch: Switch) -> str:
 
 
 def management_interface(switch: Switch) -> str:
-    """Return the interface that carries the management address."""
+    """Return the interface that has the management address."""
     return str(catalog_settings(switch).get("management_interface", MANAGEMENT_INTERFACE))
 
 
@@ -120,7 +120,7 @@ def is_trident(switch: Switch) -> bool:
 
 
 def counts_in_profiles(switch: Switch) -> bool:
-    """Whether a QoS profile may count marks; before EOS 4.31 only a queue of an interface may (published notes)."""
+    """Return whether a QoS profile may count marks, as from EOS 4.31 (published notes)."""
     return switch.release not in COUNTS_ON_PORTS
 
 
@@ -164,7 +164,7 @@ def setting_rows(path: str, outer: int, patterns: Iterable[str], about: str = ""
 
 
 def kept_rows(name: str, outer: int, patterns: Iterable[str], about: str = "") -> tuple[Row, ...]:
-    """As `settings`, of values that wait in the scope of their block under `name[words]`."""
+    """Return rows like `settings` whose values are stored in the scope of their block under `name[words]`."""
     return tuple(Keep(*_name_row(name, outer, pattern, about)) for pattern in patterns)
 
 

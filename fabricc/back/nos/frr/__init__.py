@@ -37,7 +37,7 @@ __all__ = [
 
 FILE = "frr.conf"
 DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *services.DEPARTURES)
-"""What FRR on Linux does not hold as the Fabric states it; all of it is left out on every switch."""
+"""Facts of the Fabric that FRR on Linux omits, on every switch."""
 _LEFT_OUT = compile_patterns(departure.path for departure in DEPARTURES)
 _LEAVE = ("exit", "quit")
 
@@ -171,7 +171,7 @@ class FrrLinux:
         return tuple(name for name in _file_readers() if name not in services.OPTIONAL)
 
     def supports(self, model: SwitchModel) -> bool:
-        """Return whether the catalog knows the model's port names under Linux."""
+        """Return whether the catalog has the model's port names under Linux."""
         return self.name in model.nos
 
     def render(self, switch: Switch) -> dict[str, str]:
@@ -191,7 +191,7 @@ class FrrLinux:
             if name in files:
                 reader.read_file(name, files[name], reading)
         _state_stopped(reading)
-        unknown = "a file that this reader does not know"
+        unknown = "an unknown file for this system"
         reading.unknown += [(name, 1, unknown) for name in sorted(files.keys() - readers.keys())]
         return hide_values(reading)
 

@@ -44,7 +44,7 @@ _GROUP_SUFFIX = {Transport.IPV4: "-V4", Transport.IPV6: "-V6", Transport.UNNUMBE
 
 
 class GracefulRestart(NamedTuple):
-    """How long a restarting router's neighbors keep its routes, and it its own (RFC 4724), seconds.
+    """Seconds for which neighbors of a restarting router, and the router itself, keep its routes (RFC 4724).
 
     Attributes:
         restart_s: until neighbors drop the routes of one that has not come back.
@@ -56,7 +56,7 @@ class GracefulRestart(NamedTuple):
 
 
 class GroupView(NamedTuple):
-    """One FRR peer group: per transport, since a group carries the same families for all members."""
+    """One FRR peer group: one per transport, because all members of a group have the same families."""
 
     name: str
     families: tuple[str, ...]
@@ -197,7 +197,7 @@ def _redistribution_rows(family: str) -> tuple[Row, ...]:
 
 
 def _of_unicast(family: str) -> tuple[Row, ...]:
-    """Return lines of an address family; those of IPv4 may stand in the process itself, as old releases have them."""
+    """Return lines of an address family; IPv4 lines may be in the process itself, as in old releases."""
     return (
         Entry(
             f"aggregate-address <prefix{family[-1]}> [<rest>]", "aggregates",

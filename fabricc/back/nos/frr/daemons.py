@@ -66,7 +66,7 @@ def foreign_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def read_assignments(text: str) -> Tree:
-    """Return the assignments of the file; each other line is a node that no row knows."""
+    """Return the assignments of the file; each other line is an unknown node."""
     foreign = dict(foreign_lines(text))
     lines = ("" if number in foreign else line for number, line in enumerate(text.split("\n"), 1))
     nodes = [

@@ -86,7 +86,7 @@ def _vtep_devices(vtep: Vtep) -> list[tuple[Segment | Vrf, bool]]:
 
 
 def routes_view(switch: Switch) -> dict[str, object]:
-    """What `frr.conf.j2` prints of EVPN: segments and VRFs, each with its route distinguisher and route target."""
+    """Return the values of EVPN for `frr.conf.j2`: segments and VRFs, with distinguishers and route targets."""
     vtep, carried, tenants = local_vtep(switch), bool(switch.bgp.evpn_sessions), switch.tenants
     if vtep is None:
         return {"evpn": carried, "advertised": [], "tenants": [], "announced": (), "all_vnis": False}

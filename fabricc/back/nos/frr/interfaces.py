@@ -29,7 +29,7 @@ MANAGEMENT_RULE = 40000  # after the main (32766) and default (32767) tables
 OWN_RULE, FABRIC_RULE = 1000, 1001
 MAIN_RULE = 32766  # the kernel's own rule for the main table, ip-rule(8)
 FORWARDING = {"ip": "management/ipv4_forwarding", "ip6": "management/ipv6_forwarding"}
-"""What ifupdown2 calls a family's forwarding -> the fact."""
+"""Setting of ifupdown2 for forwarding of a family -> the fact."""
 
 DEPARTURES = (
     Departure("interface[*]/speed_gbps", LEFT_OUT, "a cage is split and set at installation (FAB5203)"),

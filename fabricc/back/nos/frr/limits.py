@@ -9,7 +9,7 @@ RELEASES = ("8.4", "9.1", "10.0", "10.3", "10.4", "10.5", "10.6", "10.7")
 DEFAULT_RELEASE = "10.0"
 
 _LOADED = "loaded into FRR 8.4.4's own daemons by the tests; later releases by FRR's user guide 10.3"
-_HASH = "Linux hashes addresses, protocol and ports of a flow and nothing else (ip-sysctl, fib_multipath_hash_fields)"
+_HASH = "Linux hashes only addresses, protocol and ports of a flow (ip-sysctl, fib_multipath_hash_fields)"
 _QUEUES = (
     "no option in iproute2 6.1 (tc, dcb, devlink) and ethtool 6.1 of Debian 12, and FRR leaves queues alone"
 )
@@ -34,7 +34,7 @@ LIMITS = (
         remedy="use sonic or eos where the classes matter; routing works without them"),
     Reservation("FAB5202", setting="interface[",
         reason="queues of the switching ASIC have no setting common to Linux drivers, so nothing is lossless either",
-        remedy="use a NOS that sets code points where lossless traffic meets what arrives from outside"),
+        remedy="use a NOS that sets code points on ports to outside parties"),
     Reservation("FAB5203", feature="breakout and speed of ports",
         asked=lambda switch: any(port.children > 1 for port in switch.ports),
         reason="a cage is split with `devlink port split` by the driver's own indexes, before interfaces exist",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FAMILIES = ("ipv4", "ipv6")
 FURTHER = ("ipv4 vpn", "ipv6 vpn", "ipv4 labeled-unicast", "ipv6 labeled-unicast")
-"""Families that a session carries only if it activates them."""
+"""Families that a session has only if it activates them."""
 ALLOWED_AS = 3
 """The limit of the own AS number in a path for `allowas-in` without a number (user guide, BGP)."""
 FARTHEST = 255
@@ -187,7 +187,7 @@ def finish(document: Document, bgp: Scope, prefix: str = "") -> None:
 
 
 def _session_facts(said: Mapping[str, Said], default: Mapping[str, Said]) -> list[tuple[str, Value, int]]:
-    """Return statements of a session except its far end, (name, value, line), by the families that it carries.
+    """Return statements of a session except its far end, (name, value, line), by its families.
 
     `default` are the families active by default. The line is 0 without a line.
     """

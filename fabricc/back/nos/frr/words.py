@@ -38,7 +38,7 @@ COMMUNITY_NAMES = {
 }  # fmt: skip
 COMMUNITY_OF = {name: number for number, name in COMMUNITY_NAMES.items()}
 ANY = {"ip": "0.0.0.0/0 le 32", "ipv6": "::/0 le 128"}
-"""What FRR prints as `any` in a prefix list of that family."""
+"""Prefix that FRR prints as `any` in a prefix list of that family."""
 
 
 def port_name(model: SwitchModel, cage: int, child: int, children: int) -> str:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 FILE = "juniper.conf"
 """The whole configuration in curly braces, as `load override` takes it; `set` commands are read too."""
 DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *services.DEPARTURES)
-"""What Junos does not hold as the Fabric states it."""
+"""Facts of the Fabric that Junos rounds or omits."""
 
 # Comments are taken as a whole (`*+`), so that many of them cost no more than their length.
 _COMMANDS = re.compile(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 LOAD_BALANCING_POLICY = "PFE-LB"
 _OTHERS = ("aggregate", "bgp", "direct")
-"""What the policy of static routes lets pass, as the one before has judged it."""
+"""Routes that the policy of static routes permits after the policy before it."""
 DYNAMIC_NEIGHBOR = "UNNUMBERED"
 DEFAULT_HOLD_S = 90
 DEFAULT_BFD_MULTIPLIER = 3

@@ -138,7 +138,7 @@ _SAID = (
     "remote_asn", "description", "secret", "update_source", "local_asn", "multihop", "next_hop_unchanged",
     "enabled",
 )  # fmt: skip
-"""What a session's facts are called as its lines."""
+"""Facts of a session that have the names of its lines."""
 
 _NEIGHBOR: Sequence[Row] = (
     Keep("description <word>", "description"),
@@ -360,7 +360,7 @@ def _put_exports(document: Document, prefix: str, exports: Mapping[Value, Said])
 
 
 def _put_families(document: Document, prefix: str, said: Scope, *, ipv6: bool, unnumbered: bool) -> None:
-    """State the families of a session and their limits; IPv4 has no next hop on a link without addresses of its own."""
+    """State the families of a session and their limits; IPv4 has no next hop on a link without addresses."""
     configured = said.each("family")
     families: list[str] = []
     limits: dict[Value, int] = {}

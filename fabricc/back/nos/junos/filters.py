@@ -83,7 +83,7 @@ def _far_conditions(family: str) -> list[tuple[str, list[str]]]:
 
 
 def _filter_terms(switch: Switch, family: str) -> Iterator[FilterTermView]:
-    """Yield the terms in the order in which a packet meets them.
+    """Yield the terms in the order of evaluation.
 
     Access networks are IPv4, so nobody logs in over IPv6. With access networks the filter ends with a discard, as the
     one of Juniper's validated design does (Juniper/jvd, 3stage_dc_connected_security, `cpp-filter-v1`): what the switch

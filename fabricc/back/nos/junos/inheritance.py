@@ -117,7 +117,7 @@ def _list_statements(branch: _Branch, above: Words = ()) -> Iterator[tuple[Words
 def _of_group(
     groups: dict[str, _Branch], name: str, whole: _Branch, path: Words, active: Words
 ) -> Iterator[Statement]:
-    """What a group adds below a path, and the groups that it applies itself; none of them applies itself again."""
+    """Return the statements that a group adds below a path, and the groups that it applies; recursion is excluded."""
     if name not in groups or name in active:
         return
     found = list(islice(_match_group(groups[name], whole, path), _MOST))

@@ -61,7 +61,7 @@ def _unsupported_exponents(switch: Switch) -> list[str]:
 
 
 def _figures_bind(switch: Switch) -> bool:
-    """Whether the headroom figures outweigh the split: they are Juniper's, or its design has fewer lossless classes."""
+    """Return whether the headroom figures are Juniper's, or its design has fewer lossless classes."""
     assumed = source_of(switch.model.sources, "buffers.formula").startswith("assumed")
     return not assumed or len(switch.qos.lossless) > 1
 
@@ -230,7 +230,7 @@ LIMITS = (
         remedy="none needed, or set a multiple of the poll interval"),
     replace(
         limits.accounts_limit("FAB5513",
-            "a commit without `root-authentication` is refused, and the first user's key is what it gets"),
+            "Junos refuses a commit without `root-authentication`, so it gets the first user's key"),
         fatal=True,
     ),
     Limit("FAB5514", feature="SSH key of {it[0]} of kind {it[1]}",

@@ -98,7 +98,7 @@ _BRACE = re.compile(r"[{}]")
 _CUT = re.compile(r"[^\s{};]\s*\}")
 """A block that ends within a statement."""
 _BANNER = re.compile(r"\[edit\b.*\]|\{(?:master|backup|linecard|primary|secondary)[^{};]*\}")
-"""What a terminal prints above a prompt."""
+"""Line that a terminal prints above a prompt."""
 
 
 def exec_lines(text: str) -> Iterator[ExecLine]:

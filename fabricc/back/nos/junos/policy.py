@@ -209,7 +209,7 @@ def _term_action(term: Scope) -> object:
 
 
 def _as_written(statement: Scope) -> bool:
-    """Return whether a policy is a route map of fabricc: numbered terms, and some of its own."""
+    """Return whether a policy is a route map of fabricc: numbered terms, and some terms of fabricc."""
     names = [str(name) for name in statement.each("term")]
     rest = statement.values or statement.tables
     return bool(names) and not rest and all(is_number(name) or name in OWN_TERMS for name in names)
@@ -295,7 +295,7 @@ _NAMED = {
     "community_list": ("community",),
     "add_community": ("community",),
 }
-"""What a term names, and what that is called here."""
+"""Conditions and actions of a term, and their names in facts."""
 
 
 def _join_names(document: Document, term: Scope, kind: str, of: Sequence[str]) -> str | None:

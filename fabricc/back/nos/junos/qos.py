@@ -37,7 +37,7 @@ DEPARTURES = (
     Departure("interface[*]/headroom/dynamic_th", ROUNDED, "one for the switch, from 2^-7 to 2^3 (FAB5509)"),
     Departure("interface[*]/queue[*]/ecn_min_bytes", LEFT_OUT, "in percent of a queue's buffer (FAB5505)"),
     Departure("interface[*]/queue[*]/ecn_max_bytes", LEFT_OUT, "in percent of a queue's buffer (FAB5505)"),
-    Departure("interface[*]/queue[*]/scheduler", ROUNDED, "weighted classes share what capped strict ones leave"),
+    Departure("interface[*]/queue[*]/scheduler", ROUNDED, "weighted classes share the rest of capped strict classes"),
     Departure("watchdog/detect_ms", ROUNDED, "detection takes whole polls (FAB5512)"),
     Departure("trimming/*", LEFT_OUT, "no statement"),
     Departure("link_retry", LEFT_OUT, "no statement"),

@@ -191,7 +191,7 @@ Stated = list[tuple[str, "Value", int]]
 """The rest of each fact's path, its value, and its line."""
 _ALL = "all"
 _KINDS = ("map", "classifier", "congestion")
-"""What an interface refers to."""
+"""References of an interface."""
 
 
 class _Attached(NamedTuple):

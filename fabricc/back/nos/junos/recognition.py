@@ -56,7 +56,7 @@ _ROW = re.compile(
     r"(?P<port>\S+)\s+\S+\s+(?P<chassis>[0-9a-fA-F:.]{12,17}|\S+)\s+(?P<far_port>\S.*?)\s+(?P<device>\S+)\s*$"
 )
 _DAY = re.compile(r"-20\d{10}[\d.]*(?=-|$)")
-"""When a release of Junos Evolved was built, in the middle of its name."""
+"""Build date in the middle of the name of a Junos Evolved release."""
 
 
 takes = by_signs(FILE, _SIGNS)

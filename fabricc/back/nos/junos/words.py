@@ -1,6 +1,6 @@
 """Words of Junos: port names, speeds, keys, communities, ranges and steps.
 
-Statements that are kept verbatim, because they do not need a fact of their own.
+Rows of statements that are stored verbatim, because they need no separate fact.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def secret_reference(secret: str) -> str:
 
 
 def community_name(word: str) -> str:
-    """Return a community of SNMP: one that everyone knows as it stands, any other as `reference` has it."""
+    """Return a community of SNMP: a well-known one unchanged, any other as `reference` has it."""
     return word if word in ("public", "private") else secret_reference(word)
 
 
@@ -141,7 +141,7 @@ _SECRETS = frozenset({
     "simple-password",
 })  # fmt: skip
 _SET = "set"
-"""What stands for a secret."""
+"""Text that replaces a secret."""
 
 
 def verbatim_rows(words: str, above: str = "", kind: str = SETTING, lead: str = "") -> list[Keep]:

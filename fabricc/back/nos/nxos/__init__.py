@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Port, Switch
 
 DEPARTURES = (*interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *limits.DEPARTURES)
-"""What NX-OS does not hold as the Fabric states it."""
+"""Facts of the Fabric that NX-OS rounds or omits."""
 FILE = "running-config.cfg"
 """The whole configuration in the order in which a device prints it."""
 

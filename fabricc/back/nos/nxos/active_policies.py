@@ -82,7 +82,7 @@ class Policies:
         return stated
 
     def _untrusted_facts(self, line: int) -> list[Stated]:
-        """What a port has of the policy that gives all packets one group and code point: the default class's."""
+        """Return the values of a port under a policy that puts all packets into one group and code point."""
         own, usual = (
             self._classify.get(name, Scope(0)).each("class").get(DEFAULT_CLASS, Scope(0)).values
             for name in (UNTRUSTED, self._classification)
@@ -94,7 +94,7 @@ class Policies:
         ]
 
     def apply_policies(self, port: str, values: Mapping[str, Said]) -> Copied | None:
-        """What its queuing policies give an interface with these values, those of the system where it has none."""
+        """Return the effect of the queuing policies of an interface; the system's policies are the default."""
         if values.keys().isdisjoint(_APPLIED) or port.startswith(_VIRTUAL):
             return None
         egress, ingress = [values.get(kind, (self._system.get(kind, ""), 0))[0] for kind in _QUEUING]
@@ -123,7 +123,7 @@ _PHYSICAL = ("Ethernet", "port-channel")
 _BRIDGED = frozenset({"switchport", OWN + "switchport", OWN + "access_vlan"})
 
 _APPLIED = ("qos input", *_QUEUING, "ipv4", "ipv6", "unnumbered", "pfc", OWN + "switchport")
-"""What an interface has one of, at least, for the policies of the system to hold there."""
+"""Lines of an interface, one of which activates the policies of the system."""
 
 
 def _bridged_mtu(document: Document) -> Said | None:

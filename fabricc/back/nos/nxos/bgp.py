@@ -40,21 +40,21 @@ COMMUNITY_OF = {name: value for value, name in COMMUNITY_NAMES.items()} | {"grac
 DISCARD = "Null0"
 WORDS = {"ipv4": "ip", "ipv6": "ipv6"}
 _FAMILIES = {Transport.IPV4: ("ipv4",), Transport.IPV6: ("ipv6",), Transport.UNNUMBERED: ("ipv4", "ipv6")}
-"""A session over link-local addresses has both families, also where one of them carries nothing."""
+"""Families of a session over link-local addresses: both, also if one has no routes."""
 
 
 # --- what NX-OS makes of the Fabric's statements ------------------------------------------------------
 
 
 def process_families(bgp: Bgp) -> dict[str, bool]:
-    """The process's families: those the fabric carries, and both for unnumbered sessions -> whether it carries them."""
+    """Return the process's families -> whether the fabric uses them; unnumbered sessions need both."""
     unnumbered = any(s.transport is Transport.UNNUMBERED for s in bgp.sessions)
     stated = {"ipv4": bgp.ipv4, "ipv6": bgp.ipv6}
     return {family: carried for family, carried in stated.items() if carried or unnumbered}
 
 
 def map_name(bgp: Bgp, name: str, family: str) -> str:
-    """Return what a route map is called in a family: where the process has two, each has maps of its own.
+    """Return the name of a route map in a family: a process with two families has separate maps.
 
     What a clause that matches IPv4 addresses does with an IPv6 route is not published, so none ever meets one.
     """
@@ -102,7 +102,7 @@ class TemplateView:
 
 @dataclass(frozen=True, slots=True)
 class FamilyView:
-    """One address family of the process; a map is None where the fabric carries no such routes."""
+    """One address family of the process; a map is None if the fabric has no such routes."""
 
     name: str
     redistribute_map: str | None
@@ -188,7 +188,7 @@ def community_word(community: str | None) -> str | None:
 
 
 def state(facts: Facts, switch: Switch) -> None:
-    """What NX-OS states beyond the neutral facts: each family, what each template sends, each line of a clause."""
+    """State facts beyond the neutral ones: families, routes that templates send, lines of clauses."""
     bgp = switch.bgp
     state_defined(facts, "bgp", {"log-neighbor-changes": ONCE})
     for family, carried in process_families(bgp).items():

@@ -181,7 +181,7 @@ _PROCESS_FAMILY: Sequence[Row] = (
     Keep("maximum-paths ibgp <integer>", "multipath_ibgp"),
     Keep("maximum-paths (eibgp|mixed) <integer>", lambda paths: {"maximum_paths": paths, "multipath_ibgp": paths}),
     Entry("aggregate-address <prefix> summary-only", "aggregates"),
-    Keep("aggregate-address <prefix>", lambda prefix: {f"aggregate[{prefix}]": "announced beside what is in it"}),
+    Keep("aggregate-address <prefix>", lambda prefix: {f"aggregate[{prefix}]": "announced with its parts"}),
     Keep("aggregate-address <prefix> <rest>", lambda prefix, rest: {f"aggregate[{prefix}]": rest}),
     Keep("distance <integer> <integer> <integer>", "distance", lambda *numbers: " ".join(map(str, numbers))),
     Keep("retain route-target all", "route targets", "all"),
@@ -304,7 +304,7 @@ def _unite_maps(maps: Mapping[str, Mapping[Captured, Scope]]) -> dict[object, st
 
 
 def _of_family(own: Mapping[Captured, Scope], other: Mapping[Captured, Scope], word: str) -> bool:
-    """Whether a map judges routes of its family alone, but for clauses that the map of the other family has too."""
+    """Return whether a map has clauses of its family only, apart from clauses that both families share."""
     for sequence, clause in own.items():
         if clause.tables:
             return False

@@ -92,7 +92,7 @@ def is_routed(port: Port) -> bool:
 
 
 def is_paused(switch: Switch, port: Port) -> bool:
-    """Return whether a used port carries lossless classes."""
+    """Return whether a used port has lossless classes."""
     return bool(switch.qos.lossless) and port.profile is not None
 
 
@@ -149,7 +149,7 @@ def _port_kind(switch: Switch, port: Port) -> PortKind:
 
 
 def state(facts: Facts, switch: Switch) -> None:
-    """What NX-OS states of interfaces beyond the neutral facts: routed, redirects, FEC, breakouts, advertisements."""
+    """State facts of interfaces beyond the neutral ones: routed, redirects, FEC, breakouts, advertisements."""
     for name in words.service_ports(switch.model):
         paths = port_paths(name)
         facts[paths["description"]] = SERVICE_DESCRIPTION

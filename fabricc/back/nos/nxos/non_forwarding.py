@@ -49,10 +49,10 @@ _BANNER = re.compile(r"^banner \w+ (\S)(?!.*\1)", re.MULTILINE)
 
 
 class AsideReader(Reader):
-    """Reads what stands in a banner, up to the character that begins it, as nothing."""
+    """Reader of a banner's text, which it ignores up to the delimiter."""
 
     def read_file(self, file: str, text: str, reading: Reading) -> Document:
-        """As every reader."""
+        """Read the lines of a file; see `Reader.read_file`."""
         lines = text.split("\n")
         mark = ""
         for number, line in enumerate(lines):

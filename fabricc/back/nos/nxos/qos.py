@@ -93,7 +93,7 @@ def priority_level(queue: int) -> int:
 
 
 def queue_shares(classes: Iterable[TrafficClass], groups: dict[int, int]) -> dict[int, str]:
-    """What each queue is given: a priority level, or a share of what strict queues leave; nothing where it is idle."""
+    """Return the scheduling of each queue: a priority level, or a share of the bandwidth below strict queues."""
     weights = {groups[c.priority]: c.weight_percent for c in classes}
     levels = {queue: f"level {priority_level(queue)}" for queue in strict_queues(classes, groups)}
     return {queue: levels.get(queue, f"percent {weights.get(queue, 0)}") for queue in words.QUEUES}
@@ -352,7 +352,7 @@ def express(switch: Switch, alike: Facts, _profile: PortProfile | None) -> None:
 
 
 def state(facts: Facts, switch: Switch) -> None:
-    """What NX-OS holds of the policy in place of the neutral facts, and what it states beyond them.
+    """State the policy in NX-OS's terms in place of the neutral facts, and its further facts.
 
     NX-OS sizes its pools itself, and the buffers of lossless classes but over long cables.
     """

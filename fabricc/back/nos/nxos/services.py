@@ -201,7 +201,7 @@ _GATEWAY = ("management/gateway", "structure/management_vrf/gateway")
 
 
 def _secret_value(kind: str, key: str) -> str:
-    """A key of type 0 is as the administrator knows it."""
+    """Parse a key; type 0 is clear text."""
     key = key.strip('"')
     return key if kind == "0" else f"{kind} {key}"
 
@@ -214,7 +214,7 @@ def _account_role(user: str, password: str, role: str) -> Mapping[str, Value]:
 
 
 def _snmp_user_facts(user: str, role: str, password: str, key: str) -> Mapping[str, Value]:
-    """Return the facts of an SNMPv3 user; a localized key stands in the place of the password that it is made of.
+    """Return the facts of an SNMPv3 user; a localized key replaces the password from which it is derived.
 
     NX-OS writes `md5` for the SNMP users that it makes of accounts; those are no users of the plan.
     """

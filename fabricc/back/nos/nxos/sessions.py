@@ -114,7 +114,7 @@ _LISTED = {
     "next-hop-self": "next_hop_self",
     "as-override": "as_override",
 }
-"""What a peer has in some families -> the fact that lists them."""
+"""Setting of a peer in some families -> the fact that lists these families."""
 
 
 def family_policy(template: Scope, peer: Scope, united: Mapping[object, str]) -> Iterator[Stated]:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _SHELL = re.compile(r'"ZTP"|:\s*"(?:[^"\\]|\\.)*(?:[`$;&<>]|\\n|\|\|)')
 DEPARTURES = (*services.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES)
-"""What SONiC does not hold as the Fabric states it."""
+"""Facts of the Fabric that SONiC rounds or omits."""
 
 
 def _command_lines(files: Mapping[str, str]) -> Iterator[tuple[str, int]]:

@@ -275,7 +275,7 @@ def _skip_lines(value: object, lines: Iterator[int]) -> None:
 
 
 def format_unknown(words: Sequence[str]) -> str:
-    """Return how what no row knows is listed: `TABLE|row`, `TABLE|row field: value`."""
+    """Return the name of an unknown entry: `TABLE|row`, `TABLE|row field: value`."""
     row = "|".join(words[:2])
     return f"{row} {words[2]}: {words[-1]}" if len(words) > 2 else row
 
@@ -385,7 +385,7 @@ def demand_row(document: Document, name: str, key: str) -> None:
 
 
 def profile_bindings(document: Document, name: str) -> list[tuple[str, str, str, int]]:
-    """Of each row of a table of buffer profiles: port, numbers as they stand in its key, profile, and its line."""
+    """Yield port, numbers of the key, profile and line of each row of a table of buffer profiles."""
     found = []
     for key, (profile, line) in flat_rows(document, name).items():
         port, _, numbers = key.rpartition("|")

@@ -117,14 +117,14 @@ class Consumers:
     found: Mapping[str, tuple[Consumer, ...]]
 
     def of(self, table: str, row: str, field: str | None, release: str) -> Consumer | None:
-        """Who reads a field in a release."""
+        """Return the programs that read a field in a release."""
         found = (
             one for one in self.tables.get(table, ()) if one.is_in(release) and one.reads_field(row, field)
         )
         return next(found, None)
 
     def of_line(self, line: str) -> Consumer:
-        """Who reads a line of `frr.conf`."""
+        """Return the program that reads a line of `frr.conf`."""
         return next(one for one in self.tables[FRR_FILE] if one.lines and one.lines.fullmatch(line))
 
 

@@ -148,7 +148,7 @@ _TABLES = tuple(row.pattern for row in ROWS)
 
 
 def finish(document: Document) -> None:
-    """State the facts of the tables, unless the device routes by a file of its own."""
+    """State the facts of the tables, unless the device routes by a separate file."""
     metadata = rows_of(document, "DEVICE_METADATA").get("localhost")
     if metadata and value_of(metadata, "docker_routing_config_mode").startswith("split"):
         for name in _TABLES:

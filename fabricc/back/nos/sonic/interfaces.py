@@ -1,4 +1,4 @@
-"""Interfaces of SONiC: ports and their breakouts, addresses, the loopback, the management port in a VRF of its own."""
+"""Interfaces of SONiC: ports and their breakouts, addresses, the loopback, and the management port in its VRF."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SERVICE_DESCRIPTION = "service port"
 SERVICE_MTU = 9100
-"""What the ports outside the fabric are given; they stay shut."""
+"""Settings of the ports outside the fabric; they stay shut."""
 LOOPBACK = "Loopback0"
 
 
@@ -300,7 +300,7 @@ def _address_family(address: str) -> str:
 
 
 def _put_address(document: Document, prefix: str, name: str, key: str, line: int) -> None:
-    """State an address of a row's key, for an interface that has a row of its own: else it takes no effect.
+    """State an address of a row's key, for an interface with its own row; without that row it has no effect.
 
     A second one of the same family is no plan's.
     """

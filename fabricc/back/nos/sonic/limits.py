@@ -156,7 +156,7 @@ def _is_own_row(model: SwitchModel, row: HeadroomRow) -> bool:
 
 
 def _is_borrowed_row(model: SwitchModel, row: HeadroomRow) -> bool:
-    """Return whether a row that is not the SKU's own was taken for it, and the SKU has a table of its own."""
+    """Return whether the row is not from the SKU's table although the SKU has one."""
     source = model.sources.get(f"buffers.rows.{row.speed_gbps}.{row.cable_m}", "")
     return source.startswith("assumed") and bool(model.nos["sonic"]["sku"].get("lookup"))
 
@@ -250,7 +250,7 @@ LIMITS = (
         feature="marking of {profile.name} from {profile.ecn.min_bytes} to {profile.ecn.max_bytes} bytes "
         "at {max_percent} %",
         asked=_profile_figures, allowed={"ramp_bytes": Range(0), "max_percent": Range(0, 100)},
-        reason="WRED_PROFILE wants max >= min and 0 to 100 %", source="sonic-wred-profile.yang",
+        reason="WRED_PROFILE requires max >= min and 0 to 100 %", source="sonic-wred-profile.yang",
         remedy="raise the upper threshold"),
     Limit("FAB5655", feature="headroom of {profile.name} from {row.table}", asked=_profile_figures,
         allowed={"borrowed": (False,)},
@@ -413,6 +413,6 @@ def one_way(before: str, after: str) -> str:
     if old == new:
         return ""
     return (
-        f"the image migrates CONFIG_DB to {new} as it starts (db_migrator.py); that of {before} knows no way back from "
-        f"there, so load its own config_db.json, of {old}, with it"
+        f"the image migrates CONFIG_DB to {new} as it starts (db_migrator.py); that of {before} cannot "
+        f"migrate back, so load its own config_db.json, of {old}, with it"
     )

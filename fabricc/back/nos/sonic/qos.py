@@ -55,7 +55,7 @@ SHARED = {
     LOSSLESS_QUEUE_PROFILE: "pool/lossless_queue",
     LOSSY_QUEUE_PROFILE: "pool/lossy_queue",
 }
-"""Profiles that no port has of its own -> what the paths of their facts begin with."""
+"""Profiles that belong to no port -> prefixes of the paths of their facts."""
 THRESHOLDS = {"dynamic_th": "alpha", "static_th": "limit_bytes"}
 
 DEPARTURES = (
@@ -206,7 +206,7 @@ def lossy_pool(pools: Mapping[str, object]) -> str:
 
 
 def _shared_profiles(pools: BufferPools) -> Table:
-    """The profiles that no port has of its own; lossy queues have the platform's alpha, else the stock templates'."""
+    """Return the profiles that belong to no port; lossy queues have the platform's alpha, else the stock templates'."""
     lossy, lossless = pools.lossy_ingress_limit_bytes, pools.egress_lossless_limit_bytes
     group = {"dynamic_th": LOSSY_DYNAMIC_TH} if lossy is None else {"static_th": str(lossy)}
     limit = {"dynamic_th": LOSSLESS_DYNAMIC_TH}

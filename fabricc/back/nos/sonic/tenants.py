@@ -1,4 +1,4 @@
-"""VRFs of tenants on SONiC: a VNI for each, and a VLAN interface without addresses that carries it.
+"""VRFs of tenants on SONiC: a VNI for each, and a VLAN interface without addresses for the VNI.
 
 Sources: SONiC EVPN VXLAN HLD (type-5 routes need an L3VNI and a VLAN interface in the VRF), sonic-vrf.yang,
 sonic-vxlan.yang and sonic-vlan.yang of sonic-buildimage. FRR has the routes, in `frr.conf`. No table has DSCP or ECN of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.model import Switch
 
 PREFIX = "Vrf"
-"""What names of VRFs begin with (sonic-vrf.yang)."""
+"""Prefix of names of VRFs (sonic-vrf.yang)."""
 TUNNEL, NVO = "vtep", "nvo"
 _QOS_MODE, _UNIFORM = "qos-mode", "uniform"  # fields of Enterprise SONiC
 

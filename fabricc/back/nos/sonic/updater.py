@@ -37,7 +37,7 @@ LIMITED: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
         frozenset({"replace"}),
     ),
 }
-"""Tables that it changes only on SKUs that it knows -> fields, and operations on them (its validators)."""
+"""Tables that the updater changes only on listed SKUs -> fields, and operations on them (its validators)."""
 PROFILE_NAMES = "202505"
 """Before, thresholds of the profile AZURE_LOSSLESS alone, which fabricc does not write, may be replaced."""
 FREE_MARKING = FIXED_POOLS = "202511"
@@ -52,7 +52,7 @@ def _known_skus() -> Mapping[str, Mapping[str, list[str]]]:
 
 
 def knows_sku(hwsku: str, release: str) -> bool:
-    """Return whether the updater of a release knows a hardware SKU."""
+    """Return whether the updater of a release supports a hardware SKU."""
     sku = hwsku.lower()
     equal, within = (
         [one.lower() for since, names in _known_skus()[how].items() if since <= release for one in names]

@@ -28,7 +28,7 @@ CERTIFICATES = {
     "server_crt": "/etc/sonic/telemetry/streamingtelemetryserver.cer",
     "server_key": "/etc/sonic/telemetry/streamingtelemetryserver.key",
 }
-"""Where the gNMI container looks for its certificates (sonic-gnmi.yang; sonic-buildimage, gnmi-native.sh)."""
+"""Paths of certificates of the gNMI container (sonic-gnmi.yang; sonic-buildimage, gnmi-native.sh)."""
 MODE = re.compile(r"(\d{1,9})x(\d{1,9})G(?:\[([^]]*)\])?(?:\(\d+\))?")
 """A breakout mode of `platform.json`: `NxS[other speeds](lanes)`."""
 
@@ -159,7 +159,7 @@ class Platform:
 
     @property
     def mellanox(self) -> bool:
-        """Return whether the ASIC wants per-port profile lists and its own PFC priority map."""
+        """Return whether the ASIC requires per-port profile lists and its own PFC priority map."""
         return self.asic_vendor == "mellanox"
 
     def cage_name(self, cage: int) -> str:

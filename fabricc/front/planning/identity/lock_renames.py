@@ -29,7 +29,7 @@ T = TypeVar("T")
 _MANAGEMENT = "oob-"
 """Prefix of the names of management switches; their rack or unit, a hyphen and a number follow."""
 _COMPUTED = r"(?:tor\d+[a-z]+|host\d+)"
-"""What follows the name of a unit, and a hyphen, in the names of its ToRs and counted hosts."""
+"""Suffixes, after the name of a unit and a hyphen, in the names of its ToRs and counted hosts."""
 
 
 def carry_lock(spec: ClusterSpec, lock: Lock) -> tuple[Lock, list[Diagnostic]]:

@@ -33,7 +33,7 @@ Names = dict[str, str]
 def apply_names(
     spec: ClusterSpec, known: Mapping[str, str], identify: Callable[[Mapping[str, str]], units.Identities]
 ) -> tuple[units.Identities, Names]:
-    """Return the identities of a spec whose counted units and hosts are called as the lock and the spec have it.
+    """Return the identities of a spec whose counted units and hosts have the names of the lock and the spec.
 
     Args:
         spec: the spec.
@@ -95,7 +95,7 @@ def _has_computed_names(spec: ClusterSpec, unit: Unit) -> bool:
 def with_moves(
     spec: ClusterSpec, fabric: Fabric, names: Names, findings: list[Diagnostic]
 ) -> tuple[Fabric, Names]:
-    """The fabric whose switches are called as lock and spec have it, with what its devices were called, and the names.
+    """Return the fabric with the switch names of lock and spec, the former names of its devices, and the names.
 
     FAB3401 of a name that is still in use, FAB3409 of one that two devices would have.
     """

@@ -101,11 +101,11 @@ class Numbers:
         )
 
     def host(self, unit: int, slot: int) -> Hashable:
-        """None: a host has the addresses of its links alone."""
+        """Return none: a host has only the addresses of its links."""
 
 
 def as_pinned(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: Fabric) -> Fabric | None:
-    """As much of the fabric `after` as the lock's pins have room for, with those pins.
+    """Return the part of the fabric `after` that fits the lock's pins, with those pins.
 
     The lock does not record how far its fabric had grown; what it had no room for cannot exist. None when the ports of
     today's ToRs and spines cannot be laid out as the lock pins them.
@@ -261,7 +261,7 @@ class Planned(Protocol):
 
     @property
     def fabric(self) -> object | None:
-        """None when it cannot be planned."""
+        """None if it cannot be planned."""
 
     @property
     def lock(self) -> Lock:

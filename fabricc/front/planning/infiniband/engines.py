@@ -49,7 +49,7 @@ def _choose_engine(spec: ClusterSpec, wiring: Fabric) -> tuple[str, str]:
     shape, counts = wiring.shape, wiring.counts()
     tors = counts["tors"] // len(wiring.planes)
     if tors == 1:
-        return "minhop", "one leaf: every path is inside it, so that there is nothing to spread and no loop"
+        return "minhop", "one leaf: every path is inside it, so there is no loop and no choice of paths"
     above = [
         name
         for name, tier in (("spines", spec.spines), ("cores", spec.cores))

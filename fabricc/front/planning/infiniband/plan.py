@@ -75,7 +75,7 @@ class PanelNames:
         return nos == NOS and NOS in model.nos
 
     def releases(self, nos: str) -> tuple[str, ...]:
-        """There are none.
+        """Return no names: InfiniBand switches have no operating system in the spec.
 
         Raises:
             KeyError: always.
@@ -83,7 +83,7 @@ class PanelNames:
         raise KeyError(nos)
 
     def release(self, nos: str, release: str | None) -> str:
-        """There are no releases.
+        """Return no releases: InfiniBand switches have no operating system in the spec.
 
         Raises:
             KeyError: always.
@@ -91,7 +91,7 @@ class PanelNames:
         raise KeyError(f"{nos}-{release}")
 
     def sets_headroom_pool(self, nos: str) -> bool:
-        """There are no pools of buffers.
+        """Return no pools: InfiniBand has no pools of buffers.
 
         Raises:
             KeyError: always.
@@ -99,7 +99,7 @@ class PanelNames:
         raise KeyError(nos)
 
     def vendor_policy(self, nos: str) -> None:
-        """There is no lossless policy.
+        """Return no lossless policy: credits make InfiniBand lossless.
 
         Raises:
             KeyError: always.
@@ -208,7 +208,7 @@ def plan_infiniband(spec: ClusterSpec, catalog: Catalog, lock: Lock, folder: Pat
 
 
 def find_touched(spec: ClusterSpec, catalog: Catalog, lock: Lock, after: InfinibandFabric | None) -> Touched:
-    """What of a fabric with the lock's pins is another in `after`, LIDs being its numbers; as of any fabric."""
+    """Return the parts of a fabric with the lock's pins that differ in `after`; its numbers are LIDs."""
     if after is None:
         return Touched()
     before = as_pinned(spec, catalog, lock, after.wiring)

@@ -44,7 +44,7 @@ def check_hardware(spec: ClusterSpec, models: Models, key: str) -> None:
         nic = host.nic
         if group.beside is not None:
             message = f"hosts of {group.name} are `beside` another group, which only Ethernet supports"
-            help_ = "Remove `beside`: the group then has ToRs of its own."
+            help_ = "Remove `beside`: the group then has its own ToRs."
             wrong.append(spec.error("FAB3075", message, *group.path, help=help_))
         elif not host.gpus and spec.network is None:
             message = f"hosts of {group.name} have no GPUs, and InfiniBand rails are for hosts with GPUs"
@@ -92,7 +92,7 @@ def check_lids(
 
 
 def check_classes(spec: ClusterSpec, section: Infiniband, models: Models, key: str) -> Iterator[Diagnostic]:
-    """FAB5816: every class needs a virtual lane of its own."""
+    """Report FAB5816: every class needs its own virtual lane."""
     switches = [switch for switch in (models.tor, models.spine, models.core) if switch is not None]
     lanes = min(int(switch.nos[key]["data_vls"]) for switch in switches)
     if len(section.classes) > lanes:
@@ -175,7 +175,7 @@ def report_placeholders(spec: ClusterSpec, missing: int, total: int) -> Iterator
 
 
 def refuse_single(spec: ClusterSpec, models: Models) -> None:
-    """Refuse what single devices of a subnet cannot have: a model or a name of their own.
+    """Reject settings that single devices of a subnet cannot have: another model or name.
 
     Raises:
         UnfitError: FAB3414.

@@ -99,7 +99,7 @@ def _refuse_further(spec: ClusterSpec) -> None:
     named += [("identities", "management")] if spec.given_management else []
     label = f"{spec.network.name}: " if spec.network else ""
     if named:
-        told = f"{label}{format_path(named[0])} is of what all networks of the cluster share"
+        told = f"{label}{format_path(named[0])} belongs to the part that all networks of the cluster share"
         raise UnfitError(spec.error("FAB3210", told, *named[0], help=help_))
 
 
@@ -258,5 +258,5 @@ def _check_servers(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
     for each in address_owners(fabric):
         if (path := named.get(each.place.address)) is not None:
             told = f"{format_path(path)} {each.place.address} is the address of {each.device} {each.endpoint}"
-            help_ = f"Keep to the first {MANAGEMENT_RESERVED - 1} addresses of a subnet, which nothing gets."
+            help_ = f"Keep to the first {MANAGEMENT_RESERVED - 1} addresses of a subnet, which are reserved."
             yield spec.error("FAB3025", told, *path, help=help_)

@@ -93,7 +93,7 @@ def _report_small_subnet(
         f"hosts of {last.name} have addresses up to the {offset + 1:,}th of {segment.name}, and {subnet} has "
     )
     message += f"{1 << subnet.bits:,}"
-    help_ = f"A /{length} holds them; addresses follow from units, so that growth moves none."
+    help_ = f"A /{length} holds them; addresses follow from units, so growth changes none."
     return spec.error("FAB3311", message, SECTION, "segments", segment.name, key, help=help_)
 
 

@@ -58,13 +58,13 @@ def with_hosts(
             else f"Give the host model `networks: {{{ports}: …}}` in a catalog file."
         )
         titles = ", ".join(dict.fromkeys(model.title for model in models))
-        message = f"the catalog knows no ports {ports!r} of {titles}"
+        message = f"the catalog has no ports {ports!r} of {titles}"
         return None, (network.error("FAB3104", message, "ports", help=remedy),)
     told = [
         network.warning(
             "FAB3105",
             f"{plural(groups[index].hosts, 'host')} of group '{groups[index].name}' are not in network '{name}': "
-            f"the catalog knows no ports {ports!r} of {models[index].title}",
+            f"the catalog has no ports {ports!r} of {models[index].title}",
             "ports",
             help=f"Give the host model `networks: {{{ports}: …}}` in a catalog file, or accept this.",
         )
@@ -95,7 +95,7 @@ def _check_own_hosts(network: ClusterSpec, catalog: Catalog) -> Iterator[Diagnos
 
 
 def shared_ports(networks: Iterable[ClusterSpec], catalog: Catalog) -> Iterator[Diagnostic]:
-    """FAB3233: hosts that are not on the rails have ports of their own for one network, and for more by name."""
+    """Report FAB3233: hosts that are not on the rails have ports for one network, and for more only by name."""
     taken: dict[str, str] = {}
     for spec in networks:
         assert spec.network is not None
@@ -107,7 +107,7 @@ def shared_ports(networks: Iterable[ClusterSpec], catalog: Catalog) -> Iterator[
             if first != spec.network.name:
                 yield spec.error(
                     "FAB3233",
-                    f"network '{first}' has the ports of {model.title}, and the catalog knows no others for "
+                    f"network '{first}' has the ports of {model.title}, and the catalog has no others for "
                     f"network '{spec.network.name}'",
                     *group.path,
                     help=f"Give the host model `networks: {{{spec.network.ports}: …}}` in a catalog file.",
@@ -138,7 +138,7 @@ def join_networks(rails: Fabric, others: Sequence[Fabric]) -> Fabric:
 
 
 FRONT_END = "frontend"
-"""What host models call their ports for users, storage and sockets of jobs."""
+"""Names in host models of ports for users, storage and sockets of jobs."""
 
 
 def with_front_end(rails: Fabric, networks: Mapping[str, ClusterSpec]) -> Fabric:
@@ -261,7 +261,7 @@ def _ways_out(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterat
             for family, text in party.networks:
                 key = "network6" if family == 6 else "network"
                 if found := inside.overlapping(ip_network(text)) or linked.overlapping(ip_network(text)):
-                    help_ = "Number the links from a network that nothing of the cluster has."
+                    help_ = "Use a network for the links that the cluster does not use."
                     yield spec.error(
                         "FAB3180", f"{text} overlaps {found}", "external", party.name, key, help=help_
                     )
@@ -275,13 +275,13 @@ def _ways_out(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iterat
                     subnet = ip_interface(address).network
                     if found := inside.overlapping(subnet) or linked.overlapping(subnet):
                         at = ("external", party.name, "links", index, key)
-                        help_ = "Number the link from a network that nothing of the cluster has."
+                        help_ = "Use a network for the link that the cluster does not use."
                         yield spec.error("FAB3180", f"{subnet} overlaps {found}", *at, help=help_)
                     linked.add(subnet, f"a link of {name}")
             for index, rule in enumerate(party.accept):
                 prefix, path = ip_network(rule.prefix), ("external", party.name, "accept", index)
                 if prefix.prefixlen and (found := inside.overlapping(prefix)):
-                    help_ = "Take prefixes that hold nothing of the cluster; a default route leads to the party too."
+                    help_ = "Use prefixes without addresses of the cluster, or a default route."
                     yield spec.error(
                         "FAB3180", f"{prefix} overlaps {found}, which is inside", *path, help=help_
                     )
@@ -308,7 +308,7 @@ def _check_asns(specs: Sequence[ClusterSpec], fabrics: Sequence[Fabric]) -> Iter
                 f"network '{fabrics[other].network}' has {plural(len(shared), 'ASN')} of {_owner_name(fabrics[one])}, "
                 f"such as {min(shared)}"
             )
-            help_ = f"Write `asn_base: {free}`, or accept this where the networks never meet."
+            help_ = f"Write `asn_base: {free}`, or accept this if the networks are never connected."
             yield specs[other].warning("FAB3102", message, "routing", "asn_base", help=help_)
 
 

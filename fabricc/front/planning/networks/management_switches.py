@@ -281,7 +281,9 @@ def _report_few_ports(spec: ClusterSpec, model: SwitchModel, ports: int, uplinks
 
 def _report_isolated(spec: ClusterSpec, count: int) -> Diagnostic:
     told = f"nothing joins the {plural(count, 'management switch')}, and they lead nowhere"
-    return spec.warning("FAB3217", told, *_AT, help="Name an `aggregation`, or in `to` what they lead to.")
+    return spec.warning(
+        "FAB3217", told, *_AT, help="Name an `aggregation`, or the devices above them in `to`."
+    )
 
 
 def _refuse_clashes(spec: ClusterSpec, fabric: Fabric, names: Sequence[str]) -> None:

@@ -115,7 +115,7 @@ def _rails_of(
 
 
 def _rails_of_gpu(model: HostModel, rails: int, gpu: int) -> range:
-    """Return the rails of a GPU: one of its own, several, or one that it shares."""
+    """Return the rails of a GPU: one, several, or one that it shares."""
     first = gpu * rails // model.gpus
     return range(first, max((gpu + 1) * rails // model.gpus, first + 1))
 
@@ -161,7 +161,9 @@ def _report_capability(spec: ClusterSpec, fabric: Fabric, *, tunnels: bool) -> I
             help_ = "Take ToRs that terminate routed VRFs, by `fabricc docs tenants`."
             yield spec.error("FAB3318", f"{where}: {found.reason}", "tors", "model", help=help_)
         elif found.verdict is Verdict.UNVERIFIED:
-            help_ = "Ask the maker, test one ToR, and accept FAB3319 with what you found as the reason."
+            help_ = (
+                "Confirm it with the maker, test one ToR, and accept FAB3319 with the result as the reason."
+            )
             yield spec.error("FAB3319", f"{where}: {found.reason}", "tors", "model", help=help_)
 
 
@@ -193,7 +195,7 @@ def reach_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
             message = (
                 f"{first} and {second} meet in network {network.network}, which does not isolate tenants"
             )
-            help_ = "Give each a network of its own, or accept FAB3321 with what isolates them there as the reason."
+            help_ = "Give each its own network, or accept FAB3321 and name the isolation there as the reason."
             yield spec.error("FAB3321", message, SECTION, second, help=help_)
 
 

@@ -107,9 +107,7 @@ def refuse_unplaced(spec: ClusterSpec, attached: Sequence[Attachment], units: Co
                 f"{group.name} has {plural(group.hosts, 'host')}; beside {plural(homes, 'unit')} of "
                 f"{group.beside}, {group.hosts_per_unit} to each, there is room for {placed}"
             )
-            help_ = (
-                f"Write `hosts_per_unit: {each}`, or leave out `beside`: the hosts get units of their own."
-            )
+            help_ = f"Write `hosts_per_unit: {each}`, or leave out `beside`: the hosts get their own units."
             raise UnfitError(spec.error("FAB3074", message, *group.path, "hosts", help=help_))
 
 
@@ -180,5 +178,5 @@ def add_remedy(
         middle = (fits + too_many) // 2
         fits, too_many = (middle, too_many) if plannable(smaller(middle)) else (fits, middle)
     number = f"`hosts_per_unit: {fits}` fits. Or leave" if fits * homes >= groups[index].hosts else "Leave"
-    help_ = f"{number} out `beside`: the hosts get units of their own."
+    help_ = f"{number} out `beside`: the hosts get their own units."
     return replace(crowded.diagnostics[0], help=help_)

@@ -63,7 +63,7 @@ def spine_layer(tors: int, uplinks: int, spine_ports: int) -> SpineLayer | None:
 
 
 def fewest_spines(tors: int, uplinks: int, most_uplinks: int, spine_ports: int) -> SpineLayer | None:
-    """As `spine_layer`, with up to `most_uplinks` uplinks to a ToR where more of them need fewer spines."""
+    """Return a layer with up to `most_uplinks` uplinks per ToR if more of them need fewer spines."""
     fewest = spine_layer(tors, uplinks, spine_ports)
     if fewest is None:
         return None

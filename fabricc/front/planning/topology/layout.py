@@ -258,7 +258,7 @@ def report_full(
         f"the lock has numbers for {plural(units, 'unit')}, and all are taken": not left.get("unit", 1),
     }
     help_ = (
-        "Another unit would be refused: with it in the spec, `fabricc plan --repin` shows what it takes."
+        "Another unit would be refused: add it, and run `fabricc plan --repin` to see the changes."
         if pinned
         else "Declare with `gpus.capacity`, before the first build, how many hosts there will be."
     )

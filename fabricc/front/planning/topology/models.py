@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class UnfitError(Exception):
-    """The spec cannot be built; carries the diagnostics."""
+    """The spec cannot be built; contains the diagnostics."""
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__(*diagnostics)

@@ -65,7 +65,7 @@ def refuse_unpaired(spec: ClusterSpec, fabric: Fabric) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Planes:
-    """How many sets of spines a pod has: `by_rail` for its rails, each times `by_port` for the ports of a NIC."""
+    """Number of spine sets of a pod: `by_rail` for its rails, each times `by_port` for the ports of a NIC."""
 
     by_rail: int
     by_port: int
@@ -91,7 +91,7 @@ def planes_of(spec: ClusterSpec, rails: int, per_tor: int, nic_ports: int, one_t
         if groups > 1 and not spec.gpus.rails_apart:
             message = f"without spines the {groups} ToRs of a unit for {rails} rails are {groups} islands"
             help_ = (
-                "Write `wiring: rail-only` for rails that meet in the hosts alone, "
+                "Write `wiring: rail-only` for rails that only the hosts join, "
                 + "`rails_per_tor: 0` for one ToR, " * one_tor
                 + "`tors.peer_links: N` for N links between the two ToRs, " * (groups == 2)
                 + "or add `spines`."

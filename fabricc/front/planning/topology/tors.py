@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec, Tier
 
-REPIN = "Undo the change, or renumber with `fabricc build --repin`; `fabricc plan --repin` shows what that touches."
+REPIN = "Undo the change, or renumber with `fabricc build --repin`; `fabricc plan --repin` shows the effect."
 UP_CAGES = {False: "{}_up_cage", True: "{}_down_cage"}
-"""Whether the uplinks of a tier come first -> the pin of the cages before its other links."""
+"""Uplinks of a tier first (boolean) -> the pin of the cages before its other links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,7 +396,7 @@ def spread_findings(spec: ClusterSpec, sizing: Sizing, chosen: Spread) -> Iterat
             f"It was cabled for {plural(chosen.spines, 'spine')}: `fabricc build --repin=links_per_spine "
             "--repin=spread_spines` chooses afresh, and moves cables."
             if links > -(-needed // shape.spines)
-            else "Nothing to do: a ToR has the same number of links to every spine, so it takes whole ones."
+            else "No action is needed: a ToR has the same whole number of links to every spine."
         )
         message = f"a ToR of host group {group.name} needs {plural(needed, 'uplink')} and gets {has}: {each}"
         yield spec.note("FAB3030", message, *group.path, help=kept)

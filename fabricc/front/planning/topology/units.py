@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 BORDER = "tors.border"
-"""What the lock calls the units of border leaves, as no host group can be called."""
+"""Name in the lock for the units of border leaves, which no host group can have."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ class Report:
         )
         return (
             f"opensm brought {self.adapters:,} adapters and {self.switches:,} switches up in {self.up_s:.1f} s by "
-            f"{self.engine}: every LID as planned, {self.routes:,} routes arrive, an uplink of a leaf carries "
+            f"{self.engine}: every LID as planned, {self.routes:,} routes arrive, an uplink of a leaf has "
             f"{self.loads[0]} to {self.loads[1]}, {loops} no credit loop{moved}"
         )
 

@@ -274,4 +274,4 @@ def test_an_address_beside_the_planned_one_is_noticed() -> None:
 
 
 def test_a_file_of_an_unknown_name_is_listed() -> None:
-    assert FRR.read({"motd": "hello\n"}).unknown == [("motd", 1, "a file that this reader does not know")]
+    assert FRR.read({"motd": "hello\n"}).unknown == [("motd", 1, "an unknown file for this system")]

@@ -244,7 +244,7 @@ _OF_INTERFACE = (
     "kind", "description", "mtu", "autoneg", "fec", "enabled", "dhcp", "vrf", "mlag", "ethernet_segment", "ospf_area",
     "ospf_cost", "ospf_network",
 )  # fmt: skip
-"""What is kept of an interface under the names of its facts."""
+"""Values of an interface that are stored under the names of its facts."""
 
 
 def _finish_interface(document: Document, name: str, interface: Scope) -> None:

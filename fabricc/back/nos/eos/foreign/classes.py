@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _SETTING = "qos_setting["
 TELLS = (_SETTING, "service_policy[")
-"""How values of a profile begin that are facts of its ports as they are."""
+"""Prefixes of values of a profile that are facts of its ports unchanged."""
 _MARKS = "random-detect ecn minimum-threshold <integer> <bytes> maximum-threshold <integer> <bytes>"
 _UNITS = ("segments", "milliseconds", "microseconds")
 _OF_QUEUE = (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 DEFAULT = "default"
 V3 = "v3"
-"""What facts call an OSPF process without a number, and that of OSPFv3."""
+"""Names in facts for an OSPF process without a number, and for OSPFv3."""
 
 
 def _parse_area(text: str) -> str | None:

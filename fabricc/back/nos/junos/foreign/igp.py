@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _PROCESS = {"ospf": "default", "ospf3": "v3"}
 _LEVELS = (1, 2)
 ALL = "all"
-"""What stands for every interface of the routing instance."""
+"""Name for every interface of the routing instance."""
 
 _OSPF: Sequence[Row] = (
     Block("area <word>", "area", (

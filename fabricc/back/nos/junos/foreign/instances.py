@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
 
 DEFAULT_SWITCH = "default-switch"
-"""What Junos calls the bridge of VLANs that are in no routing instance."""
+"""Junos's name of the bridge of VLANs that are in no routing instance."""
 GATEWAYS = "gateways"
 """Default routes of the management instance, which its address goes with."""
 _DEFAULTS = re.compile(r"0\.0\.0\.0/0|(?=[0:]*::)[0:]+/0")
