@@ -153,7 +153,7 @@ class Coverage:
 class Strange(NamedTuple):
     """Unknown lines of a kind, of one device or of all: their common form, the first line, and their number."""
 
-    alike: str
+    pattern: str
     file: str
     line: int
     text: str
@@ -197,10 +197,10 @@ def measure_understood(
     unclear: set[str] = set()
     strange: dict[str, Strange] = {}
     for file, line, text in unknown:
-        alike = _generalize_line(text)
-        unclear.add(HOSTS if system == HOST else _topic_of_line(alike, places.get(file, []), line))
-        known = strange.get(alike) or Strange(alike, file, line, text.strip()[:_LONGEST], 0)
-        strange[alike] = known._replace(times=known.times + 1)
+        pattern = _generalize_line(text)
+        unclear.add(HOSTS if system == HOST else _topic_of_line(pattern, places.get(file, []), line))
+        known = strange.get(pattern) or Strange(pattern, file, line, text.strip()[:_LONGEST], 0)
+        strange[pattern] = known._replace(times=known.times + 1)
     lines = len({each[:2] for each in unknown})
     beside = len({each[:2] for each in left}) - lines
     return Understood(
@@ -225,7 +225,7 @@ def coverage_of(
     for name, device in devices.items():
         covered[name] = _cover_device(device, known[name], wrong, dict(unchecked.get(name, ())))
         for one in known[name].strange:
-            kind = device.system, one.alike
+            kind = device.system, one.pattern
             if (first := kinds.get(kind)) is None:
                 kinds[kind] = one._replace(file=device.paths.get(one.file, one.file))
             else:
@@ -268,9 +268,9 @@ def _topics_of(system: str, frame: Frame, places: Places) -> dict[tuple[str, int
     }
 
 
-def _topic_of_line(alike: str, places: Sequence[tuple[int, str]], line: int) -> str:
+def _topic_of_line(pattern: str, places: Sequence[tuple[int, str]], line: int) -> str:
     """Return what a line is about: by its own words, else by the nearest fact above it."""
-    if topic := _topic_of_words(alike):
+    if topic := _topic_of_words(pattern):
         return topic
     at = bisect_right(places, (line, "\uffff"))
     return places[at - 1][1] if at else OTHER

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.coverage import Understood, measure_understood
-from fabricc.audit.ends import Said, address_of, place_statements
+from fabricc.audit.ends import Placement, address_of, place_statements
 from fabricc.audit.texts import LEAST, collected_systems, report_unknown
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
@@ -43,7 +43,7 @@ class Read(NamedTuple):
     system: str
     places: dict[str, tuple[str, int]]
     held: Held
-    said: Said
+    placement: Placement
     understood: Understood
     identity: Identity
 
@@ -77,8 +77,8 @@ def devices_of(key: str, parts: list[Part]) -> tuple[list[Read], set[str], list[
             findings.append(report_unknown(part.path, _explain_doubt(part)))
     known = taken - {finding.file for finding in findings if finding.code == "FAB9501"}
     devices = []
-    for (system, texts), told in zip(found, outputs, strict=True):
-        device, wrong = _read_device(key, system, texts, told)
+    for (system, texts), printed in zip(found, outputs, strict=True):
+        device, wrong = _read_device(key, system, texts, printed)
         devices.append(device)
         findings += wrong
     return devices, known, findings

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from fabricc.facts.device import Device, Neighbor
     from fabricc.facts.frame import Frame, Parts
 
-Says = dict[str, "Value"]
+Values = dict[str, "Value"]
 """The statements about a port or a neighbor, by the last word of the path."""
 _OWN = frozenset(("ipv4", "ipv6", "description"))
 """Statements that differ on each port of each device; secondary addresses too."""
 _LIKE = frozenset(
     ("unnumbered", "enabled", "mtu", "bundle", "alias", "switchport", "access_vlan", "kind", "address_from")
 )
-_NUMBERED: Says = {}
+_NUMBERED: Values = {}
 """Statements of a neighbor that are stored by its address."""
 _WHOLE = frozenset(
     ("bgp/asn", "bgp/cluster_id", "evpn/source", "vxlan/source", "mlag/domain", "mlag/mac", "mlag/peer_link")
@@ -95,23 +95,23 @@ class Shape:
         self._kinds: dict[str, PortKind] = {}
         self._bases: dict[str, str] = {}
         self.parsed = parsed = PLAIN.parsed if system == HOST else cached_parser(system)
-        self.ports: Mapping[str, Says] = pickle.loads(content)
+        self.ports: Mapping[str, Values] = pickle.loads(content)
         self.canonical: dict[str, str] = {}
-        for port, says in self.ports.items():
+        for port, values in self.ports.items():
             if not (spelled := parsed(port)).unit:
                 self.canonical[spelled.port] = port
-            if (alias := says.get("alias")) is not None:
+            if (alias := values.get("alias")) is not None:
                 self.canonical.setdefault(str(alias).lower(), port)
         for port in self.ports:
             if (spelled := parsed(port)).unit:
                 self.canonical.setdefault(spelled.port, port.rpartition(".")[0] or port)
         self.bundles: dict[str, list[str]] = {}
-        for port, says in self.ports.items():
-            if (bundle := says.get("bundle")) is not None:
+        for port, values in self.ports.items():
+            if (bundle := values.get("bundle")) is not None:
                 name = str(bundle)
                 self.bundles.setdefault(self.port(name) or name, []).append(port)
         self.unnumbered = [
-            port for port, says in self.ports.items() if "unnumbered" in says or "address_from" in says
+            port for port, values in self.ports.items() if "unnumbered" in values or "address_from" in values
         ]
 
     def port(self, name: str) -> str | None:
@@ -127,7 +127,7 @@ class Shape:
         return found
 
     def kind(self, port: str) -> PortKind:
-        """Return the kind of a port; see `Said.kind`."""
+        """Return the kind of a port; see `Placement.kind`."""
         found = self._kinds.get(port)
         if found is None:
             kind = self.ports.get(port, {}).get("kind")
@@ -143,7 +143,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Placement:
     """The statements of a device that determine its links and its place.
 
     Attributes:
@@ -152,7 +152,7 @@ class Said:
         unnumbered: neighbors without address, packed; empty where there are none.
         routed: ports that route, with an address, on themselves or above them, or with a neighbor that has none.
         used: ports in use without a known link: `OUTWARD` to a neighbor, `SERVED` to hosts, or both.
-        heard: the LLDP neighbors.
+        announced: the LLDP neighbors.
         facts: facts of the whole device that show its place.
     """
 
@@ -162,21 +162,21 @@ class Said:
     unnumbered: bytes
     routed: Shared[str, bool]
     used: Shared[str, int]
-    heard: tuple[Neighbor, ...]
+    announced: tuple[Neighbor, ...]
     facts: Facts
 
     def __reduce__(self) -> tuple[object, ...]:
         """With the shape as what it is made of, so that it is shared where it arrives."""
         shape, packed = self.shape, (self.own, self.joins, self.unnumbered, self.routed, self.used)
-        return _restore_statements, (shape.system, shape.content, *packed, self.heard, self.facts)
+        return _restore_statements, (shape.system, shape.content, *packed, self.announced, self.facts)
 
     @property
-    def neighbors(self) -> Mapping[str, Says]:
+    def neighbors(self) -> Mapping[str, Values]:
         """Return BGP neighbor (an address or a port) -> for a port, the facts that show its place."""
         return _open_statements(self.shape, self.own)[1]
 
     @property
-    def ports(self) -> Mapping[str, Says]:
+    def ports(self) -> Mapping[str, Values]:
         """Return port as the facts name it -> its statements, by the last word of the path."""
         return _open_statements(self.shape, self.own)[0]
 
@@ -185,9 +185,9 @@ class Said:
         found: tuple[Sequence[Row], Sequence[Facing], Sequence[Described]] = value_of(self.joins)
         return found
 
-    def without_address(self) -> Mapping[str, Says]:
+    def without_address(self) -> Mapping[str, Values]:
         """The neighbors that are ports."""
-        found: Mapping[str, Says] = value_of(self.unnumbered) if self.unnumbered else {}
+        found: Mapping[str, Values] = value_of(self.unnumbered) if self.unnumbered else {}
         return found
 
     def port(self, name: str) -> str | None:
@@ -215,9 +215,9 @@ class Said:
         return self.shape.bundles
 
 
-def _port_addresses(says: Says) -> Iterator[tuple[str, Address]]:
-    """Yield addresses; see `Said.addresses`."""
-    for leaf, value in says.items():
+def _port_addresses(values: Values) -> Iterator[tuple[str, Address]]:
+    """Yield addresses; see `Placement.addresses`."""
+    for leaf, value in values.items():
         if leaf in ("ipv4", "ipv6"):
             address = address_of(str(value))
         elif leaf.startswith(SECONDARY):
@@ -242,48 +242,48 @@ def address_of(text: str) -> Address | None:
     return Address(version, value, int(length) if slash else most)
 
 
-def placement_of(device: Device) -> Said:
+def placement_of(device: Device) -> Placement:
     """Return the statements of a device about its place."""
     return place_statements(
         HOST if device.kind is Kind.HOST else device.system, parts_of(device.held), device.neighbors
     )
 
 
-def place_statements(system: str, parts: Parts, heard: tuple[Neighbor, ...]) -> Said:
+def place_statements(system: str, parts: Parts, announced: tuple[Neighbor, ...]) -> Placement:
     """Return the statements of a device about its place, from the facts of its system."""
     shape = _shape_of(system, parts.frame)
-    own: dict[str, Says] = {}
+    own: dict[str, Values] = {}
     for port, stated in parts.own_of_ports():
-        if says := {leaf: value for leaf, value in stated if leaf in _OWN or leaf.startswith(SECONDARY)}:
-            own[port] = says
-    neighbors: dict[str, Says] = {}
+        if values := {leaf: value for leaf, value in stated if leaf in _OWN or leaf.startswith(SECONDARY)}:
+            own[port] = values
+    neighbors: dict[str, Values] = {}
     peers: dict[str, Address] = {}
     facts: Facts = {}
-    for (vrf, name), says in parts.sessions().items():
-        if told := {leaf: says[leaf] for leaf in ("remote_asn", "description") if leaf in says}:
+    for (vrf, name), values in parts.sessions().items():
+        if named := {leaf: values[leaf] for leaf in ("remote_asn", "description") if leaf in values}:
             if name not in peers and (address := address_of(name)) is not None:
                 peers[name] = address
-            neighbors[name] = _NUMBERED if name in peers else neighbors.get(name, {}) | told
-        if "reflector_client" in says:
+            neighbors[name] = _NUMBERED if name in peers else neighbors.get(name, {}) | named
+        if "reflector_client" in values:
             scope = f"{VRF}{vrf}]/" if vrf else ""
-            facts[f"{scope}{NEIGHBOR}{name}]/reflector_client"] = says["reflector_client"]
+            facts[f"{scope}{NEIGHBOR}{name}]/reflector_client"] = values["reflector_client"]
     for path, value in parts.rest().facts.items():
         if path in _WHOLE or path.startswith(_WHOLE_STARTS) or path.endswith("/reflector_client"):
             facts[path] = value
-    addresses = {port: found for port, says in own.items() if (found := tuple(_port_addresses(says)))}
+    addresses = {port: found for port, values in own.items() if (found := tuple(_port_addresses(values)))}
     rows = _address_rows(shape, addresses)
     described = [
-        (port, shape.base(port), _names_its_end(shape, own, port), str(says["description"]))
+        (port, shape.base(port), _names_its_end(shape, own, port), str(values["description"]))
         for port in shape.ports
-        if "description" in (says := own.get(port, {}))
+        if "description" in (values := own.get(port, {}))
         and shape.kind(port) not in (PortKind.MANAGEMENT, PortKind.VIRTUAL)
     ]
     numbers = frozenset([each.number for each in peers.values()])
-    unnumbered = {name: says for name, says in neighbors.items() if name not in peers}
-    return Said(
+    unnumbered = {name: values for name, values in neighbors.items() if name not in peers}
+    return Placement(
         shape, few_bytes((own, neighbors)), few_bytes((rows, _facing_neighbors(rows, peers), described)),
         few_bytes(unnumbered) if unnumbered else b"", _routed_ports(shape, tuple(addresses), tuple(unnumbered)),
-        _used_ports(shape, addresses, tuple(unnumbered), numbers, facts), heard, facts,
+        _used_ports(shape, addresses, tuple(unnumbered), numbers, facts), announced, facts,
     )  # fmt: skip
 
 
@@ -316,7 +316,7 @@ def _facing_neighbors(rows: Sequence[Row], peers: Mapping[str, Address]) -> list
     return found
 
 
-def _names_its_end(shape: Shape, own: Mapping[str, Says], port: str) -> bool:
+def _names_its_end(shape: Shape, own: Mapping[str, Values], port: str) -> bool:
     """Return whether a description is of a port itself, and not of a bundle whose members have their own."""
     return not any("description" in own.get(member, {}) for member in shape.bundles.get(port, ()))
 
@@ -337,16 +337,16 @@ def _used_ports(
     peers: frozenset[int],
     facts: Facts,
 ) -> Shared[str, int]:
-    """Return used ports, see `Said.used`; ports that are shut or in a bundle are left out."""
+    """Return used ports, see `Placement.used`; ports that are shut or in a bundle are left out."""
     outward = {shape.port(each) for each in spoken}
     found: dict[str, int] = {}
-    for port, says in shape.ports.items():
+    for port, values in shape.ports.items():
         some = addresses.get(port, ())
-        if says.get("enabled") == "false" or "bundle" in says or shape.kind(port) not in _JOINED:
+        if values.get("enabled") == "false" or "bundle" in values or shape.kind(port) not in _JOINED:
             continue
         if port in outward or any(not peers.isdisjoint(each.few_addresses()) for _, each in some):
             use = OUTWARD
-        elif some or "switchport" in says or f"evpn/port[{port}]" in facts:
+        elif some or "switchport" in values or f"evpn/port[{port}]" in facts:
             use = SERVED
         else:
             continue
@@ -369,25 +369,27 @@ def _shape_of(system: str, frame: Frame) -> Shape:
             if any(leaf in _OWN if isinstance(leaf, str) else SECONDARY in leaf.head for leaf, _ in slots)
         }
         likes = {
-            port: {leaf: value for leaf, value in says.items() if leaf in _LIKE}
-            for port, says in frame.sorted.ports.items()
-            if port in own or not _LIKE.isdisjoint(says)
+            port: {leaf: value for leaf, value in values.items() if leaf in _LIKE}
+            for port, values in frame.sorted.ports.items()
+            if port in own or not _LIKE.isdisjoint(values)
         }
         frame.memo[Shape, system] = _shape(system, pickle.dumps(likes, pickle.HIGHEST_PROTOCOL))
     found: Shape = frame.memo[Shape, system]
     return found
 
 
-def _restore_statements(system: str, content: bytes, *rest: Any) -> Said:
-    return Said(_shape(system, content), *rest)
+def _restore_statements(system: str, content: bytes, *rest: Any) -> Placement:
+    return Placement(_shape(system, content), *rest)
 
 
 _shape = lru_cache(maxsize=1 << 12)(Shape)
 
 
 @lru_cache(maxsize=64)
-def _open_statements(shape: Shape, own: bytes) -> tuple[Mapping[str, Says], Mapping[str, Says]]:
+def _open_statements(shape: Shape, own: bytes) -> tuple[Mapping[str, Values], Mapping[str, Values]]:
     """Return the statements about each port, and about neighbors."""
     mine, neighbors = value_of(own)
-    ports = {port: {**says, **mine[port]} if port in mine else says for port, says in shape.ports.items()}
+    ports = {
+        port: {**values, **mine[port]} if port in mine else values for port, values in shape.ports.items()
+    }
     return ports, neighbors

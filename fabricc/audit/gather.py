@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from fabricc.audit.coverage import Understood
     from fabricc.audit.device import Read
-    from fabricc.audit.ends import Said
+    from fabricc.audit.ends import Placement
     from fabricc.catalog.model import SwitchModel
 
 
@@ -68,8 +68,8 @@ class Boxes:
             found: dict[tuple[str, ...], str] = {}
             for name, model in self._models.items():
                 title = model.title.partition(" (")[0]
-                said = [setting.get(key, "") for setting in model.nos.values() for key in _SETTINGS]
-                for text in (title, title.partition(" ")[2], *map(str, said)):
+                placement = [setting.get(key, "") for setting in model.nos.values() for key in _SETTINGS]
+                for text in (title, title.partition(" ")[2], *map(str, placement)):
                     if parts := _name_words(text):
                         found.setdefault(parts, name)
             self._all = found
@@ -146,14 +146,14 @@ class Gathered:
     """The content of a folder.
 
     Attributes:
-        devices: by name; `said`: the statements of each about its place; `understood`: the coverage of each.
+        devices: by name; `placement`: the statements of each about its place; `understood`: the coverage of each.
         files: number of files; `used`: number of files with statements about a device.
         findings: files without a device, duplicate names, models that the catalog lacks; paths below the
             folder.
     """
 
     devices: Mapping[str, Device]
-    said: Mapping[str, Said]
+    placement: Mapping[str, Placement]
     understood: Mapping[str, Understood]
     files: int
     used: int
@@ -217,9 +217,9 @@ def gather_devices(
             Finding("FAB9500", "the folder holds no configuration of a system that is known", "",
                     help=f"Systems: {', '.join(collected_systems())}, and files of hosts below their `etc`.")
         )  # fmt: skip
-    said = {name: one.said for name, one in named.items()}
+    placement = {name: one.placement for name, one in named.items()}
     understood = {name: one.understood for name, one in named.items()}
-    return Gathered(devices, said, understood, len(names), used, tuple(findings))
+    return Gathered(devices, placement, understood, len(names), used, tuple(findings))
 
 
 def files_below(folder: Path) -> list[str]:
@@ -248,8 +248,8 @@ def of_devices(top: Path, names: Sequence[str]) -> list[str]:
     """Return the files without those of trees that fabricc built which are for no device: plan, jobs, acceptance."""
     first = f"{_TREE_DEVICES[0]}/"
     holding = {name[:at] for name in names if not (at := name.find(first)) or name[at - 1 : at] == "/"}
-    told = {name.removesuffix(manifests.NAME) for name in names if name.endswith(manifests.NAME)} & holding
-    trees = {below for below in told if _is_built_tree(top / below)}
+    listed = {name.removesuffix(manifests.NAME) for name in names if name.endswith(manifests.NAME)} & holding
+    trees = {below for below in listed if _is_built_tree(top / below)}
     return [name for name in names if not trees or not _is_outside_devices(name, trees)]
 
 
@@ -278,11 +278,11 @@ def _read_piece(folder: Folder, groups: Sequence[tuple[str, Sequence[str]]], ali
             found.devices.append(read)
             used += 1
             continue
-        devices, taken, told = devices_of(key, parts_in(texts))
+        devices, taken, listed = devices_of(key, parts_in(texts))
         found.devices.extend(devices)
-        found.findings.extend(told)
+        found.findings.extend(listed)
         used += len(taken)
-        if len(devices) == len(texts) == 1 and not told:
+        if len(devices) == len(texts) == 1 and not listed:
             alike.learn(*texts[0], devices[0])
     return found._replace(used=used)
 
@@ -322,7 +322,7 @@ def _preference(device: Read) -> tuple[bool, int, str]:
 
 def _is_copy(first: Read, second: Read) -> bool:
     """Return whether two devices of one name have nine of ten addresses in common: those of two sites share some."""
-    own = [{(row[0], row[4]) for row in one.said.joining()[0]} for one in (first, second)]
+    own = [{(row[0], row[4]) for row in one.placement.joining()[0]} for one in (first, second)]
     return 10 * len(own[0] & own[1]) >= 9 * max(1, min(map(len, own)))
 
 
@@ -342,7 +342,7 @@ def _make_devices(folder: Path, read: Mapping[str, Read], *, packed: bool) -> di
         made[name] = Device(
             name, Kind.HOST if one.system == HOST else Kind.SWITCH, one.system, Texts(folder, one.places),
             {file: path for file, (path, _) in one.places.items()}, one.held if packed else unpack_contents(one.held),
-            one.identity.box, models[products], one.identity.release, one.said.heard,
+            one.identity.box, models[products], one.identity.release, one.placement.announced,
         )  # fmt: skip
     return made
 

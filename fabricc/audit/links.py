@@ -23,7 +23,7 @@ from fabricc.facts.device import End, Neighbor
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.audit.ends import Described, Said, Shape
+    from fabricc.audit.ends import Described, Placement, Shape
     from fabricc.facts.device import Device
 
 _BITS = {evidence: 1 << rank for rank, evidence in enumerate(Evidence)}
@@ -50,12 +50,14 @@ _Held = tuple[str, str, str, str, int, int]
 """An address: device, port, the port that this is on ("" where no cable is), word of its path, number, subnet."""
 
 
-def links_of(devices: Mapping[str, Device], sayings: Mapping[str, Said] | None = None) -> tuple[Link, ...]:
-    """Return every link of the devices, ordered by its ends; `sayings` are statements that are already known."""
-    told = sayings or {name: placement_of(device) for name, device in devices.items()}
+def links_of(
+    devices: Mapping[str, Device], placements: Mapping[str, Placement] | None = None
+) -> tuple[Link, ...]:
+    """Return every link of the devices, ordered by its ends; `placements` are statements that are already known."""
+    named = placements or {name: placement_of(device) for name, device in devices.items()}
     return tuple(
         Link(*pair, evidence, tuple([_locate_claim(claim, devices) for claim in against]))
-        for pair, evidence, against in _Joining(told).links()
+        for pair, evidence, against in _Joining(named).links()
     )
 
 
@@ -79,18 +81,18 @@ class _Joining:
     """The claims of all devices during the search for links.
 
     Attributes:
-        said: pair of ports -> number and kinds of claims for this link; see `_CLAIM`.
+        claim_counts: pair of ports -> number and kinds of claims for this link; see `_CLAIM`.
         joined: claims that need both ends together.
         chosen: port -> its link; `lost`: link -> pairs and claims that cannot be true with it.
         wanted: pairs whose claims are made again; None in the first pass.
     """
 
-    def __init__(self, devices: Mapping[str, Said]) -> None:
+    def __init__(self, devices: Mapping[str, Placement]) -> None:
         self.devices = devices
         self.names = {name.lower(): name for name in devices}
         self.matching_name: dict[str, Sequence[tuple[int, int, str]]] = {}
         self.ends: dict[str, dict[str, End]] = defaultdict(dict)
-        self.said: dict[Pair, int] = defaultdict(int)
+        self.claim_counts: dict[Pair, int] = defaultdict(int)
         self.joined: dict[Pair, list[_Claim]] = defaultdict(list)
         self.vague: list[_Claim] = []
         self.chosen: dict[End, Pair] = {}
@@ -99,13 +101,13 @@ class _Joining:
 
     def links(self) -> Iterator[tuple[Pair, tuple[Evidence, ...], Sequence[_Claim]]]:
         self._make_claims()
-        self._choose_pairs(list(self.said))
+        self._choose_pairs(list(self.claim_counts))
         self._named_alone()
         self._join_unnumbered()
         self._lone_members()
         against = self._contradicting_claims()
         for pair in sorted({*self.chosen.values()}):
-            yield pair, _evidence_kinds(self.said[pair] % _CLAIM), against.get(pair, ())
+            yield pair, _evidence_kinds(self.claim_counts[pair] % _CLAIM), against.get(pair, ())
 
     def _make_claims(self) -> None:
         """Make all claims that a device, or two ends of a subnet, can make alone."""
@@ -130,14 +132,14 @@ class _Joining:
             return
         pair = _ordered_pair(near, far)
         if self.wanted is None:
-            self.said[pair] = (self.said[pair] | _BITS[evidence]) + _CLAIM
+            self.claim_counts[pair] = (self.claim_counts[pair] | _BITS[evidence]) + _CLAIM
         elif pair in self.wanted:
             self.wanted[pair].append(_Claim(near, far, evidence, at))
 
     def _accept_pair(self, pair: Pair, claims: Sequence[_Claim]) -> None:
         """Accept a pair as a link that only both of its ends together show."""
         for claim in claims:
-            self.said[pair] = (self.said[pair] | _BITS[claim.evidence]) + _CLAIM
+            self.claim_counts[pair] = (self.claim_counts[pair] | _BITS[claim.evidence]) + _CLAIM
         self.joined[pair] += claims
         self._choose_pairs([pair])
 
@@ -161,23 +163,23 @@ class _Joining:
         known = self.ends[device]
         return known.get(port) or known.setdefault(port, End(device, intern(port)))
 
-    def _find_device(self, told: str) -> str | None:
+    def _find_device(self, named: str) -> str | None:
         """Return the device for a system name: exact match first, else without its domain."""
-        lower = told.lower()
+        lower = named.lower()
         return self.names.get(lower) or self.names.get(lower.partition(".")[0])
 
-    def _claim_lldp(self, name: str, device: Said) -> None:
-        for heard in device.heard:
-            near = self._shared_end(name, device.port(heard.port) or heard.port)
-            if device.kind(near.port) is PortKind.MANAGEMENT or not heard.device:
+    def _claim_lldp(self, name: str, device: Placement) -> None:
+        for announced in device.announced:
+            near = self._shared_end(name, device.port(announced.port) or announced.port)
+            if device.kind(near.port) is PortKind.MANAGEMENT or not announced.device:
                 continue
-            known = self._find_device(heard.device)
-            port = heard.far_port
+            known = self._find_device(announced.device)
+            port = announced.far_port
             if known is not None:
                 port = self.devices[known].port(port) or port
                 if self.devices[known].kind(port) is PortKind.MANAGEMENT:
                     continue
-            self._add_claim(near, self._shared_end(known or heard.device, port), Evidence.LLDP, heard)
+            self._add_claim(near, self._shared_end(known or announced.device, port), Evidence.LLDP, announced)
 
     def _claim_descriptions(self, name: str, described: Iterable[Described]) -> None:
         for port, base, names_end, text in described:
@@ -223,7 +225,7 @@ class _Joining:
             for remote, number, base, two in device.joining()[1]:
                 if (of := owners.get(number)) is not None and of[2]:
                     here, far = self._shared_end(name, base), self._shared_end(of[0], of[2])
-                    if two or of_two(of[5]) or _ordered_pair(here, far) in self.said:
+                    if two or of_two(of[5]) or _ordered_pair(here, far) in self.claim_counts:
                         self._add_claim(here, far, Evidence.SESSION, remote)
 
     def _choose_pairs(self, pairs: Iterable[Pair]) -> None:
@@ -237,7 +239,7 @@ class _Joining:
                 self.chosen[pair[0]] = self.chosen[pair[1]] = pair
 
     def _pair_order(self, pair: Pair) -> tuple[int, int, int, Pair]:
-        count, ranks = divmod(self.said[pair], _CLAIM)
+        count, ranks = divmod(self.claim_counts[pair], _CLAIM)
         return (ranks & -ranks).bit_length(), -ranks.bit_count(), -count, pair
 
     def _named_alone(self) -> None:
@@ -251,8 +253,8 @@ class _Joining:
         for (one, two), claims in open_.items():
             back = open_.get((two, one), ())
             if one < two and len(claims) == 1 and len(back) == 1:
-                told = claims[0]._replace(far=back[0].near), back[0]._replace(far=claims[0].near)
-                self._accept_pair(_ordered_pair(claims[0].near, back[0].near), told)
+                named = claims[0]._replace(far=back[0].near), back[0]._replace(far=claims[0].near)
+                self._accept_pair(_ordered_pair(claims[0].near, back[0].near), named)
 
     def _join_unnumbered(self) -> None:
         """Join open ports with unnumbered sessions, if AS numbers or descriptions leave one on each side."""
@@ -262,13 +264,13 @@ class _Joining:
                 by_asn[asn].append(name)
         leads: dict[tuple[str, str], list[tuple[End, str]]] = defaultdict(list)
         for name, device in self.devices.items():
-            for neighbor, says in device.without_address().items():
+            for neighbor, values in device.without_address().items():
                 port = device.port(neighbor) or neighbor
                 if End(name, port) in self.chosen:
                     continue
-                told = self._find_named(str(says.get("description", "")), name)
-                asn = says.get("remote_asn")
-                far = [told.device] if told else by_asn.get(asn, []) if isinstance(asn, int) else []
+                named = self._find_named(str(values.get("description", "")), name)
+                asn = values.get("remote_asn")
+                far = [named.device] if named else by_asn.get(asn, []) if isinstance(asn, int) else []
                 if len(far) == 1 and far[0] != name:
                     leads[name, far[0]].append((self._shared_end(name, port), neighbor))
         for (one, two), near in leads.items():
@@ -293,7 +295,7 @@ class _Joining:
             ]
             if len(ends) == 2 and not any(end in self.chosen for end in ends):
                 below = _ordered_pair(*ends)
-                self.said[below] = self.said[pair]
+                self.claim_counts[below] = self.claim_counts[pair]
                 self._choose_pairs([below])
 
     @staticmethod

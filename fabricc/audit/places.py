@@ -17,7 +17,7 @@ from fabricc.facts.device import Kind, Place, Tier
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 
-    from fabricc.audit.ends import Said
+    from fabricc.audit.ends import Placement
     from fabricc.audit.graphs import Graph
     from fabricc.audit.model import Link
     from fabricc.facts.device import Device
@@ -28,16 +28,18 @@ _NIC = re.compile(r"(.*\d)(?:[a-z]|f\d+(?:np\d+)?|np\d+)")
 
 
 def places_of(
-    devices: Mapping[str, Device], links: Iterable[Link], sayings: Mapping[str, Said] | None = None
+    devices: Mapping[str, Device], links: Iterable[Link], placements: Mapping[str, Placement] | None = None
 ) -> Mapping[str, Place]:
-    """Return the place of every device; `sayings` as of `links_of`."""
+    """Return the place of every device; `placements` as of `links_of`."""
     links = tuple(links)
     switches = {name for name, device in devices.items() if device.kind is Kind.SWITCH}
-    told = {name: sayings[name] if sayings else placement_of(devices[name]) for name in sorted(switches)}
-    graph, tiers = tiers_of(devices, told, links)
+    stated = {
+        name: placements[name] if placements else placement_of(devices[name]) for name in sorted(switches)
+    }
+    graph, tiers = tiers_of(devices, stated, links)
     hosts = _host_links(devices, switches, links)
     tors = {name for name, tier in tiers.items() if tier is Tier.TOR}
-    units = _tor_units(devices, told, tors, hosts, links)
+    units = _tor_units(devices, stated, tors, hosts, links)
     planes = _switch_planes(graph, tiers, hosts)
     pods = _switch_pods(graph, tiers, units)
     rails = _tor_rails(hosts, tors, planes)
@@ -64,7 +66,7 @@ def _host_links(
 
 def _tor_units(
     devices: Mapping[str, Device],
-    told: Mapping[str, Said],
+    stated: Mapping[str, Placement],
     tors: Collection[str],
     hosts: Mapping[str, Iterable[tuple[str, str]]],
     links: Iterable[Link],
@@ -78,7 +80,7 @@ def _tor_units(
             if near.device in tors and far.device not in devices:
                 serving[far.device].add(near.device)
     for name in () if hosts else tors:
-        for host in _described_hosts(told[name], devices):
+        for host in _described_hosts(stated[name], devices):
             serving[host].add(name)
     sets, shared = Sets(), False
     for some in serving.values():
@@ -88,13 +90,13 @@ def _tor_units(
             sets.join(first, other)
     pairs: dict[object, str] = {}
     for name in sorted(tors):
-        if (pair := pair_of(told[name])) is not None and any(pair):
+        if (pair := pair_of(stated[name])) is not None and any(pair):
             sets.join(name, pairs.setdefault(pair, name))
             shared = True
     return _number_groups(tors, sets.root) if shared else {}
 
 
-def _described_hosts(device: Said, devices: Mapping[str, Device]) -> set[str]:
+def _described_hosts(device: Placement, devices: Mapping[str, Device]) -> set[str]:
     """Return host names at the start of open ports' descriptions: words with a number that name no device."""
     found = set()
     for port, _, _, text in device.joining()[2]:

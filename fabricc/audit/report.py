@@ -93,12 +93,12 @@ def unknown_line_rows(audit: Audit, most: int | None = None) -> Iterator[tuple[s
 
 def summary_line(audit: Audit) -> str:
     """Return the result in one line."""
-    told = severity_summary(audit.every)
-    if told != severity_summary(audit.diagnostics):
-        told += " in all"
-    told = told or "no fault in the statements that were understood"
+    summary = severity_summary(audit.every)
+    if summary != severity_summary(audit.diagnostics):
+        summary += " in all"
+    summary = summary or "no fault in the statements that were understood"
     left = audit.coverage.unknown
-    return f"{told}; {plural(left, 'statement')} not understood" if left else told
+    return f"{summary}; {plural(left, 'statement')} not understood" if left else summary
 
 
 def as_json(audit: Audit, diagnostics: Sequence[Diagnostic]) -> Rendered:

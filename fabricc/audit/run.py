@@ -47,8 +47,8 @@ class Audit:
         examined: Examined,
     ) -> None:
         self.folder, self.found = folder, found
-        told = (*gathered.findings, *examined.findings)
-        self.findings = tuple(sorted(told, key=lambda one: (one.code, one.file, one.line, one.message)))
+        reported = (*gathered.findings, *examined.findings)
+        self.findings = tuple(sorted(reported, key=lambda one: (one.code, one.file, one.line, one.message)))
         self.coverage = coverage_of(gathered.devices, gathered.understood, self.findings, examined.unchecked)
         self.accounts, self.asked = tuple(examined.accounts), tuple(examined.asked)
         self.files, self.used = gathered.files, gathered.used
@@ -112,8 +112,8 @@ def audit_fabric(
 
 def _audit_folder(folder: Path, jobs: int | None, progress: Callable[[str, int, int], None] | None) -> Audit:
     gathered = gather_devices(folder, jobs=jobs, progress=progress, packed=True)
-    links = links_of(gathered.devices, gathered.said)
-    places = places_of(gathered.devices, links, gathered.said)
+    links = links_of(gathered.devices, gathered.placement)
+    places = places_of(gathered.devices, links, gathered.placement)
     found = Found(gathered.devices, links, places)
     return Audit(
         folder, gathered, found, examine_fabric(found, jobs=jobs or usable_cpus(), progress=progress)

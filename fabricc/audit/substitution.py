@@ -198,12 +198,12 @@ def _path_below(path: str, key: str) -> str:
 def _make_device(read: Read, follows: _Own, key: str, path: str, own: Sequence[str]) -> Read:
     """Return a device like one that was read, with its own coordinates."""
     name, called, names, values = follows.fill_in(own)
-    alike = parts_of(read.held)
-    parts = Parts(alike.frame, names, values, alike.places)
+    shared = parts_of(read.held)
+    parts = Parts(shared.frame, names, values, shared.places)
     return read._replace(
         key=key, name=name.replace(_KEY, key), places=dict.fromkeys(read.places, (path, 1)),
         held=read.held._replace(own=few_bytes((names, values, *follows.left))),
-        said=place_statements(read.system, parts, ()),
+        placement=place_statements(read.system, parts, ()),
         identity=read.identity._replace(name=called),
     )  # fmt: skip
 
@@ -304,11 +304,11 @@ class _Lettered(NamedTuple):
     """The result of reading a text with letters.
 
     Attributes:
-        alike: the shared part; `fixed`: the letters in it.
+        shared: the shared part; `fixed`: the letters in it.
         follows: the rest.
     """
 
-    alike: tuple[Any, ...]
+    shared: tuple[Any, ...]
     fixed: frozenset[int]
     follows: _Own
 
@@ -342,13 +342,13 @@ def _read_lettered(pattern: _Pattern, letters: Sequence[str]) -> _Lettered | Non
     if len(devices) != 1 or findings:
         return None
     numbers = {letter: number for number, letter in enumerate(letters)}
-    alike = _shared_part(devices[0])
+    shared = _shared_part(devices[0])
     frame = parts_of(devices[0].held).frame
     follows = _own_part(devices[0], numbers)
     if follows is None:
         return None
-    fixed = _LETTER.findall(f"{frame.paths}{frame.values}{alike[2:]}{follows.left}")
-    return _Lettered(alike, frozenset([numbers[each] for each in fixed]), follows)
+    fixed = _LETTER.findall(f"{frame.paths}{frame.values}{shared[2:]}{follows.left}")
+    return _Lettered(shared, frozenset([numbers[each] for each in fixed]), follows)
 
 
 def _shared_part(read: Read) -> tuple[Any, ...]:
@@ -370,15 +370,15 @@ def _own_part(read: Read, numbers: dict[str, int]) -> _Own | None:
     numbered = [(at, numbers[str(value)]) for at, value in enumerate(values) if str(value) in numbers]
     numbered = [(at, letter) for at, letter in numbered if at not in places]
     own = {*places, *[at for at, _ in numbered]}
-    alike = [None if at in own else value for at, value in enumerate(values)]
-    return _Own(_Blank(pieces, letters), alike, places, numbered, left)
+    shared = [None if at in own else value for at, value in enumerate(values)]
+    return _Own(_Blank(pieces, letters), shared, places, numbered, left)
 
 
 def _reproduces(read: Read, lettered: _Lettered, own: Sequence[str]) -> bool:
     """Return whether a text with its own coordinates in place of letters gives the facts that were read."""
     names, values, *left = value_of(read.held.own)
     name, *rest = lettered.follows.fill_in(own)
-    told = [name.replace(_KEY, read.key), *rest, lettered.follows.left]
-    return told == [read.name, read.identity.name, names, values, left] and lettered.alike == _shared_part(
+    stated = [name.replace(_KEY, read.key), *rest, lettered.follows.left]
+    return stated == [read.name, read.identity.name, names, values, left] and lettered.shared == _shared_part(
         read
     )

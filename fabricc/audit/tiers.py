@@ -18,7 +18,7 @@ from fabricc.facts.device import Tier
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-    from fabricc.audit.ends import Said
+    from fabricc.audit.ends import Placement
     from fabricc.audit.graphs import Graph
     from fabricc.audit.model import Link
     from fabricc.facts.device import Device
@@ -30,11 +30,11 @@ _FEW = 4
 
 
 def tiers_of(
-    devices: Mapping[str, Device], told: Mapping[str, Said], links: Iterable[Link]
+    devices: Mapping[str, Device], stated: Mapping[str, Placement], links: Iterable[Link]
 ) -> tuple[Graph, dict[str, Tier]]:
-    """Return the graph of the switches, and the tier of each; `told`: their statements about their place."""
-    graph, hung = _build_graph(told, links)
-    tiers = _assign_tiers(graph, _tier_signs(devices, told, links), _Policies(devices, told, links))
+    """Return the graph of the switches, and the tier of each; `stated`: their statements about their place."""
+    graph, hung = _build_graph(stated, links)
+    tiers = _assign_tiers(graph, _tier_signs(devices, stated, links), _Policies(devices, stated, links))
     return graph, tiers | dict.fromkeys(hung, Tier.OTHER)
 
 
@@ -63,23 +63,23 @@ class _Signs:
         return self.hosts, self.served * (1 + self.vtep), int(self.vtep)
 
 
-def _build_graph(told: Mapping[str, Said], links: Iterable[Link]) -> tuple[Graph, set[str]]:
+def _build_graph(stated: Mapping[str, Placement], links: Iterable[Link]) -> tuple[Graph, set[str]]:
     """Return the links between switches, without those that share bundles, and the bridges attached to routers.
 
     Where links are routed, only these make tiers.
     """
-    pairs = {name: pair_of(device) for name, device in told.items()}
+    pairs = {name: pair_of(device) for name, device in stated.items()}
 
     def mates(one: str, two: str) -> bool:
         return pairs[one] is not None and pairs[one] == pairs[two]
 
     def routes(link: Link) -> bool:
-        return any(end.port in told[end.device].routed for end in (link.a, link.b))
+        return any(end.port in stated[end.device].routed for end in (link.a, link.b))
 
-    between = [link for link in links if link.a.device in told and link.b.device in told]
+    between = [link for link in links if link.a.device in stated and link.b.device in stated]
     between = [link for link in between if not mates(link.a.device, link.b.device)]
     routers = {end.device for link in between if routes(link) for end in (link.a, link.b)}
-    graph: Graph = {name: set() for name in told}
+    graph: Graph = {name: set() for name in stated}
     hung: set[str] = set()
     for link in between:
         ends = {link.a.device, link.b.device}
@@ -91,7 +91,7 @@ def _build_graph(told: Mapping[str, Said], links: Iterable[Link]) -> tuple[Graph
     return graph, hung
 
 
-def pair_of(device: Said) -> tuple[object, object] | None:
+def pair_of(device: Placement) -> tuple[object, object] | None:
     """Return the statements that two switches with common bundles share."""
     facts = device.facts
     if not any(path in facts for path in ("mlag/domain", "mlag/peer_link", "mlag/mac")):
@@ -100,21 +100,21 @@ def pair_of(device: Said) -> tuple[object, object] | None:
 
 
 def _tier_signs(
-    devices: Mapping[str, Device], told: Mapping[str, Said], links: Iterable[Link]
+    devices: Mapping[str, Device], stated: Mapping[str, Placement], links: Iterable[Link]
 ) -> dict[str, _Signs]:
     """Return the signs of each switch for a low tier."""
     taken: dict[str, set[str]] = defaultdict(set)
     hosts: dict[str, int] = defaultdict(int)
     for link in links:
         for near, far in link.ways:
-            if far.device in told:
+            if far.device in stated:
                 taken[near.device].add(near.port)
             elif far.device in devices:
                 hosts[near.device] += 1
-    return {name: _signs_of(device, taken[name], hosts[name]) for name, device in told.items()}
+    return {name: _signs_of(device, taken[name], hosts[name]) for name, device in stated.items()}
 
 
-def _signs_of(device: Said, taken: Collection[str], hosts: int) -> _Signs:
+def _signs_of(device: Placement, taken: Collection[str], hosts: int) -> _Signs:
     facts = device.facts
     busy = set(taken)
     busy |= {bundle for bundle, members in device.bundles().items() if busy.intersection(members)}
@@ -133,9 +133,9 @@ class _Policies:
     """Import and export policies of switches by far end, by name; used where tiers need them."""
 
     def __init__(
-        self, devices: Mapping[str, Device], told: Mapping[str, Said], links: Iterable[Link]
+        self, devices: Mapping[str, Device], stated: Mapping[str, Placement], links: Iterable[Link]
     ) -> None:
-        self._devices, self._told, self._links = devices, told, links
+        self._devices, self._stated, self._links = devices, stated, links
         self._known: dict[str, Mapping[str, set[object]]] = {}
 
     @cached_property
@@ -148,7 +148,7 @@ class _Policies:
         """Address -> the device that has it."""
         return {
             str(value).partition("/")[0]: name
-            for name, device in self._told.items()
+            for name, device in self._stated.items()
             for says in device.ports.values()
             for leaf, value in says.items()
             if leaf in ("ipv4", "ipv6")
@@ -158,7 +158,7 @@ class _Policies:
         """Return far end -> the policies of the sessions with it."""
         if switch not in self._known:
             found: dict[str, set[object]] = defaultdict(set)
-            device, facts = self._told[switch], self._devices[switch].reading.facts
+            device, facts = self._stated[switch], self._devices[switch].reading.facts
             for neighbor in device.neighbors:
                 port = device.port(neighbor)
                 far = self._far.get((switch, port)) if port else self._owners.get(neighbor)

@@ -22,7 +22,7 @@ def lines_of(text, *keys):
     return {at for at, line in enumerate(text.split("\n"), 1) if any(f'"{key}"' in line for key in keys)}
 
 
-def edited(built, found, *keys, reach=Reach.ALIKE, aside=()):
+def edited(built, found, *keys, reach=Reach.SIMILAR, aside=()):
     """The built object with the edits that keys which matter give, and what is added by them."""
     one, two = laid_out(json.dumps(built)), laid_out(json.dumps(found))
     sides = Sides(one, two, lines_of(one, *keys), lines_of(two, *keys), lines_of(two, *aside), reach)

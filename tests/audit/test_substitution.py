@@ -42,11 +42,11 @@ def read(key: str, text: str) -> Read:
 
 def told(device: Read) -> tuple[object, ...]:
     """All that is known of a device, the order of its facts too."""
-    contents, said = unpack_contents(device.held), device.said
+    contents, placement = unpack_contents(device.held), device.placement
     return (
         device.key, device.name, device.system, device.places, list(contents.reading.facts.items()),
-        list(contents.reading.lines.items()), contents.reading.unknown, contents.aside, said.ports,
-        said.joining(), said.neighbors, said.routed, list(said.used.items()), said.facts,
+        list(contents.reading.lines.items()), contents.reading.unknown, contents.aside, placement.ports,
+        placement.joining(), placement.neighbors, placement.routed, list(placement.used.items()), placement.facts,
         device.understood, device.identity,
     )  # fmt: skip
 

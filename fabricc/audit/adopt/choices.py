@@ -258,8 +258,8 @@ class Choosing:
         """Models and systems."""
         tiers = [(key, devices) for tier, key in KEYS.items() if (devices := self.sides.tiers[tier])]
         likely = {key: models.switch_models(devices) for key, devices in tiers}
-        alike = [name for name in likely["tors"] if all(name in names for names in likely.values())]
-        self._keep_best(alike, lambda model: replace(self.choice, models=dict.fromkeys(likely, model)))
+        common = [name for name in likely["tors"] if all(name in names for names in likely.values())]
+        self._keep_best(common, lambda model: replace(self.choice, models=dict.fromkeys(likely, model)))
         for key, names in likely.items():
             self._keep_best(names, self._replacing("models", key))
         for group, names in self._possible_hosts(self.choice.models).items():

@@ -25,11 +25,11 @@ FEWEST = 3
 class Reach(Enum):
     """The reach of edits beyond the lines that matter.
 
-    ALIKE: patterns may also remove similar built lines that are not found; NONE: they may not; BLOCK: they may, and
+    SIMILAR: patterns may also remove similar built lines that are not found; NONE: they may not; BLOCK: they may, and
     every differing line of a block with a line that matters counts.
     """
 
-    ALIKE = "alike"
+    SIMILAR = "alike"
     NONE = "none"
     BLOCK = "block"
 
@@ -62,7 +62,7 @@ class Sides:
     built_lines: Collection[int]
     found_lines: Collection[int]
     aside: Collection[int] = ()
-    reach: Reach = Reach.ALIKE
+    reach: Reach = Reach.SIMILAR
     keyed: bool = False
     barred: Collection[int] = ()
 

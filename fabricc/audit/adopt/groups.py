@@ -42,13 +42,13 @@ class FoundHost:
 
     Attributes:
         cables: its ports in order, each with ToR and port there.
-        assumed: known only by ports reserved for it; `told`: known by descriptions.
+        assumed: known only by ports reserved for it; `described`: known by descriptions.
     """
 
     name: str
     cables: tuple[Cable, ...]
     assumed: bool = False
-    told: bool = False
+    described: bool = False
 
     @property
     def nics(self) -> int:
@@ -117,8 +117,8 @@ def kinds_of(found: Found, hosts: Iterable[FoundHost], homes: Mapping[str, str])
     for host in sorted(hosts, key=lambda each: natural_key(each.name)):
         device = found.devices.get(host.name)
         home = homes.get(host.name, "")
-        told = _kind_of(found, host, device.reading.facts if device else {})
-        number = numbers.setdefault((home, None if host.assumed else told), len(numbers))
+        described = _kind_of(found, host, device.reading.facts if device else {})
+        number = numbers.setdefault((home, None if host.assumed else described), len(numbers))
         of[host.name], known[number] = number, home
         if device is not None and _GPUS in device.reading.facts:
             gpus.add(number)

@@ -73,8 +73,8 @@ def _common_descriptions(switches: list[tuple[Switch, Facts]]) -> dict[str, str]
                 ] += 1
         for session in switch.bgp.sessions:
             key = neighbor_key(session.transport, session.remote, session.port)
-            said = facts.get(f"bgp/neighbor[{key}]/description")
-            counted["session"][_description_pattern(said, switch, ports[session.port])] += 1
+            stated = facts.get(f"bgp/neighbor[{key}]/description")
+            counted["session"][_description_pattern(stated, switch, ports[session.port])] += 1
     most = {kind: each.most_common(1)[0] for kind, each in counted.items() if each}
     return {
         kind: words
@@ -83,29 +83,29 @@ def _common_descriptions(switches: list[tuple[Switch, Facts]]) -> dict[str, str]
     }
 
 
-def _description_pattern(said: object, switch: Switch, port: Port) -> str:
+def _description_pattern(stated: object, switch: Switch, port: Port) -> str:
     """Return a description with placeholders for the names of both ends; "" if it cannot be a convention."""
     if (
-        not isinstance(said, str)
-        or not _FITTING.fullmatch(said)
+        not isinstance(stated, str)
+        or not _FITTING.fullmatch(stated)
         or port.peer is None
-        or set(said) & set("{}")
+        or set(stated) & set("{}")
     ):
         return ""
     names = {
         switch.name: "device", port.name: "port", port.peer.device: "peer", port.peer.port: "peer_port"
     }  # fmt: skip
     longest = sorted(names, key=len, reverse=True)
-    return re.sub("|".join(map(re.escape, longest)), lambda at: f"{{{names[at[0]]}}}", said)
+    return re.sub("|".join(map(re.escape, longest)), lambda at: f"{{{names[at[0]]}}}", stated)
 
 
 def _unused_ports(switches: list[tuple[Switch, Facts]]) -> str | None:
     """Return `silent` if no switch states anything about unconnected ports."""
-    said = {
+    stated = {
         f"interface[{port.name}]/{leaf}" in facts
         for switch, facts in switches
         for port in switch.ports
         if port.direction is Direction.UNUSED
         for leaf in ("enabled", "description", "routed")
     }
-    return "silent" if said == {False} else None
+    return "silent" if stated == {False} else None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Path = tuple[str, ...]
 
-_DEPTH = {Reach.ALIKE: None, Reach.NONE: 2, Reach.BLOCK: 1}
+_DEPTH = {Reach.SIMILAR: None, Reach.NONE: 2, Reach.BLOCK: 1}
 """Share of a path that two lines must have in common for the second to matter too."""
 _NUMBER = re.compile(r"\d+")
 

@@ -92,11 +92,11 @@ def switch_models(devices: Iterable[Device]) -> list[str]:
     if named:
         return [name for name, _ in named.most_common()]
     device = max(some, key=lambda each: len(placement_of(each).ports))
-    told = placement_of(device)
+    placement = placement_of(device)
     ports = {
         port: device.reading.facts.get(f"interface[{port}]/speed_gbps")
-        for port in told.ports
-        if told.kind(port) is PortKind.PORT and not told.parsed(port).unit
+        for port in placement.ports
+        if placement.kind(port) is PortKind.PORT and not placement.parsed(port).unit
     }
     scored = sorted(
         (_count_mismatches(device.system, name, ports), name) for name in _of_system(device.system)
@@ -197,8 +197,8 @@ def generic_switch(devices: Iterable[Device]) -> str | None:
         return None
     numbers = set()
     for device in some:
-        told = placement_of(device)
-        for port in (port for port in told.ports if told.kind(port) is PortKind.PORT):
+        placement = placement_of(device)
+        for port in (port for port in placement.ports if placement.kind(port) is PortKind.PORT):
             match = re.fullmatch(lab.pattern.replace("{cage}", r"(\d{1,9})"), port)
             if match is None:
                 return None

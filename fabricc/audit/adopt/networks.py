@@ -30,12 +30,12 @@ RAILS = ""
 def networks_of(found: Found) -> dict[str, Found]:
     """Return name of a network -> its devices, links and places; the rails first. One network without evidence."""
     parts = _connected_parts(found)
-    told: dict[int, Counter[str]] = defaultdict(Counter)
+    votes: dict[int, Counter[str]] = defaultdict(Counter)
     for link in found.links:
         for near, far in link.ways:
             if far.device in parts and near.device in found.devices and near.device not in parts:
-                told[parts[far.device]][_network_of(found.devices[near.device], near)] += 1
-    named = {part: counted.most_common(1)[0][0] for part, counted in told.items()}
+                votes[parts[far.device]][_network_of(found.devices[near.device], near)] += 1
+    named = {part: counted.most_common(1)[0][0] for part, counted in votes.items()}
     names = sorted({*named.values()}, key=lambda name: (name != RAILS, name))
     if len(names) < 2 or RAILS not in names:
         return {RAILS: found}

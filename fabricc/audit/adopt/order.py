@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.audit.adopt.groups import FoundUnit, Group, Kinds
-    from fabricc.audit.ends import Said
+    from fabricc.audit.ends import Placement
     from fabricc.audit.model import Found
 
 _OTHER, _LONGEST_NAME = re.compile(r"[^a-z0-9]+"), 63
@@ -239,7 +239,7 @@ def _hosts_by_tor(
             for tor in dict.fromkeys(cable.peer for cable in host.cables):
                 hosts[tor].append(host)
         return hosts, []
-    told: dict[str, list[Cable]] = defaultdict(list)
+    described: dict[str, list[Cable]] = defaultdict(list)
     silent = 0
     outward = {(way.switch, way.port) for way in exits_of(found)}
     for tor in tors:
@@ -249,16 +249,16 @@ def _hosts_by_tor(
             match = _TOLD.fullmatch(description)
             name, own = match.groups() if match else (f"{tor}-{port}", "rail0")
             silent += match is None
-            told[name.lower()].append(Cable(own, tor, port))
-    named = dict(zip(told, _host_names(told), strict=True))
-    for name, each in ((named[key], cables_there) for key, cables_there in told.items()):
+            described[name.lower()].append(Cable(own, tor, port))
+    named = dict(zip(described, _host_names(described), strict=True))
+    for name, each in ((named[key], cables_there) for key, cables_there in described.items()):
         ordered = tuple(sorted(each, key=lambda cable: natural_key(cable.port)))
-        host = FoundHost(name, ordered, assumed=silent > 0, told=silent == 0)
+        host = FoundHost(name, ordered, assumed=silent > 0, described=silent == 0)
         for tor in dict.fromkeys(cable.peer for cable in ordered):
             hosts[tor].append(host)
     words = (
-        [f"The folder holds no files of hosts: {len(told):,} are taken from the open ports of ToRs."]
-        if told
+        [f"The folder holds no files of hosts: {len(described):,} are taken from the open ports of ToRs."]
+        if described
         else []
     )
     if silent:
@@ -277,7 +277,7 @@ def _host_names(names: Iterable[str]) -> Iterator[str]:
         yield plain
 
 
-def _open_ports(device: Said, cables: Iterable[Cable]) -> list[tuple[str, str]]:
+def _open_ports(device: Placement, cables: Iterable[Cable]) -> list[tuple[str, str]]:
     """Return the ports of a ToR that may lead to hosts, with their descriptions, in order.
 
     A member of a bundle serves hosts if the bundle does, and if no other member is a link to a known device.
@@ -299,7 +299,7 @@ def _open_ports(device: Said, cables: Iterable[Cable]) -> list[tuple[str, str]]:
     return sorted(found, key=lambda each: natural_key(each[0]))
 
 
-def _serves_hosts(device: Said, port: str) -> bool:
+def _serves_hosts(device: Placement, port: str) -> bool:
     """Return whether a port or bundle has an address, bridges, or is in a segment."""
     says = device.ports.get(port, {})
     return any(device.addresses(port)) or "switchport" in says or f"evpn/port[{port}]" in device.facts

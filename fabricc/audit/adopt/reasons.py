@@ -23,8 +23,10 @@ def mismatch_reason(device: Device, mismatch: Mismatch) -> str:
         return _NO_WORD if mismatch.line else "no key of a spec expresses it, and no single line states it"
     if path.startswith(_POLICY) or path.endswith(("/import", "/export")):
         return "sessions of a built fabric filter what they send and what they take"
-    said = host_files.vocabulary() if device.kind is Kind.HOST else back_ends.load_vocabulary(device.system)
-    row = said.row(path)
+    vocabulary = (
+        host_files.vocabulary() if device.kind is Kind.HOST else back_ends.load_vocabulary(device.system)
+    )
+    row = vocabulary.row(path)
     if row.reason and row.reason.text and "{" not in row.reason.text:
         return row.reason.text.rstrip(".")
     return f"{row.means} follows from the plan" if row.means else "the plan states it"

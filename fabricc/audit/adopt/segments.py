@@ -24,7 +24,7 @@ def infer_evpn(found: Found, order: Order) -> dict[str, Any]:
     """Return the section for the segments of the first ToR if every ToR has them; empty without segments."""
     facts = found.devices[order.tier(Tier.TOR)[0]].reading.facts
     segments, vrfs = _facts_by_key(_SEGMENT, facts), _facts_by_key(_VRF, facts)
-    segments = {vlan: said for vlan, said in segments.items() if {"vni", "ipv4"} <= said.keys()}
+    segments = {vlan: values for vlan, values in segments.items() if {"vni", "ipv4"} <= values.keys()}
     if not segments:
         return {}
     first = next(iter(segments))
@@ -33,21 +33,23 @@ def infer_evpn(found: Found, order: Order) -> dict[str, Any]:
     if (mac := facts.get("evpn/anycast_mac", _ANYCAST_MAC)) != _ANYCAST_MAC:
         words["anycast_mac"] = mac
     stated = {
-        name: {"vlan": _parse_number(said["vni"]) - base} for name, said in vrfs.items() if "vni" in said
+        name: {"vlan": _parse_number(values["vni"]) - base}
+        for name, values in vrfs.items()
+        if "vni" in values
     }
     if stated != _VRFS:
         words["vrfs"] = stated
     members = _segment_groups(found, order)
     made = {}
-    for vlan, said in segments.items():
-        segment: dict[str, Any] = {"vlan": int(vlan), "subnet": _subnet_of(said["ipv4"])}
-        if "ipv6" in said:
-            segment["subnet6"] = _subnet_of(said["ipv6"])
-        if len(stated) > 1 and "vrf" in said:
-            segment["vrf"] = said["vrf"]
+    for vlan, values in segments.items():
+        segment: dict[str, Any] = {"vlan": int(vlan), "subnet": _subnet_of(values["ipv4"])}
+        if "ipv6" in values:
+            segment["subnet6"] = _subnet_of(values["ipv6"])
+        if len(stated) > 1 and "vrf" in values:
+            segment["vrf"] = values["vrf"]
         if len(segments) > 1 and (groups := members.get(int(vlan))):
             segment["groups"] = groups
-        made[str(said.get("name", f"vlan{vlan}"))] = segment
+        made[str(values.get("name", f"vlan{vlan}"))] = segment
     return {"segments": made, **words}
 
 

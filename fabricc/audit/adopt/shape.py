@@ -179,8 +179,8 @@ def rails_per_tor(order: Order, group: Group) -> Words:
     of_rail = gcd(len(host.cables), len(first.cables) // first.nics)
     rails = len(host.cables) // of_rail
     per_tor = rails * of_rail // len(host.tors)
-    asked = rails if words.get("wiring") == "rack" else words.get("rails_per_tor", 1)
-    return {} if per_tor == gcd(asked, rails) else {"rails_per_tor": per_tor}
+    requested = rails if words.get("wiring") == "rack" else words.get("rails_per_tor", 1)
+    return {} if per_tor == gcd(requested, rails) else {"rails_per_tor": per_tor}
 
 
 def hosts_words(order: Order, group: Group, *, named: bool = False, racks: bool = True) -> Words:

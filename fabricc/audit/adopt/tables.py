@@ -83,19 +83,21 @@ def blocks_of(found: Found, order: Order) -> dict[str, tuple[str, str]]:
         length = min((cover.prefixlen for cover in covers.values()), default=0)
         for name in blocks:
             prefix = "bgp/aggregate["
-            told = [
+            fitting = [
                 path[len(prefix) : -1]
                 for path in found.devices[name].reading.facts
                 if path.startswith(prefix)
             ]
-            told = [block for block in told if (":" in block) == bool(at)]
-            if len(told) > 1:
-                told = [
-                    block for block in told if any(_is_within(each, block) for each in held.get(name, ())[:1])
+            fitting = [block for block in fitting if (":" in block) == bool(at)]
+            if len(fitting) > 1:
+                fitting = [
+                    block
+                    for block in fitting
+                    if any(_is_within(each, block) for each in held.get(name, ())[:1])
                 ]
-            if len(told) == 1:
-                blocks[name][at] = told[0]
-            elif not told and name in covers:
+            if len(fitting) == 1:
+                blocks[name][at] = fitting[0]
+            elif not fitting and name in covers:
                 blocks[name][at] = str(covers[name].supernet(new_prefix=length))
     return {name: (four, six) for name, (four, six) in blocks.items()}
 

@@ -264,17 +264,17 @@ def is_reference(value: Value | None) -> bool:
 
 def find_mismatches(files: Mapping[str, Mapping[str, str]], found: Found) -> dict[str, list[Mismatch]]:
     """Return device -> differences between its built files and its facts, in files that the folder has."""
-    told = {}
+    rows = {}
     for name, texts in files.items():
         device = found.devices[name]
         read = back_ends.load(device.system).read if device.kind is Kind.SWITCH else host_files.read
         reading, held = read(texts), ("", *device.files)
-        told[name] = [
+        rows[name] = [
             each
             for each in compare_with_device(reading.facts, device)
             if each.found is not None or reading.lines.get(each.path, ("", 0))[0] in held
         ]
-    return told
+    return rows
 
 
 def _is_alike(planned: Switch | Host, device: Device) -> bool:

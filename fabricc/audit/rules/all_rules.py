@@ -89,7 +89,7 @@ def examine_fabric(
         if device.kind is Kind.SWITCH:
             models.of(device.model, device.system)  # once, for all workers
     digests = Digests()
-    told: list[Finding] = []
+    reported: list[Finding] = []
     for kind in (Kind.HOST, Kind.SWITCH):
         devices = [device for device in found.devices.values() if device.kind is kind]
         cnp = digests.cnp.most_common(1)[0][0] if digests.cnp else CNP_DSCP
@@ -97,23 +97,23 @@ def examine_fabric(
         for number, (device, digest) in enumerate(
             zip(devices, _map_items(jobs, devices, work), strict=True), 1
         ):
-            told += digest.findings
+            reported += digest.findings
             digests.add(device, found.places.get(device.name, NOWHERE), fars[device.name], digest)
             if progress:
                 progress(f"{_MANY[kind]} looked at", number, len(devices))
-    told += digests.proof.findings()
-    told += _of_links(found, digests)
-    told += _of_sessions(found, digests, fars)
-    told += duplicates.report_repeated(digests.owned, found.devices, groups_of(found))
+    reported += digests.proof.findings()
+    reported += _of_links(found, digests)
+    reported += _of_sessions(found, digests, fars)
+    reported += duplicates.report_repeated(digests.owned, found.devices, groups_of(found))
     for each in _of_rdma(found, digests, fars, jobs):
-        told += each
-    told += digests.designs.notes(found.devices)
-    told += design.report_unlinked(found.devices, found.links)
-    told += () if digests.proof.lossless or digests.lossless else design.report_lossy(found.devices)
-    told += design.report_ratios(digests.proof.switches, _tiers_of(found), found.devices)
+        reported += each
+    reported += digests.designs.notes(found.devices)
+    reported += design.report_unlinked(found.devices, found.links)
+    reported += () if digests.proof.lossless or digests.lossless else design.report_lossy(found.devices)
+    reported += design.report_ratios(digests.proof.switches, _tiers_of(found), found.devices)
     for each in _find_odd(found, digests, fars, jobs):
-        told += each
-    few = _deduplicate(told)
+        reported += each
+    few = _deduplicate(reported)
     accounts = account_topics(digests.proof.answers, Counter(each.code for each in few))
     return Examined(few, digests.proof.asked(), accounts, digests.unchecked)
 
@@ -127,7 +127,7 @@ class Digest(NamedTuple):
     Attributes:
         findings: what is wrong with it alone.
         safe: code points that PFC protects on every port with PFC; None without such ports.
-        vote, mixed: see `alike.vote_of`.
+        vote, mixed: see `consensus.vote_of`.
         designs: designs that it shows; `points`: the code points that a host states, by purpose.
         summary: what of a switch is compared with others; `subnets`: of its ports.
     """
@@ -136,7 +136,7 @@ class Digest(NamedTuple):
     ends: Ends
     sessions: bytes
     owned: Owned
-    vote: consensus.Said
+    vote: consensus.Vote
     mixed: bool
     safe: frozenset[int] | None = None
     designs: tuple[tuple[str, str], ...] = ()
@@ -333,11 +333,11 @@ def rdma_dscp(digests: Digests) -> tuple[int, str] | None:
     return None
 
 
-def _deduplicate(told: Iterable[Finding]) -> list[Finding]:
+def _deduplicate(reported: Iterable[Finding]) -> list[Finding]:
     """Return each once, in order of files and lines; an outlier only if no other finding has its line."""
     seen: dict[tuple[str, str, int, str], Finding] = {}
     known: set[tuple[str, int]] = set()
-    for each in told:
+    for each in reported:
         seen.setdefault((each.code, each.file, each.line, each.message), each)
         if each.code != UNLIKE:
             known.add((each.file, each.line))

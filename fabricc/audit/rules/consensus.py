@@ -55,7 +55,7 @@ Votes = tuple[tuple[Role, int, tuple[tuple[str, "Value", int], ...]], ...]
 """Kind of port or session, its number, and the values of at least half: word of the path, value, how many."""
 
 
-class Said(NamedTuple):
+class Vote(NamedTuple):
     """The votes of a device.
 
     Attributes:
@@ -72,34 +72,34 @@ class Said(NamedTuple):
 class Ballot:
     """The votes of all devices; equal votes are one entry, so memory does not grow with the number of devices."""
 
-    votes: dict[Kind, dict[Said, list[str]]] = field(default_factory=dict)
+    votes: dict[Kind, dict[Vote, list[str]]] = field(default_factory=dict)
     mixed: set[str] = field(default_factory=set)
 
-    def add(self, name: str, said: Said, *, mixed: bool) -> None:
+    def add(self, name: str, vote: Vote, *, mixed: bool) -> None:
         """Add the votes of a device; `mixed` as from `vote`."""
         if mixed:
             self.mixed.add(name)
-        self.votes.setdefault(said.kind, {}).setdefault(said, []).append(name)
+        self.votes.setdefault(vote.kind, {}).setdefault(vote, []).append(name)
 
-    def of_all_tiers(self) -> dict[Kind, dict[Said, list[str]]]:
+    def of_all_tiers(self) -> dict[Kind, dict[Vote, list[str]]]:
         """Votes of switches of one system and model, whatever their tier: few spines are compared with many ToRs."""
-        votes: dict[Kind, dict[Said, list[str]]] = {}
+        votes: dict[Kind, dict[Vote, list[str]]] = {}
         for (system, tier, model), found in self.votes.items():
             if tier is not Tier.HOST:
                 mates = votes.setdefault((system, Tier.OTHER, model), {})
-                for said, names in found.items():
-                    mates.setdefault(_of_switch(said), []).extend(names)
+                for vote, names in found.items():
+                    mates.setdefault(_of_switch(vote), []).extend(names)
         return votes
 
 
-def _of_switch(said: Said) -> Said:
+def _of_switch(vote: Vote) -> Vote:
     """Return a vote without what depends on the tier: of ports those between switches, of policy nothing."""
-    device = tuple(each for each in said.device if each[0].startswith(_OF_ALL))
-    between = [(n, leaves) for role, n, leaves in said.roles if role[0] == "port" and role[1] in SWITCHES]
+    device = tuple(each for each in vote.device if each[0].startswith(_OF_ALL))
+    between = [(n, leaves) for role, n, leaves in vote.roles if role[0] == "port" and role[1] in SWITCHES]
     if not between:
-        return Said(said.kind, device, ())
+        return Vote(vote.kind, device, ())
     number, leaves = max(between, key=lambda each: each[0])
-    return Said((said.kind[0], Tier.OTHER, said.kind[2]), device, ((BETWEEN, number, leaves),))
+    return Vote((vote.kind[0], Tier.OTHER, vote.kind[2]), device, ((BETWEEN, number, leaves),))
 
 
 BETWEEN: Role = ("between switches",)
@@ -126,14 +126,17 @@ def roles_of(statement: Statement) -> dict[Role, list[str]]:
     """Kind of port -> the ports of that kind; those that are shut, or in no use that is stated, are of none."""
     roles: dict[Role, list[str]] = {}
     for port in statement.open_ports():
-        says = statement.ports[port]
-        use, cable = "bridged" if "switchport" in says else "routed", str(says.get("headroom/cable_m", ""))
-        roles.setdefault(("port", use, cable, str(says.get("speed_gbps", ""))), []).append(port)
+        values = statement.ports[port]
+        use, cable = (
+            "bridged" if "switchport" in values else "routed",
+            str(values.get("headroom/cable_m", "")),
+        )
+        roles.setdefault(("port", use, cable, str(values.get("speed_gbps", ""))), []).append(port)
     for port in statement.fars:
-        says = statement.ports.get(port, {})
-        if says.get("enabled") != "false":
-            far, cable = statement.fars[port].tier, str(says.get("headroom/cable_m", ""))
-            speed = str(says.get("speed_gbps", "")) if far is Tier.HOST else ""  # hosts differ by design
+        values = statement.ports.get(port, {})
+        if values.get("enabled") != "false":
+            far, cable = statement.fars[port].tier, str(values.get("headroom/cable_m", ""))
+            speed = str(values.get("speed_gbps", "")) if far is Tier.HOST else ""  # hosts differ by design
             roles.setdefault(("port", far.value, cable, speed), []).append(port)
     return roles
 
@@ -143,19 +146,19 @@ def session_roles(
 ) -> dict[Role, list[tuple[str, str]]]:
     """Kind of session -> the sessions of that kind: by what the port leads to; elsewhere by the group."""
     roles: dict[Role, list[tuple[str, str]]] = {}
-    for key, says in statement.sessions.items():
-        if "remote_asn" not in says and "remote_kind" not in says:
+    for key, values in statement.sessions.items():
+        if "remote_asn" not in values and "remote_kind" not in values:
             continue
         far = statement.fars.get(near.get(key, ""))
         family = "ipv6" if ":" in key[1] else "ipv4"
-        if far is None and "group" not in says:
+        if far is None and "group" not in values:
             continue
-        role = far.tier.value if far else f"group {says['group']}"
+        role = far.tier.value if far else f"group {values['group']}"
         roles.setdefault(("session", role, family, key[0]), []).append(key)
     return roles
 
 
-def vote_of(statement: Statement, near: Mapping[tuple[str, str], str]) -> tuple[Said, bool]:
+def vote_of(statement: Statement, near: Mapping[tuple[str, str], str]) -> tuple[Vote, bool]:
     """Return the votes of a device without its own values, and whether few of its ports or sessions deviate."""
     device = tuple(
         (path, value)
@@ -164,7 +167,7 @@ def vote_of(statement: Statement, near: Mapping[tuple[str, str], str]) -> tuple[
     )
     leading = tuple([(near.get(key), ":" in key[1]) for key in statement.sessions])
     roles, mixed = statement.once((vote_of, leading), lambda: _port_votes(statement, near))
-    return Said(kind_of(statement), device, roles), mixed
+    return Vote(kind_of(statement), device, roles), mixed
 
 
 def _port_votes(statement: Statement, near: Mapping[tuple[str, str], str]) -> tuple[Votes, bool]:
@@ -175,7 +178,7 @@ def _port_votes(statement: Statement, near: Mapping[tuple[str, str], str]) -> tu
     }
     for role, keys in session_roles(statement, near).items():
         every[role] = [session_statements(statement, key) for key in keys]
-    counted = {role: (len(says), _count_values(says)) for role, says in every.items()}
+    counted = {role: (len(values), _count_values(values)) for role, values in every.items()}
     roles = tuple(
         (role, number, _most_common_values(number, counts)) for role, (number, counts) in counted.items()
     )
@@ -206,10 +209,10 @@ def _is_compared(leaf: str) -> bool:
     return leaf.startswith(_PORT)
 
 
-def _count_values(says: list[dict[str, Value]]) -> dict[str, Counter[Value]]:
+def _count_values(values: list[dict[str, Value]]) -> dict[str, Counter[Value]]:
     """Return for each leaf how many ports have each value."""
     counts: dict[str, Counter[Value]] = {}
-    for each, times in Counter(tuple(each.items()) for each in says).items():
+    for each, times in Counter(tuple(each.items()) for each in values).items():
         for leaf, value in each:
             counts.setdefault(leaf, Counter())[value] += times
     return counts
@@ -245,16 +248,16 @@ def odd_devices(ballot: Ballot) -> dict[str, list[Expected]]:
     The kind is that of their tier; if a tier has few devices and they differ, all tiers decide which is odd.
     """
     found: dict[str, list[Expected]] = {}
-    few: list[dict[Said, list[str]]] = []
+    few: list[dict[Vote, list[str]]] = []
     for kind, votes in ballot.votes.items():
         expected = _expected_values(kind, votes)
         if expected.size < _FEW and kind[1] is not Tier.HOST:
             few.append(votes)
-        for said, names in votes.items():
-            differs = _has_difference(said, expected)
+        for vote, names in votes.items():
+            differs = _has_difference(vote, expected)
             uneven = [
                 leaf in expected.roles.get(role, ())
-                for role, ports, leaves in said.roles
+                for role, ports, leaves in vote.roles
                 for leaf, _, times in leaves
                 if times < ports
             ]
@@ -263,22 +266,22 @@ def odd_devices(ballot: Ballot) -> dict[str, list[Expected]]:
                     found.setdefault(name, []).append(expected)
     every = ballot.of_all_tiers() if few else {}
     for votes in few:
-        mates = [(_of_switch(said), names) for said, names in votes.items()]
+        mates = [(_of_switch(vote), names) for vote, names in votes.items()]
         system, _, model = mates[0][0].kind
         expected = _disputed_values(
             _expected_values((system, Tier.OTHER, model), every[system, Tier.OTHER, model]), mates
         )
-        for said, names in mates:
-            if _has_difference(said, expected):
+        for vote, names in mates:
+            if _has_difference(vote, expected):
                 for name in names:
                     found.setdefault(name, []).append(expected)
     return found
 
 
-def _disputed_values(expected: Expected, mates: Iterable[tuple[Said, list[str]]]) -> Expected:
+def _disputed_values(expected: Expected, mates: Iterable[tuple[Vote, list[str]]]) -> Expected:
     """Return the values expected by all tiers on which the few devices of one tier disagree."""
-    device = [dict(said.device) for said, _ in mates]
-    ports = [{leaf: v for *_, leaves in said.roles for leaf, v, _ in leaves} for said, _ in mates]
+    device = [dict(vote.device) for vote, _ in mates]
+    ports = [{leaf: v for *_, leaves in vote.roles for leaf, v, _ in leaves} for vote, _ in mates]
     return expected._replace(
         device={path: v for path, v in expected.device.items() if len({d.get(path) for d in device}) > 1},
         roles={
@@ -303,22 +306,22 @@ class Expected(NamedTuple):
     witness: str
 
 
-def _expected_values(kind: Kind, votes: Mapping[Said, list[str]]) -> Expected:
+def _expected_values(kind: Kind, votes: Mapping[Vote, list[str]]) -> Expected:
     size = sum(map(len, votes.values()))
     paths: dict[str, Counter[Value]] = {}
     holders: Counter[Role] = Counter()
     members: Counter[Role] = Counter()  # ports or sessions of all holders
     leaves: dict[tuple[Role, str], Counter[Value]] = {}
-    alike: Counter[tuple[Role, str]] = Counter()  # members with the common value of their device
-    for said, names in votes.items():
-        for path, value in said.device:
+    common: Counter[tuple[Role, str]] = Counter()  # members with the common value of their device
+    for vote, names in votes.items():
+        for path, value in vote.device:
             paths.setdefault(path, Counter())[value] += len(names)
-        for role, number, found in said.roles:
+        for role, number, found in vote.roles:
             holders[role] += len(names)
             members[role] += number * len(names)
             for leaf, value, times in found:
                 leaves.setdefault((role, leaf), Counter())[value] += len(names)
-                alike[role, leaf] += times * len(names)
+                common[role, leaf] += times * len(names)
     device: dict[str, tuple[Value | None, int]] = {}
     for path, values in paths.items():
         most, times = values.most_common(1)[0]
@@ -332,8 +335,8 @@ def _expected_values(kind: Kind, votes: Mapping[Said, list[str]]) -> Expected:
         most, times = values.most_common(1)[0]
         if is_overwhelming(times, holders[role]):
             of_roles.setdefault(role, {})[leaf] = most, describe_peers(times, kind)
-        elif 1 < times == holders[role] < _FEW and is_overwhelming(alike[role, leaf], members[role]):
-            who = f"{alike[role, leaf]} of {members[role]} such {role[0]}s of {describe_peers(times, kind)}"
+        elif 1 < times == holders[role] < _FEW and is_overwhelming(common[role, leaf], members[role]):
+            who = f"{common[role, leaf]} of {members[role]} such {role[0]}s of {describe_peers(times, kind)}"
             of_roles.setdefault(role, {})[leaf] = most, who
     for role, number in members.items():
         if number == 1 and (kin := _without_headroom(role, members)):
@@ -364,11 +367,11 @@ def describe_peers(number: int, kind: Kind) -> str:
     return f"{number:,} {_MANY.get(kind[1], 'switches')}"
 
 
-def _has_difference(said: Said, expected: Expected) -> bool:
-    says = dict(said.device)
-    if any(says.get(path) != value for path, (value, _) in expected.device.items()):
+def _has_difference(vote: Vote, expected: Expected) -> bool:
+    values = dict(vote.device)
+    if any(values.get(path) != value for path, (value, _) in expected.device.items()):
         return True
-    for role, _, leaves in said.roles:
+    for role, _, leaves in vote.roles:
         have = {leaf: value for leaf, value, _ in leaves}
         if any(have.get(leaf) != value for leaf, (value, _) in expected.roles.get(role, {}).items()):
             return True

@@ -96,10 +96,10 @@ def prove_switch(statement: Statement, sessions: Sessions, models: Models, cnp: 
     _connect_sessions(seen, statement, sessions)
     name = statement.name
     contracts = statement.once((switch_contracts, cnp), lambda: switch_contracts(seen))
-    told = findings_of(
+    reported = findings_of(
         _find_breaches(seen, statement, contracts, cnp), name, lambda path: place_of(statement.device, path)
     )
-    findings = [_raise_severity(each)._replace(help=_HELP.get(each.code, each.help)) for each in told]
+    findings = [_raise_severity(each)._replace(help=_HELP.get(each.code, each.help)) for each in reported]
     seen.aggregates += [
         path[len("bgp/network[") : -1] for path in statement.rest if path.startswith("bgp/network[")
     ]

@@ -1,4 +1,4 @@
-"""Find devices and ports whose values differ from those of nearly all similar ones; see `alike`."""
+"""Find devices and ports whose values differ from those of nearly all similar ones; see `consensus`."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def _absent_topics(statement: Statement, expected: Expected) -> dict[str, list[s
             missing.setdefault(_topic_of(path), []).append(path)
     if not missing:
         return {}
-    said = {_topic_of(path) for path in statement.rest}
-    return {head: paths for head, paths in missing.items() if len(paths) > 1 and head not in said}
+    stated = {_topic_of(path) for path in statement.rest}
+    return {head: paths for head, paths in missing.items() if len(paths) > 1 and head not in stated}
 
 
 def _topic_of(path: str) -> str:
@@ -145,8 +145,8 @@ def _compare_ports(
         for mine, names in odd.items():
             start = paths[names[0]]
             where = Where([start + leaf], "")
-            if mine is None and (said := _said_by(statement.device, peer, leaf, paths, role)):
-                device, path = said
+            if mine is None and (stated := _find_statement(statement.device, peer, leaf, paths, role)):
+                device, path = stated
                 near = nearest_shared_fact(statement.device, start, device, path)
                 where = Where([start + leaf, near], line_of(device, path))
             yield _outlier_finding(
@@ -154,7 +154,7 @@ def _compare_ports(
             )
 
 
-def _said_by(
+def _find_statement(
     device: Device, peer: Device, leaf: str, paths: Mapping[str, str], role: Role
 ) -> tuple[Device, str] | None:
     """Return the fact by which this device states the same about another port, or a peer about any."""

@@ -104,17 +104,17 @@ def direction_of(statement: Statement, port: str) -> Direction | None:
 
 def seen_of(statement: Statement, known: Known, cnp: int | None) -> SwitchView:
     """Return the switch with its facts sorted for the rules; ports of similar devices are computed once."""
-    alike = statement.once(
+    same = statement.once(
         (make_view, cnp), lambda: make_view(switch_of(statement, known, cnp), statement.device.reading).links
     )
-    ports = [_with_peer(statement, link.port) for link in alike]
+    ports = [_with_peer(statement, link.port) for link in same]
     seen = SwitchView(
         _make_switch(statement, known, tuple(ports), cnp), Reading(statement.rest, statement.lines)
     )
     sort_facts(seen, statement.rest.items())
     seen.neighbors = {name: dict(says) for (vrf, name), says in statement.sessions.items() if not vrf}
     links = []
-    for port, link in zip(ports, alike, strict=True):
+    for port, link in zip(ports, same, strict=True):
         says = statement.ports.get(port.name, {})
         ipv4, ipv6 = says.get("ipv4"), says.get("ipv6")
         links.append(
