@@ -85,7 +85,7 @@ def test_files_are_those_that_the_command_writes(folder: Path) -> None:
             assert written == compiled.files(device)
 
 
-def test_an_error_is_told_with_the_line_it_is_on(folder: Path) -> None:
+def test_an_error_is_reported_with_the_line_it_is_on(folder: Path) -> None:
     (folder / "cluster.yaml").write_text(SPEC.replace("sn5600", "sn5601", 1))
     compiled = compile_spec("cluster.yaml")
     assert not compiled.sound
@@ -111,7 +111,7 @@ def test_fewer_jobs_than_one_are_one(folder: Path, jobs: int) -> None:
     assert fabricc.diff("cluster.yaml", "changed.yaml", jobs=jobs).changed == 0
 
 
-def test_the_fabric_of_infiniband_is_refused_where_one_of_ethernet_is_asked_for() -> None:
+def test_the_fabric_of_infiniband_is_refused_where_one_of_ethernet_is_requested() -> None:
     compiled = compile_spec(ROOT / "inventories/quantum2-512/cluster.yaml")
     assert compiled.sound
     assert compiled.infiniband is not None

@@ -68,8 +68,8 @@ class Boxes:
             found: dict[tuple[str, ...], str] = {}
             for name, model in self._models.items():
                 title = model.title.partition(" (")[0]
-                placement = [setting.get(key, "") for setting in model.nos.values() for key in _SETTINGS]
-                for text in (title, title.partition(" ")[2], *map(str, placement)):
+                names = [setting.get(key, "") for setting in model.nos.values() for key in _SETTINGS]
+                for text in (title, title.partition(" ")[2], *map(str, names)):
                     if parts := _name_words(text):
                         found.setdefault(parts, name)
             self._all = found

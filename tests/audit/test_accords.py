@@ -52,7 +52,7 @@ def altered(every: list[dict[str, str | int]], chance: random.Random) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_told_is_what_all_sessions_tell(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_findings_are_those_of_all_sessions(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance, different = random.Random(seed), set()
     for _ in range(12):
         every = fabric()

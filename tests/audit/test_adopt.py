@@ -344,7 +344,7 @@ def test_what_no_word_says_is_an_overlay_and_secrets_are_in_none(foreign):
     assert "redistribute connected\n" in kept, "as it runs, and each build tells that filters are gone"
 
 
-def test_an_invariant_that_what_runs_breaks_is_accepted_and_told(foreign):
+def test_an_invariant_that_what_runs_breaks_is_accepted_and_reported(foreign):
     accepted = {each["code"] for each in foreign.adopted.draft.accept}
     proof = foreign.adopted.compiled.proof(jobs=1)
     broken = {f.code for f in proof} & CODES
@@ -362,7 +362,7 @@ def test_the_spec_says_what_its_parts_are_for_and_has_a_line_for_each_overlay(fo
     assert all(line.startswith("- {file: ") for line in lines[at + 1 : at + 1 + len(entries)])
 
 
-def test_every_difference_is_told_with_its_line_and_reason(foreign):
+def test_every_difference_is_reported_with_its_line_and_reason(foreign):
     wrong = Mismatch("bgp/maximum_paths", 64, 4, "running-config.cfg", 7)
     told = run.Adoption(
         foreign.folder, foreign.found, replace(foreign.adopted, differences={"leaf1": [wrong]}), {}, ()
@@ -375,7 +375,7 @@ def test_every_difference_is_told_with_its_line_and_reason(foreign):
 
 
 @pytest.mark.slow
-def test_links_on_ports_that_no_layout_has_are_told(foreign):
+def test_links_on_ports_that_no_layout_has_are_reported(foreign):
     found = of_others()
     names = {"Ethernet31/1": "Ethernet5/1", "Ethernet32/1": "Ethernet31/1"}
     texts = {name: each.files["running-config.cfg"] for name, each in found.devices.items()}

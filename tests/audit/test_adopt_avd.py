@@ -120,7 +120,7 @@ def test_overlays_hold_the_rest_once_for_alike_switches(adoption):
     ]
 
 
-def test_what_an_adopted_fabric_gains_is_as_those_beside_it(adoption, tmp_path):
+def test_what_an_adopted_fabric_gains_is_as_those_next_to_it(adoption, tmp_path):
     made, overlay = adoption
     if overlay == "ebgp":
         pytest.skip("the lines of EVPN are those of each leaf alone")

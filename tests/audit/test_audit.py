@@ -85,9 +85,7 @@ def test_a_fabric_of_ours_is_understood_to_its_last_line(nos: str, fabrics: dict
         assert one.counts.understood + one.counts.aside == one.counts.statements
 
 
-def test_a_line_that_nobody_knows_takes_the_proof_of_its_topic_away(
-    fabrics: dict[str, Path], tmp_path: Path
-) -> None:
+def test_an_unknown_line_takes_the_proof_of_its_topic_away(fabrics: dict[str, Path], tmp_path: Path) -> None:
     path = next(path for path in fabrics["eos"].glob("*.txt") if "tor" in path.name)
     text = path.read_text()
     at = text.index("   neighbor ")
@@ -146,7 +144,7 @@ def test_a_folder_without_anything_is_an_error(tmp_path: Path, fabricc: Fabricc)
     assert fabricc("audit", str(tmp_path / "none")).status == 2
 
 
-def test_every_finding_is_told_on_demand(tmp_path: Path, fabricc: Fabricc) -> None:
+def test_all_lists_every_finding(tmp_path: Path, fabricc: Fabricc) -> None:
     folder = folder_of(tmp_path, {f"note{n}.txt": "nothing\n" for n in range(7)})
     few, every = (
         json.loads(fabricc("audit", str(folder), "--format", "json", *more).out) for more in ((), ("--all",))
@@ -221,7 +219,7 @@ def test_what_is_between_brackets_does_not_hide_what_a_statement_is_about() -> N
     assert [topic_of(path) for path in (stopped, shut, stopped)] == ["PFC", "interfaces", "PFC"]
 
 
-def test_it_is_told_what_was_asked(fabrics: dict[str, Path], fabricc: Fabricc) -> None:
+def test_the_evaluated_rules_are_reported(fabrics: dict[str, Path], fabricc: Fabricc) -> None:
     """A topic without findings means something only if switches were checked for it."""
     found = audit_fabric(fabrics["frr"], jobs=1)
     accounts = {one.topic: one for one in found.accounts}

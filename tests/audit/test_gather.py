@@ -112,7 +112,7 @@ def test_of_a_tree_only_the_devices_are_read(specs: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("nos", sorted(MODELS))
-def test_the_name_of_a_file_says_nothing_about_its_system(nos: str, specs: Path, tmp_path: Path) -> None:
+def test_the_name_of_a_file_does_not_affect_its_system(nos: str, specs: Path, tmp_path: Path) -> None:
     name, files = next(iter(rendered(specs / f"{nos}.yaml").items()))
     main = max(files.values(), key=len)
     found = gather_devices(folder_of(tmp_path, {"some/where/a7.txt": main}), jobs=1)
@@ -188,7 +188,7 @@ VERSION = "Arista DCS-7060X6-64PE-F\nHardware version: 01.00\n\nSoftware image v
         {"leaf1.txt": f"### show running-config\n{EOS}\n### show lldp neighbors\n{LLDP}"},
     ],
 )
-def test_outputs_stand_beside_a_configuration_or_with_it(texts: dict[str, str], tmp_path: Path) -> None:
+def test_outputs_stand_next_to_a_configuration_or_with_it(texts: dict[str, str], tmp_path: Path) -> None:
     found = gather_devices(folder_of(tmp_path, texts), jobs=1)
     assert not codes(found)
     (device,) = found.devices.values()
@@ -225,7 +225,7 @@ def test_tables_and_routing_of_sonic_are_one_device(specs: Path, tmp_path: Path)
 # --- findings --------------------------------------------------------------------------------------------
 
 
-def test_what_nobody_knows_is_told(tmp_path: Path) -> None:
+def test_unknown_files_are_reported(tmp_path: Path) -> None:
     texts = {"leaf1.cfg": EOS, "notes.txt": "Call Bob.\n", "picture.png": b"\x89PNG\0\0\0",
              "ios.cfg": "version 15.2\nservice timestamps debug\ninterface GigabitEthernet0/0\n mtu 9\n"}  # fmt: skip
     found = gather_devices(folder_of(tmp_path, texts), jobs=1)
@@ -251,7 +251,7 @@ def test_a_copy_of_a_device_is_reported_and_not_compared(tmp_path: Path, copy: s
     assert codes(found) == [("FAB9504", copy)]
 
 
-def test_outputs_without_a_configuration_are_told(tmp_path: Path) -> None:
+def test_outputs_without_a_configuration_are_reported(tmp_path: Path) -> None:
     found = gather_devices(folder_of(tmp_path, {"leaf1.cfg": EOS, "leaf2-lldp.txt": LLDP}), jobs=1)
     assert codes(found) == [("FAB9505", "leaf2-lldp.txt")]
 
@@ -297,7 +297,7 @@ def test_a_banner_is_no_merge_conflict(banner: str, tmp_path: Path) -> None:
     assert "FAB0032" not in {each.code for each in gather_devices(folder, jobs=1).findings}
 
 
-def test_a_box_that_the_catalog_lacks_is_told(tmp_path: Path) -> None:
+def test_a_box_that_the_catalog_lacks_is_reported(tmp_path: Path) -> None:
     found = gather_devices(
         folder_of(tmp_path, {"leaf1.cfg": EOS.replace("DCS-7060X6-64PE-F", "cEOSLab")}), jobs=1
     )
@@ -307,7 +307,7 @@ def test_a_box_that_the_catalog_lacks_is_told(tmp_path: Path) -> None:
     assert (finding.code, finding.file, finding.line) == ("FAB9506", "leaf1.cfg", named)
 
 
-def test_a_box_without_a_name_is_told_where_its_file_begins_to_say_something(tmp_path: Path) -> None:
+def test_a_box_without_a_name_is_reported_where_its_file_begins_to_say_something(tmp_path: Path) -> None:
     text = "\n".join(line for line in EOS.split("\n") if not line.startswith(("! ", "hostname")))
     found = gather_devices(folder_of(tmp_path, {"leaf1.cfg": f"!\n\n{text}"}), jobs=1)
     (finding,) = found.findings
@@ -346,7 +346,7 @@ def test_a_command_inside_a_configuration_divides_nothing() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not CORPORA.is_dir(), reason="no corpora here")
-def test_the_system_of_whole_devices_is_told_by_their_text() -> None:
+def test_the_system_of_whole_devices_is_recognized_by_their_text() -> None:
     wrong, every = [], 0
     for nos in MODELS:
         for source in sorted(path for path in (CORPORA / nos).iterdir() if path.is_dir()):

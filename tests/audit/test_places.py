@@ -59,7 +59,7 @@ def test_units_and_rails_are_those_of_common_hosts(name):
     assert {name: places[name].rail for name in want} == want
 
 
-def test_units_are_told_by_descriptions_where_hosts_have_no_files():
+def test_units_are_recognized_by_descriptions_where_hosts_have_no_files():
     compiled = inventory("lab-smallest")
     devices = collected(compiled, hosts=False)
     places = places_of(devices, links_of(devices))

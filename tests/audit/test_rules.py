@@ -65,7 +65,7 @@ def pair(mine: Mapping[str, str | int], theirs: Mapping[str, str | int] | None =
     return told(device("leaf", end(0, "spine", mine)), device("spine", end(1, "leaf", theirs)))
 
 
-def test_a_sound_link_is_not_told() -> None:
+def test_a_sound_link_is_not_reported() -> None:
     assert [each for each in pair({}) if each.severity is not Severity.NOTE] == []
 
 
@@ -113,7 +113,7 @@ def test_remote_as() -> None:
     assert (found.file, found.line) == ("leaf", 6)
 
 
-def test_own_as_is_told_where_all_neighbors_name_another() -> None:
+def test_own_as_is_reported_where_all_neighbors_name_another() -> None:
     leaves = []
     spine: Facts = {"bgp/asn": 65500, "bgp/router_id": "10.9.9.9"}
     for number in range(3):
@@ -268,7 +268,7 @@ def test_a_port_that_lost_its_headroom_with_its_pfc() -> None:
     assert {each.file for each in found} == {"odd"}
 
 
-def test_few_devices_that_differ_by_design_are_not_told() -> None:
+def test_few_devices_that_differ_by_design_are_not_reported() -> None:
     small = open_port(1, {"interface[Ethernet1]/mtu": 1500})
     large: Facts = {path: value for number in range(1, 6) for path, value in open_port(number).items()}
     assert [e for e in told(device("a", small), device("b", large)) if e.code == "FAB9610"] == []
@@ -318,7 +318,7 @@ def test_the_ends_of_a_session_are_of_one_family() -> None:
     assert ["two: neighbor fd00::1: carries no ipv6" in each.message for each in found] == [True]
 
 
-def test_bridged_lossless_ports_are_told_once_a_switch() -> None:
+def test_bridged_lossless_ports_are_reported_once_a_switch() -> None:
     """32 ports of one design give one finding, with a remedy about ports."""
     ports = {
         f"interface[Ethernet{n}]/{leaf}": value
@@ -331,20 +331,20 @@ def test_bridged_lossless_ports_are_told_once_a_switch() -> None:
     assert "announcement" not in found.help
 
 
-def test_an_outlier_is_told_in_words_and_not_by_a_path() -> None:
+def test_an_outlier_is_reported_in_words_and_not_by_a_path() -> None:
     paths = {"qos/priority[3]/traffic_class": 3, "qos/dscp[26]/traffic_class": 3}
     alike = [device(f"leaf{n}", {"qos/dscp[26]/traffic_class": 3}) for n in range(6)]
     found = one(told(*alike, device("odd", paths)), "FAB9610")
     assert found.message == "odd qos priority 3 traffic class: 3 here, nothing on 6 switches"
 
 
-def test_an_empty_value_is_told_in_a_word() -> None:
+def test_an_empty_value_is_reported_in_a_word() -> None:
     alike = [device(f"leaf{n}", {"qos/pfc": ""}) for n in range(6)]
     found = one(told(*alike, device("odd", {"qos/pfc": "3"})), "FAB9610")
     assert found.message == "odd qos pfc: 3 here, none on 6 switches"
 
 
-def test_switches_without_a_known_link_are_told_once() -> None:
+def test_switches_without_a_known_link_are_reported_once() -> None:
     """No link means that nothing of tiers, ends and paths was compared: silence would look like praise."""
     alone = [device(f"leaf{n}", {"bgp/asn": 65000 + n, "bgp/router_id": f"10.9.9.{n}"}) for n in range(3)]
     (found,) = [each for each in told(*alone) if each.code == "FAB9511"]
@@ -355,7 +355,7 @@ def test_switches_without_a_known_link_are_told_once() -> None:
     assert [each for each in told(alone[0]) if each.code == "FAB9511"] == [], "one switch may be all there is"
 
 
-def test_that_nothing_is_lossless_is_told() -> None:
+def test_a_fabric_without_a_lossless_class_is_reported() -> None:
     (found,) = [each for each in pair({}) if each.code == "FAB9621"]
     assert (found.severity, found.message.partition(":")[0]) == (
         Severity.NOTE, "no port of 2 switches has PFC"

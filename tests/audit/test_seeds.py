@@ -53,7 +53,7 @@ def test_faults_are_named_in_fabrics_of_other_shapes(system: str, shape: str) ->
 @pytest.mark.spread(4)
 @pytest.mark.parametrize("system", ours.MODELS)
 @pytest.mark.parametrize("hosts", [False, True])
-def test_a_sound_fabric_is_told_to_be_so(system: str, hosts: bool, tmp_path: Path) -> None:
+def test_a_sound_fabric_is_reported_as_sound(system: str, hosts: bool, tmp_path: Path) -> None:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(ours.spec_of(system))
     told = find_all(ours.found_in(spec, hosts=hosts) if hosts else ours.foreign(spec))
@@ -73,7 +73,7 @@ def test_inventories_are_sound(name: str) -> None:
         assert [each for each in told if each.severity is not Severity.NOTE] == []
 
 
-def test_what_was_asked_is_counted(tmp_path: Path) -> None:
+def test_evaluated_rules_are_counted(tmp_path: Path) -> None:
     spec = tmp_path / "cluster.yaml"
     spec.write_text(ours.spec_of("sonic"))
     rows = {row.number: row for row in invariant_progress(ours.found_in(spec))}

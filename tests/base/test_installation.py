@@ -16,7 +16,7 @@ INSIDE = {"templates": "eos/running-config.j2", "schemas": "cluster.schema.json"
 
 
 @pytest.mark.parametrize("name", INSIDE)
-def test_a_checkout_has_it_beside_the_package(name: str) -> None:
+def test_a_checkout_has_it_next_to_the_package(name: str) -> None:
     assert installation.data_folder(name) == installation.PACKAGE.parent / name
     assert (installation.data_folder(name) / INSIDE[name]).is_file()
 

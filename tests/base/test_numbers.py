@@ -72,7 +72,7 @@ def test_a_release_with_many_digits_is_ordered() -> None:
     assert release_numbers(f"4.{LONG}")[0] == 4
 
 
-def test_digits_are_asked_for_in_one_place() -> None:
+def test_digits_are_requested_in_one_place() -> None:
     source = Path(fabricc.__file__).parent
     asking = {
         path.relative_to(source).as_posix()

@@ -257,7 +257,7 @@ def test_pools_fit_the_packet_buffer(name: str):
     assert pools.egress_lossless_bytes <= buffers.total_bytes
 
 
-def test_a_model_is_read_only_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch):
+def test_a_model_is_read_only_when_it_is_requested(monkeypatch: pytest.MonkeyPatch):
     read: list[str] = []
     text = Path.read_text
     monkeypatch.setattr(Path, "read_text", lambda self, *args: read.append(self.name) or text(self, *args))

@@ -123,14 +123,14 @@ hosts:
 
 
 @pytest.mark.parametrize("section", ["switches", "hosts", "nics"])
-def test_a_base_that_does_not_exist_is_told_at_its_name(tmp_path: Path, section: str):
+def test_a_base_that_does_not_exist_is_reported_at_its_name(tmp_path: Path, section: str):
     text = f"{section}:\n  a:\n    title: A\n    extends: nothing-like-it\n"
     ((code, line, column, _, _),) = findings(tmp_path, text)
     assert (code, line, column) == ("FAB2105", 4, 5)
 
 
 @pytest.mark.parametrize("section", ["switches", "hosts", "nics"])
-def test_missing_keys_are_told_once(tmp_path: Path, section: str):
+def test_missing_keys_are_reported_once(tmp_path: Path, section: str):
     ((code, line, _, message, _),) = findings(tmp_path, f"{section}:\n  a:\n    title: A\n")
     assert (code, line) == ("FAB2103", 2)
     assert message.startswith(f"{section}.a: the key `vendor`, `")

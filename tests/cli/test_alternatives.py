@@ -166,7 +166,7 @@ def test_prices_decide_instead_of_counts(repo: Path, fabricc: Fabricc) -> None:
         ("item,price\nsn5400,\"1\n", 1, "prices.csv cannot be read: it is no CSV in UTF-8"),
     ],
 )  # fmt: skip
-def test_a_bad_table_of_prices_is_told_by_line(
+def test_a_bad_table_of_prices_is_reported_by_line(
     repo: Path, fabricc: Fabricc, table: str, line: int, told: str
 ) -> None:
     (repo / "prices.csv").write_text(table)
@@ -179,7 +179,7 @@ def test_a_bad_table_of_prices_is_told_by_line(
     assert not (repo / "o.yaml").exists()
 
 
-def test_a_price_of_nothing_known_is_told(repo: Path, fabricc: Fabricc) -> None:
+def test_a_price_of_nothing_known_is_reported(repo: Path, fabricc: Fabricc) -> None:
     (repo / "prices.csv").write_text("part,price\nlinux-16x100,5\nlinux-16x10,5\n")
     ran = fabricc("plan", "cluster.yaml", "--alternatives", "--prices", "prices.csv")
     assert "prices.csv:3:" in ran.err
@@ -187,7 +187,7 @@ def test_a_price_of_nothing_known_is_told(repo: Path, fabricc: Fabricc) -> None:
     assert "`linux-16x100`" in ran.err
 
 
-def test_a_table_that_is_not_there_is_told(repo: Path, fabricc: Fabricc) -> None:
+def test_a_table_that_is_not_there_is_reported(repo: Path, fabricc: Fabricc) -> None:
     ran = fabricc("plan", "cluster.yaml", "--alternatives", "--prices", "none.csv")
     assert (ran.status, "FAB3160" in ran.err) == (1, True)
 

@@ -110,7 +110,7 @@ def test_every_verb_with_formats_is_asked() -> None:
 
 
 @pytest.mark.usefixtures("built")
-def test_what_cannot_be_had_is_told_in_the_format_that_was_asked_for(fabricc: Fabricc) -> None:
+def test_what_cannot_be_had_is_reported_in_the_format_that_was_requested(fabricc: Fabricc) -> None:
     wrong = []
     for verb, rows in ROWS.items():
         asked = [(rows[0], IMPOSSIBLE[0], format_) for format_ in OFFERED[verb]]
@@ -166,7 +166,7 @@ def test_streams_that_were_closed_or_take_no_findings_change_no_status(
 
 
 @pytest.mark.usefixtures("repo")
-def test_a_full_disk_and_one_that_must_not_be_written_are_told_with_a_code() -> None:
+def test_a_full_disk_and_one_that_must_not_be_written_are_reported_with_a_code() -> None:
     runs = [
         ["build", SPEC, "-o", "full/out"],
         ["plan", SPEC, "--labels", "full/labels.csv"],

@@ -51,7 +51,7 @@ def test_switches_of_a_tree(repo: Path, fabricc: Fabricc) -> None:
     assert completed("verify", "build/none", "--devices", "s") == []
 
 
-def test_devices_and_releases_where_they_are_asked_for(repo: Path) -> None:
+def test_devices_and_releases_where_they_are_requested(repo: Path) -> None:
     assert completed("maintain", "spine0") == ["spine01a", "spine02a"]
     assert completed("maintain", "spine01a", "--down", "spine0") == ["spine01a", "spine02a"]
     (item,) = BashComplete(cli, {}, "fabricc", "_X").get_completions(["maintain", "spine01a"], "clu")

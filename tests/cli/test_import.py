@@ -209,7 +209,7 @@ def test_interfaces_stand_in_for_addresses_and_cables(tmp_path: Path, fabricc: F
     assert (row["a_ipv4"], row["b_ipv4"], row["b_ipv6"]) == ("192.0.2.0", "192.0.2.1", "2001:db8::1")
 
 
-def test_columns_and_lists_that_are_not_there_are_told(tmp_path: Path, fabricc: Fabricc) -> None:
+def test_columns_and_lists_that_are_not_there_are_reported(tmp_path: Path, fabricc: Fabricc) -> None:
     """The current view of NetBox's defaults shows neither positions of devices nor whose an address is."""
     spec = written(tmp_path)
     here = tmp_path / "export"
@@ -241,7 +241,7 @@ def test_tables_do_not_take_the_place_of_the_export(tmp_path: Path, fabricc: Fab
     )
 
 
-def test_what_has_no_place_is_told(tmp_path: Path, fabricc: Fabricc) -> None:
+def test_what_has_no_place_is_reported(tmp_path: Path, fabricc: Fabricc) -> None:
     spec = written(tmp_path)
     export(tmp_path / "export", compile_spec(spec).fabric)
     cables = json.loads((tmp_path / "export/cables.json").read_text())["results"]

@@ -131,7 +131,7 @@ def test_a_macro_that_calls_itself_is_named(own: Path, fabricc: Fabricc) -> None
 @pytest.mark.parametrize(
     "more", ["{% include 3 %}", "{% include ['none.j2', 4] ignore missing %}", "{{ " + "(" * 2000]
 )
-def test_what_leads_nowhere_is_told_as_ever(own: Path, fabricc: Fabricc, more: str) -> None:
+def test_what_leads_nowhere_is_reported_as_ever(own: Path, fabricc: Fabricc, more: str) -> None:
     own.write_text(f"{own.read_text()}{more}\n")
     ran = fabricc("build", "cluster.yaml", "--templates", "own", "-j", "1")
     assert ran.status in (0, 3)
@@ -162,12 +162,14 @@ def test_what_a_template_says_is_proved_as_ever(repo: Path, own: Path, fabricc: 
     assert not (repo / "build/lab").exists()
 
 
-def test_a_folder_that_replaces_nothing_is_told(repo: Path, fabricc: Fabricc) -> None:
+def test_a_folder_that_replaces_nothing_is_reported(repo: Path, fabricc: Fabricc) -> None:
     (repo / "wrong" / "fr").mkdir(parents=True)
     assert "warning[FAB7013]: wrong" in fabricc("build", "cluster.yaml", "--templates", "wrong").err
 
 
-def test_a_template_under_a_name_that_nothing_prints_is_told(repo: Path, own: Path, fabricc: Fabricc) -> None:
+def test_a_template_under_a_name_that_nothing_prints_is_reported(
+    repo: Path, own: Path, fabricc: Fabricc
+) -> None:
     for former in ("eos/routing.j2", "nxos/qos.j2", "frr/mine.j2", "frr/part.j2"):
         (own.parents[1] / former).parent.mkdir(exist_ok=True)
         (own.parents[1] / former).write_text("!\n")
@@ -235,7 +237,7 @@ def test_what_an_overlay_takes_away_is_told_and_may_be_accepted(repo: Path, fabr
     assert "error FAB6002: su001-tor1a: bgp/maximum_paths is 64 in the file and 32 in the plan" in told
 
 
-def test_an_invariant_that_an_overlay_breaks_is_told_until_it_is_accepted(
+def test_an_invariant_that_an_overlay_breaks_is_reported_until_it_is_accepted(
     repo: Path, fabricc: Fabricc
 ) -> None:
     block = "router bgp *\n address-family ipv4 unicast\n"

@@ -157,7 +157,7 @@ FAILING = {
 
 
 @pytest.mark.parametrize("words", FAILING)
-def test_what_a_verb_could_not_do_is_told_in_the_format_that_was_asked_for(
+def test_what_a_verb_could_not_do_is_reported_in_the_format_that_was_requested(
     repo: Path, fabricc: Fabricc, words: str
 ) -> None:
     ran = fabricc(*words.split(), "--format", "json")
@@ -210,7 +210,7 @@ def test_plan_writes_a_bill_and_labels(repo: Path, fabricc: Fabricc) -> None:
     assert {label["module"] for label in labels if label["medium"] == "smf"} == {"100GBASE-DR QSFP28"}
 
 
-def test_a_bill_is_a_workbook_where_it_is_asked_for(repo: Path, fabricc: Fabricc) -> None:
+def test_a_bill_is_a_workbook_where_it_is_requested(repo: Path, fabricc: Fabricc) -> None:
     openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed: no workbooks here")
     assert fabricc("plan", "cluster.yaml", "--bom", "bom.xlsx").status == 0
     fabricc("plan", "cluster.yaml", "--bom", "bom.csv")
@@ -295,7 +295,7 @@ def test_plan_draws_racks_of_which_the_places_are_given(repo: Path, fabricc: Fab
         ("", 1, "the first line is not"),
     ],
 )
-def test_a_wrong_table_of_places_is_told_by_its_line_and_nothing_is_written(
+def test_a_wrong_table_of_places_is_reported_by_its_line_and_nothing_is_written(
     repo: Path, fabricc: Fabricc, table: str, line: int, words: str
 ) -> None:
     (repo / "places.csv").write_text(table)
@@ -574,7 +574,7 @@ def test_a_cluster_gets_no_second_lock(repo: Path, fabricc: Fabricc, owner: byte
     assert not lock.exists()
 
 
-def test_a_missing_catalog_file_is_told_where_the_spec_names_it(repo: Path, fabricc: Fabricc) -> None:
+def test_a_missing_catalog_file_is_reported_where_the_spec_names_it(repo: Path, fabricc: Fabricc) -> None:
     spec = repo / "cluster.yaml"
     spec.write_text(spec.read_text() + "catalog:\n  - there.yaml\n  - gone.yaml\n")
     (repo / "there.yaml").write_text("switches: {}\n")

@@ -239,7 +239,7 @@ spines: {tier}
         (8, 1, False, 8, 0, 8),
     ],
 )
-def test_spine_ports_that_few_border_leaves_keep_are_told(
+def test_spine_ports_that_few_border_leaves_keep_are_reported(
     tmp_path: Path, border: int, planes: int, cores: bool, kept: int, idle: int, most: int
 ) -> None:
     tier = "{model: sn5600, nos: frr}"
@@ -278,7 +278,7 @@ spines: {tier}
         ("hgx-2x200", 8, 2, 16, "Lead out from spines or ToRs of hosts if ports are short."),
     ],
 )
-def test_links_of_border_leaves_that_ports_are_kept_for_are_told(
+def test_links_of_border_leaves_that_ports_are_kept_for_are_reported(
     tmp_path: Path, nic: str, border: int, links: int, idle: int, remedy: str
 ) -> None:
     tier = "{model: sn5600, nos: frr, count: 4}"

@@ -63,7 +63,7 @@ def test_the_other_part_or_none_shows(tmp_path: Path) -> None:
         assert compare(JUNOS.planned(switch), reading)
 
 
-def test_nothing_is_written_unless_it_is_asked_for(tmp_path: Path) -> None:
+def test_nothing_is_written_unless_it_is_requested(tmp_path: Path) -> None:
     fabric = compile_only(tmp_path, load_balancing={"mode": "flowlet"}).fabric
     switch = fabric.switch(next(iter(fabric.switch_ids())))
     assert "global-load-balancing" not in "".join(JUNOS.render(switch).values())

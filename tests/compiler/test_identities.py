@@ -140,7 +140,7 @@ def test_a_changed_table_is_another_input_of_the_build(tmp_path: Path) -> None:
     assert first["spec"] != again["spec"]
 
 
-def test_a_table_that_is_not_there_is_told_at_the_key_that_names_it(tmp_path: Path) -> None:
+def test_a_table_that_is_not_there_is_reported_at_the_key_that_names_it(tmp_path: Path) -> None:
     found = compiled(tmp_path, identities={"devices": "none.csv"})
     (wrong,) = [each for each in found.diagnostics if each.code == "FAB2145"]
     assert wrong.position is not None

@@ -279,7 +279,7 @@ def test_what_cannot_be_is_refused_where_it_stands(tmp_path: Path, sections: Any
     assert any(re.match(told, each) for each in found), found
 
 
-def test_slips_are_told_with_what_left(tmp_path: Path) -> None:
+def test_slips_are_reported_with_what_left(tmp_path: Path) -> None:
     built(tmp_path, RACKS)
     found = compile_spec(spec_file(tmp_path, with_rack("a02", "b02"), moved={"a20": "b02"}))
     (slip,) = [d for d in found.diagnostics if d.severity is Severity.ERROR]

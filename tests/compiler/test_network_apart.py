@@ -217,7 +217,7 @@ def codes_of(spec: dict[str, Any], folder: Path) -> set[str]:
     return {each.code for each in compile_spec(path).diagnostics}
 
 
-def test_the_refusal_beside_infiniband_names_the_word(tmp_path: Path) -> None:
+def test_the_refusal_with_infiniband_names_the_key(tmp_path: Path) -> None:
     path = tmp_path / "cluster.yaml"
     networks = {"storage": {"tors": {"model": "sn5600", "nos": "cumulus-5.15"}}}
     path.write_text(yaml.safe_dump(RAILS | {"networks": networks}))

@@ -368,7 +368,7 @@ def test_the_pool_that_a_remedy_names_can_be_planned(tmp_path: Path) -> None:
     assert codes(compiled(tmp_path, text % free)) == []
 
 
-def test_asns_of_two_networks_are_told_when_they_are_the_same(tmp_path: Path) -> None:
+def test_asns_of_two_networks_are_reported_when_they_are_the_same(tmp_path: Path) -> None:
     text = f"{RAILS}networks:\n{STORAGE}    routing: {{asn_base: 4200000000}}\n"
     found = compiled(tmp_path, text)
     assert "FAB3102" in codes(found, Severity.WARNING)
@@ -379,7 +379,7 @@ def test_asns_of_two_networks_are_told_when_they_are_the_same(tmp_path: Path) ->
     assert "FAB3102" not in codes(again, Severity.WARNING)
 
 
-def test_hosts_without_the_ports_are_left_out_and_told(tmp_path: Path) -> None:
+def test_hosts_without_the_ports_are_left_out_and_reported(tmp_path: Path) -> None:
     ports = (
         "{nic: connectx-7, nics: 2, ports_per_nic: 1, port_gbps: 200, assumed: true, reason: for this test}"
     )
@@ -415,7 +415,7 @@ def test_a_network_of_one_tor_needs_no_spines(tmp_path: Path) -> None:
     assert [switch.name for switch in found.networks["storage"].switches()] == ["storage-su001-tor1a"]
 
 
-def test_networks_beside_infiniband_are_refused(tmp_path: Path) -> None:
+def test_networks_together_with_infiniband_are_refused(tmp_path: Path) -> None:
     text = f"{RAILS.replace('sn5600, nos: sonic', 'qm9700')}fabric: infiniband\nnetworks:\n{STORAGE}"
     assert "FAB2114" in codes(compiled(tmp_path, text))
 

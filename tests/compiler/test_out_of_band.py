@@ -225,7 +225,7 @@ def test_a_model_without_slow_ports_is_refused_with_those_that_have(tmp_path: Pa
     assert "sn2201" in told
 
 
-def test_switches_that_nothing_joins_are_told(tmp_path: Path) -> None:
+def test_switches_that_nothing_joins_are_reported(tmp_path: Path) -> None:
     found = compiled(tmp_path, spec(management=managed(to=[])))
     assert [d.code for d in found.diagnostics if d.code.startswith("FAB32")] == ["FAB3217"]
 

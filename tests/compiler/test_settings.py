@@ -65,7 +65,7 @@ class Silent(FrrLinux):
         return {path: value for path, value in setting_facts(switch).items() if path.startswith(self.stated)}
 
 
-def test_settings_are_facts_only_when_asked_for() -> None:
+def test_settings_are_facts_only_when_requested() -> None:
     assert setting_facts(TOR) == {"lldp/interval_s": 30}
     assert setting_facts(ASKED) == {
         "lldp/interval_s": 30,

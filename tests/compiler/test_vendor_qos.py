@@ -127,7 +127,7 @@ def test_object_models_of_the_maker_accept_it(release: str, built: tuple[Any, Pa
     assert found.returncode == 0, found.stdout + found.stderr
 
 
-def test_stated_thresholds_and_long_cables_are_written_beside_it(tmp_path: Path) -> None:
+def test_stated_thresholds_and_long_cables_are_written_next_to_it(tmp_path: Path) -> None:
     spec = wanted(
         cables={"spine": {"length_m": 250, "medium": "smf"}},
         congestion={"ecn": {"min_kb": 200, "max_kb": 400, "max_percent": 20}},

@@ -50,7 +50,7 @@ def test_a_defect_in_a_worker_arrives_with_its_traceback() -> None:
         list(spread_work(2, 9, work))
 
 
-def test_a_killed_worker_is_told() -> None:
+def test_a_killed_worker_is_reported() -> None:
     def work(number: int) -> int:
         os.kill(os.getpid(), signal.SIGKILL)
         return number

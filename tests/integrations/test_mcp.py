@@ -219,7 +219,7 @@ def test_a_verb_that_takes_too_long_is_ended(
     assert not running(tmp_path)
 
 
-def test_of_what_is_no_answer_the_end_is_told(other: Callable[[str], Confined]) -> None:
+def test_of_what_is_no_answer_the_end_is_reported(other: Callable[[str], Confined]) -> None:
     place = other("sys.stderr.write('x' * 100_000 + 'what went wrong')\nsys.exit(3)")
     with pytest.raises(ConfinedError, match=r"ended with status 3: x+what went wrong$") as caught:
         asyncio.run(place.tell(["plan"], [], 50))

@@ -126,7 +126,7 @@ def test_without_an_access_file_nobody_logs_in(spec: Path) -> None:
     assert hosts["spine01a"].platform == "fabricc_eos"
 
 
-def test_a_file_beside_the_spec_is_not_used_before_it_is_trusted(spec: Path) -> None:
+def test_a_file_next_to_the_spec_is_not_used_before_it_is_trusted(spec: Path) -> None:
     beside = spec.parent / "fabricc-access.yaml"
     beside.write_text(ACCESS)
     with pytest.raises(FindingsError, match="it is not trusted yet"):
@@ -142,7 +142,7 @@ def test_a_file_that_turns_verification_off_is_warned_of(spec: Path) -> None:
         started(spec, access_file=str(file))
 
 
-def test_what_is_wrong_with_a_spec_is_told(spec: Path) -> None:
+def test_what_is_wrong_with_a_spec_is_reported(spec: Path) -> None:
     spec.write_text(SPEC.replace("sn5600", "sn5601"))
     with pytest.raises(CompileError, match="FAB"):
         started(spec)

@@ -233,7 +233,7 @@ def test_what_nothing_joins_is_told_and_the_remedy_joins(
         assert [lack for lack in again.lacking if lack.kind == "host"] == []
 
 
-def test_cables_of_one_cage_that_need_different_modules_are_told() -> None:
+def test_cables_of_one_cage_that_need_different_modules_are_reported() -> None:
     host = {"overrides": {"su001-tor1a": {"ports": {"swp1s0": {"medium": "mmf"}}}}}
     text = small("hgx-8gpu", **host)
     found = list_materials(fabric_of(text))

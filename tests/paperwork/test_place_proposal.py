@@ -50,7 +50,7 @@ def planned(folder: Path, text: str) -> list[Fabric]:
 
 @pytest.mark.parametrize("text", [RAILS, RACKS])
 @pytest.mark.parametrize("layout", [RackLayout(), RackLayout(2, 10, 1, 42), RackLayout(1, 8, 3, 24)])
-def test_every_device_has_a_place_of_its_own(tmp_path: Path, text: str, layout: RackLayout) -> None:
+def test_every_device_has_its_own_place(tmp_path: Path, text: str, layout: RackLayout) -> None:
     fabrics = planned(tmp_path, text)
     if text == RACKS and layout.units < 48:
         layout = layout._replace(hosts=4, units=48)
@@ -70,7 +70,7 @@ def test_racks_of_the_spec_hold_their_hosts_and_tors(tmp_path: Path) -> None:
     assert places["spine01a"].rack == "spines"
 
 
-def test_tors_of_a_unit_in_several_racks_stand_beside_them(tmp_path: Path) -> None:
+def test_tors_of_a_unit_in_several_racks_stand_next_to_them(tmp_path: Path) -> None:
     places = propose_places(planned(tmp_path, RAILS), RackLayout())
     assert [places[f"su001-host0{number}"].rack for number in (1, 4, 5)] == ["su001-1", "su001-1", "su001-2"]
     assert places["su001-tor1a"].rack == "su001-net"

@@ -24,7 +24,7 @@ def reading(facts: dict[str, int]) -> Reading:
 
 
 @given(FACTS, FACTS)
-def test_every_difference_is_told_once_and_nothing_else(
+def test_every_difference_is_reported_once_and_nothing_else(
     planned: dict[str, int], found: dict[str, int]
 ) -> None:
     told = {m.path: (m.planned, m.found) for m in compare(dict(planned), reading(found))}

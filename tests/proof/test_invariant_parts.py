@@ -240,7 +240,7 @@ def test_a_rule_of_the_whole_reads_no_attribute_but_those_it_is_asked_again_for(
     assert not attributes or read <= attributes | {"name", "file", "line"}
 
 
-def test_digests_are_told_apart_by_what_they_say_not_by_where() -> None:
+def test_digests_are_distinguished_by_what_they_say_not_by_where() -> None:
     built = fabric()
     survey = Survey()
     switch = built.switch(next(iter(built.switch_ids())))

@@ -73,7 +73,7 @@ def test_files_as_the_build_writes_them_say_nothing() -> None:
     assert told({}) == []
 
 
-def test_a_line_left_out_is_told_where_it_belongs_and_by_its_text() -> None:
+def test_a_line_left_out_is_reported_where_it_belongs_and_by_its_text() -> None:
     text, places = conf()
     line = " neighbor UPSTREAM-V4 bfd profile FABRIC"
     assert line in places
@@ -101,7 +101,7 @@ def test_two_altered_lines_are_both_told_and_nothing_else() -> None:
     assert {number for _, _, number, _ in found} == {places[first], places[second]}
 
 
-def test_a_line_that_states_no_fact_is_told_when_files_were_altered_by_hand() -> None:
+def test_a_line_that_states_no_fact_is_reported_when_files_were_altered_by_hand() -> None:
     text, places = conf()
     altered = {"frr.conf": text.replace("service integrated-vtysh-config\n", "")}
     ((code, file, number, message),) = told(altered)
@@ -110,7 +110,7 @@ def test_a_line_that_states_no_fact_is_told_when_files_were_altered_by_hand() ->
     assert told(altered, by_hand=False) == []
 
 
-def test_a_line_of_no_fact_is_told_without_its_text_which_may_be_a_secret() -> None:
+def test_a_line_of_no_fact_is_reported_without_its_text_which_may_be_a_secret() -> None:
     text, places = conf()
     found = told({"frr.conf": text.replace("service integrated-vtysh-config", "! password letmein")})
     assert [(code, number) for code, _, number, _ in found] == [

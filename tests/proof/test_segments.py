@@ -122,7 +122,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_told_as_what_it_is(fault: str) -> None:
+def test_a_fault_is_reported_with_its_code(fault: str) -> None:
     planted, message = FAULTS[fault]
     found = told(planted)
     assert message in found, "\n".join(found)
@@ -149,7 +149,7 @@ ON_EOS = {
 
 
 @pytest.mark.parametrize("fault", ON_EOS)
-def test_a_fault_of_another_system_is_told_as_what_it_is(fault: str) -> None:
+def test_a_fault_of_another_system_is_reported_with_its_code(fault: str) -> None:
     planted, message = ON_EOS[fault]
     found = sorted({f"{each.code} {each.message}" for each in judge(fabric("eos"), planted, RATIOS)})
     assert message in found, "\n".join(found)

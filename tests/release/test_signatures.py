@@ -94,7 +94,7 @@ def refused(tree: Path, signer: Signer) -> FindingsError:
     return caught.value
 
 
-def test_what_was_signed_passes_and_says_who_signed_it(
+def test_what_was_signed_passes_and_names_the_signer(
     tree: Path, signer: Signer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = {path: path.read_bytes() for path in tree.rglob("*") if path.is_file()}
@@ -131,7 +131,7 @@ def test_a_changed_manifest_is_refused_though_every_file_fits_it(tree: Path, sig
     assert refused(tree, signer).code == "FAB0051"
 
 
-def test_nobody_else_may_sign(tree: Path, signer: Signer) -> None:
+def test_only_listed_signers_may_sign(tree: Path, signer: Signer) -> None:
     sign(tree, replace(signer, key=signer.other))
     error = refused(tree, signer)
     assert error.code == "FAB0052"
@@ -224,7 +224,7 @@ def test_what_is_no_key_signs_nothing(
     assert not signatures.signature_path(tree, signer.kind).exists()
 
 
-def test_a_machine_without_the_program_says_so(
+def test_a_machine_without_the_program_is_reported(
     tree: Path, signer: Signer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sign(tree, signer)

@@ -173,7 +173,7 @@ def test_neighbors_of_a_switch_with_all_ports_in_another_instance_are_reported(t
     assert len(findings_of(tmp_path)) == 1
 
 
-def test_a_neighbor_beside_idle_ports_is_reported_at_its_session(tmp_path: Path) -> None:
+def test_a_neighbor_next_to_idle_ports_is_reported_at_its_session(tmp_path: Path) -> None:
     more = "interface Ethernet2\n   no switchport\n   ip address 10.66.12.1/31\n"
     path = write(tmp_path, "eos", WRONG, more=more)
     (found,) = findings_of(tmp_path)

@@ -105,7 +105,7 @@ def test_equal_ends_agree() -> None:
         ("BGP session", {"asn": 64999}),
     ],
 )
-def test_each_disagreement_is_found_and_told_with_both_values(field: str, facts: dict[str, Any]) -> None:
+def test_each_disagreement_is_found_and_reported_with_both_values(field: str, facts: dict[str, Any]) -> None:
     ends = [tor_end(**facts), spine_end()]
     told = list(broken_findings(meet(*ends).wrong_ends(9)))
     mine = next(f for f in told if f" on {field}" in f.message)

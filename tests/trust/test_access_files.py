@@ -78,7 +78,7 @@ def refused(spec: Path) -> str:
     return found.message
 
 
-def test_the_file_beside_the_spec_is_used_once_it_is_trusted_and_until_it_changes(spec: Path) -> None:
+def test_the_file_next_to_the_spec_is_used_once_it_is_trusted_and_until_it_changes(spec: Path) -> None:
     assert "it is not trusted yet" in refused(spec)
     trust(spec.parent / NAME)
     assert accepted(spec)
@@ -160,7 +160,7 @@ def test_a_folder_that_is_a_link_is_the_folder_that_it_leads_to(spec: Path) -> N
 
 @pytest.mark.parametrize("key", ["known_hosts: keys", "ca_file: keys", "require_signature: keys",
                                  "nos: {eos: {ca_file: keys}}"])  # fmt: skip
-def test_trust_covers_the_files_beside_it_that_decide_who_is_believed(spec: Path, key: str) -> None:
+def test_trust_covers_the_files_next_to_it_that_decide_who_is_believed(spec: Path, key: str) -> None:
     (spec.parent / NAME).write_text(f"username: ann\n{key}\n")
     (spec.parent / "keys").write_text("192.0.2.66 ssh-ed25519 AAAA\n")
     trust(spec.parent / NAME)
@@ -181,7 +181,7 @@ def test_those_of_the_user_elsewhere_may_change(spec: Path, tmp_path: Path) -> N
     assert accepted(spec)
 
 
-def test_no_link_beside_it_leads_to_a_secret_elsewhere(spec: Path, tmp_path: Path) -> None:
+def test_no_link_next_to_it_leads_to_a_secret_elsewhere(spec: Path, tmp_path: Path) -> None:
     secret = tmp_path / "home" / "token"
     secret.write_text("canary-of-the-user\n")
     secret.chmod(0o600)

@@ -81,7 +81,7 @@ def test_an_honest_tree_passes_and_nothing_is_written(
     assert sorted(path for path in repository.rglob("*") if ".git/" not in str(path)) == before
 
 
-def test_the_signature_of_a_tree_may_be_committed_beside_it_and_no_link_of_its_name(
+def test_the_signature_of_a_tree_may_be_committed_next_to_it_and_no_link_of_its_name(
     repository: Path, check: Callable[..., Checked]
 ) -> None:
     (repository / f"{TREE}.sig").write_text("signed\n", "utf-8")
@@ -253,7 +253,7 @@ def test_a_lock_that_was_not_committed_is_refused(repository: Path, check: Calla
     assert "fabricc-committed-" not in told
 
 
-def test_a_spec_that_does_not_compile_is_told_by_its_own_name(
+def test_a_spec_that_does_not_compile_is_reported_by_its_own_name(
     repository: Path, check: Callable[..., Checked]
 ) -> None:
     (repository / "cluster.yaml").write_text("cluster: [\n", "utf-8")

@@ -321,7 +321,7 @@ def test_a_repository_that_does_not_answer_is_given_up(
     assert time.monotonic() - begin < 10
 
 
-def test_what_is_larger_than_asked_for_is_not_read(repository: Path) -> None:
+def test_what_is_larger_than_requested_is_not_read(repository: Path) -> None:
     (repository / "site" / "large").write_bytes(bytes(3 << 20))
     git(repository, "add", "-A")
     git(repository, "commit", "-qm", "large")

@@ -61,7 +61,7 @@ def test_a_tree_that_is_not_as_its_manifest_states_is_rejected(
     assert code in report, "check reports the same"
 
 
-def test_a_check_beside_a_build_is_repeated(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_next_to_a_build_is_repeated(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     """A build exchanges the tree after the manifest is read: the first reading is of two builds."""
     read, builds = trees.Folder.digest, []
 

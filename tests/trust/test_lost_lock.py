@@ -22,7 +22,7 @@ CONFLICT = "<<<<<<< HEAD\n{ours}\n=======\n{theirs}\n>>>>>>> topic\n"
     "words", [("build", "cluster.yaml"), ("build", "cluster.yaml", "--frozen"), ("lock", "cluster.yaml"),
               ("lock", "--check", "cluster.yaml")], ids=" ".join,
 )  # fmt: skip
-def test_a_missing_lock_beside_a_standing_tree_is_an_error(clone: Clone, words: tuple[str, ...]) -> None:
+def test_a_missing_lock_next_to_a_standing_tree_is_an_error(clone: Clone, words: tuple[str, ...]) -> None:
     (clone.top / "fabricc.lock").unlink()
     status, printed = clone.reading(*words)
     assert status == 1

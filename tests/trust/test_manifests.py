@@ -226,7 +226,7 @@ def test_a_manifest_hides_no_spec(tmp_path: Path, name: str) -> None:
     assert [each.name for each in found] == ([] if name.startswith("plan/") else ["cluster.yaml"])
 
 
-def test_specs_beside_a_thousand_nested_folders_are_found(tmp_path: Path) -> None:
+def test_specs_next_to_a_thousand_nested_folders_are_found(tmp_path: Path) -> None:
     (tmp_path / "cluster.yaml").write_text("cluster: a\ncatalog: [more.yaml]\n")
     deep = tmp_path
     for _ in range(1500):

@@ -189,7 +189,7 @@ def test_a_hello_without_end_is_bounded(tmp_path: Path, monkeypatch: pytest.Monk
         driver.open()
 
 
-def test_notifications_that_nobody_asked_for_are_bounded(
+def test_notifications_that_nobody_requested_are_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "SESSION_BYTES", 4 << 20)

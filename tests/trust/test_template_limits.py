@@ -127,7 +127,7 @@ def test_what_a_child_compiled_is_compiled_once(own: Path) -> None:
     assert not sandbox.is_child()
 
 
-def test_an_error_that_is_no_templates_is_told_apart(own: Path) -> None:
+def test_an_error_that_is_no_templates_is_distinguished(own: Path) -> None:
     own.write_text("")
     set_template_path([own.parent.parent])
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):

@@ -122,7 +122,7 @@ def test_prose_of_markdown_is_text_alone(text: str) -> None:
 
 @given(anything, anything, anything)
 @example("::error title=x", "a::b", "")
-def test_prose_stays_text_beside_other_prose(one: str, two: str, three: str) -> None:
+def test_prose_stays_text_next_to_other_prose(one: str, two: str, three: str) -> None:
     source = Markdown("- **error** {}: {}. {} ({})").format(one, two, three, Markdown.code(two))
     assert harmless(Markdown("{}: {}").format(one, Markdown.code(two)))
     kinds = {token.type for token in tokens(source)}

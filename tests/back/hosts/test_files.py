@@ -176,7 +176,7 @@ def test_the_page_states_what_a_lost_control_message_of_nccl_costs() -> None:
     assert "retransmission" in row
 
 
-def test_code_points_beside_the_lossless_one_stay_lossy() -> None:
+def test_code_points_next_to_the_lossless_one_stay_lossy() -> None:
     # dscp >> 3, the NIC's own map, would put 24 and 25 into priority 3
     facts = read(render(samples.host())).facts
     assert facts["qos/dscp[24]/priority"] == facts["qos/dscp[25]/priority"] == 0

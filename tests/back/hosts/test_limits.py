@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("row", LIMITS, ids=lambda row: row.code)
-def test_every_row_says_why_and_what_to_do(row: Limit[Host]) -> None:
+def test_every_row_has_a_reason_and_a_remedy(row: Limit[Host]) -> None:
     assert row.code in TITLES
     assert row.asked
     assert row.feature
@@ -33,7 +33,7 @@ def test_no_other_place_words_the_gaps_of_a_host() -> None:
     assert found == {"limits.py"}
 
 
-def test_of_nics_of_an_unknown_driver_nothing_else_is_told() -> None:
+def test_of_nics_of_an_unknown_driver_nothing_else_is_reported() -> None:
     assert [gap.code for gap in gaps(VARIANTS["other-nic"])] == ["FAB5603"]
 
 

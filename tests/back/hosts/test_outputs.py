@@ -100,7 +100,7 @@ def test_an_output_of_no_port_is_nobody_s() -> None:
     assert recognition.host_path("node1/mlnx_qos.txt", mlnx_qos()) is None
 
 
-def test_a_line_that_nobody_knows_is_told() -> None:
+def test_an_unknown_line_is_reported() -> None:
     text = mlnx_qos().replace("tc: 6 ratelimit: unlimited", "tc: 6 ratelimit: 10 Gbps")
     reading = hosts.read({"mlnx_qos/eth0": text})
     assert [text for _, _, text in reading.unknown] == ["tc: 6 ratelimit: 10 Gbps, tsa: strict"]

@@ -288,7 +288,7 @@ def test_congestion_control_of_intel_is_turned_on_in_a_folder_of_the_device(tmp_
 
 
 @pytest.mark.parametrize(("variant", "on"), [("e810", "enable_roce"), ("e810-iwarp", "enable_iwarp")])
-def test_intel_is_told_its_protocol(tmp_path: Path, variant: str, on: str) -> None:
+def test_intel_nics_have_their_protocol_set(tmp_path: Path, variant: str, on: str) -> None:
     machine(tmp_path, "rail0", "irdma_r0")
     assert run(tmp_path, variant, "rail0").returncode == 0
     calls = recorded(tmp_path)

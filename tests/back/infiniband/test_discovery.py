@@ -150,7 +150,7 @@ def test_devices_are_known_by_name_while_the_plan_has_placeholders() -> None:
     assert told(read_topology(managed)) == []
 
 
-def test_another_guid_than_the_planned_one_is_told() -> None:
+def test_another_guid_than_the_planned_one_is_reported() -> None:
     known = read_topology(TEXT.replace("02fab30000000000", "0c42a10300000000"))
     there = read_topology(TEXT.replace("02fab30000000000", "0c42a10300000011"))
     assert told(there, known) == [

@@ -91,7 +91,7 @@ def test_the_address_of_a_tenants_host_is_in_its_partition(system: str) -> None:
     assert "NCCL_IB_SL=1\n" in files[host_files.NCCL]
 
 
-def test_nccl_is_told_no_gid_index_and_no_traffic_class() -> None:
+def test_nccl_has_no_gid_index_and_no_traffic_class() -> None:
     _, files = first(planned(document()))
     assert "GID_INDEX" not in files[host_files.NCCL]
     assert "NCCL_IB_TC" not in files[host_files.NCCL]
@@ -165,7 +165,7 @@ def test_a_keyfile_without_a_section_is_a_finding(section: str) -> None:
     assert [found.code for found in prove_host(planned(spec("rhel-9")), host, files)][:1] == ["FAB6310"]
 
 
-def test_a_host_with_amd_gpus_is_told_where_rccl_looks() -> None:
+def test_a_host_with_amd_gpus_has_the_file_that_rccl_reads() -> None:
     ib = planned(spec("ubuntu-24.04"))
     models = tuple(replace(model, gpu_vendor="amd") for model in ib.wiring.host_models)
     amd = replace(ib, wiring=replace(ib.wiring, host_models=models))

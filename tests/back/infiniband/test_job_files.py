@@ -33,7 +33,7 @@ def test_hosts_stand_in_topological_order_with_their_ranks() -> None:
     ]
 
 
-def test_libraries_are_told_what_the_hosts_are_told_and_nothing_of_roce() -> None:
+def test_libraries_have_the_settings_of_the_hosts_and_none_of_roce() -> None:
     ib = planned(document(priorities=CLASSES))
     files, host = job_files(ib), next(expand_hosts(ib))
     assert files["jobs/nccl.conf"] == files["jobs/rccl.conf"] == dict(HostFiles(ib).render(host))[NCCL]
@@ -63,7 +63,7 @@ def test_slurm_and_kubernetes_see_units_as_leaves() -> None:
     assert "leaf=su002" in files["jobs/kubernetes/label-nodes.sh"]
 
 
-def test_hosts_of_one_tenant_are_told_its_key_and_others_none() -> None:
+def test_hosts_of_one_tenant_have_its_key_and_others_none() -> None:
     everyone = job_files(planned(document(priorities=CLASSES, infiniband=TENANTS)))
     assert "NCCL_IB_PKEY=1" in everyone["jobs/nccl.conf"]
     some = {"partitions": {"tenant-a": {"pkey": 16, "units": ["su001"]}}}
@@ -90,7 +90,7 @@ def test_ucx_takes_the_settings(tmp_path: Path) -> None:
     assert levels == {"1"}
 
 
-def test_nvlink_domains_are_told_as_on_ethernet() -> None:
+def test_nvlink_domains_are_reported_as_on_ethernet() -> None:
     """GB300 with XDR: two racks of 18 trays behind each set of rail switches, four NICs of 800G a tray."""
     racks = ["a01", "a02", "a03", "a04"]
     spec = document(

@@ -183,21 +183,21 @@ def test_real_guids_replace_placeholders_and_nothing_else(tmp_path: Path) -> Non
         ("a: [", "not YAML"),
     ],
 )
-def test_a_wrong_file_of_guids_is_told(text: str, what: str, tmp_path: Path) -> None:
+def test_a_wrong_file_of_guids_is_reported(text: str, what: str, tmp_path: Path) -> None:
     (tmp_path / "guids.yaml").write_text(text)
     result = found(document(infiniband={"guids": "guids.yaml"}), folder=tmp_path)
     assert result.fabric is None
     assert what in next(d.message for d in result.diagnostics if d.code == "FAB5813")
 
 
-def test_placeholders_are_told() -> None:
+def test_placeholders_are_reported() -> None:
     result = found(document())
     (told,) = [d for d in result.diagnostics if d.code != "FAB5623"]
     assert told.code == "FAB5814"
     assert "81 of 81" in told.message
 
 
-def test_a_lock_that_is_outgrown_is_told() -> None:
+def test_a_lock_that_is_outgrown_is_reported() -> None:
     first = found(document(per_unit=4))
     squeezed = replace(first.lock, strides={**first.lock.strides, "lid_slots": 2})
     assert "FAB3020" in {d.code for d in found(document(), squeezed).diagnostics}
@@ -223,7 +223,7 @@ def test_the_least_repin_of_lids_is_the_one_that_is_outgrown(tmp_path: Path) -> 
     assert {"lid_unit", "links_per_spine", "tor_up_cage"} <= found_rooms.keys()
 
 
-def test_racks_that_a_unit_splits_and_trays_without_racks_are_told_as_on_ethernet() -> None:
+def test_racks_that_a_unit_splits_and_trays_without_racks_are_reported_as_on_ethernet() -> None:
     trays = {"model": "gb300-nvl72", "hosts_per_unit": 27}
     box = {"model": "q3400"}
     racked = {**trays, "racks": ["a01", "a02", "a03"], "hosts_per_rack": 18}

@@ -47,7 +47,7 @@ def test_a_port_speed_means_the_latest_generation_of_it() -> None:
     assert [each and each.name for each in named.values()] == ["EDR", "HDR", "NDR", "XDR", None]
 
 
-def test_every_generation_says_where_its_figures_come_from() -> None:
+def test_every_generation_has_sources_of_its_figures() -> None:
     assert all(
         each.source.startswith("assumed: ") or " " in each.source for each in load_generations().values()
     )

@@ -84,7 +84,7 @@ def test_a_spec_of_ethernet_still_needs_its_nos_and_knows_no_infiniband_section(
         ({"gpus": {"model": "storage-2x400", "hosts": 8, "hosts_per_unit": 4}}, "FAB3075"),
     ],
 )
-def test_what_cannot_be_is_told(more: dict[str, Any], code: str) -> None:
+def test_impossible_specs_are_reported(more: dict[str, Any], code: str) -> None:
     assert code in codes(document(**more))
 
 

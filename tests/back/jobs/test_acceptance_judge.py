@@ -160,7 +160,7 @@ def test_a_slow_host_link_is_named_with_its_direction(tmp_path: Path, name: str,
     assert "; or " not in faults[0]
 
 
-def test_two_faults_at_once_are_told_apart(tmp_path: Path) -> None:
+def test_two_faults_at_once_are_distinguished(tmp_path: Path) -> None:
     (one, first), (other, second) = first_port("rails", 1), first_port("rails", 2)
     _, faults = judge(tmp_path, World("rails", slow={(one, "sends"), (other, "receives")}))
     assert len(faults) == 2
@@ -223,7 +223,7 @@ def test_the_hosts_own_counters_are_read(tmp_path: Path, counters: dict[str, int
     assert f"{end[0]} {end[1]}" in faults[0]
 
 
-def test_results_that_are_missing_are_told(tmp_path: Path) -> None:
+def test_results_that_are_missing_are_reported(tmp_path: Path) -> None:
     end, _ = first_port("rails")
     World("rails", silent={end[0]}).write(write_tree("rails", tmp_path))
     call = [sys.executable, "acceptance/judge.py", "--results", "results"]

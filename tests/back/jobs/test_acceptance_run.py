@@ -145,7 +145,7 @@ def test_a_round_is_run_and_written(tree: Path) -> None:
     assert written["counters"]["rail0"]["out_of_sequence"] == 0
 
 
-def test_a_port_without_its_planned_address_is_told(tree: Path) -> None:
+def test_a_port_without_its_planned_address_is_reported(tree: Path) -> None:
     host = host_at(0)
     sysfs = make_sysfs(tree / "sys", host)
     entry = sysfs / "class/infiniband" / host.ports[3].rdma / "ports/1/gids/3"

@@ -203,7 +203,7 @@ def test_dynamic_resource_allocation_claims_every_port_by_name(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_a_pod_takes_all_ports_in_order_each_with_a_table_of_its_own(name: str) -> None:
+def test_a_pod_takes_all_ports_in_order_each_with_its_own_table(name: str) -> None:
     ports = [port for port, _, _ in port_names(fabric(name))]
     pod = pod_of(name, "fabric-worker")
     networks = pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"].split(", ")
@@ -222,7 +222,7 @@ def test_a_pod_takes_all_ports_in_order_each_with_a_table_of_its_own(name: str) 
 
 
 @pytest.mark.parametrize("name", SPECS)
-def test_nic_operators_are_told_the_fabrics_priorities(name: str) -> None:
+def test_nic_operators_have_the_priorities_of_the_fabric(name: str) -> None:
     built = fabric(name)
     qos = nic_qos(built.host(next(iter(built.host_ids()))).classes)
     (template,) = [entry["spec"]["template"] for entry in of_kind(name, "NicConfigurationTemplate")]

@@ -37,7 +37,7 @@ def test_the_shell_is_sound(tree: Path, name: str) -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_torchrun_is_told_the_static_order(tree: Path) -> None:
+def test_torchrun_has_the_static_order(tree: Path) -> None:
     """torchrun itself is not installed here: its options are those of torch.distributed.run."""
     done = run(tree, "torchrun.sh", "train.py", "--epochs", "3")
     assert done.stdout.split() == [

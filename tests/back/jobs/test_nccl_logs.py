@@ -315,7 +315,7 @@ def test_the_verdict_of_a_foreign_log(tree: Path, name: str) -> None:
     assert done.returncode == status, done.stdout
 
 
-def test_a_log_without_evidence_does_not_pass_beside_one_with(tree: Path) -> None:
+def test_a_log_without_evidence_does_not_pass_next_to_one_with(tree: Path) -> None:
     (tree / "good").write_text(USING + DIRECT)
     (tree / "empty").write_text("")
     assert run(tree, "check-nccl-log.sh", str(tree / "good")).returncode == 0

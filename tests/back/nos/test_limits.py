@@ -48,7 +48,7 @@ def test_releases_ascend(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS, ids=lambda each: each if isinstance(each, str) else each.code)
-def test_every_row_says_why_and_who_says_so(name: str, row: Limit) -> None:
+def test_every_row_states_the_reason_and_who_says_so(name: str, row: Limit) -> None:
     assert row.title()
     assert row.reason or len(row.source) > 10
     if row.code:
@@ -121,7 +121,7 @@ def test_neighboring_rows_are_asked_of_one_thing_together() -> None:
     assert {gap.reason for gap in gaps if gap.code == "L"} == {"2"}
 
 
-def test_what_is_there_only_with_something_is_told_with_it_alone() -> None:
+def test_what_is_there_only_with_something_is_reported_with_it_alone() -> None:
     having = Limit(since="2")
     note = Limit("N", feature="x", asked=lambda _: True, reason="r", where=having)
     system = System("s", ("1", "2"), "2", (note,))

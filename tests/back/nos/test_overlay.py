@@ -179,7 +179,7 @@ def test_tables_of_json_are_merged_and_values_never_replaced() -> None:
             after(wrong)
 
 
-def test_lines_are_taken_away_with_their_blocks_and_where_nothing_is_like_them_it_is_told() -> None:
+def test_lines_are_taken_away_with_their_blocks_and_where_nothing_is_like_them_it_is_reported() -> None:
     overlay = """\
 interface Ethernet*
    mtu *

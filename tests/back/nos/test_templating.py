@@ -32,7 +32,7 @@ def test_the_environment_is_made_once() -> None:
     assert template_environment("eos") is not template_environment("frr")
 
 
-def test_compiled_templates_stay_beside_the_built_in_ones(
+def test_compiled_templates_stay_next_to_the_built_in_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "eos").mkdir()

@@ -432,7 +432,7 @@ def test_assignments_are_read_section_by_section() -> None:
     ]
 
 
-def test_what_systems_add_is_stated_beside_what_is_there() -> None:
+def test_what_systems_add_is_stated_next_to_what_is_there() -> None:
     def stated(document: Document) -> None:
         for at, address in enumerate(("a", "b", "a"), 1):
             document.put_also("ipv4", address, at)
@@ -607,7 +607,7 @@ def test_blocks_refer_to_others_by_name_and_leave_what_they_do_not_say_to_the_bl
     ]  # fmt: skip
 
 
-def test_unknown_nodes_of_a_tree_are_told_as_the_syntax_spells_them() -> None:
+def test_unknown_nodes_of_a_tree_are_reported_as_the_syntax_spells_them() -> None:
     text = '{"interface": {"eth0": {"mtu": "9000", "color": {"of": "red", "at": ["left"]}}}}'
     for told, wanted in (
         (" ".join, ["interface eth0 color of red", "interface eth0 color at left"]),
@@ -638,7 +638,7 @@ def test_an_unknown_node_may_be_told_once_as_its_line_stands() -> None:
         assert [(line, said) for _, line, said in reading.unknown] == unknown
 
 
-def test_of_a_key_said_twice_the_later_counts_and_both_lines_are_told() -> None:
+def test_of_a_key_said_twice_the_later_counts_and_both_lines_are_reported() -> None:
     rows = (Fact("mtu <integer>", "mtu"),)
     for text in ("mtu: 1\nmtu: 2\n", '{"mtu": 1,\n"mtu": 2}'):
         reading = Reader((Topic(rows),), {}, tree.structured).read({"f": text})
@@ -681,7 +681,7 @@ def test_what_is_remembered_of_typed_lines_changes_no_other_text() -> None:
         assert (reading.facts, reading.unknown) == (FACTS, [])
 
 
-def test_what_a_typed_file_said_by_indentation_is_not_left_beside_other_files() -> None:
+def test_what_a_typed_file_said_by_indentation_is_not_left_next_to_other_files() -> None:
     rows = (Fact("hostname <word>", "hostname"), Fact("mtu <integer>", "mtu"),
             Block("interface <word>", "", (Keep("mtu <integer>", "mtu"),)))  # fmt: skip
     typed = "interface e1\nmtu 9000\n      hostname b\n   hostname b\n"

@@ -41,7 +41,7 @@ def addresses(fabric: Fabric) -> dict[str, str]:
     return {f"{host.name} {port.name}": str(port.ipv4) for host in hosts for port in host.ports}
 
 
-def test_every_port_has_an_address_of_its_own_in_the_subnet_of_its_group() -> None:
+def test_every_port_has_its_own_address_in_the_subnet_of_its_group() -> None:
     fabric = fabric_of(segmented(TWO))
     found = addresses(fabric)
     assert len(set(found.values())) == len(found) == 17 * 8
@@ -73,7 +73,7 @@ def test_no_tor_announces_its_hosts() -> None:
         assert (switch.vtep is None) == (switch.tier_index > 0)
 
 
-def test_a_subnet_that_is_too_small_is_told_with_one_that_is_not() -> None:
+def test_a_subnet_that_is_too_small_is_reported_with_one_that_is_not() -> None:
     small = TWO | {"tenant-a": {"vlan": 110, "subnet": "10.20.0.0/26", "groups": ["gpu"]}}
     (message,) = refused(segmented(small))
     assert message == (

@@ -128,7 +128,7 @@ def test_two_links_do_not_end_at_one_far_port() -> None:
     assert planned(with_links(LINK, {**again, "peer_port": "et-0/0/2"})).fabric is not None
 
 
-def test_a_plane_without_a_way_out_is_told() -> None:
+def test_a_plane_without_a_way_out_is_reported() -> None:
     text = with_links(LINK, planes=2, gpus={"hosts": 8, "hosts_per_unit": 4}, spines={"reserved_ports": 4})
     assert [each for each in refusals(text) if each.startswith("FAB3083")] == [
         "FAB3083 external.core has no link in 1 plane of 2: b | NICs' ports of that plane do not reach it; give "

@@ -21,7 +21,7 @@ from tests.front.planning.support import document, planned
         ("dgx-b200", 1, False),
     ],
 )
-def test_800g_on_one_port_of_a_connectx_8_is_told(model: str, planes: int, told: bool) -> None:
+def test_800g_on_one_port_of_a_connectx_8_is_reported(model: str, planes: int, told: bool) -> None:
     tier = {"model": "sn5600", "nos": "frr"}
     text: dict[str, Any] = document(
         gpus={"model": model, "hosts": 8, "hosts_per_unit": 4}, tors=tier, spines=tier, planes=planes

@@ -103,7 +103,7 @@ def test_both_families_have_one_number() -> None:
     ]
 
 
-def test_two_lines_of_a_lock_with_one_number_are_told() -> None:
+def test_two_lines_of_a_lock_with_one_number_are_reported() -> None:
     text = format_lock(Lock(links={"core/spine01a/swp61": 0}))
     _, told = parse_lock(text + "link core/spine02a/swp61 0\nlink other/spine02a/swp62 0\n", "lock")
     assert [each.code for each in told] == ["FAB0034"]

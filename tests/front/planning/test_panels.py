@@ -77,7 +77,7 @@ def test_cabled_uplinks_do_not_change_sides_in_silence(first: bool) -> None:
     assert "--repin" in moved.diagnostics[0].help
 
 
-def test_hosts_that_outgrow_the_cages_behind_the_uplinks_are_told() -> None:
+def test_hosts_that_outgrow_the_cages_behind_the_uplinks_are_reported() -> None:
     text = document(
         gpus={"hosts": 62, "hosts_per_unit": 31}, tors={**FIRST, "uplinks": 32}, spines={"count": 16}
     )

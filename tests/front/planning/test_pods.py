@@ -81,7 +81,7 @@ def test_pods_whose_units_have_no_memory_are_not_cut_anew_in_silence() -> None:
 @pytest.mark.parametrize(
     ("units", "ratio", "told"), [(5, 1, "3 takes 8"), (8, 2, "4 takes 4"), (14, 4, "5 takes 8")]
 )
-def test_a_nearly_empty_last_pod_is_told_with_the_number_that_takes_fewer_switches(
+def test_a_nearly_empty_last_pod_is_reported_with_the_number_that_takes_fewer_switches(
     units: int, ratio: int, told: str
 ) -> None:
     gpus = {"hosts": 32 * units, "hosts_per_unit": 32}
@@ -97,7 +97,7 @@ def test_a_nearly_empty_last_pod_is_told_with_the_number_that_takes_fewer_switch
     assert counts["spines"] + counts["cores"] - other["spines"] - other["cores"] == int(found[2])
 
 
-def test_uplinks_that_divide_badly_are_told_with_the_number_that_takes_fewer_switches() -> None:
+def test_uplinks_that_divide_badly_are_reported_with_the_number_that_takes_fewer_switches() -> None:
     box = {"model": "sn5600", "nos": "frr", "uplink_gbps": 400}
     spec = document(
         gpus={"hosts": 296, "hosts_per_unit": 37}, tors=box, spines={**box, "oversubscription": 2},

@@ -55,7 +55,7 @@ def test_another_rack_moves_no_host(later: dict[str, Any]) -> None:
             assert second.fabric.host(at) == host
 
 
-def test_a_rack_that_a_unit_splits_is_told() -> None:
+def test_a_rack_that_a_unit_splits_is_reported() -> None:
     (told,) = [d for d in planned(racked({"a1": 6, "a2": 6})).diagnostics if d.code == "FAB3057"]
     assert "a2" in told.message
     assert not [d for d in planned(racked({"a1": 4, "a2": 4, "a3": 4})).diagnostics if d.code == "FAB3057"]
@@ -78,7 +78,7 @@ def test_a_named_rack_of_trays_is_an_nvlink_domain() -> None:
     assert domains(racks={"a01": 16, "a02": ["x", "y"]}) == (["a01"] * 16 + ["a02"] * 2, [])
 
 
-def test_a_rack_with_a_tor_of_its_own_is_an_nvlink_domain() -> None:
+def test_a_rack_with_its_own_tor_is_an_nvlink_domain() -> None:
     in_rack = {"wiring": "rack", "hosts_per_unit": None, "racks": 2}
     assert domains(**in_rack) == (["rack001"] * 18 + ["rack002"] * 18, [])
     assert domains(**in_rack | {"racks": ["b1", "b2"], "hosts_per_rack": 9}) == (["b1"] * 9 + ["b2"] * 9, [])

@@ -92,7 +92,7 @@ def uneven(per_unit: int, units: int, **tors: Any) -> dict[str, Any]:
     return document(gpus=gpus, tors={**switch, "oversubscription": 1.0, **tors}, spines=switch)
 
 
-def test_a_few_uplinks_more_save_whole_spines_and_are_told() -> None:
+def test_a_few_uplinks_more_save_whole_spines_and_are_reported() -> None:
     result = planned(uneven(58, 4))  # 58 host ports at 400G to a ToR: 29 uplinks at 800G
     assert result.fabric is not None
     shape = result.fabric.shape
@@ -104,7 +104,7 @@ def test_a_few_uplinks_more_save_whole_spines_and_are_told() -> None:
     assert again.fabric.shape == shape
 
 
-def test_a_number_of_uplinks_that_is_asked_for_is_kept() -> None:
+def test_a_number_of_uplinks_that_is_requested_is_kept() -> None:
     shape = fabric_of(uneven(58, 4, uplinks=29)).shape
     assert (shape.uplinks, shape.spines) == (29, 29)
 

@@ -42,7 +42,7 @@ def test_growth_goes_as_far_as_the_room_and_no_further(declared: int | None) -> 
     assert planned(grown, first.lock).fabric is None
 
 
-def test_pods_that_are_full_are_told() -> None:
+def test_pods_that_are_full_are_reported() -> None:
     first = planned(PODS)
     assert first.fabric is not None
     pods = {room.pin: room.room for room in list_rooms(first.fabric)}["links_per_core"]

@@ -135,7 +135,7 @@ def only_problem(text: dict[str, Any], code: str) -> str:
     return problem.help
 
 
-def test_rails_that_nothing_joins_are_refused_unless_asked_for() -> None:
+def test_rails_that_nothing_joins_are_refused_unless_requested() -> None:
     islands = document(gpus={"hosts": 4, "hosts_per_unit": 4}, spines=None)
     help_ = only_problem(islands, "FAB3052")
     assert "`wiring: rail-only`" in help_
@@ -196,7 +196,7 @@ def test_a_pool_of_links_that_nothing_uses_overlaps_nothing_and_is_not_assumed()
     )
 
 
-def test_a_sole_spine_of_each_rail_is_told_with_what_two_cost() -> None:
+def test_a_sole_spine_of_each_rail_is_reported_with_what_two_cost() -> None:
     found = planned(document(gpus={"hosts": 16, "hosts_per_unit": 8, "wiring": "rail-only"})).diagnostics
     (told,) = [each for each in found if each.code == "FAB3028"]
     assert "8 sets" in told.message

@@ -91,7 +91,7 @@ def test_pinned_uplinks_are_those_of_every_tor() -> None:
     assert {sum(above(tor).values()) for tor in tors(fabric)} == {32}
 
 
-def test_the_ratio_of_a_group_holds_with_a_spine_lost_where_that_is_asked_for() -> None:
+def test_the_ratio_of_a_group_holds_with_a_spine_lost_where_that_is_requested() -> None:
     """Racks of two hosts need 8 uplinks, one to each of 8 spines; with a spine lost these are 7."""
     pair = group("small", "dgx-h100", 4, 2), group("large", "dgx-h100", 6, 3)
     assert fabric_of(mixed(*pair, wiring="rack", spines={"count": 8})).tor_links == (1, 2)
@@ -102,7 +102,7 @@ def test_the_ratio_of_a_group_holds_with_a_spine_lost_where_that_is_asked_for() 
         assert gbps(tor, Direction.HOST) <= gbps(tor, Direction.UP) - lost
 
 
-def test_uplinks_that_divide_badly_are_told() -> None:
+def test_uplinks_that_divide_badly_are_reported() -> None:
     odd = group("odd", "dgx-h100", 18, 18)
     plan = planned(mixed(odd, group("new", "dgx-b300", 32, 32), spines={"count": 8}))
     assert plan.fabric is not None
@@ -231,7 +231,7 @@ def grown(before: dict[str, Any], after: dict[str, Any]) -> tuple[Fabric, Fabric
     return first.fabric, fabric_of(after, first.lock)
 
 
-def test_a_group_that_becomes_faster_gets_links_beside_those_it_has() -> None:
+def test_a_group_that_becomes_faster_gets_links_next_to_those_it_has() -> None:
     before = mixed(*RACKS, group("mid", "dgx-h100", 8, 4), wiring="rack")
     after = deepcopy(before)
     after["gpus"]["groups"][2]["model"] = "dgx-b300"

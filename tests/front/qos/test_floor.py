@@ -154,7 +154,7 @@ def test_headroom_that_follows_the_cable_cell_by_cell_is_never_a_step(
         assert adjacent_rows(rows[0], rows) == [rows[1]]
 
 
-def test_the_worksheet_shows_the_floor_beside_the_figure() -> None:
+def test_the_worksheet_shows_the_floor_next_to_the_figure() -> None:
     model, links = LIBRARY.switch("sn5600"), {(800, 40): 64}
     qos, _, _ = switch_qos(CLASSES, model, links, 9216, 7709)
     (rows,) = build_worksheet(qos, model, links, 9216, 7709).values()

@@ -67,7 +67,7 @@ def test_a_declared_ratio_sets_the_pool_of_a_platform_that_has_one() -> None:
     assert sheet["headroom pool"].source == "spec"
 
 
-def test_a_pool_beside_the_ingress_pool_takes_from_it() -> None:
+def test_a_pool_next_to_the_ingress_pool_takes_from_it() -> None:
     model = z9864f()
     outside = replace(model.buffers.pools, size_includes_headroom=False, ingress_lossless_bytes=129_165_096)
     buffers = replace(model.buffers, pools=outside)

@@ -282,7 +282,7 @@ def test_a_policy_without_profiles_has_no_worksheet() -> None:
     assert build_worksheet(qos, z9864f(), links, 9216, RTT) == {}
 
 
-def test_per_group_headroom_beside_fixed_pools_has_to_fit() -> None:
+def test_per_group_headroom_next_to_fixed_pools_has_to_fit() -> None:
     model = sn5600()
     model = replace(model, buffers=replace(model.buffers, formula=None))
     found = find_headroom(model.buffers, 400, 40, 9216)

@@ -61,7 +61,7 @@ def test_what_a_segment_cannot_be(section: str) -> None:
     assert said(section) == [WRONG[section]]
 
 
-def test_two_vrfs_are_to_be_told_apart() -> None:
+def test_two_vrfs_are_to_be_distinguished() -> None:
     vrfs = "vrfs: {blue: {vlan: 3001}, red: {vlan: 3002}}"
     found = said(f"{{segments: {{a: {{vlan: 110, subnet: 10.1.0.0/16}}}}, {vrfs}}}")
     assert "FAB3306 evpn.segments.a does not name its VRF | Write `vrf: blue or red`." in found

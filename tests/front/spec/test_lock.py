@@ -65,7 +65,7 @@ def test_networks_there_and_back(strides: dict[str, dict[str, int]]) -> None:
         (["network Storage 1"], "FAB0030"),
     ],
 )
-def test_a_bad_merge_of_networks_is_told(lines: list[str], code: str) -> None:
+def test_a_bad_merge_of_networks_is_reported(lines: list[str], code: str) -> None:
     _, found = parse_lock(TEXT + "\n".join(lines) + "\n", "fabricc.lock")
     assert code in {each.code for each in found}
     assert all(each.position and each.help for each in found)

@@ -122,7 +122,7 @@ def test_without_confirmation_nvue_goes_back(switch: LinuxSwitch, driver: Any) -
         driver.confirm_commit()
 
 
-def test_a_commit_whose_answer_is_lost_is_asked_for_again(switch: LinuxSwitch, driver: Any) -> None:
+def test_a_commit_whose_answer_is_lost_is_requested_again(switch: LinuxSwitch, driver: Any) -> None:
     switch.faults.drop_commit = "after"
     driver.load_replace_candidate(config=NEW)
     driver.commit_config(revert_in=60)

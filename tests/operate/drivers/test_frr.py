@@ -202,7 +202,7 @@ def test_files_besides_frr_conf_are_compared_obeyed_and_restored(boxes: list[Box
 
 
 @pytest.mark.slow
-def test_files_that_wait_for_their_confirmation_are_told_as_the_switch_obeys_them(
+def test_files_that_wait_for_their_confirmation_are_reported_as_the_switch_obeys_them(
     boxes: list[Box], driver: Any
 ) -> None:
     place = boxes[0].own.parent / "etc" / "sysctl.d" / "90-fabricc.conf"

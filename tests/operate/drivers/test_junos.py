@@ -373,7 +373,7 @@ def test_a_warning_is_no_failure(switch: JunosSwitch, driver: Any) -> None:
     assert switch.running == NEW
 
 
-def test_an_error_beside_a_warning_is_a_failure(switch: JunosSwitch, driver: Any) -> None:
+def test_an_error_next_to_a_warning_is_a_failure(switch: JunosSwitch, driver: Any) -> None:
     switch.faults.warning = "requires 'bgp' license"
     driver.load_replace_candidate(config=NEW)
     switch.faults.fail_commit = True

@@ -355,7 +355,7 @@ def test_a_key_that_was_changed_is_set_again(switch: NxosSwitch, driver: Any) ->
     assert driver.compare_config() == ""
 
 
-def test_a_line_that_no_switch_prints_is_typed_beside_the_replace(switch: NxosSwitch, driver: Any) -> None:
+def test_a_line_that_no_switch_prints_is_typed_next_to_the_replace(switch: NxosSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=PLAN)
     assert "suppress-ra" not in "".join(switch.files.values())
     driver.commit_config()

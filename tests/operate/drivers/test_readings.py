@@ -73,7 +73,7 @@ def grown(before: Counters, now: Counters) -> dict[str, dict[str, dict[str, int]
 
 
 @pytest.mark.parametrize("nos", SERVERS)
-def test_what_a_device_counts_is_told_by_kind_port_and_class(nos: str, tmp_path: Path) -> None:
+def test_what_a_device_counts_is_reported_by_kind_port_and_class(nos: str, tmp_path: Path) -> None:
     first, second = PORTS[nos]
     with asked(tmp_path, nos) as (server, driver):
         counted = server.counted
@@ -157,7 +157,7 @@ def test_every_driver_tells_what_push_and_verify_read(nos: str) -> None:
     assert lacking == ({"get_alarms"} if nos == "frr" else set())
 
 
-def test_a_nexus_qos_group_is_told_as_the_priority_that_it_pauses(tmp_path: Path) -> None:
+def test_a_nexus_qos_group_is_reported_as_the_priority_that_it_pauses(tmp_path: Path) -> None:
     from fabricc.operate.drivers import nxos_views
 
     tally, classes = Tally(), nxos_views.Classes(str)

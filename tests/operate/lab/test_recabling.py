@@ -108,7 +108,7 @@ def test_a_cable_that_the_plan_has_not_is_refused(network: Network, ran: Ran) ->
     assert ran == []
 
 
-def test_a_worksheet_is_read_and_what_is_none_is_told(tmp_path: Path) -> None:
+def test_a_worksheet_is_read_and_what_is_none_is_reported(tmp_path: Path) -> None:
     sheet = tmp_path / "recabling.csv"
     sheet.write_text(HEAD + "1,a,p1,b,q1,a,p1,c,q2,0.50\n2,,,,,a,p2,c,q3,0.50\n2,a,p3,b,q2,,,,,0.50\n")
     assert growth.read_worksheet(sheet) == [

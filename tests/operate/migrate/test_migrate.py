@@ -147,7 +147,7 @@ def test_another_priority_takes_a_class_of_its_own_and_ends_at_the_code_point(tm
 
 
 @pytest.mark.slow
-def test_another_family_stands_beside_the_first_for_a_time(tmp_path: Path) -> None:
+def test_another_family_stands_next_to_the_first_for_a_time(tmp_path: Path) -> None:
     found = migrated(tmp_path, ("priorities:", "addressing: {family: ipv6}\npriorities:"), base=NARROW)
     assert [name for name, _, _ in said(found)] == ["both-families", "wanted"]
     spec = found.stages[0].spec

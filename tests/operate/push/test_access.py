@@ -118,7 +118,7 @@ def test_ports_and_deadlines_have_a_range(text: str, tmp_path: Path) -> None:
         read_access(file)
 
 
-def test_what_an_access_file_states_twice_is_told_at_its_line(tmp_path: Path) -> None:
+def test_what_an_access_file_states_twice_is_reported_at_its_line(tmp_path: Path) -> None:
     file = tmp_path / "access.yaml"
     file.write_text("verify: true\nnos:\n  eos: {port: 1}\nverify: false\n")
     with pytest.raises(DeviceError, match=r"access\.yaml:4: duplicate key 'verify'"):
@@ -157,5 +157,5 @@ def test_a_secret_comes_from_the_environment_and_shows_itself_to_nobody(
         (ValueError("the\nsecret"), "the <hidden>"),
     ],
 )
-def test_what_went_wrong_with_a_device_is_told_in_words(error: Exception, words: str) -> None:
+def test_what_went_wrong_with_a_device_is_reported_in_words(error: Exception, words: str) -> None:
     assert reason_of(error, lambda text: excerpt(text, "secret")) == words

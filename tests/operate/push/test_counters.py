@@ -83,7 +83,7 @@ def test_congestion_is_told_or_stops_the_push(network: Network) -> None:
     assert network.states() == {"spine02a": "rolled-back"}
 
 
-def test_what_is_not_stated_is_told_before_the_start(network: Network) -> None:
+def test_what_is_not_stated_is_reported_before_the_start(network: Network) -> None:
     network.edit(HITLESS)
     line = "not stated by frr, so not watched: next hops (6), PFC frames sent (6), ECN marks (6)"
     assert line in network.push("--adopt", "--dry-run", status=0).stdout

@@ -148,7 +148,7 @@ def test_text_without_a_single_place_for_the_change_is_left_alone() -> None:
     assert patch_text("q\n", "a\nb\n", "a\nx\nb\n") is None
 
 
-def test_equal_places_are_told_apart_by_their_order() -> None:
+def test_equal_places_are_distinguished_by_their_order() -> None:
     old = "one\nset\nend\ntwo\nset\nend\n".replace("set", "a\nb\nc\nd\nset\ne\nf\ng\nh")
     new = old.replace("two\na\nb\nc\nd\nset", "two\na\nb\nc\nd\nset\nshut")
     assert patch_text(f"older\n{old}", old, new) == f"older\n{new}"

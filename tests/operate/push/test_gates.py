@@ -89,7 +89,7 @@ def test_a_new_session_must_come_up_once_both_ends_have_it(spine: Switch) -> Non
     assert len(find_regressions(spine, before, now, (), (), widths=True)) == 1
 
 
-def test_fewer_prefixes_and_fewer_next_hops_are_told(spine: Switch) -> None:
+def test_fewer_prefixes_and_fewer_next_hops_are_reported(spine: Switch) -> None:
     up = {session.remote: [True, 10] for session in spine.bgp.sessions}
     before = {"sessions": up, "widths": {"10.0.0.0/30": 2}}
     few = {**up, spine.bgp.sessions[0].remote: [True, 8]}
@@ -124,7 +124,7 @@ def test_a_new_alarm_is_told_and_an_old_one_is_not(spine: Switch) -> None:
     assert find_regressions(spine, now, before, (), (), widths=True) == []
 
 
-def test_what_a_device_states_no_more_is_told(spine: Switch) -> None:
+def test_what_a_device_states_no_more_is_reported(spine: Switch) -> None:
     before = {"alarms": [], "lossless": {kind: {} for kind in KINDS}}
     now = {"alarms": [], "lossless": {kind: {} for kind in KINDS if kind != STORMS}}
     assert find_regressions(spine, before, now, (), (), widths=True) == [

@@ -150,7 +150,7 @@ def test_a_host_that_changes_its_tenant_drains_nothing_and_takes_one_wave(nos: s
 
 
 @pytest.mark.parametrize("nos", ["cumulus", "eos", "nxos", "sonic"])
-def test_a_move_beside_another_disruptive_change_is_drained(nos: str) -> None:
+def test_a_move_next_to_another_disruptive_change_is_drained(nos: str) -> None:
     found = effects_of_a_move(nos, "\nmtu: {host: 4000, switch: 9000}")
     assert [effect for effect in found.values() if effect.disruptive]
     assert not [effect for effect in found.values() if effect.confined]

@@ -99,7 +99,7 @@ def test_a_system_whose_configurations_state_no_accounts_is_pushed_to_with_a_war
     assert (told.code, told.severity) == ("FAB9162", Severity.WARNING)
 
 
-def test_the_account_that_a_system_keeps_is_told(made: Made) -> None:
+def test_the_account_that_a_system_keeps_is_reported(made: Made) -> None:
     (told,) = judged(made("nxos"), username="admin", password=PASSWORD)
     assert told.code == "FAB9162"
 

@@ -44,7 +44,7 @@ def test_servers_decide_about_passwords_and_not_about_keys() -> None:
     assert login_refusal(ACCOUNT | SERVERS, "admin", {KEY}) == "it has no account admin"
 
 
-def test_a_configuration_without_accounts_says_nothing_about_logins() -> None:
+def test_a_configuration_without_accounts_does_not_affect_logins() -> None:
     assert login_refusal({"system/hostname": "a"}, "admin", {PASSWORD}) == ""
 
 

@@ -148,7 +148,7 @@ def test_a_switch_that_takes_no_candidate_but_runs_what_it_ran_needs_none(networ
     network.truthful(NEW)
 
 
-def test_switches_that_cannot_go_back_by_themselves_are_told_before_the_start(
+def test_switches_that_cannot_go_back_by_themselves_are_reported_before_the_start(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network.edit(HITLESS)
@@ -161,7 +161,7 @@ def test_switches_that_cannot_go_back_by_themselves_are_told_before_the_start(
     network.truthful(NEW)
 
 
-def test_no_secret_is_told(network: Network) -> None:
+def test_no_secret_is_printed(network: Network) -> None:
     network.edit(HITLESS)
     network.fault("spine01a", "load_replace_candidate", 1, "before", "reject")
     ran = network.push("--adopt", "--only", "spine01a", status=1)
@@ -285,7 +285,7 @@ def test_no_guard_stays_behind_whichever_way_a_push_ends(network: Network) -> No
     assert guarded(network) == set()
 
 
-def test_what_becomes_of_drained_switches_is_told_in_the_plan(
+def test_what_becomes_of_drained_switches_is_reported_in_the_plan(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network.edit(DISRUPTIVE)

@@ -82,7 +82,7 @@ def test_a_code_point_that_may_be_sent_is_drained_for(network: Network, fabricc:
 
 
 @pytest.mark.slow
-def test_a_step_before_its_turn_is_told_before_anything_is_touched(
+def test_a_step_before_its_turn_is_reported_before_anything_is_touched(
     network: Network, fabricc: Callable[..., Ran]
 ) -> None:
     network.push(status=0)
@@ -131,7 +131,7 @@ def test_a_spec_that_goes_on_from_the_last_step_has_no_turn(
     "text",
     ["{}", "[" * 9999, *(pytest.param(each, marks=pytest.mark.slow) for each in ("", "[]", '{"format": 2}'))],
 )
-def test_a_damaged_word_about_the_order_is_told(
+def test_a_damaged_word_about_the_order_is_reported(
     network: Network, fabricc: Callable[..., Ran], text: str
 ) -> None:
     network.push(status=0)

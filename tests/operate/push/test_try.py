@@ -105,7 +105,7 @@ def test_eos_tells_every_refused_line_and_none_twice(tmp_path: Path) -> None:
         assert said.count("FAB9164") == sum(planned.count(one) for one in wanted) == 3
 
 
-def test_a_line_of_an_overlay_is_told_as_the_users_own(tmp_path: Path) -> None:
+def test_a_line_of_an_overlay_is_reported_as_the_users_own(tmp_path: Path) -> None:
     with bench(tmp_path, "eos") as switch:
         spec = switch.source.spec
         (spec.parent / "own.conf").write_text("alias mine show version\n")
@@ -160,7 +160,7 @@ def test_the_first_switch_of_each_kind_is_the_canary(tmp_path: Path) -> None:
     assert list(canary_trial.choose_canaries(source, ["spine02a"]).values()) == ["spine02a"]
 
 
-def test_a_driver_that_cannot_check_says_so(network: Network) -> None:
+def test_a_driver_that_cannot_check_is_reported(network: Network) -> None:
     network.edit(HITLESS)
     said = network.push("--try", status=3)
     assert "FAB9166" in said.stderr

@@ -65,7 +65,7 @@ def test_a_dry_run_reports_it_and_changes_nothing(network: Network) -> None:
     assert {network.interval(name) for name in network.source.devices if name != GONE} == {"first"}
 
 
-def test_nobody_counts_on_a_switch_that_does_not_answer(network: Network) -> None:
+def test_no_wave_relies_on_a_switch_that_does_not_answer(network: Network) -> None:
     network.ask("mend", GONE)
     network.ask("cut", "spine01a")
     network.edit(DISRUPTIVE)

@@ -138,7 +138,7 @@ def half_broken() -> Clos:
 @settings(deadline=None, max_examples=examples(300))
 @example(half_broken(), Fraction(3, 4))
 @given(fabrics(), st.sampled_from([Fraction(n, 20) for n in (0, 5, 10, 12, 15, 18, 20)]))
-def test_every_device_changes_once_and_everything_keeps_its_share(clos: Clos, keep: Fraction) -> None:
+def test_every_device_changes_once_and_every_part_keeps_its_share(clos: Clos, keep: Fraction) -> None:
     plant = clos.plant()
     waves = kept_or_refused(plant, keep)
     if isinstance(waves, ShareError):
@@ -207,7 +207,7 @@ def test_the_links_of_one_spine_change_at_both_ends_and_the_others_are_kept() ->
     assert next(wave.kept for wave in waves) == Fraction(3, 4)
 
 
-def test_a_wave_is_no_larger_than_asked() -> None:
+def test_a_wave_is_no_larger_than_requested() -> None:
     names = frozenset(f"s{at}" for at in range(8))
     clos = Clos(1, 1, 1, 8, 1, names, names, frozenset())
     assert [len(wave.members) for wave in compute_waves(clos.plant(), Fraction(1, 2), 3)] == [1, 3, 3, 1]

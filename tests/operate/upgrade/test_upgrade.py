@@ -155,7 +155,7 @@ def test_commands_of_an_image_step_are_those_that_the_release_has() -> None:
     }
 
 
-def test_the_image_step_of_a_system_is_told_with_its_return_path(
+def test_the_image_step_of_a_system_is_reported_with_its_return_path(
     fabricc: Callable[..., Ran], tmp_path: Path
 ) -> None:
     spec = tmp_path / "cluster.yaml"

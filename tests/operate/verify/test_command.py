@@ -185,7 +185,7 @@ def test_counters_are_shown_the_worst_first_and_what_is_not_stated_as_such() -> 
     assert next(iter(lossless.sum_counters({"calm": calm, "sick": sick})))[0] == "sick"
 
 
-def test_routes_are_told_by_class(tmp_path: Path) -> None:
+def test_routes_are_reported_by_class(tmp_path: Path) -> None:
     fabric = specs.network(specs.two_tiers(tmp_path)).fabric
     widths = Widths.of(fabric)
     assert widths is not None

@@ -135,7 +135,7 @@ def test_crossed_cables_are_swapped_where_both_are_at_hand() -> None:
     assert move.words == "swap the cables in ports 3 and 4 of tor-2"
 
 
-def test_a_row_shifted_by_one_port_is_told_without_a_swap_too_many() -> None:
+def test_a_row_shifted_by_one_port_is_reported_without_a_swap_too_many() -> None:
     planned = [(("tor", str(n)), (f"h{n}", "0")) for n in range(8)]
     found = [(("tor", str((n + 1) % 8)), (f"h{n}", "0")) for n in range(8)]
     ((*moves,),) = find_fewest_moves(planned, found)
@@ -143,7 +143,7 @@ def test_a_row_shifted_by_one_port_is_told_without_a_swap_too_many() -> None:
     assert all(move.a[0] == move.b[0] == "tor" for move in moves)
 
 
-def test_missing_and_unexpected_links_are_told_apart() -> None:
+def test_missing_and_unexpected_links_are_distinguished() -> None:
     a, b, c, d, e = (("s", n) for n in "abcde")
     assert [m.words for m in flat({(a, b)}, set())] == ["connect port a of s and port b of s"]
     assert [m.words for m in flat(set(), {(c, d)})] == [

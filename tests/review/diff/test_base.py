@@ -377,7 +377,7 @@ def test_a_moved_spec_is_compared_with_the_one_that_it_was(
 
 
 @pytest.mark.parametrize("manifest", ["{}", '{"made_by": "fabricc"}'])
-def test_a_manifest_beside_the_former_spec_does_not_hide_it(
+def test_a_manifest_next_to_the_former_spec_does_not_hide_it(
     repository: Repository, fabricc: Callable[..., Ran], manifest: str
 ) -> None:
     repository.git("rm", "-q", "fabricc.lock")
@@ -557,7 +557,7 @@ def test_a_cluster_whose_path_the_base_gave_to_another_is_not_compared_with_that
         assert "FAB9035" in err
 
 
-def test_a_new_cluster_beside_a_renamed_one_is_new(
+def test_a_new_cluster_next_to_a_renamed_one_is_new(
     two_clusters: Repository, fabricc: Callable[..., Ran]
 ) -> None:
     two_clusters.write(cluster_yaml=spec_of("east"), new_yaml=spec_of("new"))
@@ -565,7 +565,7 @@ def test_a_new_cluster_beside_a_renamed_one_is_new(
     assert "which has no such spec" in out, err
 
 
-def test_a_new_cluster_beside_others_is_new(repository: Repository, fabricc: Callable[..., Ran]) -> None:
+def test_a_new_cluster_next_to_others_is_new(repository: Repository, fabricc: Callable[..., Ran]) -> None:
     repository.write(new__cluster_yaml=SPEC.replace("cluster: zone", "cluster: new"))
     status, _, err = fabricc("diff", "new/cluster.yaml")
     assert (status, "FAB9049" in err) == (1, True)

@@ -194,7 +194,7 @@ def test_an_account_in_the_text_of_any_system_is_access(nos: str) -> None:
     assert not is_access("management/ntp", nos)
 
 
-def test_an_account_in_an_overlay_is_access_also_beside_another_change(bench: Bench) -> None:
+def test_an_account_in_an_overlay_is_access_also_next_to_another_change(bench: Bench) -> None:
     base = bench.spec("lab-smallest", "base", more="overlays: [{file: o.conf, nos: frr, into: frr.conf}]\n")
     head = bench.spec("lab-smallest", "head", more="overlays: [{file: o.conf, nos: frr, into: frr.conf}]\n")
     (base.parent / "o.conf").write_text("hostname-note a\n", "utf-8")

@@ -51,7 +51,7 @@ def test_json_keeps_its_schema(fabricc: Callable[..., tuple[int, str, str]], pai
     schema("policy")
 
 
-def test_exit_status_tells_changes_only_when_asked(
+def test_exit_status_tells_changes_only_on_request(
     fabricc: Callable[..., tuple[int, str, str]], pair: tuple[str, str]
 ) -> None:
     assert fabricc("diff", *pair)[0] == 0
@@ -86,7 +86,7 @@ def test_annotations_stand_on_the_line_of_the_spec(
     assert ElementTree.fromstring(out).get("failures") == "0"
 
 
-def test_a_spec_that_does_not_compile_is_told_as_validate_does(
+def test_a_spec_that_does_not_compile_is_reported_as_validate_does(
     fabricc: Callable[..., tuple[int, str, str]], bench: Bench
 ) -> None:
     base = bench.spec(POD, "base")
@@ -117,7 +117,7 @@ def test_keys_of_accounts_never_show(fabricc: Callable[..., tuple[int, str, str]
     assert "ssh_key" in fabricc("diff", str(base), str(head), "--format", "json")[1]
 
 
-def test_wrong_use_is_told(
+def test_wrong_usage_is_reported(
     fabricc: Callable[..., tuple[int, str, str]], pair: tuple[str, str], tmp_path: Path
 ) -> None:
     assert fabricc("diff", *pair, "--base", "main")[0] == 2

@@ -55,7 +55,7 @@ def switches(folder: Path, model: str, nos: str, before: str, after: str) -> lis
 
 
 @pytest.mark.parametrize(("model", "nos"), SYSTEMS)
-def test_a_family_beside_the_first_is_hitless_on_switches_and_its_end_is_not(
+def test_a_family_next_to_the_first_is_hitless_on_switches_and_its_end_is_not(
     tmp_path: Path, model: str, nos: str
 ) -> None:
     both = switches(tmp_path, model, nos, "family: ipv4", "family: dual")

@@ -38,7 +38,7 @@ def subjects(view: DeviceView) -> set[str]:
 
 
 @pytest.mark.parametrize("inventory", ETHERNET)
-def test_every_fact_of_every_inventory_has_an_impact_of_its_own(inventory: str) -> None:
+def test_every_fact_of_every_inventory_has_its_own_impact(inventory: str) -> None:
     fabric = compile_spec(INVENTORIES / inventory / "cluster.yaml").fabric
     assert fabric is not None
     stated: set[tuple[str, str]] = set()
@@ -56,7 +56,7 @@ def test_every_fact_of_every_inventory_has_an_impact_of_its_own(inventory: str) 
 
 
 @pytest.mark.parametrize("nos", ["host", *sorted(back_ends.list_names())])
-def test_every_declared_fact_has_an_impact_of_its_own(nos: str) -> None:
+def test_every_declared_fact_has_its_own_impact(nos: str) -> None:
     rows = [
         vocabulary_of(nos).row(path) for path in vocabulary_of(nos).rows if not path.startswith(STRUCTURE)
     ]
@@ -108,7 +108,7 @@ def test_rules(subject: str, op: str, nos: str, impact: Impact) -> None:
     assert judge_statement(subject, op, nos).impact is impact
 
 
-def test_how_long_a_neighbor_is_remembered_is_not_told_as_the_interval() -> None:
+def test_how_long_a_neighbor_is_remembered_is_not_reported_as_the_interval() -> None:
     told = {path: row_of(path, "eos").words for path in ("lldp/interval_s", "lldp/hold_s")}
     assert told == {"lldp/interval_s": "LLDP interval~s", "lldp/hold_s": "LLDP hold time~s"}
     assert "interval" not in row_of("lldp/hold_intervals", "frr").words

@@ -43,7 +43,7 @@ def test_the_first_line_is_the_verdict_and_the_last_the_marker(review: Review) -
     assert lines[-1] == f"<!-- fabricc:diff:{review.spec} -->"
 
 
-def test_the_next_command_and_labels_are_told(review: Review) -> None:
+def test_the_next_command_and_labels_are_reported(review: Review) -> None:
     text = render(review, FORGES["github"])
     assert "Next: `fabricc build " in text
     assert "`risk:high`" in text

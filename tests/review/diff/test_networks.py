@@ -81,7 +81,7 @@ def test_a_network_that_joins_changes_nothing_of_the_rails_but_how_hosts_apply(c
     assert found.renumbering.addresses == 0
 
 
-def test_hosts_of_a_network_alone_are_told_with_it_and_have_no_gpus(compared) -> None:  # type: ignore[no-untyped-def]
+def test_hosts_of_a_network_alone_are_reported_with_it_and_have_no_gpus(compared) -> None:  # type: ignore[no-untyped-def]
     groups = "    groups: [{name: store, model: storage-2x200, hosts: 2, hosts_per_unit: 4}]\n"
     before, after = SPEC + groups, SPEC + groups.replace("hosts: 2,", "hosts: 3, os: rhel-9,")
     found = compared(before, after)

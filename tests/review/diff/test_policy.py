@@ -21,7 +21,7 @@ def codes(policy: Policy, review: object, *labels: str) -> list[str]:
     return [d.code for d in policy_violations([policy], review, frozenset(labels), "cluster.yaml")]  # type: ignore[arg-type]
 
 
-def test_renumbering_is_forbidden_only_when_asked(bench: Bench) -> None:
+def test_renumbering_is_forbidden_only_on_request(bench: Bench) -> None:
     review = bench.review("rack-zone-512", ("{family: dual}", "{family: dual, hosts: 10.192.0.0/11}"))
     assert codes(Policy(), review) == []
     assert codes(Policy(forbid_renumbering=True), review) == ["FAB9010"]

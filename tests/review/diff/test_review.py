@@ -197,7 +197,7 @@ def test_overrides_alone_are_found_without_looking_at_the_rest(bench: Bench) -> 
     assert found == ["rack003-tor1a"] == list(with_suspects.groups[0].devices)
 
 
-def test_rules_of_access_lists_are_told_by_their_numbers(bench: Bench) -> None:
+def test_rules_of_access_lists_are_reported_by_their_numbers(bench: Bench) -> None:
     """Their numbers are not a device's own, as the prefixes of a host's routes are."""
     edit = ("\nmanagement:", "\nmanagement:\n  access: [172.16.8.0/24]")
     cumulus = ("nos: sonic-202505", "nos: cumulus-5.11")

@@ -110,7 +110,7 @@ def test_a_spec_that_is_new_is_all_devices_new(repo: Path, fabricc: Callable[...
     assert "4 ToRs new" in out
 
 
-def test_a_base_that_does_not_compile_is_told_by_its_revision(
+def test_a_base_that_does_not_compile_is_reported_by_its_revision(
     repo: Path, fabricc: Callable[..., Ran]
 ) -> None:
     git(repo, "checkout", "-q", "main")

@@ -111,7 +111,7 @@ def test_a_line_that_was_edited_shows_what_is_planned() -> None:
     assert dict(explanation.details)["build"].startswith("a build of the spec as it is now does not write")
 
 
-def test_a_line_that_no_reader_knows_is_said_to_be_one() -> None:
+def test_an_unknown_line_is_said_to_be_one() -> None:
     subject = subject_on("eos")
     texts = texts_of(subject, "eos")
     file, content = next(iter(texts.found.items()))
@@ -120,7 +120,7 @@ def test_a_line_that_no_reader_knows_is_said_to_be_one() -> None:
     assert details["meaning"] == "the line is unknown, so `check` refuses it"
 
 
-def test_lines_without_facts_are_told_apart() -> None:
+def test_lines_without_facts_are_distinguished() -> None:
     eos, sonic = subject_on("eos"), subject_on("sonic")
     comment = found(eos, texts_of(eos, "eos"), "!")
     assert dict(comment.details)["meaning"] == "none for the device: a comment or a separator"

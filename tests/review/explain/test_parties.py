@@ -33,7 +33,7 @@ networks:
 """
 
 
-def test_a_party_is_told_by_its_name() -> None:
+def test_a_party_is_found_by_its_name() -> None:
     told = explain_name(plan_sources(compiled("frr")), "dc-core")
     assert (told.kind, told.subject) == ("party", "dc-core")
     assert dict(told.details)["routed by"] == "BGP with AS64999"

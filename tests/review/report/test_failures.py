@@ -186,7 +186,7 @@ def test_a_unit_without_power_takes_its_hosts_and_leaves_the_rest(fabric: Fabric
     assert row.bisection == 1 - Fraction(1, len(fabric.units))
 
 
-def test_even_hashing_over_parallel_links_is_told(tmp_path: Path) -> None:
+def test_even_hashing_over_parallel_links_is_reported(tmp_path: Path) -> None:
     """Two spines by two links each: one link lost leaves three, but each spine is sent half."""
     parallel = of(front_of(tmp_path, lab(8, 4, 4, 2)).fabric, "ToR uplink")  # type: ignore[arg-type]
     assert parallel is not None
@@ -241,7 +241,7 @@ def test_a_spine_below_which_tors_differ_takes_the_same_share_of_each(speeds: Co
     assert whole.hosts_gbps == whole.carried_gbps == 2 * 12_800 + 2 * 25_600
 
 
-def test_tiers_are_told_by_the_hosts_below_where_uplinks_differ(speeds: Compiled) -> None:
+def test_tiers_are_listed_by_the_hosts_below_where_uplinks_differ(speeds: Compiled) -> None:
     assert speeds.fabric is not None
     assert speeds.spec is not None
     section = topology_section(speeds.spec, speeds.fabric, switch_kinds(speeds.fabric))

@@ -126,7 +126,7 @@ def test_defaults_and_findings_are_those_of_the_plan(both: Planned) -> None:
     assert shown == Counter((f["severity"], f["code"]) for f in both.plan["findings"])
 
 
-def test_a_default_is_told_with_the_line_it_belongs_to(tmp_path: Path) -> None:
+def test_a_default_is_reported_with_the_line_it_belongs_to(tmp_path: Path) -> None:
     shutil.copy(ROOT / "inventories" / "superpod-b200-4su" / "cluster.yaml", tmp_path)
     status, html = told("report", str(tmp_path / "cluster.yaml"), "-o", "-")
     assert status == 0

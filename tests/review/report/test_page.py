@@ -206,7 +206,7 @@ def test_a_file_that_is_no_report_is_not_replaced(spec: Path, capsys: pytest.Cap
     assert spec.read_bytes() == before
 
 
-def test_what_cannot_be_written_is_told(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_written_is_reported(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["report", "cluster.yaml", "-o", "missing/report.html"]) == 3
     assert "FAB7001" in capsys.readouterr().err
     assert run(["report", "cluster.yaml", "-o", "."]) == 2

@@ -110,7 +110,7 @@ def test_every_path_that_is_written_is_in_the_model_of_its_release(name: str, re
         assert not row.until or order(release) <= order(row.until), row
 
 
-def test_every_row_is_of_something_that_is_written_and_says_where_it_is_documented() -> None:
+def test_every_row_is_of_something_that_is_written_and_has_its_documentation() -> None:
     used = {row_of(keys) for name, release in EACH for keys in written(name, release)}
     assert [row for row in PATHS if row not in used] == []
     assert len({row.keys for row in PATHS}) == len(PATHS)

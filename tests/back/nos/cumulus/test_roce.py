@@ -33,7 +33,7 @@ def facts_of(text: str) -> dict[str, str | int]:
 
 
 @pytest.mark.parametrize("said", ["", " mode lossless", " enable on", " state enabled"])
-def test_the_profile_is_lossless_unless_it_says_otherwise(said: str) -> None:
+def test_the_profile_is_lossless_unless_the_spec_sets_another(said: str) -> None:
     facts = facts_of(f"nv set qos roce{said}\n{PORTS}")
     assert facts.items() >= (LOSSLESS | EITHER).items()
     check_declared(facts)
@@ -70,7 +70,7 @@ def test_facts_stand_at_the_line_of_the_profile() -> None:
     assert {reading.lines[path] for path in (LOSSLESS | EITHER)} == {(FILE, 6)}
 
 
-def test_what_another_line_says_goes_before() -> None:
+def test_another_line_has_priority() -> None:
     reading = CUMULUS.read({FILE: OWN})
     facts = reading.facts
     check_declared(facts)

@@ -180,7 +180,7 @@ def commands(tree: Any, above: str = "nv set") -> list[str]:
 
 @pytest.mark.parametrize("name", ["dual", "settings", "parallel"])
 @pytest.mark.parametrize("release", ["5.10", "5.14", "5.15"])
-def test_commands_say_what_the_file_says(name: str, release: str) -> None:
+def test_commands_have_the_facts_of_the_file(name: str, release: str) -> None:
     switch = variant(name, release)
     lines = commands(loaded(CUMULUS.render(switch)[FILE])[1]["set"])
     reading = CUMULUS.read({FILE: "\n".join(lines) + "\n"})

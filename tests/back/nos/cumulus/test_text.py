@@ -131,7 +131,7 @@ def test_5_15_renames_addresses_switches_time_servers_and_bfd() -> None:
     assert "reboot" not in after["system"]
 
 
-def test_lldp_is_announced_as_often_as_asked_and_forgotten_after_four_times() -> None:
+def test_lldp_is_announced_as_often_as_requested_and_forgotten_after_four_times() -> None:
     timers = {"tx-hold-multiplier": 4, "tx-interval": 10}
     assert content("settings", "5.10")["service"]["lldp"] == timers
     assert content("settings", "5.11")["service"]["lldp"] == {"state": "enabled", **timers}

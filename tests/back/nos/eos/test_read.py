@@ -48,7 +48,7 @@ def test_every_fact_of_a_rendered_file_has_its_line(name: str) -> None:
     assert all(file == FILE and line > 0 for file, line in reading.lines.values())
 
 
-def test_a_fact_points_at_the_line_that_says_it() -> None:
+def test_a_fact_has_the_line_that_states_it() -> None:
     text = text_of()
     at = {number: line.strip() for number, line in enumerate(text.splitlines(), 1)}
     lines = EOS.read({FILE: text}).lines
@@ -229,7 +229,7 @@ def test_marks_counted_on_an_interface_are_those_counted_in_its_profile() -> Non
     assert read(counted) == read(text)
 
 
-def test_the_order_of_lines_in_a_block_says_nothing() -> None:
+def test_the_order_of_lines_in_a_block_does_not_matter() -> None:
     text = text_of("trident-dual-unnumbered")
     turned = []
     for block in text.split("\n!\n"):
@@ -252,7 +252,7 @@ def test_lines_of_a_whole_configuration_may_come_in_any_order() -> None:
     assert read(turned) == read(text) == EOS.planned(switch)
 
 
-def test_what_is_said_of_several_interfaces_is_said_of_each() -> None:
+def test_a_statement_about_several_interfaces_is_one_about_each() -> None:
     text = text_of()
     mtu = "   mtu 9100\n"
     used = "Ethernet1/1,1/5,2/1,2/5,3/1"

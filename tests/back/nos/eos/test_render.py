@@ -176,7 +176,7 @@ def test_a_session_opens_with_the_privileges_of_its_account() -> None:
     assert "aaa authorization exec default local" in lines("trident-numbered")
 
 
-def test_each_tier_hashes_with_a_seed_of_its_own() -> None:
+def test_each_tier_hashes_with_its_own_seed() -> None:
     tor = variant("trident-numbered")
     for tier, seed in ((TierName.TOR, 1), (TierName.SPINE, 2), (TierName.CORE, 3)):
         assert f"\nip load-sharing trident {seed}\n" in EOS.render(replace(tor, tier=tier))[FILE]
@@ -238,7 +238,7 @@ def test_an_account_with_a_key_alone_has_a_password_that_nobody_can_type() -> No
     )
 
 
-def test_the_cpu_lets_in_telemetry_at_the_port_asked_for() -> None:
+def test_the_cpu_accepts_telemetry_at_the_requested_port() -> None:
     body = "\n".join(lines("trident-settings"))
     assert "\nsystem control-plane\n   ip access-group FABRICC-CONTROL-PLANE vrf MGMT in\n" in body
     rules = body.split("\nip access-list FABRICC-CONTROL-PLANE\n")[1].split("\n!")[0].split("\n")

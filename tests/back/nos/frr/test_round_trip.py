@@ -228,7 +228,7 @@ def test_no_text_is_too_broken_to_read(data: st.DataObject) -> None:
         assert reading.lines.keys() == reading.facts.keys()
 
 
-def test_a_policy_that_only_one_family_has_is_told_apart() -> None:
+def test_a_policy_that_only_one_family_has_is_distinguished() -> None:
     switch = VARIANTS["dual-unnumbered"]
     files = FRR.render(switch)
     head, _, tail = files["frr.conf"].rpartition("  neighbor UPSTREAM route-map TO-UPSTREAM out\n")
@@ -260,7 +260,7 @@ def test_a_process_that_requires_no_policy_says_so() -> None:
     assert reading.unknown == []
 
 
-def test_an_address_beside_the_planned_one_is_noticed() -> None:
+def test_an_address_next_to_the_planned_one_is_noticed() -> None:
     switch = VARIANTS["numbered"]
     files = FRR.render(switch)
     name = switch.ports[0].name

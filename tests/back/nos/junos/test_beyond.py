@@ -121,7 +121,7 @@ def test_every_fact_is_stated_in_both_forms(topic: str, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["braces", "set"])
-def test_what_is_left_says_nothing_about_forwarding(form: str) -> None:
+def test_what_is_left_does_not_affect_forwarding(form: str) -> None:
     text = LEAF if form == "braces" else "\n".join(as_commands(LEAF))
     reading = JUNOS.read({FILE: text})
     unknown = {(file, line) for file, line, _ in reading.unknown}
@@ -129,7 +129,7 @@ def test_what_is_left_says_nothing_about_forwarding(form: str) -> None:
     assert len(unknown) == 5
 
 
-def test_a_fact_is_at_the_line_that_says_it() -> None:
+def test_a_fact_has_the_line_that_states_it() -> None:
     reading, lines = JUNOS.read({FILE: LEAF}), LEAF.split("\n")
     said = {path: lines[line - 1].strip() for path, (_, line) in reading.lines.items()}
     assert said[TENANT + "vlan_tag"] == "vlan-id 100;"

@@ -97,7 +97,7 @@ def test_a_group_that_is_not_applied_is_listed_and_of_no_effect() -> None:
     assert JUNOS.aside({FILE: GROUPED}, reading) == {(FILE, 23)}
 
 
-def test_an_unknown_statement_of_a_group_is_told_once() -> None:
+def test_an_unknown_statement_of_a_group_is_reported_once() -> None:
     text = GROUPED.replace("                mtu 9216;", "                mut 9216;")
     told = [text for _, line, text in JUNOS.read({FILE: text}).unknown if line == 5]
     assert told == ["groups mtus interfaces <et-*> mut 9216"]
@@ -115,7 +115,7 @@ def test_groups_apply_groups_and_none_applies_itself() -> None:
 
 
 @pytest.mark.parametrize("said", ["mtu 1600", "disable"])
-def test_what_a_device_says_itself_goes_before_a_group(said: str) -> None:
+def test_statements_of_a_device_override_its_group(said: str) -> None:
     text = (
         "set groups A interfaces <*> mtu 9216\nset groups A interfaces <*> disable\nset apply-groups A\n"
         f"set interfaces et-0/0/1 {said}\n"

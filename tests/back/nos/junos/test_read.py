@@ -63,7 +63,7 @@ def test_what_is_rendered_reads_back_as_planned(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_the_set_form_says_the_same(name: str) -> None:
+def test_the_set_form_has_the_same_facts(name: str) -> None:
     commands = as_commands(text_of(name))
     assert all(line.startswith("set ") for line in commands)
     assert read("\n".join(commands)) == JUNOS.planned(variant(name))
@@ -76,7 +76,7 @@ def test_every_fact_of_a_rendered_file_has_its_line(name: str) -> None:
     assert all(file == FILE and line > 0 for file, line in reading.lines.values())
 
 
-def test_a_fact_points_at_the_line_that_says_it() -> None:
+def test_a_fact_has_the_line_that_states_it() -> None:
     text = text_of()
     at = {number: line.strip() for number, line in enumerate(text.splitlines(), 1)}
     lines = JUNOS.read({FILE: text}).lines

@@ -108,7 +108,7 @@ def test_what_works_less_well_still_reads_back_as_planned(code: str) -> None:
         (Watchdog(200, 30_000, 200, "drop"), (300, 30_000, 300)),
     ],
 )
-def test_the_watchdog_acts_no_earlier_than_asked(asked: Watchdog, held: tuple[int, int, int]) -> None:
+def test_the_watchdog_acts_no_earlier_than_requested(asked: Watchdog, held: tuple[int, int, int]) -> None:
     facts = NXOS.planned(watched(fitting(), asked))
     names = ("detect_ms", "restore_ms", "poll_ms")
     assert tuple(facts[f"watchdog/{name}"] for name in names) == held
@@ -135,7 +135,7 @@ def test_dynamic_load_balancing_is_there_from_a_release_on(name: str, release: s
     assert list(find_unexpressed(switch, NXOS, NXOS.gaps(switch))) == []
 
 
-def test_every_setting_is_expressed_or_has_a_gap_of_its_own() -> None:
+def test_every_setting_is_expressed_or_has_its_own_gap() -> None:
     for name in ("cloudscale/settings", "silicon-one/settings"):
         switch = balanced(name, LoadBalancing(Spreading.FLOWLET, queue_pairs=True, flowlet_idle_us=500))
         assert list(find_unexpressed(switch, NXOS, NXOS.gaps(switch))) == []

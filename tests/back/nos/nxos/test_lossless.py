@@ -45,7 +45,7 @@ def test_a_class_keeps_its_number_where_strict_queues_stay_on_top(
 
 
 @given(st.sets(st.integers(0, 7), min_size=1), st.data())
-def test_every_class_gets_a_queue_of_its_own(priorities: set[int], data: st.DataObject) -> None:
+def test_every_class_gets_its_own_queue(priorities: set[int], data: st.DataObject) -> None:
     flags = st.booleans()
     classes = [traffic_class(p, strict=data.draw(flags), lossless=data.draw(flags)) for p in priorities]
     groups = qos_groups(classes)

@@ -47,7 +47,7 @@ def test_every_fact_of_a_rendered_file_has_its_line(name: str) -> None:
     assert all(file == FILE and line > 0 for file, line in reading.lines.values())
 
 
-def test_a_fact_points_at_the_line_that_says_it() -> None:
+def test_a_fact_has_the_line_that_states_it() -> None:
     text = text_of("cloudscale/long")
     at = {number: line.strip() for number, line in enumerate(text.splitlines(), 1)}
     lines = NXOS.read({FILE: text}).lines
@@ -282,7 +282,7 @@ def test_a_neighbor_has_its_own_word_over_its_template_s() -> None:
     assert facts["bgp/neighbor[10.64.0.2]/import"] == "FROM-UPSTREAM"
 
 
-def test_families_that_differ_are_told_apart() -> None:
+def test_families_that_differ_are_distinguished() -> None:
     text = text_of("cloudscale/dual-unnumbered")
     first = text.replace("      route-map FROM-UPSTREAM-V4 in\n", "", 1)
     facts = read(first)
@@ -382,14 +382,14 @@ def test_a_list_that_denies_first_lets_nobody_in() -> None:
     )
 
 
-def test_a_list_that_is_not_there_is_told() -> None:
+def test_a_list_that_is_not_there_is_reported() -> None:
     text = text_of("cloudscale/settings").replace("access-class FABRICC-ACCESS in", "access-class OTHER in")
     reading = NXOS.read({FILE: text})
     assert "management/access" not in reading.facts
     assert [line for _, _, line in reading.unknown] == ["access list OTHER"]
 
 
-def test_an_interface_said_twice_is_told_at_both_places() -> None:
+def test_an_interface_said_twice_is_reported_at_both_places() -> None:
     text = text_of().replace("interface Ethernet1/1/1\n", "interface Ethernet1/1/2\n")
     lines = [n for n, line in enumerate(text.splitlines(), 1) if line == "interface Ethernet1/1/2"]
     assert [number for _, number, _ in NXOS.read({FILE: text}).unknown] == lines

@@ -120,7 +120,7 @@ def test_gnmi_knows_openconfig_s_paths() -> None:
 
 
 @pytest.mark.parametrize("family", ["cloudscale", "silicon-one"])
-def test_unnumbered_ports_are_found_within_seconds_and_told_apart(family: str) -> None:
+def test_unnumbered_ports_are_found_within_seconds_and_distinguished(family: str) -> None:
     text = text_of(f"{family}/unnumbered")
     said = (
         "  ipv6 address use-link-local-only\n  ipv6 link-local use-bia\n  no ipv6 nd suppress-ra\n"
@@ -205,7 +205,7 @@ def test_an_unnumbered_port_forwards_ipv4_without_an_address() -> None:
     assert "  neighbor Ethernet1/3/1\n    inherit peer UPSTREAM-UN\n" in text
 
 
-def test_each_tier_hashes_with_a_seed_of_its_own() -> None:
+def test_each_tier_hashes_with_its_own_seed() -> None:
     switch = variant("cloudscale/numbered")
     texts = [NXOS.render(replace(switch, tier=tier))[FILE] for tier in TierName]
     seeds = [re.findall(r"^ip load-sharing .* universal-id (\d+)$", text, re.MULTILINE) for text in texts]

@@ -33,7 +33,7 @@ def test_every_line_of_a_foreign_configuration_is_understood_or_aside() -> None:
     assert aside
 
 
-def test_a_field_that_nobody_knows_is_neither_understood_nor_aside() -> None:
+def test_an_unknown_field_is_neither_understood_nor_aside() -> None:
     tables = json.loads(TEXT)
     tables["PORT"]["Ethernet0"]["flux"] = "7"
     tables["FROBNICATION"] = {"a": {"b": "c"}}

@@ -100,7 +100,7 @@ def test_ports_of_1600_gbps_come_with_202511() -> None:
     assert "FAB5302" not in codes(switch)
 
 
-def test_a_shared_headroom_pool_differs_from_the_images_table_and_is_told() -> None:
+def test_a_shared_headroom_pool_differs_from_the_images_table_and_is_reported() -> None:
     """With a shared pool a Spectrum's size is its xon alone; the image's table has private sizes."""
     pooled = with_profile(lambda p: replace(p, headroom=replace(p.headroom, size_bytes=p.headroom.xon_bytes)))
     (gap,) = SONIC.gaps(pooled)

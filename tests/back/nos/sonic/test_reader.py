@@ -165,7 +165,7 @@ def test_a_missing_group_of_a_port_that_is_up_is_a_difference() -> None:
     assert "interface[Ethernet0]/headroom/xoff_bytes" in paths
 
 
-def test_a_row_of_a_profile_may_have_fields_that_nobody_knows_or_none() -> None:
+def test_a_row_of_a_profile_may_have_unknown_fields_or_none() -> None:
     tables = json.loads(RENDERED["config_db.json"])
     tables["BUFFER_QUEUE"]["Ethernet0|3"]["color"] = "red"
     tables["BUFFER_PG"]["Ethernet0|5"] = {}

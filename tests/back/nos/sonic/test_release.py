@@ -139,7 +139,7 @@ def test_the_gap_of_bfd_says_what_then_notices_a_failure() -> None:
     assert "202505" in gap.remedy
 
 
-def test_bfd_timers_that_a_restart_forgets_are_told() -> None:
+def test_bfd_timers_that_a_restart_forgets_are_reported() -> None:
     sample = VARIANTS["numbered"]
     switch = replace(sample, bgp=replace(sample.bgp, bfd_interval_ms=100))
     (gap,) = (gap for gap in SONIC.gaps(switch) if gap.code == "FAB5631")
