@@ -319,6 +319,7 @@ def with_settings(switch: Switch, mode: Spreading = Spreading.FLOWLET) -> Switch
         ),
         gnmi_port=9339,
         lldp_interval_s=10,
+        banner="Authorized use only.",
         ntp_key=NtpKey(1, "md5", "FABRICC-SECRET-ntp"),
         users=tuple(replace(user, password="FABRICC-SECRET-hash") for user in switch.management.users),
     )

@@ -157,6 +157,7 @@ SETTINGS = {
     "management/access": "access networks of the management services",
     "management/tacacs/": "TACACS+",
     "management/ntp_key": "NTP authentication",
+    "management/banner": "a login banner",
     "management/snmp/": "SNMP",
     "management/gnmi_port": "gNMI telemetry",
     "load_balancing/mode": "load balancing other than by flow",
@@ -274,6 +275,8 @@ def _service_facts(facts: Facts, management: Management) -> None:
     if management.tacacs:
         facts["management/tacacs/servers"] = ",".join(management.tacacs.servers)
         facts["management/tacacs/secret"] = management.tacacs.key
+    if management.banner:
+        facts["management/banner"] = management.banner
     if (key := management.ntp_key) and management.ntp:
         facts[f"management/ntp_key[{key.number}]/type"] = key.kind
         facts[f"management/ntp_key[{key.number}]/secret"] = key.key

@@ -175,6 +175,7 @@ class Services:
         tacacs, snmp, gnmi_port: None where the service is off.
         lldp_interval_s: seconds between LLDP announcements; a neighbor forgets after four of them.
         ntp_key: None where time servers need no key.
+        banner: a line before a login; "" for none.
     """
 
     ntp: tuple[str, ...]
@@ -187,6 +188,7 @@ class Services:
     gnmi_port: int | None = None
     lldp_interval_s: int = 30
     ntp_key: NtpKey | None = None
+    banner: str = ""
 
     @property
     def snmp_users(self) -> tuple[SnmpUser, ...]:

@@ -101,7 +101,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "moved": small(moved={"spine01a": "spine-east", "su001": "hall-a"}),
     "named hosts": small(gpus={"model": "dgx-h100", "hosts": ["ada", "bob", "cy", "di", "eve"], "hosts_per_unit": 4}),
     "services": small(management={
-        "access": ["172.16.9.0/24"], "ntp": ["172.16.0.2"],
+        "access": ["172.16.9.0/24"], "ntp": ["172.16.0.2"], "banner": "Authorized use only.",
         "ntp_authentication": {"key_id": 4, "key": {"secret": "ntp"}},
         "tacacs": {"servers": ["172.16.0.5"], "key": {"secret": "tacacs"}},
         "snmp": {"community": {"secret": "snmp"}, "location": "hall-3", "users": [

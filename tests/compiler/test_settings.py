@@ -32,6 +32,7 @@ MANAGEMENT = replace(
     snmp=Snmp("FABRICC-SECRET-snmp", "hall-3", ""),
     gnmi_port=9339,
     ntp_key=NtpKey(4, "sha1", "FABRICC-SECRET-ntp"),
+    banner="Authorized use only.",
 )
 ASKED = replace(
     TOR,
@@ -72,6 +73,7 @@ def test_settings_are_facts_only_when_requested() -> None:
         "management/access": "172.16.8.0/24,172.16.9.0/24",
         "management/tacacs/servers": "172.16.0.6,172.16.0.5",
         "management/tacacs/secret": "FABRICC-SECRET-tacacs",
+        "management/banner": "Authorized use only.",
         "management/ntp_key[4]/type": "sha1",
         "management/ntp_key[4]/secret": "FABRICC-SECRET-ntp",
         "management/ntp_key/use": "4 for all servers",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
 
 _SNMP_USER = re.compile(r"management/snmp/user\[([^\]]+)\]/level")
+_BANNER = re.compile(r"(?!EOF$)[A-Za-z0-9]([A-Za-z0-9 .,:()/!-]{0,198}[A-Za-z0-9.!)])?")
 _NTP_KEY = re.compile(r"(\d{1,5}) for all servers")
 _SECRET_NAME = re.compile(r"[a-z][a-z0-9-]{0,14}[a-z0-9]")
 _KEY = re.compile(r"user\[([^\]]+)\]/ssh_key")
@@ -141,6 +142,9 @@ def infer_management(sides: Sides, usual: Usual, networks: list[Words]) -> Words
     for kind in ("ntp", "dns", "syslog", "access"):
         if (value := sides.most(f"management/{kind}")) is not None:
             words[kind] = str(value).split(",")
+    banner = str(sides.most("management/banner") or "")
+    if _BANNER.fullmatch(banner):
+        words["banner"] = banner
     if ntp := _ntp_words(sides):
         words["ntp_authentication"] = ntp
     servers, key = sides.most("management/tacacs/servers"), sides.most("management/tacacs/secret")

@@ -228,7 +228,9 @@ def _check_congestion_control(classes: list[Priority], congestion: Congestion, f
     for each in lossless:
         if each.ecn is False:
             message = f"the lossless class '{each.name}' has ECN off: only PFC is left against congestion"
-            help_ = "Remove `ecn: false`, unless senders of the class set no ECT: WRED may drop their packets."
+            help_ = (
+                "Remove `ecn: false`, unless senders of the class set no ECT: WRED may drop their packets."
+            )
             findings.warning("FAB2018", message, "priorities", each.name, "ecn", help=help_)
 
 

@@ -109,6 +109,7 @@ def build_management(
         gnmi_port=raw["telemetry"]["gnmi_port"] if "telemetry" in raw else None,
         lldp_interval_s=raw["lldp"]["interval_s"],
         ntp_key=_read_ntp_key(raw, findings) if "ntp_authentication" in raw else None,
+        banner=raw.get("banner", ""),
     )
     switches = build_switches(raw["switches"]) if "switches" in raw else None
     return Management(network, gateway, services, networks, switches)

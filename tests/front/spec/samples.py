@@ -61,6 +61,7 @@ management:
   dns: [172.20.0.3]
   syslog: [fd00:9::1]
   access: [172.20.9.0/24]
+  banner: Authorized use only.
   ntp_authentication: {key_id: 7, type: md5, key: {secret: ntp}}
   tacacs: {servers: [172.20.0.6, 172.20.0.5], key: {secret: tacacs}}
   snmp:

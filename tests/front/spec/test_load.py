@@ -59,6 +59,7 @@ def test_every_section_reaches_the_value() -> None:
         "",
         (SnmpUser("monitor", "FABRICC-SECRET-snmp-auth", "FABRICC-SECRET-snmp-privacy"),),
     )
+    assert spec.management.services.banner == "Authorized use only."
     assert spec.management.services.ntp_key == NtpKey(7, "md5", "FABRICC-SECRET-ntp")
     assert (spec.management.services.gnmi_port, spec.management.services.lldp_interval_s) == (50051, 10)
     assert spec.load_balancing == LoadBalancing(Spreading.FLOWLET, True, 128)

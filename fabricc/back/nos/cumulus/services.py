@@ -144,6 +144,8 @@ def system_tree(switch: Switch, release: Release) -> Tree:
         **qos.packet_trim(switch),
     }
     tree["hostname"] = switch.name
+    if switch.management.banner:
+        tree["message"] = {"pre-login": switch.management.banner}
     return {**tree, **reserved_vlans(switch)}
 
 

@@ -76,6 +76,7 @@ def rows(release: Release) -> Sequence[Row]:
     own: list[Row] = [
         *constant_rows(factory_tree(release)),
         Fact("hostname <word>", "system/hostname"),
+        node_part("message", Fact("pre-login <word>", "management/banner"), Silent("post-login <word>")),
         node_part(
             "forwarding",
             Fact("hash-seed <integer>", "system/hash_seed"),

@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 
 END = "EOF"
 _COMMENT = "comment"
+_LOGIN = "banner login"
 BEGINS = re.compile(r"\s*(?:banner (?:motd|login|exec)|comment|action bash|code(?: unit \S+)?)\s*")
 
 
 def blank_texts(text: str) -> str:
-    """Return the text with such lines as comments, up to the word that ends them; their numbers stay."""
+    """Return the text with such lines as comments, up to the word that ends them; their numbers stay.
+
+    The text of a login banner follows on its line, since a fact has it.
+    """
     if END not in text:
         return text
     lines = text.split("\n")
@@ -29,9 +33,10 @@ def blank_texts(text: str) -> str:
     after = 0
     for end in ends:
         begins = next((at for at in range(after, end) if BEGINS.fullmatch(lines[at])), end)
-        begins += (
-            lines[begins].strip() != _COMMENT
-        )  # comments state nothing; the existence of a banner is reported
+        if lines[begins].strip() == _LOGIN:
+            lines[begins] = " ".join([_LOGIN, " / ".join(line.strip() for line in lines[begins + 1 : end])])
+        # Comments state nothing; the existence of another banner is reported.
+        begins += lines[begins].strip() != _COMMENT
         lines[begins : end + 1] = ["!"] * (end + 1 - begins)
         after = end + 1
     return "\n".join(lines)

@@ -87,6 +87,7 @@ class ManagementView:
     address: str
     gateway: str
     ipv6: bool
+    banner: str
     ntp: list[str]
     ntp_key: NtpKey | None
     dns: list[str]
@@ -121,6 +122,7 @@ def management_view(switch: Switch, balancing: BalancingView) -> ManagementView:
         address=management.address,
         gateway=management.gateway,
         ipv6=":" in management.address,
+        banner=management.banner,
         ntp=in_address_order(management.ntp),
         ntp_key=management.ntp_key,
         dns=in_address_order(management.dns),
@@ -223,6 +225,7 @@ ROWS: Sequence[Row] = (
     Fact(f"username <word> privilege 15 role {ROLE} secret sha512 <word>",
         lambda user, secret: {f"user[{user}]/role": ROLE, f"user[{user}]/password": HASHED,
             f"user[{user}]/secret": words.secret_reference(secret)}),
+    Fact("banner login <rest>", "management/banner"),
     Silent("no aaa root"),
     Silent("no enable password"),
     Fact("service routing protocols model <word>", "platform/routing_agents"),

@@ -36,6 +36,7 @@ DEPARTURES = (
     Departure("user[*]/*", LEFT_OUT, "accounts belong to the installation (FAB5204)"),
     Departure("management/tacacs/*", LEFT_OUT, _PACKAGE),
     Departure("management/ntp_key*", LEFT_OUT, _PACKAGE),
+    Departure("management/banner", LEFT_OUT, _PACKAGE),
     Departure("management/snmp/*", LEFT_OUT, _PACKAGE),
     Departure("management/gnmi_port", LEFT_OUT, _PACKAGE),
     Departure("load_balancing/*", LEFT_OUT, _HASH),

@@ -248,6 +248,7 @@ ROWS: Sequence[Row] = (
     Fact("version <word>", "platform/version"),
     Fact("system host-name <word>", "system/hostname"),
     Fact("system root-authentication <word> <word>", "platform/root_ssh_key", _ssh_key),
+    Fact("system login message <word>", "management/banner"),
     Fact("system login user <word> class <word>", "user[{0}]/role"),
     Fact("system login user <word> authentication encrypted-password <word>", "user[{0}]/secret",
          lambda _user, password: words.secret_reference(password)),

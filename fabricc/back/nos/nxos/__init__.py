@@ -86,6 +86,7 @@ NXOS = SingleFileNos(
             **words.TYPES, **qos_rows.TYPES, **interfaces.TYPES, **switching.TYPES, **limits.TYPES,
             **bgp_rows.TYPES,
         },
+        blanked=words.fold_banner,
     ),
     express=qos.express,
     states=(qos.state, interfaces.state, services.state, bgp.state, tenants.state),

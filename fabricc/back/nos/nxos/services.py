@@ -206,6 +206,12 @@ def _secret_value(kind: str, key: str) -> str:
     return key if kind == "0" else f"{kind} {key}"
 
 
+def _banner_text(text: str) -> Mapping[str, Value] | None:
+    """Return the banner between its delimiters; None for a text that has no end."""
+    text = text.strip()
+    return {"management/banner": text[1:-1].strip()} if len(text) > 1 and text[0] == text[-1] else None
+
+
 def _account_role(user: str, password: str, role: str) -> Mapping[str, Value]:
     """Return the role of an account; one with a password and no key is the switch's own, see `finish`."""
     if password == NO_PASSWORD:
@@ -238,6 +244,7 @@ ROWS: Sequence[Row] = (
     Fact("username <word> password [5|8|9] <word> role <word>", _account_role),
     Fact("username <word> role <word>", "user[{0}]/role"),
     Silent("username <word> passphrase <rest>"),
+    Fact("banner motd <rest>", _banner_text),
     Silent("ip domain-lookup"),
     Fact("no ip source-route", "platform/source_route", "off"),
     Fact("ip source-route", "platform/source_route", "on"),

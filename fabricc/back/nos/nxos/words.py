@@ -163,6 +163,24 @@ def split_beginnings(text: str) -> tuple[str, ...]:
     return tuple(" ".join(each.split()) for each in text.split(","))
 
 
+_OPEN_BANNER = re.compile(r"banner motd (\S)(?!.*\1)(.*)$")
+
+
+def fold_banner(text: str) -> str:
+    """Return the text with a login banner of several lines on its first one; the numbers of lines stay."""
+    if "\nbanner motd " not in text:
+        return text
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        opened = _OPEN_BANNER.match(line)
+        end = next((at for at in range(number + 1, len(lines)) if opened and opened[1] in lines[at]), None)
+        if opened and end is not None:
+            parts = (opened[2], *lines[number + 1 : end], lines[end].partition(opened[1])[0])
+            said = " / ".join(part.strip() for part in parts if part.strip())
+            lines[number : end + 1] = [f"banner motd {opened[1]}{said}{opened[1]}", *[""] * (end - number)]
+    return "\n".join(lines)
+
+
 def defined_part(pattern: str, scope: str, rows: Sequence[Row], *, once: bool = False) -> tuple[Row, Row]:
     """Return a block whose first line is stated too; `once` as that of the block."""
     return Block(pattern, scope, rows, once), Keep(pattern, "defined", ONCE)

@@ -134,6 +134,7 @@ def tables(run: Switch) -> Tables:
         **services.identity_tables(run),
         **interfaces.management_tables(run.management),
         **services.service_tables(run.management),
+        **services.banner_tables(run.management),
         **interfaces.interface_tables(run),
         **tenants.tenant_tables(run),
         **qos.qos_tables(run),

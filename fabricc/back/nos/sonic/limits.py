@@ -369,6 +369,8 @@ LIMITS = (
         allowed={"it": Range(0, MULTIPATH_LIMIT)},
         reason=f"SONiC builds FRR for {MULTIPATH_LIMIT} next hops", source="constants.yml",
         remedy=f"at most {MULTIPATH_LIMIT} paths"),
+    Limit("FAB5841", setting="management/banner", since="202405", words="BANNER_MESSAGE",
+        source="sonic-banner.yang, banner-config.service", remedy="leave it out, or use release 202405 or later"),
     Limit("FAB5841", setting="management/ntp_key",
         reason="NTP_KEY holds keys in base64, and a reference replaces a secret unchanged",
         source="sonic-buildimage files/image_config/chrony/chrony.keys.j2",

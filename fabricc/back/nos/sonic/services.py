@@ -92,6 +92,13 @@ def service_tables(management: Management) -> Tables:
     }
 
 
+def banner_tables(management: Management) -> Tables:
+    """Return the line before a login."""
+    if not management.banner:
+        return {}
+    return {"BANNER_MESSAGE": {"global": {"state": "enabled", "login": management.banner}}}
+
+
 def hash_tables() -> Tables:
     """Return what the ASIC hashes of a packet."""
     return {"SWITCH_HASH": {"GLOBAL": {"ecmp_hash": list(HASH_FIELDS)}}}

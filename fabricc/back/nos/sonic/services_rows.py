@@ -79,6 +79,7 @@ ROWS: tuple[PatternRow, ...] = (
         Silent("admin_state enabled"),
         *silent_fields("iburst", "key", "version", "trusted"),
     ),
+    table_block("BANNER_MESSAGE", *kept_fields("state", "login"), *silent_fields("motd", "logout")),
     table_block("DNS_NAMESERVER"),
     _stated_row("SYSLOG_SERVER", *silent_fields("severity", "source")),
     table_block("TACPLUS", Silent("auth_type pap"), *kept_fields("passkey"), *silent_fields("timeout", "src_intf")),
@@ -123,6 +124,9 @@ def finish(document: Document) -> None:
             first = next(iter(servers.values()))
             document.put(f"management/{kind}", ",".join(sorted(servers)), first.line)
     _finish_ntp(document)
+    banner = rows_of(document, "BANNER_MESSAGE").get("global")
+    if banner and value_of(banner, "state") == "enabled":
+        document.put("management/banner", value_of(banner, "login"), line_of(banner, "login"))
     _finish_tacacs(document)
     _finish_snmp(document)
     _finish_gnmi(document)

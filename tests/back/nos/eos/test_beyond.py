@@ -61,7 +61,6 @@ def test_only_lines_about_the_system_itself_are_left() -> None:
     aside = EOS.aside({FILE: TEXT}, READING)
     assert [line for file, line, _ in READING.unknown if (file, line) not in aside] == []
     assert {text.split()[0] for _, _, text in READING.unknown} == {
-        "banner",
         "idle-timeout",
         "ip",
         "ntp",

@@ -227,6 +227,7 @@ def avd(switch: Switch, family: str) -> dict[str, Any]:
             {"name": "Management1", "vrf": "MGMT", "ip_address": management.address, "type": "oob"}
         ],
         "static_routes": [{"vrf": "MGMT", "prefix": "0.0.0.0/0", "next_hop": management.gateway}],
+        **({"banners": {"login": f"{management.banner}\nEOF"}} if management.banner else {}),
         "ntp": {
             "vrf": "MGMT",
             "local_interface": {"name": "Management1", "vrf": "MGMT"},

@@ -243,6 +243,7 @@ def test_the_order_of_lines_in_a_block_does_not_matter() -> None:
 
 def test_lines_of_a_whole_configuration_may_come_in_any_order() -> None:
     switch = replace(variant("trident-settings"), load_balancing=LoadBalancing(Spreading.PACKET, True, 128))
+    switch = replace(switch, management=replace(switch.management, banner=""))  # a text has an order
     text = EOS.render(switch)[FILE]
     turned = "\n!\n".join(
         "\n".join(reversed(block.split("\n"))) if "\n " not in block else block
@@ -352,6 +353,19 @@ def test_a_banner_is_no_configuration() -> None:
     assert reading.facts["system/hostname"] == "a"
     assert "bgp/asn" not in reading.facts
     assert reading.unknown == [(FILE, 1, "banner motd")]
+
+
+@pytest.mark.parametrize(
+    ("text", "banner"),
+    [
+        ("banner login\nAuthorized use only.\nEOF\n", "Authorized use only."),
+        ("banner login\nhostname impostor\n\n  no lldp run\nEOF\n", "hostname impostor /  / no lldp run"),
+        ("banner login\nEOF\n", None),
+        ("banner login\nhostname impostor\n", None),
+    ],
+)
+def test_a_login_banner_is_read_whole(text: str, banner: str | None) -> None:
+    assert EOS.read({FILE: f"{text}"}).facts.get("management/banner") == banner
 
 
 def test_lines_that_somebody_typed_are_read_whatever_their_indentation() -> None:

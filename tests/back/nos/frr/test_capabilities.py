@@ -85,6 +85,7 @@ def test_services_of_the_installation_are_named_and_load_balancing_is_refused() 
         ("SNMP", False),
         ("gNMI telemetry", False),
         ("NTP authentication", False),
+        ("a login banner", False),
         ("load balancing other than by flow", True),
         ("hashing of RoCE queue pairs", True),
     ]

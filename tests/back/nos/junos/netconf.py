@@ -52,7 +52,7 @@ VALUES = {
     "next-header", "destination-port", "source-port", "max-advertisement-interval", "min-advertisement-interval",
     "authentication-key", "forwarding-class", "group", "read-view", "authentication-password", "privacy-password",
     "instance-type", "key", "value", "trusted-key", "encrypted-password",
-    "prob-threshold", "quality-delta",
+    "prob-threshold", "quality-delta", "message",
 }  # fmt: skip
 # Containers whose value stands without a word of its own.
 WORDLESS = {

@@ -291,13 +291,12 @@ def test_families_that_differ_are_distinguished() -> None:
 
 def test_lines_of_unknown_meaning_are_listed_with_their_numbers() -> None:
     text = "hostname a\nip http server\n!\nrouter rift 1\n  max-metric router-lsa\nbanner motd @\nhello there\n@\n"
-    assert NXOS.read({FILE: text}).unknown == [
+    reading = NXOS.read({FILE: text})
+    assert reading.facts["management/banner"] == "hello there"
+    assert reading.unknown == [
         (FILE, 2, "ip http server"),
         (FILE, 4, "router rift 1"),
         (FILE, 5, "max-metric router-lsa"),
-        (FILE, 6, "banner motd @"),
-        (FILE, 7, "hello there"),
-        (FILE, 8, "@"),
     ]
 
 

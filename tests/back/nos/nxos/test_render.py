@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 GOLDEN = Path(__file__).parent / "golden"
 # The order of the blocks in a device's running configuration, by the first words of the block.
 ORDER = (
-    "hostname", "policy-map type network-qos", "feature", "username", "no ip source-route", "ip domain-lookup",
+    "hostname", "policy-map type network-qos", "feature", "username", "banner motd", "no ip source-route",
+    "ip domain-lookup",
     "ip name-server",
     "tacacs-server", "aaa group", "ip access-list", "ipv6 access-list",
     "class-map type qos", "policy-map type qos", "policy-map type queuing", "system qos", "copp",
