@@ -51,7 +51,12 @@ class Found:
 
 
 def find_base_spec(
-    history: SpecHistory, commit: str, name: str, text: bytes, newer_file: Callable[[str], bytes | None]
+    history: SpecHistory,
+    commit: str,
+    name: str,
+    text: bytes,
+    newer_file: Callable[[str], bytes | None],
+    newer: tuple[SpecHistory, str] | None = None,
 ) -> Found | None:
     """Find the spec in the base that a spec of today was.
 
@@ -64,6 +69,7 @@ def find_base_spec(
         name: the name of the spec in its folder.
         text: the spec of today.
         newer_file: returns the bytes of a file of the newer side by its path, None where it has no such file.
+        newer: the newer side, if it is a commit or a tree: its specs at paths that the base lacks count as well.
 
     Returns:
         None for a cluster that is new.
@@ -86,7 +92,8 @@ def find_base_spec(
         raise _unclear_base(f"the base has several specs of cluster '{cluster}'", same, path)
     vanished = _vanished_specs(specs, newer_file)
     if before is not None:
-        return _find_renamed_cluster(history, name, specs, vanished, newer_file)
+        places = [*specs, *(specs_of(*newer, name)[0] if newer else ())]
+        return _find_renamed_cluster(history, name, specs, vanished, newer_file, places)
     if (alike := _most_alike(text, vanished)) is not None:
         return _find_renamed(history, alike, path)
     if vanished:
@@ -139,6 +146,7 @@ def _find_renamed_cluster(
     specs: Mapping[str, tuple[str, bytes]],
     vanished: Mapping[str, bytes],
     newer_file: Callable[[str], bytes | None],
+    places: Iterable[str],
 ) -> Found:
     """Find the spec that a cluster with another name was: the one at its path, unless that one is elsewhere now.
 
@@ -147,7 +155,7 @@ def _find_renamed_cluster(
     """
     path = f"{history.prefix}{name}"
     former = specs[path][0] if path in specs else None
-    if former not in {cluster_of(newer_file(each) or b"") for each in specs if each != path}:
+    if former not in {cluster_of(newer_file(each) or b"") for each in places if each != path}:
         return Found(history, name)
     if len(vanished) == 1:
         return _find_renamed(history, next(iter(vanished)), path)

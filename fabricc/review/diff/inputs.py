@@ -117,8 +117,8 @@ def _revision_inputs(
     chosen = choose_comparison(history, spec, base, head, scratch / "merge")
     new, text = _newer_side(chosen, history, spec, head, scratch / "head")
     if chosen.head:
-        newer = read_in(chosen.head_history, chosen.head)
-        found = find_base_spec(history, chosen.base, spec.name, text, newer)
+        newer = chosen.head_history, chosen.head
+        found = find_base_spec(history, chosen.base, spec.name, text, read_in(*newer), newer)
     else:
         found = find_base_of_file(history, chosen.base, spec, text)
     notices = chosen.findings
