@@ -78,6 +78,7 @@ def damages(tree: Path, *, thorough: bool) -> Iterator[tuple[str, str]]:
 )
 def test_no_damaged_tree_reaches_a_switch(network: Network, verb: str) -> None:
     words: tuple[str, ...] = ("--adopt",)
+    first = network.runs(SWITCH)
     if verb == "resume":
         network.edit(DISRUPTIVE)
         network.fault(SWITCH, "commit_config", 1, "after", "kill")
@@ -92,12 +93,13 @@ def test_no_damaged_tree_reaches_a_switch(network: Network, verb: str) -> None:
     else:
         network.edit(HITLESS)
     before = {name: network.runs(name) for name in network.source.devices}
+    back = {**before, SWITCH: first}  # its own guard may take the switch of a killed run back meanwhile
     tried = 0
-    for damage, code in damages(network.source.tree, thorough=verb != "push"):
+    for damage, code in damages(network.source.tree, thorough=verb == "rollback"):
         ran = network.push(*words)
         assert (ran.returncode, code in ran.stderr) == (1, True), (damage, ran.stderr)
-        assert {name: network.runs(name) for name in network.source.devices} == before, damage
+        assert {name: network.runs(name) for name in network.source.devices} in (before, back), damage
         tried += 1
-    assert tried > (35 if verb == "push" else 80)
+    assert tried > (80 if verb == "rollback" else 35)
     network.push(*words, status=0)
-    assert {name: network.runs(name) for name in network.source.devices} != before
+    assert {name: network.runs(name) for name in network.source.devices} not in (before, back)
