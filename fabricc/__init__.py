@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fabricc.compiler.planned_spec import CompileError
     from fabricc.compiler.result import BuildResult
     from fabricc.fabric.model import Host, Switch
-    from fabricc.facts.device import Device
+    from fabricc.facts.statement import Device
     from fabricc.interface import assign_tenant, audit_folder, build, check, diff, explain, read_folder
     from fabricc.review.diff.model import Review
     from fabricc.review.explain.answer import Answer
@@ -51,7 +51,7 @@ __all__ = [
 
 _HOMES = {
     "audit.gather": ("Gathered",),
-    "facts.device": ("Device",),
+    "facts.statement": ("Device",),
     "audit.run": ("Audit",),
     "base.diagnostics": ("Diagnostic", "FindingsError", "Position", "Severity"),
     "compiler.compiled": ("Compiled", "compile_spec"),

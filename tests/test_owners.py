@@ -14,11 +14,11 @@ CUTTING = re.compile(
     r'(?:removeprefix|startswith|len|partition|split)\("interface\[|partition\("\]/"\)|\[len\(PORT\)'
 )
 CUTS_PORT_PATHS = {
-    "audit/adopt/pools.py", "audit/adopt/sides.py", "audit/coverage.py", "audit/rules/invariant_rules.py",
+    "audit/adopt/sides.py", "audit/coverage.py", "audit/rules/invariant_rules.py",
     "operate/migrate/waves.py", "operate/verify/verify_switch.py",
-    "proof/invariants/segments.py", "proof/invariants/tenants.py", "proof/invariants/view.py",
+    "proof/invariants/segments.py", "proof/invariants/view.py",
     "review/diff/compare.py", "review/diff/trees.py",
-    "review/explain/subject.py", "rules/duplicates.py", "rules/filters.py", "rules/findings.py",
+    "review/explain/subject.py", "rules/duplicates.py", "rules/forwarding.py", "rules/findings.py",
     "rules/sessions.py",
 }  # fmt: skip
 """Modules outside of `facts`, `fabric` and the back ends that cut the path of a port or of a list. The list only
@@ -29,7 +29,7 @@ COMPARISONS = {
     "FAB9610": "audit/rules/outliers.py", "FAB9611": "audit/rules/design.py", "FAB9621": "audit/rules/design.py",
 }  # fmt: skip
 """Findings that are no row of the registry, because they compare devices of a folder -> the module that makes them."""
-ACCOUNTS = "rules/account.py"
+ACCOUNTS = "rules/answers.py"
 CLASSES = {
     "Remainder": "fabric/capacity/remainder.py",
     "LinkShare": "fabric/capacity/share.py", "Wave": "operate/change/order.py",

@@ -164,8 +164,8 @@ def test_the_first_page_links_it() -> None:
 
 def test_the_former_spelling_of_neighbors_works_and_warns() -> None:
     from fabricc.fabric.facts import Reading
-    from fabricc.facts.device import Device, Kind
-    from fabricc.facts.packed import Contents
+    from fabricc.facts.frame import Contents
+    from fabricc.facts.statement import Device, Kind
 
     device = Device("leaf1", Kind.SWITCH, "eos", {}, {}, Contents(Reading({}, {})))
     with pytest.warns(DeprecationWarning, match=r"Device\.neighbors"):

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
-from fabricc.facts.device import HOST, Kind
-from fabricc.facts.frame import KEPT
-from fabricc.facts.packed import parts_of
+from fabricc.facts.frame import KEPT, parts_of
+from fabricc.facts.statement import HOST, Kind
 from fabricc.rules.rule import (
     ADDRESSES,
     BGP,
@@ -35,8 +34,8 @@ from fabricc.rules.rule import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.facts.device import Device
     from fabricc.facts.frame import Frame, Parts, Places
+    from fabricc.facts.statement import Device
     from fabricc.proof import Finding
 
 _PATHS = tuple((topic, re.compile(pattern)) for topic, pattern in (

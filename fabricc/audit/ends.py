@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fabricc.back.nos.ports import PLAIN, PortKind, cached_parser
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
-from fabricc.facts.device import HOST, Kind
-from fabricc.facts.frame import NEIGHBOR, SECONDARY, VRF
-from fabricc.facts.packed import Shared, few_bytes, parts_of, value_of
+from fabricc.facts.frame import NEIGHBOR, SECONDARY, VRF, Shared, few_bytes, parts_of, value_of
+from fabricc.facts.statement import HOST, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.back.nos.ports import PortName
     from fabricc.fabric.facts import Facts, Value
-    from fabricc.facts.device import Device, Neighbor
     from fabricc.facts.frame import Frame, Parts
+    from fabricc.facts.statement import Device, Neighbor
 
 Values = dict[str, "Value"]
 """The statements about a port or a neighbor, by the last word of the path."""

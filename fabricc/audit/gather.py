@@ -14,19 +14,17 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.device import devices_of
+from fabricc.audit.device import Texts, collected_systems, devices_of, parts_in, texts_of
 from fabricc.audit.substitution import Alike
-from fabricc.audit.texts import Texts, collected_systems, parts_in, texts_of
 from fabricc.back.hosts import recognition as host_files
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.files import Folder
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
-from fabricc.compiler.write.pieces import usable_cpus
-from fabricc.compiler.write.workers import spread_work
-from fabricc.facts.device import HOST, Device, Kind
-from fabricc.facts.packed import unpack_contents
+from fabricc.compiler.write.workers import spread_work, usable_cpus
+from fabricc.facts.frame import unpack_contents
+from fabricc.facts.statement import HOST, Device, Kind
 from fabricc.proof import Finding
 from fabricc.proof.tree import reject_pending, trees_around
 from fabricc.tree import manifest as manifests

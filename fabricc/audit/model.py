@@ -15,7 +15,7 @@ from fabricc.facts.statement import NOWHERE, Far
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.facts.device import Device, End, Place
+    from fabricc.facts.statement import Device, End, Place
 
 
 class Evidence(StrEnum):

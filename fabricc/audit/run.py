@@ -1,30 +1,46 @@
-"""The audit of a folder: devices, their links and places, the findings, and the coverage."""
+"""The audit of a folder: devices, their links and places, the findings, and the coverage.
+
+An audit for people and programs: lines and tables of a terminal, and JSON.
+"""
 
 from __future__ import annotations
 
-from functools import cached_property
+import io
+import json
+from collections import Counter
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
-from fabricc.audit.coverage import coverage_of
+from fabricc.audit.coverage import State, coverage_of
 from fabricc.audit.gather import gather_devices
 from fabricc.audit.links import links_of
 from fabricc.audit.model import Found
 from fabricc.audit.places import places_of
 from fabricc.audit.rules import examine_fabric
 from fabricc.base.diagnostics import Diagnostic, Position
+from fabricc.base.diagnostics.formats import finding_entry
+from fabricc.base.diagnostics.text import severity_summary
+from fabricc.base.diagnostics.wording import format_share, plural
+from fabricc.base.foreign.formats import json_rendered
+from fabricc.base.foreign.text import Line, Table
 from fabricc.compiler.prove.finding_groups import Grouped
 from fabricc.compiler.result import exit_status
-from fabricc.compiler.write.pieces import usable_cpus
-from fabricc.facts.device import Kind
+from fabricc.compiler.write.workers import usable_cpus
+from fabricc.facts.statement import Kind, Tier
 from fabricc.proof.tree import read_consistently, trees_around
+from fabricc.rules.answers import ACCOUNT, account_rows, accounts_by_topic
+from fabricc.rules.rule import TOPICS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from fabricc.audit.coverage import Covered
     from fabricc.audit.gather import Gathered
+    from fabricc.audit.model import Link
     from fabricc.audit.rules import Examined
-    from fabricc.facts.device import Device
+    from fabricc.base.foreign.text import Part, Rendered
+    from fabricc.facts.statement import Device
 
 
 class Audit:
@@ -118,3 +134,141 @@ def _audit_folder(folder: Path, jobs: int | None, progress: Callable[[str, int, 
     return Audit(
         folder, gathered, found, examine_fabric(found, jobs=jobs or usable_cpus(), progress=progress)
     )
+
+
+SHOWN = 8
+"""Kinds of lines that are not understood, of which a terminal shows so many."""
+_TIERS = {Tier.TOR: "ToR", Tier.SPINE: "spine", Tier.CORE: "core", Tier.HOST: "host"}
+
+
+def report_parts(audit: Audit) -> Iterator[Part]:
+    """Yield the tables that are shown with the findings: the content of the folder, and its coverage."""
+    yield Line(f"{audit.folder}: {content_line(audit)}", "bold")
+    if not audit.devices:
+        return
+    yield Line()
+    yield Table(
+        "", ("system", "devices", "statements", "understood", "aside", "unknown"), list(system_rows(audit))
+    )
+    yield Line()
+    yield Table("", ("devices, by topic", *State), list(topic_rows(audit)))
+    if audit.accounts:
+        yield Line()
+        yield Table("", ACCOUNT, list(account_rows(audit.accounts)))
+    if frequent := audit.coverage.frequent:
+        yield from (Line(), Line("lines that are not understood, the most frequent first", "bold"))
+        yield Table("", ("times", "devices", "line", "for instance"), list(unknown_line_rows(audit, SHOWN)))
+        if len(frequent) > SHOWN:
+            yield Line(f"and {plural(len(frequent) - SHOWN, 'more kind')}; --format json has them all", "dim")
+    yield from (Line(), Line(summary_line(audit), "bold"))
+
+
+def content_line(audit: Audit) -> str:
+    """Return the content of the folder in one line."""
+    tiers = Counter(place.tier for place in audit.found.places.values())
+    of = ", ".join(plural(tiers[tier], word) for tier, word in _TIERS.items() if tiers[tier])
+    words = [plural(audit.switches, "switch"), plural(len(audit.devices) - audit.switches, "host")]
+    shown = f"{' and '.join(words)}{f' ({of})' if of else ''}"
+    return f"{shown} in {plural(audit.files, 'file')}, {plural(len(audit.found.links), 'link')}"
+
+
+def system_rows(audit: Audit) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each system and for all: devices, and understood, ignored and unknown statements."""
+    for system, of in audit.coverage.systems():
+        known = f"{of.understood:,} ({format_share(of.share)})"
+        yield (
+            system or "all",
+            f"{of.devices:,}",
+            f"{of.statements:,}",
+            known,
+            f"{of.aside:,}",
+            f"{of.unknown:,}",
+        )
+
+
+def topic_rows(audit: Audit) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each topic: how many devices are in each state."""
+    for topic in TOPICS:
+        counts = audit.coverage.states(topic)
+        if counts[State.SILENT] < len(audit.devices):
+            yield topic, *(f"{counts[state]:,}" for state in State)
+
+
+def unknown_line_rows(audit: Audit, most: int | None = None) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each kind of line that is not understood."""
+    for one in audit.coverage.frequent[:most]:
+        yield f"{one.times:,}", f"{one.devices:,}", one.text, f"{one.file}:{one.line}"
+
+
+def summary_line(audit: Audit) -> str:
+    """Return the result in one line."""
+    summary = severity_summary(audit.every)
+    if summary != severity_summary(audit.diagnostics):
+        summary += " in all"
+    summary = summary or "no fault in the statements that were understood"
+    left = audit.coverage.unknown
+    return f"{summary}; {plural(left, 'statement')} not understood" if left else summary
+
+
+def as_json(audit: Audit, diagnostics: Sequence[Diagnostic]) -> Rendered:
+    """Everything: devices with places and coverage, links with evidence, rules, findings, unknown lines."""
+    before = _as_document({
+        "folder": str(audit.folder),
+        "files": {"all": audit.files, "used": audit.used},
+        "devices": {name: _device_document(audit, name, one) for name, one in audit.coverage.devices.items()},
+    })  # fmt: skip
+    after = _as_document({
+        "asked": [one._asdict() for one in audit.asked],
+        "rules": accounts_by_topic(audit.accounts),
+        "diagnostics": [finding_entry(each) for each in diagnostics],
+        "unknown": [one._asdict() for one in audit.coverage.frequent],
+    })  # fmt: skip
+    written = io.StringIO()
+    written.write(before.removesuffix("\n}") + ',\n  "links": [')
+    for number, link in enumerate(audit.found.links):
+        written.write(f"{',' if number else ''}\n{_link_json(link)}")
+    written.write(("\n  ]," if audit.found.links else "],") + after.removeprefix("{") + "\n")
+    text = written.getvalue()
+    del written, before, after
+    return json_rendered(text)
+
+
+def _as_document(value: object) -> str:
+    written = io.StringIO()
+    json.dump(value, written, indent=2, ensure_ascii=False)
+    return written.getvalue()
+
+
+_LINK = """\
+    {{
+      "a": [
+        {},
+        {}
+      ],
+      "b": [
+        {},
+        {}
+      ],
+      "evidence": [
+        {}
+      ]
+    }}"""
+_quoted = lru_cache(maxsize=1 << 14)(partial(json.dumps, ensure_ascii=False))
+
+
+def _link_json(link: Link) -> str:
+    """Return a link as JSON; in a large fabric most of the text is links."""
+    evidence = ",\n        ".join(map(_quoted, link.evidence))
+    return _LINK.format(*map(_quoted, (*link.a, *link.b)), evidence)
+
+
+def _device_document(audit: Audit, name: str, covered: Covered) -> dict[str, object]:
+    device, place = audit.devices[name], audit.found.places.get(name)
+    return {
+        "kind": device.kind.value, "system": device.system, "box": device.box, "model": device.model,
+        "release": device.release, "files": sorted(set(device.paths.values())),
+        "place": place and {**place._asdict(), "tier": place.tier.value},
+        "statements": dict(list(covered.counts._asdict().items())[1:]),
+        "coverage": {topic: state.value for topic, state in covered.topics.items()},
+        "unchecked": dict(covered.unchecked),
+    }  # fmt: skip

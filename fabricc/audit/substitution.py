@@ -16,12 +16,10 @@ from itertools import chain
 from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.audit.device import Read, devices_of
+from fabricc.audit.device import Read, devices_of, parts_in
 from fabricc.audit.ends import place_statements
-from fabricc.audit.texts import parts_in
 from fabricc.base.values import dataclass
-from fabricc.facts.frame import Parts
-from fabricc.facts.packed import few_bytes, parts_of, value_of
+from fabricc.facts.frame import Parts, few_bytes, parts_of, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -1,27 +1,29 @@
 """Find tiers in the graph of links: switches that serve hosts, and the others by their distance from these.
 
 A name decides only where a switch could be in either tier.
+
+Graphs of names, and sets of what belongs together.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
+from dataclasses import field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from fabricc.audit.ends import OUTWARD, SERVED
-from fabricc.audit.graphs import Sets, connected_parts, in_order
+from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
-from fabricc.facts.device import Tier
+from fabricc.facts.statement import Tier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 
     from fabricc.audit.ends import Placement
-    from fabricc.audit.graphs import Graph
     from fabricc.audit.model import Link
-    from fabricc.facts.device import Device
+    from fabricc.facts.statement import Device
 
 _UPPER = re.compile(r"core|super|agg|ssp", re.IGNORECASE)
 _LOWER = re.compile(r"leaf|tor|access|rack|border", re.IGNORECASE)
@@ -278,3 +280,46 @@ def _is_tor(name: str, signs: _Signs) -> bool:
     if bool(_UPPER.search(name)) != bool(_LOWER.search(name)):
         return bool(_LOWER.search(name))
     return signs.vtep or bool(signs.outward) or signs.announces
+
+
+Graph = dict[str, set[str]]
+"""Name -> the names that links join it with."""
+
+
+def in_order(name: str) -> tuple[object, ...]:
+    """A key for sorting names by the numbers in them; of those that differ in zeros alone, one is first too."""
+    return natural_key(name), name
+
+
+@dataclass(slots=True)
+class Sets:
+    """Disjoint sets that are joined one after the other."""
+
+    above: dict[Hashable, Hashable] = field(default_factory=dict)
+
+    def root(self, item: Hashable) -> Hashable:
+        """Return the representative of an item's set."""
+        while (up := self.above.setdefault(item, item)) != item:
+            self.above[item] = self.above[up] = self.above.setdefault(up, up)
+            item = self.above[item]
+        return item
+
+    def join(self, one: Hashable, two: Hashable) -> None:
+        """Merge the sets of two items."""
+        self.above[self.root(one)] = self.root(two)
+
+
+def connected_parts(graph: Graph) -> list[set[str]]:
+    """Return the sets of switches that links connect."""
+    found: list[set[str]] = []
+    known: set[str] = set()
+    for name in graph:
+        if name not in known:
+            part = {name}
+            queue = [name]
+            for each in queue:
+                queue += graph[each] - part
+                part |= graph[each]
+            known |= part
+            found.append(part)
+    return found

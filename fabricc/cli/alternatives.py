@@ -17,8 +17,8 @@ from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import Power
 from fabricc.catalog.power import total_draw
 from fabricc.cli import output
-from fabricc.compiler.buildable import plan_buildable
-from fabricc.compiler.plan.naming import Naming
+from fabricc.compiler.compiled import plan_buildable
+from fabricc.compiler.plan.further_networks import Naming
 from fabricc.compiler.result import exit_status
 from fabricc.front.planning.alternatives import (
     Alternatives,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fabricc.audit import report
+from fabricc.audit import run
 from fabricc.audit.coverage import State
 from fabricc.base.diagnostics import Severity, worst_severity
 from fabricc.base.diagnostics.model import TITLES
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.review.report.page import render_page
 from fabricc.review.report.values import Figure, Page, Section, Table
-from fabricc.rules.account import ACCOUNT, account_rows
+from fabricc.rules.answers import ACCOUNT, account_rows
 from fabricc.rules.rule import TOPICS
 from fabricc.version import __version__
 
@@ -31,9 +31,9 @@ def render_audit(audit: Audit) -> Rendered:
     return render_page(
         Page(
             title=audit.folder.resolve().name,
-            summary=f"{report.content_line(audit)}.",
+            summary=f"{run.content_line(audit)}.",
             status=_STATUS.get(worst_severity(audit.diagnostics) or Severity.NOTE, "good"),
-            verdict=(f"{report.summary_line(audit)}.",),
+            verdict=(f"{run.summary_line(audit)}.",),
             figures=tuple(_page_figures(audit)),
             identity=(("folder", str(audit.folder)), ("files", f"{audit.used:,} of {audit.files:,}"),
                       ("fabricc", __version__)),
@@ -72,8 +72,8 @@ def _findings_section(audit: Audit) -> Section:
 
 def _coverage_section(audit: Audit) -> Section:
     systems = Table("systems", "Statements by system", ("system", "devices", "statements", "understood", "aside",
-                    "unknown"), tuple(report.system_rows(audit)), right=(1, 2, 3, 4, 5))  # fmt: skip
-    topics = Table("topics", "Devices by topic", ("topic", *State), tuple(report.topic_rows(audit)), right=(1, 2, 3, 4),
+                    "unknown"), tuple(run.system_rows(audit)), right=(1, 2, 3, 4, 5))  # fmt: skip
+    topics = Table("topics", "Devices by topic", ("topic", *State), tuple(run.topic_rows(audit)), right=(1, 2, 3, 4),
                    note="Proved: every rule about the topic ran, had its inputs and found no error.")  # fmt: skip
     heads = ("topic", *ACCOUNT[1:])
     rules = Table("rules", "Rules by topic", heads, tuple(account_rows(audit.accounts)), right=(1, 2, 3),
@@ -85,7 +85,7 @@ def _coverage_section(audit: Audit) -> Section:
 
 
 def _unknown_section(audit: Audit) -> Section:
-    rows = tuple(report.unknown_line_rows(audit, 200))
+    rows = tuple(run.unknown_line_rows(audit, 200))
     table = Table("lines", "Lines that are not understood", ("times", "devices", "line", "for instance"), rows,
                   codes=(2, 3), right=(0, 1), folded=True)  # fmt: skip
     lead = "An unknown line can have any meaning, so its topic is not proved on the devices that have it."

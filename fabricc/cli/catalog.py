@@ -33,7 +33,7 @@ from fabricc.catalog.load import load_catalog
 from fabricc.catalog.model import HostModel, SwitchModel
 from fabricc.cli import options, output
 from fabricc.cli.words import complete_models
-from fabricc.compiler.load.quoted_files import input_texts
+from fabricc.compiler.load.spec_location import input_texts
 from fabricc.compiler.result import exit_status
 from fabricc.tree.file import write_file
 

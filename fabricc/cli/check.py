@@ -14,9 +14,9 @@ from fabricc.base.foreign.text import Line, Table
 from fabricc.base.values import replace
 from fabricc.cli import options, output
 from fabricc.compiler.committed_tree import check_committed
-from fabricc.compiler.load.quoted_files import input_texts
+from fabricc.compiler.load.spec_location import input_texts
 from fabricc.compiler.recheck import check_tree
-from fabricc.rules.account import ACCOUNT, account_rows, accounts_by_topic
+from fabricc.rules.answers import ACCOUNT, account_rows, accounts_by_topic
 
 
 @click.command("check")

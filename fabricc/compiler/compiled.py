@@ -1,4 +1,7 @@
-"""The compiler's entry: from a spec's path to what it becomes; what Python users and all verbs call."""
+"""The compiler's entry: from a spec's path to what it becomes; what Python users and all verbs call.
+
+Check a generated spec: it must plan as a new fabric, and every system must be able to express it.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,10 @@ from fabricc.catalog.library import suggestion_remedy
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.load.input_digests import file_digests
 from fabricc.compiler.load.lock_file import read_lock
-from fabricc.compiler.load.quoted_files import input_texts
-from fabricc.compiler.load.spec_location import lock_of
+from fabricc.compiler.load.spec_location import input_texts, lock_of
 from fabricc.compiler.plan.acceptances import apply_acceptances
+from fabricc.compiler.plan.further_networks import Naming, Repinning
 from fabricc.compiler.plan.host_facts import host_fact_findings
-from fabricc.compiler.plan.naming import Naming
-from fabricc.compiler.plan.repinning import Repinning
 from fabricc.compiler.planned_spec import PlannedSpec, ethernet_wanted
 from fabricc.compiler.render.overlays import add_overlays
 from fabricc.compiler.render.switch_files import render_switch
@@ -41,9 +42,11 @@ from fabricc.front.spec.lock import EMPTY_LOCK, parse_lock, renew_lock
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from fabricc.catalog.model import Catalog
     from fabricc.compiler.result import BuildResult
+    from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.model import Host
-
+    from fabricc.front.spec.model import ClusterSpec
 
 COMPUTE = "compute"
 """The name of the network that the top level of a spec describes."""
@@ -276,3 +279,11 @@ def no_device(compiled: Compiled, name: str) -> Diagnostic:
     shown = f"`fabricc plan {shell_path(compiled.path)}` shows how devices are named."
     remedy = suggestion_remedy(clip(name), known, shown)
     return Diagnostic("FAB3195", Severity.ERROR, f"the fabric has no device {clip(name)!r}", None, remedy)
+
+
+def plan_buildable(spec: ClusterSpec, folder: Path, catalog: Catalog) -> Fabric | None:
+    """Return the fabric of a spec, or None on an error; overlays are searched from `folder`."""
+    planned = plan_fabric(spec, catalog, EMPTY_LOCK, Naming())
+    fabric, unfit = add_overlays(spec, folder, planned.fabric, {}, gaps=True)
+    found = apply_acceptances(spec, [*planned.diagnostics, *unfit])
+    return None if any(each.severity is Severity.ERROR for each in found) else fabric

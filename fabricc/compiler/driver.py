@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from fabricc.compiler.incremental import record
-from fabricc.compiler.load.quoted_files import input_texts
+from fabricc.compiler.load.spec_location import input_texts
 from fabricc.tree.state import has_pending
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def build_tree(
                 looking.close()
                 look = None
         # Imported when there is something to do: to find that there is nothing takes half the time without.
-        from fabricc.compiler.rebuilding import rebuild_tree
+        from fabricc.compiler.incremental.partial import rebuild_tree
 
         return rebuild_tree(
             spec_path, out, look,

@@ -12,8 +12,7 @@ from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.base.foreign.shell import shell_path
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.load.input_digests import TEMPLATES, manifest_inputs
-from fabricc.compiler.load.quoted_files import tree_texts
-from fabricc.compiler.load.spec_location import find_spec
+from fabricc.compiler.load.spec_location import find_spec, tree_texts
 from fabricc.compiler.result import BuildResult
 from fabricc.compiler.write.device import Work, job_count, pieces_of
 from fabricc.compiler.write.outcome import Outcome, plan_folder, plan_texts
@@ -21,7 +20,7 @@ from fabricc.compiler.write.workers import run_in_background
 from fabricc.front.spec.load import apply_severities
 from fabricc.paperwork.out_of_band import ADDRESS_FILE
 from fabricc.paperwork.plan_tables import SIZED
-from fabricc.proof.invariants.accepted_breaches import declared_ratios, soften_breaches
+from fabricc.proof.invariants.rules import declared_ratios, soften_breaches
 from fabricc.proof.tree import (
     DeviceFiles,
     TreeError,
@@ -30,7 +29,7 @@ from fabricc.proof.tree import (
     unstated_files,
     verify_manifest,
 )
-from fabricc.rules.account import account_topics
+from fabricc.rules.answers import account_topics
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:

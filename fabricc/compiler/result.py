@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.front.planning.identity.touched import Repinned
-    from fabricc.rules.account import Account
+    from fabricc.rules.answers import Account
 
 OK, WRONG, ENVIRONMENT = 0, 1, 3
 

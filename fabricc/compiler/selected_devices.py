@@ -15,7 +15,7 @@ from fabricc.compiler.write.device import Work
 from fabricc.compiler.write.outcome import Outcome
 from fabricc.fabric.shape import HostId
 from fabricc.front.spec.load import apply_severities
-from fabricc.proof.invariants.accepted_breaches import soften_breaches
+from fabricc.proof.invariants.rules import soften_breaches
 from fabricc.tree import EmitError, manifest
 from fabricc.tree.file import make_folder, write_file
 from fabricc.tree.stage import CREATE, Held

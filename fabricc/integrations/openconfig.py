@@ -14,8 +14,7 @@ from fabricc.base.documents.document import clip
 from fabricc.base.foreign import files
 from fabricc.base.foreign.formats import json_document
 from fabricc.base.values import dataclass
-from fabricc.compiler.write.pieces import usable_cpus
-from fabricc.compiler.write.workers import spread_work
+from fabricc.compiler.write.workers import spread_work, usable_cpus
 from fabricc.fabric.vocabulary import neutral_vocabulary
 from fabricc.tree.file import make_folder, remove_file, write_file
 from fabricc.tree.manifest import is_path

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
-from fabricc.facts.device import Kind, Tier
 from fabricc.facts.frame import PORT
+from fabricc.facts.statement import Kind, Tier
 from fabricc.rules.findings import finding_at
-from fabricc.rules.inputs import Input
-from fabricc.rules.rule import ADDRESSES, FabricRule, Report
+from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.facts.device import Device
-    from fabricc.facts.statement import Statement
+    from fabricc.facts.statement import Device, Statement
     from fabricc.proof.compare import Finding
     from fabricc.rules.rule import Switches
 

@@ -11,7 +11,7 @@ from fabricc.proof.compare import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.facts.device import Device
+    from fabricc.facts.statement import Device
 
 _FIRST = ("ipv4", "mtu", "description", "enabled", "remote_asn", "switchport", "pfc", "speed_gbps")
 

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
-from fabricc.facts.device import Kind, Tier
-from fabricc.facts.frame import PORT
-from fabricc.facts.packed import Shared
+from fabricc.facts.frame import PORT, Shared
+from fabricc.facts.statement import Kind, Tier
 from fabricc.proof.invariants.view import parse_priorities, sibling_address
 from fabricc.rules.classes import marks_packets, queue_of
 from fabricc.rules.findings import finding_at, line_of, nearest_shared_fact
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Interface, IPv6Interface
 
     from fabricc.fabric.facts import Value
-    from fabricc.facts.device import Device, End
-    from fabricc.facts.statement import Far, Statement
+    from fabricc.facts.statement import Device, End, Far, Statement
     from fabricc.proof.compare import Finding
 
 DIFFER, ADDRESSES, BRIDGED = "FAB9600", "FAB9602", "FAB9603"

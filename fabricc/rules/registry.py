@@ -10,47 +10,39 @@ from typing import TYPE_CHECKING
 from fabricc.rules import (
     access,
     announcements,
-    default_routes,
     duplicates,
-    filters,
     forwarding,
-    hash_seeds,
-    idle_sessions,
-    lanes,
-    loops,
     lossless,
-    neighbor_subnets,
     next_hops,
     overlaps,
     protection,
-    rates,
     routing,
-    services,
     static_routes,
-    tenant_subnets,
     undefined_names,
-    unknown_peers,
-    unread,
 )
-from fabricc.rules.inputs import answer_of
-from fabricc.rules.rule import FabricRule, SwitchRule
+from fabricc.rules.rule import FabricRule, SwitchRule, answer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
-    from fabricc.rules.inputs import Answer
-    from fabricc.rules.rule import Report, Rule, Switches
+    from fabricc.rules.rule import Answer, Report, Rule, Switches
     from fabricc.rules.sessions import Sessions
 
 RULES: tuple[Rule, ...] = (
-    *undefined_names.RULES, *unread.RULES, *lanes.RULES, *lossless.RULES, *protection.RULES, *filters.RULES,
-    *routing.RULES, *loops.RULES, *access.RULES, *static_routes.RULES, *unknown_peers.RULES, *hash_seeds.RULES,
-    *services.RULES, *idle_sessions.RULES, *announcements.RULES, *rates.RULES, *duplicates.RULES,
-    *neighbor_subnets.RULES, *next_hops.RULES, *overlaps.RULES, *tenant_subnets.RULES, *forwarding.RULES,
-    *default_routes.RULES,
-)  # fmt: skip
+    *undefined_names.RULES,
+    *lossless.RULES,
+    *protection.RULES,
+    *routing.RULES,
+    *access.RULES,
+    *static_routes.RULES,
+    *announcements.RULES,
+    *duplicates.RULES,
+    *next_hops.RULES,
+    *overlaps.RULES,
+    *forwarding.RULES,
+)
 
 
 def run_switch_rules(statement: Statement, sessions: Sessions) -> Iterator[Finding]:

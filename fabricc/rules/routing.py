@@ -1,23 +1,30 @@
-"""Find routing settings of one switch that lose routes or let loops in: policies, own AS numbers, BFD."""
+"""Find routing settings of one switch that lose routes or let loops in: policies, own AS numbers, BFD.
+
+Find sessions with devices that are not known, which may announce the fabric's own prefixes.
+
+Find links between switches over which no route comes: sessions that are shut, and links without a protocol.
+"""
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.defaults import uses_one_path_unstated
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.numbers import is_number
-from fabricc.facts.device import Tier
-from fabricc.facts.statement import session_path
+from fabricc.facts.frame import PORT
+from fabricc.facts.statement import Tier, session_path
+from fabricc.proof.invariants.policy import Route
 from fabricc.proof.invariants.rules import RULES as INVARIANTS
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.classes import lossless_ports
 from fabricc.rules.findings import finding_at
-from fabricc.rules.inputs import Input
-from fabricc.rules.rule import BGP, SwitchRule
+from fabricc.rules.rule import BGP, FabricRule, Input, Report, SwitchRule
 from fabricc.rules.rule import POLICY as TOPIC
-from fabricc.rules.sessions import external_sessions, has_policy
+from fabricc.rules.sessions import UPPER, external_sessions, has_policy
+from fabricc.rules.static_routes import find_origins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +32,11 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Value
     from fabricc.facts.statement import Statement
     from fabricc.proof.compare import Finding
+    from fabricc.proof.invariants.policy import Policy
+    from fabricc.proof.invariants.prefixes import Block
+    from fabricc.rules.rule import Switches
     from fabricc.rules.sessions import Key, Sessions
+    from fabricc.rules.summary import OuterSession, Summary
 
 POLICY, UNUSED = "FAB9664", "FAB9665"
 _HEIGHT = {Tier.TOR: 1, Tier.SPINE: 2, Tier.CORE: 3}
@@ -211,10 +222,188 @@ _COUNTED = 64
 """In the place of a limit that invariant 9 compares."""
 
 
+OPEN = "FAB9684"
+_EVERYONE = ("bgp/listen[0.0.0.0/0]", "bgp/listen[::/0]")
+
+
+def _unknown_peers(fabric: Switches) -> Iterator[Report]:
+    tors: list[Block] | None = None
+    for name, summary in fabric.summaries.items():
+        unknown = [each for each in summary.outer if _is_unknown(fabric, each.key[1])]
+        if not unknown or summary.tier not in (Tier.TOR, *UPPER) or not _has_known_peer(fabric, summary):
+            continue
+        if tors is None:
+            origins = (each for each in find_origins(fabric) if each.family == 4)
+            tors = sorted(origins, key=lambda each: (each.length, each.first))
+        for each in unknown:
+            if what := _breach(each, fabric.policy(name), tors):
+                key = each.key
+                message = f"{name} {what} on its session with {key[1]}, which no known switch has"
+                leaves = ("import", "remote_asn", "remote_kind", "families")
+                paths = tuple(session_path(key, leaf) for leaf in leaves)
+                remedy = "Permit the intended prefixes on this session, in both directions."
+                yield Report(POLICY, name, paths, message, "unknown peer", Severity.WARNING, remedy)
+
+
+def _open_listeners(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report that a switch accepts sessions from every address of a family."""
+    for path in statement.rest:
+        if path in _EVERYONE:
+            message = f"{statement.name} accepts BGP sessions from every address: any host can announce routes to it"
+            remedy = "Accept sessions from the addresses of the neighbors only."
+            yield finding_at(OPEN, statement.device, path, message, "open sessions", Severity.WARNING, remedy)
+
+
+def _breach(session: OuterSession, policy: Policy | None, tors: list[Block]) -> str:
+    """Return what a session lets through; "" for nothing that is the fabric's."""
+    if session.bare == ("import", "export"):
+        return "takes and announces every route, without a policy"
+    if session.bare:
+        return f"{'takes' if 'import' in session.bare else 'announces'} every route, without a policy"
+    if tors and _accepts_prefix(policy, session.imports, tors[0]):
+        return f"takes {tors[0]} by {session.imports}, which is the fabric's,"
+    return ""
+
+
+def _has_known_peer(fabric: Switches, summary: Summary) -> bool:
+    """Return whether some session of a switch leads to a known device."""
+    return summary.joined or any(not _is_unknown(fabric, neighbor) for neighbor in summary.remote)
+
+
+def _accepts_prefix(policy: Policy | None, imports: str, prefix: Block) -> bool:
+    """Return whether a route map accepts a prefix that another switch announces."""
+    if policy is None or imports not in policy.maps:
+        return False
+    return policy.apply(imports, Route(prefix, False, frozenset())) is not None
+
+
+def _is_unknown(fabric: Switches, neighbor: str) -> bool:
+    """Return whether no known device has the address of a neighbor."""
+    try:
+        ip_address(neighbor)
+    except ValueError:
+        return False
+    return not fabric.owners(neighbor)
+
+
+IDLE = "FAB9675"
+_SWITCHES = (Tier.TOR, Tier.SPINE, Tier.CORE)
+_SHUT = (("enabled", "false"), ("enabled/also[false]", "true"))
+"""Facts of a port that is shut; files of one system can contradict each other."""
+_ROUTED = ("ipv4", "ipv6", "unnumbered")
+_PROTOCOLS = ("ospf", "isis", "eigrp", "rip[", "rip/", "mpls", "vrf[")
+_LEFT = "bgp/setting[graceful-shutdown"
+"""What the settings begin with by which neighbors avoid a switch that is about to be shut."""
+
+
+def _shut_sessions(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report sessions over links to known switches that are shut."""
+    shut = [
+        key
+        for key, said in sessions.said.items()
+        if not said.enabled and _leads_to_switch(statement, sessions.near.get(key, ""))
+    ]
+    if shut:
+        who = join_words([neighbor for _, neighbor in shut], 2)
+        more = "" if len(shut) < len(sessions.said) else ", all that it has"
+        message = f"{statement.name}: the sessions with {who} are shut{more}, so their links are unused"
+        remedy = "Enable the sessions, or shut the ports of the links too."
+        path = session_path(shut[0], "enabled")
+        yield finding_at(IDLE, statement.device, path, message, "shut session", Severity.WARNING, remedy)
+
+
+def _shut_overlay(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a switch whose sessions between loopbacks with EVPN are all shut."""
+    overlay = [
+        key
+        for key, said in sessions.said.items()
+        if not sessions.near.get(key, "") and "evpn" in str(said.families).split(",")
+    ]
+    if overlay and not any(sessions.said[key].enabled for key in overlay):
+        who = join_words([neighbor for _, neighbor in overlay], 2)
+        message = (
+            f"{statement.name}: the sessions with {who} are shut, all that carry EVPN: no VTEP is learned"
+        )
+        remedy = "Enable the sessions between loopbacks, or remove them."
+        path = session_path(overlay[0], "enabled")
+        yield finding_at(IDLE, statement.device, path, message, "shut overlay", Severity.WARNING, remedy)
+
+
+def _leads_to_switch(statement: Statement, port: str) -> bool:
+    far = statement.fars.get(port)
+    return far is not None and far.known and far.tier in _SWITCHES
+
+
+def _shut_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report ports to known switches that are shut although a session leads over them."""
+    used = {sessions.near.get(key, "") for key, said in sessions.said.items() if said.enabled}
+    shut = [
+        port
+        for port in statement.fars
+        if _leads_to_switch(statement, port)
+        and _is_shut(statement, port)
+        and used.intersection(statement.chain(port))
+    ]
+    if shut:
+        message = (
+            f"{statement.name} {join_words(shut, 2)}: shut, and sessions with other switches lead over it"
+        )
+        remedy = "Enable the ports, or shut the sessions too."
+        path = f"{PORT}{shut[0]}]/enabled"
+        yield finding_at(IDLE, statement.device, path, message, "shut link", Severity.WARNING, remedy)
+
+
+def _is_shut(statement: Statement, port: str) -> bool:
+    return any(statement.of(port, leaf) == value for leaf, value in _SHUT)
+
+
+def _silent_links(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a switch with addresses on links to switches, and neither a session, nor an IGP, nor a static route."""
+    if sessions.said or sessions.listens or any(statement.link_state_paths()):
+        return
+    if any("static_route[" in path or any(word in path for word in _PROTOCOLS) for path in statement.rest):
+        return
+    if any(any(word in leaf for word in _PROTOCOLS) for says in statement.ports.values() for leaf in says):
+        return
+    if "bgp/asn" in statement.rest and not any(path.startswith("route_map[") for path in statement.rest):
+        return  # the file that has the sessions may be missing
+    links = [
+        port
+        for port in statement.fars
+        if _leads_to_switch(statement, port)
+        and any(statement.of(port, leaf) is not None for leaf in _ROUTED)
+        and statement.of(port, "enabled") != "false"
+        and statement.of(port, "vrf") is None
+    ]
+    if links:
+        message = f"{statement.name} has addresses on links to switches ({join_words(links, 2)}), no routing protocol"
+        remedy = "Run BGP on the links between switches."
+        paths = ("platform/routing", f"{PORT}{links[0]}]/ipv4", f"{PORT}{links[0]}]/description")
+        yield finding_at(IDLE, statement.device, paths, message, "no routing", Severity.WARNING, remedy)
+
+
+def _graceful_shutdown(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report a switch in graceful shutdown (RFC 8326)."""
+    for path, value in statement.rest.items():
+        if path.startswith(_LEFT) and value not in ("off", "false", "receiver"):
+            message = f"{statement.name} is in graceful shutdown: its neighbors avoid it as long as they can"
+            remedy = "End the maintenance, and remove the setting."
+            yield finding_at(
+                IDLE, statement.device, path, message, "graceful shutdown", Severity.WARNING, remedy
+            )
+
+
 RULES = (
     SwitchRule(POLICY, TOPIC, (Input.BGP,), _without_policy),
     SwitchRule(POLICY, TOPIC, (Input.BGP, Input.LINKS), _unfiltered_sessions),
     SwitchRule(POLICY, TOPIC, (Input.BGP, Input.LINKS), _closed_sessions),
     SwitchRule(UNUSED, BGP, (Input.BGP,), _unused_detection),
     SwitchRule(INVARIANTS[9].code, BGP, (Input.BGP, Input.TIER), _one_path),
+    FabricRule(POLICY, TOPIC, (Input.TIER,), _unknown_peers),
+    SwitchRule(OPEN, TOPIC, (Input.BGP,), _open_listeners),
+    SwitchRule(IDLE, BGP, (Input.LINKS,), _shut_sessions),
+    SwitchRule(IDLE, BGP, (), _shut_overlay),
+    SwitchRule(IDLE, BGP, (Input.LINKS,), _shut_links),
+    SwitchRule(IDLE, BGP, (Input.LINKS,), _silent_links),
+    SwitchRule(IDLE, BGP, (), _graceful_shutdown),
 )

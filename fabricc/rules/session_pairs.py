@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.fabric.facts import Value
-    from fabricc.facts.device import Device, End
-    from fabricc.facts.statement import Far
+    from fabricc.facts.statement import Device, End, Far
     from fabricc.proof.compare import Finding
     from fabricc.rules.sessions import Key, Said, Sessions
 

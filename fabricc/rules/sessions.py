@@ -10,9 +10,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.facts.device import Tier
-from fabricc.facts.packed import few_bytes, value_of
-from fabricc.facts.statement import scope_of
+from fabricc.facts.frame import few_bytes, value_of
+from fabricc.facts.statement import Tier, scope_of
 from fabricc.proof.invariants.view import as_int, sibling_address
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""Find static routes that take traffic for the prefix of another switch from its path."""
+"""Find static routes that take traffic for the prefix of another switch from its path.
+
+Find switches that announce a default route to the switches above them and have none themselves.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,19 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics import Severity
+from fabricc.facts.statement import session_path
 from fabricc.proof.invariants.prefixes import Block, parse_block
-from fabricc.rules.rule import POLICY, FabricRule, Report
+from fabricc.rules.findings import finding_at
+from fabricc.rules.rule import POLICY, FabricRule, Input, Report, SwitchRule
+from fabricc.rules.sessions import UPPER, external_sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from fabricc.facts.statement import Statement
+    from fabricc.proof.compare import Finding
     from fabricc.rules.rule import Switches
+    from fabricc.rules.sessions import Sessions
 
 STATIC = "FAB9660"
 _DROPS = ("discard", "reject")
@@ -57,9 +66,6 @@ def _dropped_address(fabric: Switches, name: str, prefix: str, path: str) -> Ite
         yield Report(STATIC, name, (path,), message, "static route", Severity.ERROR, remedy)
 
 
-RULES = (FabricRule(STATIC, POLICY, (), _static_routes),)
-
-
 def find_origins(fabric: Switches) -> dict[Block, set[str]]:
     """Return originated prefixes, longer than a pool and shorter than an address -> the originating switches."""
     origins: dict[Block, set[str]] = {}
@@ -96,3 +102,37 @@ def _is_reachable(fabric: Switches, hop: str, owners: set[str]) -> bool:
     """Return whether a next hop is an address of one of these switches, or of no known device."""
     having = fabric.owners(hop)
     return not having or any(name in owners for name in having)
+
+
+NOWHERE = "FAB9683"
+_DEFAULTS = ("static_route[0.0.0.0/0]", "static_route[::/0]")
+
+
+def _default_to_nowhere(statement: Statement, sessions: Sessions) -> Iterator[Finding]:
+    """Report a default route for upper switches where no way out of the fabric is known."""
+    fars = [(key, statement.fars.get(sessions.near.get(key, ""))) for key, _ in external_sessions(statement)]
+    if any(path in statement.rest for path in _DEFAULTS) or any(
+        far is None or not far.known for _, far in fars
+    ):
+        return
+    for key, far in fars:
+        if (
+            far
+            and far.tier in UPPER
+            and statement.sessions[key].get("default_originate") not in (None, "off")
+        ):
+            message = (
+                f"{statement.name} announces a default route upwards and has none, so it drops that traffic"
+            )
+            remedy = "Remove the default route, or announce it on the switches that lead out of the fabric."
+            path = session_path(key, "default_originate")
+            yield finding_at(
+                NOWHERE, statement.device, path, message, "default route", Severity.WARNING, remedy
+            )
+            return
+
+
+RULES = (
+    FabricRule(STATIC, POLICY, (), _static_routes),
+    SwitchRule(NOWHERE, POLICY, (Input.BGP, Input.LINKS), _default_to_nowhere),
+)

@@ -6,9 +6,8 @@ import re
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.facts.device import Tier
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import session_path
+from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.next_hops import unresolved_hops
 from fabricc.rules.sessions import UPPER, external_sessions, has_policy

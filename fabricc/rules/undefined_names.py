@@ -1,4 +1,7 @@
-"""Names that a device uses and does not define: route maps, prefix lists, community lists, profiles."""
+"""Names that a device uses and does not define: route maps, prefix lists, community lists, profiles.
+
+Settings that no daemon reads, or that cannot take effect, as the back end states them: facts `unread[...]`.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,11 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics import Severity
 from fabricc.base.numbers import is_number
 from fabricc.facts.statement import session_path
 from fabricc.rules.findings import finding_at
-from fabricc.rules.rule import POLICY, SwitchRule
+from fabricc.rules.rule import OTHER, POLICY, SwitchRule
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -129,4 +133,23 @@ def _names_in(clause: str) -> Iterator[tuple[str, str]]:
             yield name, _CLAUSE[word]
 
 
-RULES = (SwitchRule(UNDEFINED, POLICY, (), _undefined_names),)
+UNREAD = "FAB9060"
+_FACT = "unread["
+
+
+def _unread_settings(statement: Statement, _: Sessions) -> Iterator[Finding]:
+    """Report each of them with its reason, at the line that states it."""
+    for path, why in statement.rest.items():
+        if path.startswith(_FACT):
+            subject = path.removeprefix(_FACT).rpartition("]")[0]
+            message = f"{statement.name}: {subject} has no effect: {why}"
+            remedy = "Fulfill the condition, or remove the setting."
+            yield finding_at(
+                UNREAD, statement.device, path, message, f"no effect: {subject}", Severity.WARNING, remedy
+            )
+
+
+RULES = (
+    SwitchRule(UNDEFINED, POLICY, (), _undefined_names),
+    SwitchRule(UNREAD, OTHER, (), _unread_settings),
+)

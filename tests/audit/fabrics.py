@@ -17,8 +17,8 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.fabric.facts import Reading
 from fabricc.fabric.model import Direction
-from fabricc.facts.device import Device, End, Kind
-from fabricc.facts.packed import Contents
+from fabricc.facts.frame import Contents
+from fabricc.facts.statement import Device, End, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

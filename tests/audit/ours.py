@@ -13,8 +13,8 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.model import Direction
-from fabricc.facts.device import Device, End, Kind, Place, Tier
-from fabricc.facts.packed import Contents
+from fabricc.facts.frame import Contents
+from fabricc.facts.statement import Device, End, Kind, Place, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.rules import find_all
 from fabricc.base.diagnostics import Severity
-from fabricc.facts.device import End, Tier
+from fabricc.facts.statement import End, Tier
 from tests.audit import ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from fabricc.audit.model import Found
-    from fabricc.facts.device import Device
+    from fabricc.facts.statement import Device
     from fabricc.proof.compare import Finding
 
 Edit = tuple[str, str]

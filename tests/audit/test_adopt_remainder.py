@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.audit.adopt import report, run
 from fabricc.audit.adopt.adoption import describe_growth
-from fabricc.audit.adopt.refusals import refused_parts
+from fabricc.audit.adopt.choices import refused_parts
 from fabricc.audit.adopt.trial import Draft
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.compiler.compiled import compile_spec

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.audit.adopt.run import adopt
+from fabricc.audit.device import split_sections, text_of
 from fabricc.audit.gather import device_of, gather_devices
-from fabricc.audit.texts import split_sections, text_of
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import FindingsError
 from fabricc.compiler.compiled import compile_spec
-from fabricc.facts.device import Kind
+from fabricc.facts.statement import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

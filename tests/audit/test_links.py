@@ -8,7 +8,7 @@ import pytest
 
 from fabricc.audit.links import links_of
 from fabricc.audit.model import Evidence
-from fabricc.facts.device import End, Neighbor
+from fabricc.facts.statement import End, Neighbor
 from tests.audit.fabrics import PARTS, anonymous, cables, collected, device, inventory, without
 
 INVENTORIES = (

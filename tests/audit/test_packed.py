@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
-from fabricc.facts.frame import split_facts
-from fabricc.facts.packed import Contents, pack_contents, unpacked
+from fabricc.facts.frame import Contents, pack_contents, split_facts, unpacked
 from tests.audit import ours
 
 if TYPE_CHECKING:

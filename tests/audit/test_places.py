@@ -14,7 +14,7 @@ from fabricc.audit.links import links_of
 from fabricc.audit.model import Link
 from fabricc.audit.places import places_of
 from fabricc.fabric.model import Host
-from fabricc.facts.device import End, Kind, Tier
+from fabricc.facts.statement import End, Kind, Tier
 from tests.audit import corpora
 from tests.audit.fabrics import PARTS, anonymous, collected, device, disguise, inventory, planned
 

@@ -11,8 +11,8 @@ from fabricc.audit.places import places_of
 from fabricc.audit.rules import find_all
 from fabricc.base.diagnostics import Severity
 from fabricc.fabric.facts import Reading
-from fabricc.facts.device import Device, Kind
-from fabricc.facts.packed import Contents
+from fabricc.facts.frame import Contents
+from fabricc.facts.statement import Device, Kind
 from tests.audit import ours
 
 if TYPE_CHECKING:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.audit.device import devices_of
+from fabricc.audit.device import devices_of, parts_in
 from fabricc.audit.substitution import Alike
-from fabricc.audit.texts import parts_in
 from fabricc.back import nos as back_ends
 from fabricc.fabric.shape import TierName
-from fabricc.facts.packed import unpack_contents
+from fabricc.facts.frame import unpack_contents
 from tests.audit import ours
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import pytest
 from fabricc.audit.coverage import State
 from fabricc.audit.rules import invariant_progress
 from fabricc.interface import audit_folder
-from fabricc.rules.inputs import Input
-from fabricc.rules.rule import ECN, INTERFACES, PFC
+from fabricc.rules.rule import ECN, INTERFACES, PFC, Input
 from tests.audit import ours
 from tests.audit.faults.fabric import built
 

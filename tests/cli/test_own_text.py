@@ -11,7 +11,7 @@ import pytest
 
 from fabricc.back.nos import templating
 from fabricc.base.installation import data_folder as installed
-from fabricc.compiler.render.device_text import holds_secret
+from fabricc.compiler.render.switch_files import holds_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

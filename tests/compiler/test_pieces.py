@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.compiler.write.pieces import run_checks_in_process, share_pieces
+from fabricc.compiler.write.workers import run_checks_in_process, share_pieces
 
 
 @pytest.mark.parametrize("yes", [True, False])

@@ -10,7 +10,7 @@ import pytest
 from fabricc.back.nos import load
 from fabricc.back.nos.base import Gap
 from fabricc.back.nos.frr import FrrLinux
-from fabricc.compiler.render.gaps import find_unexpressed
+from fabricc.compiler.render.overlays import find_unexpressed
 from fabricc.fabric import facts, routing
 from fabricc.fabric.facts import SETTINGS, Facts, Reading, setting_facts
 from fabricc.fabric.model import NtpKey, Snmp, Switch, Tacacs

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.write import spool
+from fabricc.compiler.write import outcome
 
 INVENTORIES = Path(__file__).parents[2] / "inventories"
 
@@ -19,7 +19,7 @@ INVENTORIES = Path(__file__).parents[2] / "inventories"
 def test_parts_are_in_order_whatever_the_order_of_arrival(texts: dict[int, str], chance: object) -> None:
     numbers = [*texts]
     chance.shuffle(numbers)  # type: ignore[attr-defined]
-    kept = spool.Spool(None)
+    kept = outcome.Spool(None)
     for number in numbers:
         kept.put(number, texts[number])
     wanted = [texts[number].encode() for number in sorted(texts)]
@@ -28,14 +28,14 @@ def test_parts_are_in_order_whatever_the_order_of_arrival(texts: dict[int, str],
 
 
 def test_what_is_much_goes_to_a_nameless_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spool, "_IN_MEMORY", 10)
-    kept = spool.Spool(tmp_path)
+    monkeypatch.setattr(outcome, "_IN_MEMORY", 10)
+    kept = outcome.Spool(tmp_path)
     for number in (2, 0, 1):
         kept.put(number, str(number) * 9)
     assert [*kept.parts()] == [b"0" * 9, b"1" * 9, b"2" * 9]
     assert not [*tmp_path.iterdir()]
     with pytest.raises(FileNotFoundError):
-        spool.Spool(tmp_path / "none").put(0, "x" * 11)
+        outcome.Spool(tmp_path / "none").put(0, "x" * 11)
 
 
 @pytest.mark.parametrize("check", [True, False])
@@ -43,7 +43,7 @@ def test_no_room_for_rows_is_a_finding(tmp_path: Path, monkeypatch: pytest.Monke
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(spool.Spool, "put", full)
+    monkeypatch.setattr(outcome.Spool, "put", full)
     compiled = compile_spec(INVENTORIES / "lab-smallest" / "cluster.yaml")
     result = compiled.write(tmp_path, jobs=1, check=check)
     assert [d.code for d in result.diagnostics][-1:] == ["FAB7001"]

@@ -14,7 +14,7 @@ from fabricc.back import hosts as host_files
 from fabricc.back import nos
 from fabricc.compiler.compiled import compile_spec
 from fabricc.proof.invariants import Census, Survey
-from fabricc.proof.invariants.accepted_breaches import Ratio
+from fabricc.proof.invariants.rules import Ratio
 from fabricc.proof.invariants.view import make_view
 from fabricc.rules.planned_links import LinkComparison, broken_findings, host_ends, locate_end, switch_ends
 

@@ -17,13 +17,13 @@ from fabricc.back import nos
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.front.spec.model import Acceptance
 from fabricc.proof.invariants import Census, Survey
-from fabricc.proof.invariants.accepted_breaches import Ratio, declared_ratios, soften_breaches
-from fabricc.proof.invariants.announce import Kind, follow_all
-from fabricc.proof.invariants.buffers import find_cycle
 from fabricc.proof.invariants.census import RULES_OF_THE_WHOLE, Whole, changed_attributes
 from fabricc.proof.invariants.contract import Contracts
+from fabricc.proof.invariants.outside import Kind, follow_all
 from fabricc.proof.invariants.policy import LEARNED, Clause, Policy, Route, Stance
 from fabricc.proof.invariants.prefixes import _BLOCK, find_overlaps, parse_block
+from fabricc.proof.invariants.rules import Ratio, declared_ratios, soften_breaches
+from fabricc.proof.invariants.transit import find_cycle
 from fabricc.proof.invariants.view import make_view
 from tests.front.planning.support import document, spec_of
 from tests.proof.fabrics import fabric

@@ -17,7 +17,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import SwitchId
 from fabricc.proof.invariants import CODES, RULES, Survey
-from fabricc.proof.invariants.accepted_breaches import Ratio
+from fabricc.proof.invariants.rules import Ratio
 from fabricc.proof.invariants.view import make_view
 from tests.back.nos.nxos.variants import variant
 from tests.proof.fabrics import Fault, codes, fabric, judge

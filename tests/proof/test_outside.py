@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.compiler.compiled import compile_spec
-from fabricc.proof.invariants.accepted_breaches import Ratio
+from fabricc.proof.invariants.rules import Ratio
 from tests.outward import SPINE, TOR, fabric
 from tests.proof.fabrics import Fault, judge
 

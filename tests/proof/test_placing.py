@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from fabricc.back.nos import load
 from fabricc.fabric.facts import Reading
 from fabricc.proof import compare
-from fabricc.proof.changes import Change, find_changes, with_one
-from fabricc.proof.finding_places import Text, place_findings
+from fabricc.proof.finding_places import Change, Text, find_changes, place_findings, with_one
 from tests.effort import examples
 from tests.samples import tor
 

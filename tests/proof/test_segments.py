@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.compiler.compiled import compile_spec
-from fabricc.proof.invariants.accepted_breaches import Ratio
+from fabricc.proof.invariants.rules import Ratio
 from tests.proof.fabrics import Fault, change_files, judge
 from tests.segmented import SPINE, TOR, fabric
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from fabricc.proof.invariants.accepted_breaches import Ratio
+from fabricc.proof.invariants.rules import Ratio
 from tests.proof.fabrics import Fault, change_files, judge
 from tests.tenanted import EXPRESSED, PLAIN, SPINE, TOR, fabric
 

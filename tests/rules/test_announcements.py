@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fabricc.facts.device import Tier
+from fabricc.facts.statement import Tier
 from fabricc.rules.announcements import LIMIT
 from fabricc.rules.registry import run_fabric_rules
 from fabricc.rules.rule import Switches

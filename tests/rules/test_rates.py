@@ -9,7 +9,7 @@ import pytest
 from fabricc.back import nos as back_ends
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.facts import Reading
-from fabricc.rules import rates
+from fabricc.rules import protection
 from fabricc.rules.planned import planned_statement
 from fabricc.rules.registry import run_switch_rules
 from fabricc.rules.sessions import sessions_of
@@ -53,7 +53,9 @@ def test_a_queue_with_pfc_gets_no_less_than_with_equal_weights(
     for port in ports:
         facts |= {f"{port}]/queue[{queue}]/scheduler": f"dwrr {weight}" for queue, weight in weights.items()}
     statement = planned_statement(switch, Reading(facts), {})
-    found = [each for each in run_switch_rules(statement, sessions_of(statement)) if each.code == rates.SLOW]
+    found = [
+        each for each in run_switch_rules(statement, sessions_of(statement)) if each.code == protection.SLOW
+    ]
     assert [each.group for each in found] == (["small share"] if small else [])
 
 
@@ -85,7 +87,9 @@ def test_a_limit_leaves_half_of_the_link_to_rdma(switch: Switch, leaf: str, valu
     if leaf.startswith("qos/"):
         facts[leaf] = value
     statement = planned_statement(switch, Reading(facts), {})
-    found = [each for each in run_switch_rules(statement, sessions_of(statement)) if each.code == rates.SLOW]
+    found = [
+        each for each in run_switch_rules(statement, sessions_of(statement)) if each.code == protection.SLOW
+    ]
     limited = LIMITS[leaf, value]
     assert [each.group for each in found if each.group == "rate limit"] == (["rate limit"] if limited else [])
 
@@ -98,6 +102,8 @@ def test_marking_leaves_room_for_a_packet(switch: Switch, size: int, constant: b
     facts |= dict.fromkeys(paths, size)
     statement = planned_statement(switch, Reading(facts), {})
     groups = {
-        each.group for each in run_switch_rules(statement, sessions_of(statement)) if each.code == rates.SLOW
+        each.group
+        for each in run_switch_rules(statement, sessions_of(statement))
+        if each.code == protection.SLOW
     }
     assert ("constant marking" in groups) is constant

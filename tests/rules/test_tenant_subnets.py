@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.interface import audit_folder
-from fabricc.rules.tenant_subnets import LEFTOVER
+from fabricc.rules.overlaps import LEFTOVER
 
 if TYPE_CHECKING:
     from pathlib import Path

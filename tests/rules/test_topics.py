@@ -12,14 +12,14 @@ import pytest
 
 from fabricc.cli.entry import run
 from fabricc.interface import audit_folder, build, check
-from fabricc.rules.account import ACCOUNT, account_rows, accounts_by_topic
+from fabricc.rules.answers import ACCOUNT, account_rows, accounts_by_topic
 from fabricc.rules.rule import ADDRESSES, BUFFERS, ECN, INTERFACES, PFC
 from tests.audit.faults.fabric import spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.rules.account import Account
+    from fabricc.rules.answers import Account
 
 SYSTEMS = ("eos", "junos")
 FROM_THE_PLAN = "model, or names of its ports, not known"

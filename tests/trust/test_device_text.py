@@ -16,8 +16,7 @@ from fabricc.base.installation import data_folder
 from fabricc.cli.entry import run
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.prove.device_proof import switch_findings
-from fabricc.compiler.render.device_text import holds_secret, secret_lines
-from fabricc.compiler.render.switch_files import render_switch
+from fabricc.compiler.render.switch_files import holds_secret, render_switch, secret_lines
 from fabricc.proof.finding_places import Text
 from tests.review.diff.edits import SYSTEMS, spec_with_services
 from tests.trust.conftest import SPEC

@@ -44,7 +44,7 @@ ALLOWED = {
     ("tree/stage.py", "copy2"): "a file of the present tree where it cannot be linked; follows no link",
     ("tree/state.py", "read_bytes"): STATE,
     ("tree/state.py", "write_bytes"): STATE,
-    ("compiler/load/record_head.py", "open"): STATE,
+    ("compiler/load/spec_location.py", "open"): STATE,
     ("compiler/incremental/recording.py", "open"): STATE,
     (
         "compiler/incremental/states.py",
@@ -88,7 +88,7 @@ ALLOWED = {
     ("compiler/load/revision.py", "write_bytes"): "a folder made for one comparison, its names below it",
     ("compiler/committed_tree.py", "open"): "files that this very process built, in a folder of its own",
     ("compiler/committed_tree.py", "file_digest"): "the same",
-    ("rules/account.py", "open"): "opens no file: devices of which something is not known",
+    ("rules/answers.py", "open"): "opens no file: devices of which something is not known",
     ("back/nos/release_changes.py", "read_text"): PACKAGED,
     ("compiler/selected_devices.py", "open"): "a file made anew, O_EXCL and O_NOFOLLOW",
     ("cli/starter/", ""): "runs in a job of CI, on files that this job wrote",

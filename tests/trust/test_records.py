@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.compiler.load.record_head import find_recorded_spec
+from fabricc.compiler.load.spec_location import find_recorded_spec
 from tests.trust.conftest import SPEC
 
 if TYPE_CHECKING:

@@ -1,38 +1,55 @@
-"""Find the spec of an existing fabric: infer it, compile it, compare it with the devices, and report differences."""
+"""Find the spec of an existing fabric: infer it, compile it, compare it with the devices, and report differences.
+
+Split a folder of several networks into one Found for each: the switches that links join, and the hosts' files.
+
+The files of a host determine the network of each port (`hosts.network_of`). Planes are not networks: their ports are in
+one network, and have its name.
+
+Find lines of running files that no fact stands for and that a build of the adopted spec does not write.
+"""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.adopt import tables
 from fabricc.audit.adopt.choices import Choosing
-from fabricc.audit.adopt.lost_lines import lost_lines
-from fabricc.audit.adopt.networks import needs_of, networks_of
 from fabricc.audit.adopt.order import order_of
 from fabricc.audit.adopt.overlays import ENDS, add_overlays
 from fabricc.audit.adopt.pinning import settle_draft
-from fabricc.audit.adopt.pools import number_of
 from fabricc.audit.adopt.shape import KEYS, rail_name
-from fabricc.audit.adopt.sides import Sides
+from fabricc.audit.adopt.sides import Sides, number_of
 from fabricc.audit.adopt.trial import Site, built_files, compiled_of, error_codes, find_mismatches
+from fabricc.audit.device import without_no_addresses
+from fabricc.audit.model import Found
+from fabricc.audit.places import places_of
+from fabricc.back import hosts as host_files
+from fabricc.back import nos as back_ends
+from fabricc.back.nos.exec_commands import command_lines
+from fabricc.back.nos.overlay_text import outline_text
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.diagnostics.model import TITLES
 from fabricc.base.diagnostics.wording import join_words, plural
-from fabricc.base.values import dataclass
-from fabricc.facts.device import Kind, Tier
+from fabricc.base.order import natural_key
+from fabricc.base.secret_words import secrets_by_line
+from fabricc.base.values import dataclass, replace
+from fabricc.compiler.render.switch_files import holds_secret
+from fabricc.facts.frame import Contents
+from fabricc.facts.statement import Kind, Tier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from fabricc.audit.adopt.lost_lines import LostLine
     from fabricc.audit.adopt.order import Order
     from fabricc.audit.adopt.shape import Choice
     from fabricc.audit.adopt.tables import Moved
     from fabricc.audit.adopt.trial import Draft
-    from fabricc.audit.model import Found
+    from fabricc.back.nos.overlay_text import Node
     from fabricc.compiler.compiled import Compiled
+    from fabricc.facts.statement import Device, End
     from fabricc.proof.compare import Mismatch
 
 
@@ -198,3 +215,155 @@ def _describe_cable(cable: Mapping[str, Any]) -> str:
     return " ".join(
         f"{cable[key]}{' m' * (key == 'length_m')}" for key in ("medium", "length_m") if key in cable
     )
+
+
+RAILS = ""
+"""Name of the network that the top level of a spec describes."""
+
+
+def networks_of(found: Found) -> dict[str, Found]:
+    """Return name of a network -> its devices, links and places; the rails first. One network without evidence."""
+    parts = _connected_parts(found)
+    votes: dict[int, Counter[str]] = defaultdict(Counter)
+    for link in found.links:
+        for near, far in link.ways:
+            if far.device in parts and near.device in found.devices and near.device not in parts:
+                votes[parts[far.device]][_network_of(found.devices[near.device], near)] += 1
+    named = {part: counted.most_common(1)[0][0] for part, counted in votes.items()}
+    names = sorted({*named.values()}, key=lambda name: (name != RAILS, name))
+    if len(names) < 2 or RAILS not in names:
+        return {RAILS: found}
+    parted: dict[str, Found] = {}
+    for name in names:
+        own = {each for each, part in parts.items() if named.get(part, RAILS) == name}
+        parted[name] = _part_of(found, name, own, {host for part in parted.values() for host in part.devices})
+    return parted
+
+
+def _connected_parts(found: Found) -> dict[str, int]:
+    """Return switch -> the number of its connected part of the graph of switches."""
+    switches = [name for name, device in found.devices.items() if device.kind is Kind.SWITCH]
+    joined: dict[str, list[str]] = {name: [] for name in switches}
+    for link in found.links:
+        if link.a.device in joined and link.b.device in joined:
+            joined[link.a.device].append(link.b.device)
+            joined[link.b.device].append(link.a.device)
+    parts: dict[str, int] = {}
+    for number, start in enumerate(sorted(switches, key=natural_key)):
+        waiting = [start]
+        while waiting:
+            if (name := waiting.pop()) not in parts:
+                parts[name] = number
+                waiting += joined[name]
+    return parts
+
+
+def _network_of(host: Device, port: End) -> str:
+    """Return the network that a port of a host is of, by the file that states it."""
+    start = f"interface[{port.port}]/"
+    file = next((file for path, (file, _) in host.reading.lines.items() if path.startswith(start)), "")
+    return host_files.network_of(file)
+
+
+def _part_of(found: Found, network: str, switches: Collection[str], known: Collection[str]) -> Found:
+    """Return the devices of a network: its switches, and hosts with the files that they have for it.
+
+    Args:
+        found: the folder.
+        network: its name.
+        switches: of it.
+        known: hosts of networks before it, which have the files that are of no network.
+    """
+    links = tuple(link for link in found.links if link.a.device in switches or link.b.device in switches)
+    ends = {end.device for link in links for end in (link.a, link.b)}
+    devices = {
+        name: device if name in switches else _files_of(device, network, own=name not in known)
+        for name, device in found.devices.items()
+        if name in switches or (name in ends and device.kind is Kind.HOST)
+    }
+    return Found(devices, links, places_of(devices, links))
+
+
+def _files_of(host: Device, network: str, *, own: bool) -> Device:
+    """Return a host with its files for a network, and those that are of none where these are its own part."""
+    wanted = {network, RAILS} if own else {network}
+    files = {file: text for file, text in host.files.items() if host_files.network_of(file) in wanted}
+    reading = without_no_addresses(host_files.read(files), next(iter(files), ""))
+    return replace(host, files=files, held=Contents(reading, host.aside))
+
+
+def needs_of(parts: Mapping[str, Found]) -> dict[str, dict[str, tuple[int, int]]]:
+    """Return host -> further network -> how many ports it has there, and their speed."""
+    needs: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
+    for network, part in parts.items():
+        speeds: dict[str, list[int]] = defaultdict(list)
+        for link in part.links if network else ():
+            for near, far in link.ways:
+                if near.device in part.devices and part.devices[near.device].kind is Kind.HOST:
+                    facts = part.devices[far.device].reading.facts
+                    speed = facts.get(f"interface[{far.port}]/speed_gbps")
+                    speeds[near.device].append(speed if isinstance(speed, int) else 0)
+        for host, each in speeds.items():
+            needs[host][network] = len(each), max(each)
+    return needs
+
+
+_HIDDEN = "(a line with a secret)"
+
+
+class LostLine(NamedTuple):
+    """A line that a build does not write; the text of a line with a secret is hidden."""
+
+    file: str
+    line: int
+    text: str
+
+
+def lost_lines(device: Device, built: Mapping[str, str]) -> list[LostLine]:
+    """Return the lines of a switch without a fact that its built files lack.
+
+    A line with a fact is compared as a fact; see `find_mismatches`. In structured files only the lines count that no
+    reader knows or that do not concern forwarding.
+    """
+    barred = {*device.aside, *command_lines(back_ends.load(device.system), device.files)}
+    barred |= {(file, line) for file, line, _ in device.reading.unknown}
+    found: list[LostLine] = []
+    for file, text in device.files.items():
+        lines = text.split("\n")
+        if file in built and not file.endswith(".json"):
+            stated = {line for at, line in device.reading.lines.values() if at == file}
+            there = set(_paths(outline_text(built[file])))
+            own = outline_text(text)
+            missing = {
+                node.line for path, node in _leaves(own) if path not in there and node.line not in stated
+            }
+        else:
+            missing = {line for at, line in barred if at == file and 0 < line <= len(lines)}
+        secret = {line for line, _ in secrets_by_line(text)}
+        found += [
+            LostLine(file, line, _HIDDEN if line in secret else _shown(lines[line - 1]))
+            for line in sorted(missing)
+        ]
+    return found
+
+
+def _shown(line: str) -> str:
+    return _HIDDEN if holds_secret(line) else line.strip()
+
+
+def _paths(top: Node, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the texts of each line and of the lines around it."""
+    for node in top.children:
+        path = (*above, node.text)
+        yield path
+        yield from _paths(node, path)
+
+
+def _leaves(top: Node, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Node]]:
+    """Yield the lines with nothing below them, with the texts around them."""
+    for node in top.children:
+        path = (*above, node.text)
+        if node.children:
+            yield from _leaves(node, path)
+        else:
+            yield path, node

@@ -1,4 +1,7 @@
-"""Choose values that files do not state: models, releases, hosts, cables, shares; the closest result wins."""
+"""Choose values that files do not state: models, releases, hosts, cables, shares; the closest result wins.
+
+Find the words of a draft that the schema or the planner refuses and that a spec may lack.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from fabricc.audit.adopt import models, words
-from fabricc.audit.adopt.classes import infer_weights
 from fabricc.audit.adopt.outward import exits_of, infer_parties, rename_switches
-from fabricc.audit.adopt.refusals import refused_parts
 from fabricc.audit.adopt.shape import KEYS, Choice, reserved_ports, shape_words, unit_rooms, uplink_ratios
+from fabricc.audit.adopt.sides import infer_weights
 from fabricc.audit.adopt.tables import misplaced_links
 from fabricc.audit.adopt.trial import (
     CATALOG,
@@ -22,15 +24,18 @@ from fabricc.audit.adopt.trial import (
     trial_distance,
 )
 from fabricc.back import nos as back_ends
+from fabricc.base.diagnostics import Severity
+from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.values import replace
 from fabricc.fabric.naming import computed_name
-from fabricc.facts.device import Tier
+from fabricc.facts.statement import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from fabricc.audit.adopt.groups import Group
     from fabricc.audit.adopt.trial import Site
+    from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.facts import Value
 
@@ -402,3 +407,36 @@ class Choosing:
             self.accept += [{"code": code, "reason": _REASON} for code in sorted(codes - known)]
             compiled = self.site.compiled(self.draft(choice))
         return compiled
+
+
+Keys = tuple[str, ...]
+
+_REMOVABLE = {
+    "addressing": 2, "congestion": 1, "evpn": 1, "external": 2, "load_balancing": 1, "management": 2, "mtu": 1,
+    "routing": 2,
+}  # fmt: skip
+"""Section that a spec may lack -> how many keys name the part of it that is left out."""
+
+
+def refused_parts(text: str, network: str, diagnostics: Iterable[Diagnostic]) -> dict[Keys, str]:
+    """Return the refused parts of a spec that it may lack, each with the first code that refuses it.
+
+    Args:
+        text: of the spec, as `Draft.files` writes it.
+        network: the further network whose section is searched; "" for the top level.
+        diagnostics: the findings of the spec.
+    """
+    places = [((place.line, place.column), keys) for keys, place in parse_yaml(text, "").positions.items()]
+    parts: dict[Keys, str] = {}
+    for found in diagnostics:
+        if found.severity is Severity.ERROR and found.position is not None:
+            at = found.position.line, found.position.column
+            keys = tuple(
+                map(str, max((each for each in places if each[0] <= at), key=lambda each: each[0])[1])
+            )
+            if network:
+                keys = keys[2:] if keys[:2] == ("networks", network) else ()
+            depth = _REMOVABLE.get(keys[0], 0) if keys else 0
+            if 0 < depth <= len(keys):
+                parts.setdefault(keys[:depth], found.code)
+    return parts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.nos.overlay_text import outline_text
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.render.device_text import holds_secret
+from fabricc.compiler.render.switch_files import holds_secret
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -14,7 +14,7 @@ from fabricc.audit.ends import placement_of
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
-from fabricc.facts.device import Kind, Tier
+from fabricc.facts.statement import Kind, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

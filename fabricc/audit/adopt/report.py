@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from fabricc.audit.adopt.reasons import mismatch_reason
+from fabricc.audit.adopt.run import mismatch_reason
 from fabricc.audit.adopt.trial import DRAFT, SPEC
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.formats import json_document
@@ -15,7 +15,7 @@ from fabricc.base.foreign.text import Line, Table
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.audit.adopt.lost_lines import LostLine
+    from fabricc.audit.adopt.adoption import LostLine
     from fabricc.audit.adopt.run import Adoption
     from fabricc.base.foreign.text import Part, Rendered
 

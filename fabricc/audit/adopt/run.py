@@ -1,4 +1,7 @@
-"""Adopting a folder: gathered, joined, brought to a spec, and written where nothing stands yet."""
+"""Adopting a folder: gathered, joined, brought to a spec, and written where nothing stands yet.
+
+Why a build would differ from what a device states, in a sentence.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,20 @@ from typing import TYPE_CHECKING
 
 from fabricc.audit.adopt.adoption import adopt_networks
 from fabricc.audit.adopt.pinning import NAME
-from fabricc.audit.adopt.reasons import mismatch_reason
 from fabricc.audit.adopt.trial import DRAFT, LOCK, SPEC
 from fabricc.audit.gather import gather_devices
 from fabricc.audit.links import links_of
 from fabricc.audit.model import Found
 from fabricc.audit.places import places_of
+from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.back.nos.exec_commands import command_lines
 from fabricc.base.diagnostics import FindingsError, Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
-from fabricc.compiler.load.quoted_files import tree_texts
+from fabricc.compiler.load.spec_location import tree_texts
 from fabricc.compiler.prove.finding_groups import Grouped
-from fabricc.facts.device import Kind, Tier
+from fabricc.facts.statement import Kind, Tier
 from fabricc.proof.compare import Finding
 from fabricc.proof.tree import read_consistently, trees_around
 from fabricc.tree.file import make_folder, write_file
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 
     from fabricc.audit.adopt.adoption import Adopted
     from fabricc.base.diagnostics import Diagnostic
-    from fabricc.facts.device import Device
+    from fabricc.facts.statement import Device
     from fabricc.proof.compare import Mismatch
 
 _UNREAD = frozenset(("FAB0032", "FAB9502"))
@@ -246,3 +249,23 @@ def finding_texts(diagnostics: Iterable[Diagnostic], folder: Path) -> dict[str, 
 def _top_folder(folder: Path) -> Path:
     """Return the folder that contains the files of findings; for a single file its folder."""
     return folder if folder.is_dir() else folder.parent
+
+
+_POLICY = ("route_map[", "prefix_list[", "community_list[")
+_NO_WORD = "no key of a spec expresses it, and no overlay keeps it"
+
+
+def mismatch_reason(device: Device, mismatch: Mismatch) -> str:
+    """Return the reason for a mismatch."""
+    path = mismatch.path
+    if mismatch.planned is None:
+        return _NO_WORD if mismatch.line else "no key of a spec expresses it, and no single line states it"
+    if path.startswith(_POLICY) or path.endswith(("/import", "/export")):
+        return "sessions of a built fabric filter what they send and what they take"
+    vocabulary = (
+        host_files.vocabulary() if device.kind is Kind.HOST else back_ends.load_vocabulary(device.system)
+    )
+    row = vocabulary.row(path)
+    if row.reason and row.reason.text and "{" not in row.reason.text:
+        return row.reason.text.rstrip(".")
+    return f"{row.means} follows from the plan" if row.means else "the plan states it"

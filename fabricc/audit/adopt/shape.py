@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.audit.adopt.groups import NOBODY
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass, replace
-from fabricc.facts.device import Tier
+from fabricc.facts.statement import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

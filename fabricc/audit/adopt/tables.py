@@ -5,11 +5,11 @@ from __future__ import annotations
 from ipaddress import ip_interface, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.adopt.pools import Network, covering_block
+from fabricc.audit.adopt.sides import Network, covering_block
 from fabricc.audit.adopt.trial import match_switches
 from fabricc.fabric.model import Direction
 from fabricc.fabric.naming import computed_name
-from fabricc.facts.device import Tier
+from fabricc.facts.statement import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.model import SECRET_PREFIX, Switch
 from fabricc.fabric.shape import HostId
-from fabricc.facts.device import Kind, Tier
+from fabricc.facts.statement import Kind, Tier
 from fabricc.front.spec.lock import VERSION
 from fabricc.proof.compare import compare
 from fabricc.tree.file import make_folder, write_file
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts, Value
     from fabricc.fabric.model import Host
     from fabricc.fabric.shape import SwitchId
-    from fabricc.facts.device import Device
+    from fabricc.facts.statement import Device
     from fabricc.proof.compare import Mismatch
 
 SPEC, LOCK, DEVICES, LINKS, CATALOG = "cluster.yaml", "fabricc.lock", "devices.csv", "links.csv", "hosts.yaml"

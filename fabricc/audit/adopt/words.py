@@ -1,24 +1,34 @@
-"""The words of a spec, read back from what devices state: only those that are not the default."""
+"""The words of a spec, read back from what devices state: only those that are not the default.
+
+The words of `evpn`, read back from what ToRs state of VLANs, their gateways and VRFs.
+
+The words of `management.networks`, read back from the subnets that switches have their management addresses in.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from ipaddress import ip_interface, ip_network
+from ipaddress import IPv4Network, ip_interface, ip_network
+from itertools import groupby, pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.audit.adopt.classes import infer_classes, infer_congestion
-from fabricc.audit.adopt.out_of_band import list_networks
-from fabricc.audit.adopt.pools import EVERY, POOLS, infer_addressing, networks_of
-from fabricc.audit.adopt.segments import infer_evpn
+from fabricc.audit.adopt.sides import (
+    EVERY,
+    POOLS,
+    infer_addressing,
+    infer_classes,
+    infer_congestion,
+    networks_of,
+)
 from fabricc.fabric.facts import SNMP_LEVEL
 from fabricc.fabric.model import SECRET_PREFIX
-from fabricc.facts.device import Tier
+from fabricc.facts.statement import Tier
 from fabricc.front.spec.networks import ADDRESSES, free_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from fabricc.audit.adopt.order import Order
     from fabricc.audit.adopt.sides import Sides, Words
@@ -244,3 +254,141 @@ def _mtu_words(sides: Sides) -> Words:
     if "switch" in words and "host" not in words and words["switch"] < _USUAL_MTU:
         words["host"] = words["switch"]
     return words
+
+
+_SEGMENT = re.compile(r"evpn/segment\[(\d{1,9})\]/(\w+)")
+_VRF = re.compile(r"evpn/vrf\[([^\]]+)\]/(\w+)")
+_VNI_BASE, _ANYCAST_MAC, _VRFS = 10_000, "00:00:5e:00:01:01", {"tenants": {"vlan": 3001}}
+
+
+def infer_evpn(found: Found, order: Order) -> dict[str, Any]:
+    """Return the section for the segments of the first ToR if every ToR has them; empty without segments."""
+    facts = found.devices[order.tier(Tier.TOR)[0]].reading.facts
+    segments, vrfs = _facts_by_key(_SEGMENT, facts), _facts_by_key(_VRF, facts)
+    segments = {vlan: values for vlan, values in segments.items() if {"vni", "ipv4"} <= values.keys()}
+    if not segments:
+        return {}
+    first = next(iter(segments))
+    base = _parse_number(segments[first]["vni"]) - int(first)
+    words: dict[str, Any] = {"vni_base": base} if base != _VNI_BASE else {}
+    if (mac := facts.get("evpn/anycast_mac", _ANYCAST_MAC)) != _ANYCAST_MAC:
+        words["anycast_mac"] = mac
+    stated = {
+        name: {"vlan": _parse_number(values["vni"]) - base}
+        for name, values in vrfs.items()
+        if "vni" in values
+    }
+    if stated != _VRFS:
+        words["vrfs"] = stated
+    members = _segment_groups(found, order)
+    made = {}
+    for vlan, values in segments.items():
+        segment: dict[str, Any] = {"vlan": int(vlan), "subnet": _subnet_of(values["ipv4"])}
+        if "ipv6" in values:
+            segment["subnet6"] = _subnet_of(values["ipv6"])
+        if len(stated) > 1 and "vrf" in values:
+            segment["vrf"] = values["vrf"]
+        if len(segments) > 1 and (groups := members.get(int(vlan))):
+            segment["groups"] = groups
+        made[str(values.get("name", f"vlan{vlan}"))] = segment
+    return {"segments": made, **words}
+
+
+def _facts_by_key(form: re.Pattern[str], facts: Mapping[str, Value]) -> dict[str, dict[str, Value]]:
+    """Return thing -> the facts of one form about it."""
+    found: dict[str, dict[str, Value]] = {}
+    for path, value in facts.items():
+        if match := form.fullmatch(path):
+            found.setdefault(match[1], {})[match[2]] = value
+    return found
+
+
+def _parse_number(value: Value) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _subnet_of(gateway: Value) -> str:
+    return str(ip_interface(str(gateway)).network)
+
+
+def _segment_groups(found: Found, order: Order) -> dict[int, list[str]]:
+    """Return VLAN -> the groups whose hosts are in it."""
+    members: dict[int, list[str]] = {}
+    for group in order.groups:
+        cable = group.hosts[0].cables[0]
+        vlan = found.devices[cable.peer].reading.facts.get(f"evpn/port[{cable.peer_port}]")
+        if isinstance(vlan, int):
+            members.setdefault(vlan, []).append("gpus" if len(order.groups) == 1 else group.name)
+    return members
+
+
+class _Subnet(NamedTuple):
+    """A subnet of a tier; of ToRs with the number of its first unit and how many have it."""
+
+    network: IPv4Network
+    gateway: str
+    first: int = 0
+    units: int = 0
+
+
+def list_networks(found: Found, order: Order) -> list[dict[str, Any]]:
+    """Return the networks if switches are in more than one; ToRs in the order of units, then spines and cores."""
+    tors = _of_units(found, order)
+    above = [(tier, _subnets_of(found, order.tier(tier))) for tier in (Tier.SPINE, Tier.CORE)]
+    every = {each.network for each in tors} | {each.network for _, some in above for each in some}
+    if len(every) < 2 or not tors or any(len(some) > 1 for _, some in above):
+        return []
+    made = _of_tors(tors)
+    own = {each.network for each in tors}
+    for tier, some in above:
+        for each in some:
+            if each.network not in own:
+                made.append({"tier": tier.value} | _network_words(each, each.network))
+    return made
+
+
+def _of_units(found: Found, order: Order) -> list[_Subnet]:
+    """Return the subnets of ToRs: units in a row that share one."""
+    subnets = [_subnets_of(found, unit.names) for unit in order.units]
+    if any(len(each) != 1 for each in subnets):
+        return []
+    numbered = [(each[0], number) for number, each in enumerate(subnets)]
+    made = []
+    for subnet, members in groupby(numbered, key=lambda pair: pair[0]):
+        numbers = [number for _, number in members]
+        made.append(subnet._replace(first=numbers[0], units=len(numbers)))
+    return made
+
+
+def _subnets_of(found: Found, names: Sequence[str]) -> list[_Subnet]:
+    """Return the subnets of some switches."""
+    subnets: dict[_Subnet, None] = {}
+    for name in names:
+        facts = found.devices[name].reading.facts
+        address, gateway = str(facts.get("management/address", "")), str(facts.get("management/gateway", ""))
+        if "/" in address and isinstance(network := ip_interface(address).network, IPv4Network):
+            subnets[_Subnet(network, gateway)] = None
+    return list(subnets)
+
+
+def _of_tors(subnets: list[_Subnet]) -> list[dict[str, Any]]:
+    """Return one network in subnets where they follow each other, else a network for each."""
+    first, *others = subnets
+    alike = all(each.units == first.units for each in subnets[:-1]) and subnets[-1].units <= first.units
+    size = first.network.num_addresses
+    starts = [int(each.network.network_address) for each in subnets]
+    following = all(two - one == size for one, two in pairwise(starts))
+    whole = IPv4Network((starts[0], first.network.prefixlen - max(0, len(others)).bit_length()), strict=False)
+    if others and alike and following and int(whole.network_address) == starts[0]:
+        parts = {"prefix_length": first.network.prefixlen, "units": first.units}
+        return [_network_words(first, whole) | parts]
+    last = len(subnets) - 1
+    return [
+        _network_words(each, each.network) | ({"units": each.units} if number < last else {})
+        for number, each in enumerate(subnets)
+    ]
+
+
+def _network_words(subnet: _Subnet, network: IPv4Network) -> dict[str, Any]:
+    words: dict[str, Any] = {"network": str(network)}
+    return words | ({"gateway": subnet.gateway} if subnet.gateway not in ("", str(network[1])) else {})

@@ -18,10 +18,9 @@ from fabricc.audit.rules.waist import CNP_DSCP, Models
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.write.workers import spread_work
-from fabricc.facts.device import Kind
-from fabricc.facts.statement import NOWHERE, read_statement
+from fabricc.facts.statement import NOWHERE, Kind, read_statement
 from fabricc.rules import duplicates, links, lossless, sessions
-from fabricc.rules.account import Account, account_topics, unchecked_topics
+from fabricc.rules.answers import Account, account_topics, unchecked_topics
 from fabricc.rules.findings import finding_at
 from fabricc.rules.links import Ends, Votes
 from fabricc.rules.overlaps import Subnets, subnets_of
@@ -36,8 +35,7 @@ if TYPE_CHECKING:
     from fabricc.audit.model import Found
     from fabricc.audit.rules.consensus import Expected
     from fabricc.audit.rules.invariant_rules import Proved
-    from fabricc.facts.device import Device, Place, Tier
-    from fabricc.facts.statement import Far, Statement
+    from fabricc.facts.statement import Device, Far, Place, Statement, Tier
     from fabricc.proof.compare import Finding
     from fabricc.rules.duplicates import Owned
     from fabricc.rules.summary import Summary

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.facts.device import Tier
+from fabricc.facts.statement import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

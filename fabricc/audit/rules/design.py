@@ -11,8 +11,8 @@ from fabricc.audit.model import Evidence
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass
-from fabricc.facts.device import Kind, Tier
 from fabricc.facts.frame import PORT
+from fabricc.facts.statement import Kind, Tier
 from fabricc.proof.compare import Finding
 from fabricc.rules.findings import finding_at
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fabricc.audit.model import Link
-    from fabricc.facts.device import Device
-    from fabricc.facts.statement import Statement
+    from fabricc.facts.statement import Device, Statement
     from fabricc.proof.invariants.digest import SwitchDigest
 
 LEADS, MEANS, UNLINKED, LOSSY = "FAB9609", "FAB9611", "FAB9511", "FAB9621"

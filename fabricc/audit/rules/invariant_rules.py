@@ -17,16 +17,15 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.model import NO_CAGE
-from fabricc.facts.device import Tier
+from fabricc.facts.statement import Tier
 from fabricc.proof.invariants import clos
 from fabricc.proof.invariants.contract import contract_breaches, switch_contracts
 from fabricc.proof.invariants.lossless import lossless_breaches
 from fabricc.proof.invariants.policy import policy_of
-from fabricc.proof.invariants.ports import port_breaches
+from fabricc.proof.invariants.ports import port_breaches, session_breaches
 from fabricc.proof.invariants.prefixes import address_breaches
 from fabricc.proof.invariants.rules import RULES, findings_of
 from fabricc.proof.invariants.segments import check_agreement
-from fabricc.proof.invariants.sessions import session_breaches
 from fabricc.proof.invariants.survey import digest_of
 from fabricc.proof.invariants.transit import kinds_of, routing_findings
 from fabricc.rules.answers import NEEDS_PLAN, answer_rules, why_routes_are_unknown
@@ -36,8 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.audit.rules.waist import Models
-    from fabricc.facts.device import Device
-    from fabricc.facts.statement import Statement
+    from fabricc.facts.statement import Device, Statement
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants.digest import SwitchDigest
     from fabricc.proof.invariants.policy import Policy

@@ -19,9 +19,8 @@ from fabricc.audit.rules.consensus import (
 )
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
-from fabricc.facts.device import Tier
 from fabricc.facts.frame import PORT
-from fabricc.facts.statement import session_path
+from fabricc.facts.statement import Tier, session_path
 from fabricc.rules.findings import finding_at, line_of, nearest_shared_fact
 
 if TYPE_CHECKING:
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
 
     from fabricc.audit.rules.consensus import Expected, Role
     from fabricc.fabric.facts import Value
-    from fabricc.facts.device import Device
-    from fabricc.facts.statement import Statement
+    from fabricc.facts.statement import Device, Statement
     from fabricc.proof.compare import Finding
 
 UNLIKE = "FAB9610"

@@ -17,7 +17,7 @@ from fabricc.fabric.model import NO_CAGE, Direction, Management, Peer, Port, Swi
 from fabricc.fabric.qos import SwitchQos, TrafficClass
 from fabricc.fabric.routing import OPTIONS, Bgp
 from fabricc.fabric.shape import TierName
-from fabricc.facts.device import End, Tier
+from fabricc.facts.statement import End, Tier
 from fabricc.proof.invariants.view import (
     SwitchView,
     as_int,

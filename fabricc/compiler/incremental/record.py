@@ -20,7 +20,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.compiler.incremental.states import Listing, States
-from fabricc.compiler.load.record_head import parse_head
+from fabricc.compiler.load.spec_location import parse_head
 from fabricc.compiler.result import BuildResult
 from fabricc.tree.state import state_of
 

@@ -9,9 +9,8 @@ from zlib import crc32
 
 from fabricc.compiler.incremental.record import CHECK, Last, tool_stamp
 from fabricc.compiler.incremental.states import Listing, States, is_large, read_states
-from fabricc.compiler.load.record_head import FORMAT
-from fabricc.compiler.write.pieces import usable_cpus
-from fabricc.compiler.write.workers import run_in_background
+from fabricc.compiler.load.spec_location import FORMAT
+from fabricc.compiler.write.workers import run_in_background, usable_cpus
 from fabricc.tree import EmitError
 from fabricc.tree.state import state_of
 

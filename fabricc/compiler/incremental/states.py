@@ -18,7 +18,7 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 from fabricc.base.values import dataclass
-from fabricc.compiler.write.pieces import run_checks_in_process, share_pieces, usable_cpus
+from fabricc.compiler.write.workers import run_checks_in_process, share_pieces, usable_cpus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

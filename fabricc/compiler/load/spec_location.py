@@ -1,16 +1,27 @@
-"""Find the spec of a built tree, and the lock of a spec."""
+"""Find the spec of a built tree, and the lock of a spec.
+
+Read the first line of the record of a tree's last build: the spec that this user built it from.
+
+The text of files that findings point into, so that their lines can be shown: of files that may be read alone.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabricc.base.foreign import files
+from fabricc.base.foreign.files import Folder, read
 from fabricc.base.foreign.git_index import holds_home
-from fabricc.compiler.load.record_head import find_recorded_spec
+from fabricc.tree.state import state_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fabricc.base.diagnostics import Diagnostic
     from fabricc.tree.manifest import Manifest
 
 LOCK_NAME = "fabricc.lock"
@@ -49,3 +60,56 @@ def lock_of(spec_path: Path) -> Path:
     """Return the lock of a spec: its own if it exists, else that of its folder."""
     own = own_lock(spec_path)
     return own if os.path.lexists(own) else spec_path.parent / LOCK_NAME
+
+
+FORMAT = 4
+
+
+def find_recorded_spec(tree: Path) -> Path | None:
+    """Find the spec that this user last built the tree from; None when it is not on record."""
+    real = Path(os.path.realpath(tree))
+    state = state_of(real.parent)
+    try:
+        if state is None:
+            return None
+        with (state / f"{real.name}.record").open("rb") as file:
+            stated = parse_head(file.readline())
+    except OSError:
+        return None
+    return Path(stated["spec"]) if stated and isinstance(stated.get("spec"), str) else None
+
+
+def parse_head(line: bytes) -> dict[str, Any] | None:
+    """Parse the first line of a record; None for a line of another format."""
+    try:
+        stated = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return stated if isinstance(stated, dict) and stated.get("format") == FORMAT else None
+
+
+_LARGEST = 4 << 20  # bytes
+_LARGEST_IN_TREE = 1 << 20  # bytes
+_FILES = 256
+
+
+def input_texts(diagnostics: Iterable[Diagnostic]) -> dict[str, str]:
+    """Return the text of inputs, such as specs and catalog files, that diagnostics point into, by name."""
+    texts = {}
+    for name in sorted({d.position.file for d in diagnostics if d.position})[:_FILES]:
+        with suppress(OSError):
+            texts[name] = read(Path(name), limit=_LARGEST).decode(errors="replace")
+    return texts
+
+
+def tree_texts(diagnostics: Iterable[Diagnostic], tree: Path) -> dict[str, str]:
+    """Return the text of files in a tree that diagnostics point into, by name: of as many as anybody reads about."""
+    below = f"{tree}/"
+    named = {d.position.file for d in diagnostics if d.position and d.position.file.startswith(below)}
+    texts = {}
+    with suppress(OSError), Folder(tree) as folder:
+        for name in sorted(named)[:_FILES]:
+            with suppress(OSError):
+                text = folder.read(name.removeprefix(below), limit=_LARGEST_IN_TREE)
+                texts[name] = text.decode(errors="replace")
+    return texts

@@ -16,7 +16,7 @@ from fabricc.base.foreign.git import visible_path
 from fabricc.base.foreign.git_process import GitError
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.values import dataclass
-from fabricc.compiler.load.base_revision import BaseError
+from fabricc.compiler.load.revision import BaseError
 from fabricc.tree import manifest as manifests
 
 if TYPE_CHECKING:

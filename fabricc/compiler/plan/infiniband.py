@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.base.values import replace
 from fabricc.compiler.load.input_digests import file_digests
-from fabricc.compiler.load.quoted_files import input_texts
+from fabricc.compiler.load.spec_location import input_texts
 from fabricc.compiler.plan.acceptances import apply_acceptances
 from fabricc.compiler.plan.host_facts import host_fact_findings
 from fabricc.compiler.planned_spec import PlannedSpec
@@ -16,7 +16,7 @@ from fabricc.front.spec.lock import renew_lock
 
 if TYPE_CHECKING:
     from fabricc.catalog.model import Catalog
-    from fabricc.compiler.plan.repinning import Repinning
+    from fabricc.compiler.plan.further_networks import Repinning
 
 P = TypeVar("P", bound=PlannedSpec)
 

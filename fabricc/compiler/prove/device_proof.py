@@ -1,4 +1,7 @@
-"""One device's files against its plan: what differs, each finding at the line that is to blame."""
+"""One device's files against its plan: what differs, each finding at the line that is to blame.
+
+Prove the overlays of a spec on a few switches, so that a spec is not called valid if a build refuses it.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,29 @@ from typing import TYPE_CHECKING
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics import Severity
-from fabricc.compiler.render.device_text import invisible_characters, secret_lines, unfit_lines_of_files
-from fabricc.compiler.render.switch_files import overlay_departures, overlay_lines, render_switch
+from fabricc.compiler.render.overlays import SAMPLE
+from fabricc.compiler.render.switch_files import (
+    invisible_characters,
+    overlay_departures,
+    overlay_lines,
+    render_switch,
+    secret_lines,
+    unfit_lines_of_files,
+)
+from fabricc.front.spec.load import apply_severities
 from fabricc.proof import Finding, compare, device_findings
 from fabricc.proof.finding_places import Text, place_findings
+from fabricc.proof.invariants.rules import soften_breaches
 from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Facts, Reading, Value
     from fabricc.fabric.model import Host, Switch
+    from fabricc.front.spec.model import ClusterSpec
 
     Reader = Callable[[Mapping[str, str]], Reading]
 
@@ -143,3 +158,27 @@ def _fact_findings(
     if text is None:
         return device_findings(device, mismatches, unknown)
     return place_findings(device, mismatches, unknown, text, found, reader)
+
+
+_CONTRADICTION = "A build refuses this. Overlays add lines; change the plan by keys of the spec."
+
+
+def find_contradictions(spec: ClusterSpec, fabric: Fabric) -> list[Diagnostic]:
+    """Return the errors that a build reports for switches with overlays, found on one switch of each kind."""
+    named = {name for plan in fabric.overlays for name in plan.devices[:SAMPLE]}
+    kinds = set(fabric.kinds())
+    found: list[Diagnostic] = []
+    for at in fabric.switch_ids() if named else kinds:
+        if at not in kinds and fabric.name(at) not in named:
+            continue
+        switch = fabric.switch(at)
+        if not switch.overlays:
+            continue
+        files = render_switch(switch)
+        text = Text(files, back_ends.load(switch.nos).read(files))
+        found += [
+            spec.error(each.code, each.message, "overlays", help=_CONTRADICTION)
+            for each in switch_findings(switch, text, fresh=False)
+            if each.severity is Severity.ERROR
+        ]
+    return apply_severities(soften_breaches(found, spec), spec.accept)

@@ -17,8 +17,8 @@ from fabricc.fabric.model import Direction, Host
 from fabricc.proof.invariants.contract import host_contracts, switch_contracts
 from fabricc.proof.invariants.digest import HostDigest, SwitchDigest
 from fabricc.proof.invariants.policy import policy_of_alike
+from fabricc.proof.invariants.ports import is_private_asn
 from fabricc.proof.invariants.prefixes import lie_in_aggregates, owned_blocks, packed_blocks, servers_asked
-from fabricc.proof.invariants.sessions import is_private_asn
 from fabricc.proof.invariants.survey import Survey, digest_of, host_digest, host_landings
 from fabricc.proof.invariants.view import leads_out, make_view, sibling_address
 from fabricc.rules.planned_links import (

@@ -15,8 +15,7 @@ from fabricc.fabric.links import switch_links
 from fabricc.fabric.model import Host, Switch
 from fabricc.fabric.shape import HostId, SwitchId
 from fabricc.rules.findings import finding_at
-from fabricc.rules.neighbors import compare_neighbors
-from fabricc.rules.planned import planned_statement
+from fabricc.rules.planned import compare_neighbors, planned_statement
 from fabricc.rules.planned_links import locate_end
 from fabricc.rules.registry import run_fabric_rules, run_switch_rules
 from fabricc.rules.rule import Report, Switches
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     from fabricc.compiler.prove.finding_groups import Grouped
     from fabricc.compiler.write.device import Work
     from fabricc.fabric.fabric import Fabric
-    from fabricc.facts.device import Device
-    from fabricc.facts.statement import Statement
+    from fabricc.facts.statement import Device, Statement
     from fabricc.proof.compare import Finding
     from fabricc.proof.invariants import Census
     from fabricc.proof.invariants.policy import Policy

@@ -16,12 +16,11 @@ from fabricc.base.values import dataclass
 from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.compiler.render.switch_files import with_templates
 from fabricc.compiler.result import BuildResult
-from fabricc.compiler.write.staged_files import Gathered, put_text
+from fabricc.compiler.write.device import Gathered, put_text
 from fabricc.fabric.infiniband.wiring import Subnet, expand_hosts
 from fabricc.front.spec.load import apply_severities
-from fabricc.proof.infiniband.hosts import prove_host
 from fabricc.proof.infiniband.sim.run import simulate_tree
-from fabricc.proof.infiniband.subnets import prove_subnet
+from fabricc.proof.infiniband.subnets import prove_host, prove_subnet
 from fabricc.proof.tree import DeviceFiles, verify_manifest
 
 if TYPE_CHECKING:

@@ -1,8 +1,14 @@
-"""Merge the results of the workers: digests, findings, link ends and table rows."""
+"""Merge the results of the workers: digests, findings, link ends and table rows.
+
+Text that comes in pieces, in any order, and is wanted in theirs: in memory while there is little, else in a file.
+
+The rows of a table of 1,048,576 GPUs are as many bytes as all else that a build of it holds.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections import Counter
 from dataclasses import field
 from functools import partial
@@ -13,9 +19,8 @@ from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.incremental.ledger import Ledger
 from fabricc.compiler.prove.finding_groups import Grouped
+from fabricc.compiler.write.device import Gathered
 from fabricc.compiler.write.fabric_rules import add_fabric_findings, add_neighbor_findings, locate_ends
-from fabricc.compiler.write.spool import Spool
-from fabricc.compiler.write.staged_files import Gathered
 from fabricc.compiler.write.workers import spread_work
 from fabricc.front.planning.quality import list_worksheets
 from fabricc.paperwork import out_of_band
@@ -25,16 +30,18 @@ from fabricc.proof.invariants import Census
 from fabricc.proof.invariants.prefixes import endpoint_blocks
 from fabricc.rules.planned_links import LinkComparison, broken_findings
 from fabricc.tree.stage import Stage
+from fabricc.tree.swap import name_failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.compiler.incremental.device_changes import Outline
     from fabricc.compiler.write.device import Piece, Work
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.spec.model import ClusterSpec
-    from fabricc.proof.invariants.accepted_breaches import Ratio
+    from fabricc.proof.invariants.rules import Ratio
     from fabricc.rules.answers import Answers
     from fabricc.rules.summary import Summary
     from fabricc.tree.stage import Parts
@@ -192,3 +199,39 @@ def plan_folder(fabric: Fabric) -> str:
 
 def _content_digest(content: bytes) -> bytes:
     return hashlib.blake2b(content, digest_size=8).digest()
+
+
+_IN_MEMORY = 64 << 20  # bytes
+
+
+class Spool:
+    """The pieces of one text; `folder` is where its nameless file is made, None for the usual place of such."""
+
+    def __init__(self, folder: Path | None) -> None:
+        place = None if folder is None else str(folder)
+        self._folder = place or tempfile.gettempdir()
+        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=place)  # noqa: SIM115 - closed with the spool
+        self._places: dict[int, tuple[int, int]] = {}
+        self._end = 0
+
+    def put(self, number: int, text: str) -> None:
+        """Store one piece.
+
+        Raises:
+            OSError: there is no room for it.
+        """
+        content = text.encode()
+        with name_failures(self._folder):
+            self._file.write(content)
+        self._places[number] = self._end, len(content)
+        self._end += len(content)
+
+    def parts(self) -> Iterator[bytes]:
+        """Yield the pieces in order of their numbers; no more are stored after this.
+
+        Raises:
+            OSError: they cannot be read.
+        """
+        for _, (at, size) in sorted(self._places.items()):
+            self._file.seek(at)
+            yield self._file.read(size)

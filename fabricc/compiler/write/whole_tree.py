@@ -17,13 +17,12 @@ from fabricc.compiler.incremental.device_changes import fabric_outline
 from fabricc.compiler.incremental.ledger import store_ledgers
 from fabricc.compiler.load.input_digests import manifest_inputs
 from fabricc.compiler.load.lock_file import lock_change, lost_lock, write_lock
-from fabricc.compiler.plan.repinning import REPINNED
+from fabricc.compiler.plan.further_networks import REPINNED
 from fabricc.compiler.result import BuildResult
-from fabricc.compiler.write.device import Work, job_count, pieces_of
+from fabricc.compiler.write.device import Gathered, Work, job_count, pieces_of
 from fabricc.compiler.write.outcome import Outcome, plan_texts
-from fabricc.compiler.write.staged_files import Gathered
 from fabricc.front.spec.load import apply_severities
-from fabricc.proof.invariants.accepted_breaches import declared_ratios, soften_breaches
+from fabricc.proof.invariants.rules import declared_ratios, soften_breaches
 from fabricc.tree import EmitError, folders, swap
 from fabricc.tree.exclusive import hold_lock
 from fabricc.tree.manifest import Manifest

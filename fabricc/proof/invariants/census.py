@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.shape import Wired
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants.accepted_breaches import Ratio
     from fabricc.proof.invariants.digest import HostDigest
     from fabricc.proof.invariants.policy import Policy
+    from fabricc.proof.invariants.rules import Ratio
     from fabricc.proof.invariants.survey import Survey
 
 

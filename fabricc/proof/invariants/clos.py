@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.shape import Wired
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants.accepted_breaches import Ratio
     from fabricc.proof.invariants.digest import SwitchDigest
+    from fabricc.proof.invariants.rules import Ratio
 
 TIERS = ("tor", "spine", "core")
 TOP = 2

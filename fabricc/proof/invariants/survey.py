@@ -18,11 +18,10 @@ from fabricc.proof.invariants.digest import HostDigest, Landing, Load, SwitchDig
 from fabricc.proof.invariants.lossless import lossless_breaches
 from fabricc.proof.invariants.outside import outward_breaches
 from fabricc.proof.invariants.policy import Policy, policy_of
-from fabricc.proof.invariants.ports import closure_breaches, port_breaches
+from fabricc.proof.invariants.ports import closure_breaches, port_breaches, session_breaches
 from fabricc.proof.invariants.prefixes import address_breaches, own_blocks
 from fabricc.proof.invariants.rules import findings_of
 from fabricc.proof.invariants.segments import packed_segments, segment_breaches
-from fabricc.proof.invariants.sessions import session_breaches
 from fabricc.proof.invariants.view import as_int, leads_out
 
 if TYPE_CHECKING:

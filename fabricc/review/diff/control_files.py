@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fabricc.base.foreign.git import Repository
-    from fabricc.compiler.load.base_revision import Comparison
-    from fabricc.compiler.load.revision import SpecHistory
+    from fabricc.compiler.load.revision import Comparison, SpecHistory
 
 _MANIFEST = "manifest.json"
 _SUBMODULE = "160000"

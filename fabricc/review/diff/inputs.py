@@ -18,8 +18,7 @@ from fabricc.base.foreign.git_process import GitError
 from fabricc.base.foreign.shell import shell_path, shell_word
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.load.base_revision import choose_comparison
-from fabricc.compiler.load.revision import SpecHistory, revision_finding
+from fabricc.compiler.load.revision import SpecHistory, choose_comparison, revision_finding
 from fabricc.compiler.load.spec_location import POLICY_NAME
 from fabricc.compiler.load.spec_search import (
     Found,
@@ -33,7 +32,7 @@ from fabricc.compiler.load.spec_search import (
 from fabricc.compiler.prove.finding_groups import Grouped
 from fabricc.compiler.write.fabric_rules import find_plan_findings
 from fabricc.front.spec.load import apply_severities, read_spec
-from fabricc.proof.invariants.accepted_breaches import soften_breaches
+from fabricc.proof.invariants.rules import soften_breaches
 from fabricc.review.diff.causes import changed_figures, spec_changes
 from fabricc.review.diff.control_files import find_control_files
 from fabricc.review.diff.other_clusters import report_other_clusters
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 
     from fabricc.base.documents.document import Document
     from fabricc.compiler.compiled import Compiled
-    from fabricc.compiler.load.base_revision import Comparison
+    from fabricc.compiler.load.revision import Comparison
     from fabricc.review.diff.review_policy import Policy
 
 

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from fabricc.base.foreign.git import Change, Entry, Repository
-    from fabricc.compiler.load.base_revision import Comparison
-    from fabricc.compiler.load.revision import SpecHistory
+    from fabricc.compiler.load.revision import Comparison, SpecHistory
 
 _MANIFEST = "manifest.json"
 _REMEDY = "Review its spec as well; in CI, list every spec."

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 from fabricc.back import nos as back_ends
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass, shared_attributes
-from fabricc.compiler.write.pieces import usable_cpus
-from fabricc.compiler.write.workers import spread_work
+from fabricc.compiler.write.workers import spread_work, usable_cpus
 from fabricc.review.diff.application import with_application
 from fabricc.review.diff.causes import find_causes
 from fabricc.review.diff.classes import derive_changes, describe_tenants, device_classes, find_moves

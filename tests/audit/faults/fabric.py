@@ -17,7 +17,7 @@ from tests.audit import ours
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.facts.device import Device
+    from fabricc.facts.statement import Device
     from fabricc.proof.compare import Finding
 
 Texts = dict[str, dict[str, str]]

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.audit.gather import gather_devices
 from fabricc.audit.rules import find_all
 from fabricc.base.diagnostics import Severity
-from fabricc.facts.device import Kind, Tier
+from fabricc.facts.statement import Kind, Tier
 from tests.audit import corpora, ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from fabricc.audit.model import Found
-    from fabricc.facts.device import Device
+    from fabricc.facts.statement import Device
     from fabricc.proof.compare import Finding
 
     Texts = dict[str, str]

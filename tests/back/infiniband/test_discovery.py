@@ -13,8 +13,13 @@ from hypothesis import strategies as st
 from fabricc.back.infiniband import sm_files
 from fabricc.back.infiniband.cabling import compare_files, compare_topologies
 from fabricc.back.infiniband.topology import ReadTopology, read_topology
-from fabricc.proof.infiniband.sim.inputs import Needs, adapter_id, write_inputs
-from fabricc.proof.infiniband.sim.processes import SimulatedSubnet, missing_programs
+from fabricc.proof.infiniband.sim.processes import (
+    Needs,
+    SimulatedSubnet,
+    adapter_id,
+    missing_programs,
+    write_inputs,
+)
 from tests.back.infiniband.support import document, planned, rendered
 
 if TYPE_CHECKING:

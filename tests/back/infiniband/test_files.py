@@ -10,7 +10,7 @@ import pytest
 from fabricc.back.infiniband import sm_files
 from fabricc.back.infiniband.topology import read_topology
 from fabricc.fabric.infiniband.wiring import Subnet
-from fabricc.proof.infiniband.sim.inputs import net_file
+from fabricc.proof.infiniband.sim.processes import net_file
 from fabricc.proof.infiniband.subnets import prove_subnet, top_switches
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned, rendered
 

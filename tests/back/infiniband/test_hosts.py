@@ -16,7 +16,7 @@ from fabricc.back.infiniband import host_files
 from fabricc.back.infiniband.host_files import HostFiles, tenants_by_host
 from fabricc.back.infiniband.job_files import job_files
 from fabricc.fabric.infiniband.wiring import expand_hosts
-from fabricc.proof.infiniband.hosts import prove_host
+from fabricc.proof.infiniband.subnets import prove_host
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned
 from tests.wrecks import damaged, texts
 

@@ -15,9 +15,8 @@ import pytest
 from fabricc.back.infiniband import sm_files
 from fabricc.back.infiniband.sm_files import TOPOLOGY
 from fabricc.back.infiniband.topology import read_topology
-from fabricc.proof.infiniband.sim.inputs import adapter_id, write_inputs
 from fabricc.proof.infiniband.sim.judge import read_tables, walk_routes
-from fabricc.proof.infiniband.sim.processes import missing_programs
+from fabricc.proof.infiniband.sim.processes import adapter_id, missing_programs, write_inputs
 from fabricc.proof.infiniband.sim.run import simulate_subnet
 from tests.back.infiniband.support import CLASSES, TENANTS, document, planned, rendered
 
@@ -201,7 +200,7 @@ def test_a_killed_process_leaves_no_simulator_behind(tmp_path: Path) -> None:
         "import sys, time\n"
         "from pathlib import Path\n"
         "from fabricc.back.infiniband.topology import read_topology\n"
-        "from fabricc.proof.infiniband.sim.inputs import Needs\n"
+        "from fabricc.proof.infiniband.sim.processes import Needs\n"
         "from fabricc.proof.infiniband.sim.processes import SimulatedSubnet\n"
         "folder, topology, last = Path(sys.argv[1]), read_topology(Path(sys.argv[2]).read_text()), sys.argv[3]\n"
         "with SimulatedSubnet(folder, Needs.of(topology), last, 60) as subnet:\n"

@@ -12,10 +12,9 @@ from fabricc.back.infiniband.sm_files import PARTITIONS
 from fabricc.back.infiniband.tables import partition_rows
 from fabricc.fabric.infiniband.wiring import Host, Subnet, expand_hosts
 from fabricc.front.spec.lock import Lock
-from fabricc.proof.infiniband.hosts import prove_host
 from fabricc.proof.infiniband.sim.processes import missing_programs
 from fabricc.proof.infiniband.sim.run import simulate_subnet
-from fabricc.proof.infiniband.subnets import prove_subnet
+from fabricc.proof.infiniband.subnets import prove_host, prove_subnet
 from tests.back.infiniband.support import codes, document, found, planned, rendered
 
 if TYPE_CHECKING:

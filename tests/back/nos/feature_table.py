@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fabricc.back import nos as back_ends
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.compiled import compile_spec
-from fabricc.compiler.render.gaps import find_unexpressed
+from fabricc.compiler.render.overlays import find_unexpressed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

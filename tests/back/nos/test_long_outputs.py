@@ -12,7 +12,7 @@ from fabricc.back.nos import lldpd, packet_filters
 from fabricc.back.nos.junos import non_forwarding
 from fabricc.back.nos.junos.foreign import instances
 from fabricc.back.reading.tree import braces
-from fabricc.compiler.render.device_text import holds_secret
+from fabricc.compiler.render.switch_files import holds_secret
 
 MANY = 100_000
 _EOS, _NXOS = "Port  Neighbor Device ID  Neighbor Port ID\n", "Device ID   Local Intf\n"

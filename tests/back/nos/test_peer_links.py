@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.back.nos import BUILT_IN, load
-from fabricc.proof.invariants.accepted_breaches import Ratio
+from fabricc.proof.invariants.rules import Ratio
 from tests.paired import APART, RACKS, fabric, switches
 from tests.proof.fabrics import Fault, change_files, judge
 

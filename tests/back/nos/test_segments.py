@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from fabricc.back.nos import BUILT_IN, load
-from fabricc.compiler.render.gaps import find_unexpressed
-from fabricc.proof.invariants.accepted_breaches import Ratio
+from fabricc.compiler.render.overlays import find_unexpressed
+from fabricc.proof.invariants.rules import Ratio
 from tests.proof.fabrics import Fault, judge
 from tests.segmented import EXPRESSED, SPINE, TOR, fabric, switch, switches
 

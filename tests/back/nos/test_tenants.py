@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabricc.back.nos import BUILT_IN, load
-from fabricc.compiler.render.gaps import find_unexpressed
+from fabricc.compiler.render.overlays import find_unexpressed
 from tests.tenanted import EXPRESSED, PLAIN, SPINE, TOR, fabric, switch, switches
 
 GOLDEN = Path(__file__).parent / "golden" / "tenants"

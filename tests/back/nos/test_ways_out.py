@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from fabricc.back.nos import BUILT_IN, load
-from fabricc.compiler.render.gaps import find_unexpressed
+from fabricc.compiler.render.overlays import find_unexpressed
 from fabricc.fabric.external import External
 from fabricc.fabric.model import Direction
-from fabricc.proof.invariants.accepted_breaches import Ratio
+from fabricc.proof.invariants.rules import Ratio
 from tests.outward import SPINE, TOR, fabric, switch, switches
 from tests.proof.fabrics import Fault, judge
 

@@ -15,7 +15,7 @@ import fabricc
 from fabricc.base.diagnostics.model import TITLES
 from fabricc.base.diagnostics.text import render_text
 from fabricc.cli.entry import VERBS, cli
-from fabricc.compiler.render.gaps import _gap_finding
+from fabricc.compiler.render.overlays import _gap_finding
 from fabricc.fabric.vocabulary import Gap
 from fabricc.review.explain.codes import code_causes
 

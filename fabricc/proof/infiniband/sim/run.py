@@ -17,12 +17,14 @@ from fabricc.base.values import dataclass
 from fabricc.fabric.infiniband.wiring import Subnet
 from fabricc.proof import Finding
 from fabricc.proof.infiniband.sim import judge
-from fabricc.proof.infiniband.sim.inputs import Needs, adapter_id, write_inputs
 from fabricc.proof.infiniband.sim.processes import (
     PACKAGES,
+    Needs,
     SimulatedSubnet,
     SimulationError,
+    adapter_id,
     missing_programs,
+    write_inputs,
 )
 from fabricc.proof.infiniband.subnets import adapter_distances
 

@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.back.nos.cumulus import CUMULUS
 from fabricc.back.nos.cumulus.limits import release_of
-from fabricc.compiler.render.gaps import find_unexpressed
+from fabricc.compiler.render.overlays import find_unexpressed
 from fabricc.fabric.model import Account, Direction, Switch
 from fabricc.fabric.qos import Ecn, Trimming, Watchdog
 from fabricc.fabric.routing import CommunityList, LoadBalancing, Spreading

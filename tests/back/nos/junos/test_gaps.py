@@ -12,7 +12,7 @@ from fabricc.back.nos import load
 from fabricc.back.nos.junos import FILE, JUNOS
 from fabricc.back.nos.junos.bgp import maximum_ecmp
 from fabricc.back.nos.junos.qos import percent_of, queue_bytes
-from fabricc.compiler.render.gaps import find_unexpressed
+from fabricc.compiler.render.overlays import find_unexpressed
 from fabricc.fabric.model import Account, Tacacs
 from fabricc.fabric.qos import Ecn, Watchdog
 from fabricc.fabric.routing import LoadBalancing, PrefixList, PrefixRule

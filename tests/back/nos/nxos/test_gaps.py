@@ -9,7 +9,7 @@ import pytest
 
 from fabricc.back.nos.nxos import NXOS
 from fabricc.base.diagnostics.model import TITLES
-from fabricc.compiler.render.gaps import find_unexpressed
+from fabricc.compiler.render.overlays import find_unexpressed
 from fabricc.fabric.facts import SETTINGS
 from fabricc.fabric.model import Account, Switch
 from fabricc.fabric.qos import Ecn, Watchdog
