@@ -59,6 +59,13 @@ class LinkEnd(NamedTuple):
         """Return a value by its name."""
         return getattr(self if name in ("addresses", "session") else self.values, name)
 
+    def text(self) -> str:
+        """Return all values as one text."""
+        return f"{self.port} {self.peer} {self.peer_port} {self.addresses} {self.session} {_values_text(self.values)}"
+
+
+_values_text = lru_cache(maxsize=1024)(repr)
+
 
 def switch_ends(seen: SwitchView) -> Iterator[LinkEnd]:
     """Yield the ends of a switch's links within the fabric, from its files."""

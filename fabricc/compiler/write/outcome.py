@@ -104,7 +104,9 @@ class Outcome:
         for kept, text in zip(self._texts, piece.rows.texts, strict=False):  # the whole has none
             kept.put(number, text)
         self._rows[number] = replace(piece.rows, texts=())
-        self._ends[number] = [_content_digest(repr(ends).encode()) for ends in piece.ends]
+        self._ends[number] = [
+            _content_digest("\n".join([end.text() for end in ends]).encode()) for ends in piece.ends
+        ]
         self._summaries[number] = piece.summaries
         self._hosts[number] = [_content_digest(repr(host).encode()) for host in piece.survey.hosts]
 
