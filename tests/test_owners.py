@@ -26,7 +26,7 @@ becomes shorter: a new module takes the parts from `facts.statement`."""
 COMPARISONS = {
     "FAB9600": "rules/links.py", "FAB9601": "rules/session_pairs.py", "FAB9602": "rules/links.py",
     "FAB9603": "rules/links.py", "FAB9604": "rules/duplicates.py", "FAB9609": "audit/rules/design.py",
-    "FAB9610": "audit/rules/outliers.py", "FAB9611": "audit/rules/design.py", "FAB9621": "audit/rules/design.py",
+    "FAB9610": "rules/outliers.py", "FAB9611": "audit/rules/design.py", "FAB9621": "audit/rules/design.py",
 }  # fmt: skip
 """Findings that are no row of the registry, because they compare devices of a folder -> the module that makes them."""
 ACCOUNTS = "rules/answers.py"
@@ -40,6 +40,8 @@ FUNCTIONS = {
     "share_without": "fabric/capacity/share.py",
     "describe_share": "fabric/capacity/share.py", "review_variant": "operate/change/variant.py",
     "describe_kept_share": "operate/change/order_text.py", "wave_json": "operate/change/order_text.py",
+    "overlapping_blocks": "rules/overlaps.py", "repeated_numbers": "rules/duplicates.py",
+    "find_outliers": "rules/outliers.py",
     "run_switch_rules": "rules/registry.py", "run_fabric_rules": "rules/registry.py",
 }  # fmt: skip
 """The answer to a question -> its only definition."""

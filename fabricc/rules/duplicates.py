@@ -15,7 +15,7 @@ from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from fabricc.facts.statement import Device, Statement
     from fabricc.proof.compare import Finding
@@ -160,18 +160,21 @@ def _report_numbers(owned: Mapping[str, Owned], devices: Mapping[str, Device]) -
     alone = sum(1 for times in counts.values() if times == 1)
     if len(tors) < 4 or alone * 5 < len(tors) * 4:
         return
+    remedy = "Assign a separate AS number to each ToR."
+    for name, message in repeated_numbers(tors):
+        yield finding_at(TWICE, devices[name], "bgp/asn", message, "AS twice", remedy=remedy)
+
+
+def repeated_numbers(tors: Mapping[str, int], above: Collection[int] = ()) -> Iterator[tuple[str, str]]:
+    """Yield ToRs whose AS number another one or a switch above them has, and the message."""
+    holders: dict[int, list[str]] = {}
     for name, asn in tors.items():
-        if counts[asn] > 1:
-            other = next(each for each, number in tors.items() if number == asn and each != name)
-            message = f"{name} has AS {asn}, which is also that of {other}: each drops the other's routes"
-            yield finding_at(
-                TWICE,
-                devices[name],
-                "bgp/asn",
-                message,
-                "AS twice",
-                remedy="Assign a separate AS number to each ToR.",
-            )
+        holders.setdefault(asn, []).append(name)
+    for name, asn in tors.items():
+        others = (each for each in holders[asn] if each != name)
+        other = "a switch above it" if asn in above else next(others, "")
+        if other:
+            yield name, f"{name} has AS {asn}, which is also that of {other}: each drops the other's routes"
 
 
 def _repeated_router_ids(fabric: Switches) -> Iterator[Report]:

@@ -1,4 +1,4 @@
-"""Find ports with overlapping subnets: on one switch, or on two that are not the ends of one link.
+"""Find overlapping blocks of addresses: of all owners of a plan, and subnets of ports that are not ends of one link.
 
 Find subnets of the default VRF that hold links of tenants, and are announced outside of them.
 
@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
 from fabricc.facts.frame import PORT
 from fabricc.facts.statement import session_path
-from fabricc.proof.invariants.prefixes import Block, parse_block
+from fabricc.proof.invariants.prefixes import Block, blocks_with_lines, parse_block
+from fabricc.proof.invariants.rules import breach_finding
 from fabricc.rules.findings import finding_at
 from fabricc.rules.next_hops import is_idle, link_ports, parse_addresses, states_all_addresses
 from fabricc.rules.rule import ADDRESSES, FabricRule, Input, Report, SwitchRule
@@ -88,16 +89,44 @@ def subnets_of(statement: Statement) -> Subnets:
     return Subnets("\n".join(texts), tuple(ports))
 
 
-def _covering_pairs(subnets: Iterable[Subnet]) -> Iterator[tuple[Subnet, Subnet]]:
-    """Yield each subnet that is inside another one, or equal to it, after that one: the smallest that contains it."""
-    around: list[Subnet] = []
-    for mine in sorted(subnets, key=lambda each: (each.vrf, each.block, each.device, each.port)):
+class _Owned(NamedTuple):
+    """A block of an owner of a plan, and the file and line that state it."""
+
+    vrf: str
+    block: Block
+    line: int
+    owner: str
+    file: str
+
+
+P = TypeVar("P", Subnet, _Owned)
+
+
+def _covering_pairs(placed: Iterable[P]) -> Iterator[tuple[P, P]]:
+    """Yield each block that is inside another one, or equal to it, after that one: the smallest that contains it.
+
+    Blocks of prefixes that overlap contain each other, so the sorted blocks around the current one suffice.
+    """
+    around: list[P] = []
+    for mine in sorted(placed):
         while around and (around[-1].vrf != mine.vrf or not around[-1].block.covers(mine.block)):
             around.pop()
         if around:
             yield around[-1], mine
         if not around or around[-1].block != mine.block:
             around.append(mine)
+
+
+def overlapping_blocks(owners: Iterable[tuple[str, str, bytes]]) -> Iterator[Finding]:
+    """Yield breaches of invariant 6: blocks of a plan that overlap; `owners` are (device, file, its packed blocks)."""
+    owned = [
+        _Owned("", block, line, name, file)
+        for name, file, packed in owners
+        for block, line in blocks_with_lines(packed)
+    ]
+    for outer, inner in _covering_pairs(owned):
+        message = f"{inner.owner}: {inner.block} overlaps {outer.block} of {outer.owner}"
+        yield breach_finding(6, message, inner.file, inner.line)
 
 
 def _own_overlaps(statement: Statement, _: Sessions) -> Iterator[Finding]:

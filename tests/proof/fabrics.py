@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from fabricc.back import hosts as host_files
 from fabricc.back import nos
 from fabricc.compiler.compiled import compile_spec
-from fabricc.proof.invariants import Census, Survey
+from fabricc.proof.invariants import Survey
 from fabricc.proof.invariants.rules import Ratio
 from fabricc.proof.invariants.view import make_view
+from fabricc.rules.census import Census
 from fabricc.rules.planned_links import LinkComparison, broken_findings, host_ends, locate_end, switch_ends
 
 if TYPE_CHECKING:

@@ -16,15 +16,16 @@ from hypothesis import strategies as st
 from fabricc.back import nos
 from fabricc.base.diagnostics import Diagnostic, Severity
 from fabricc.front.spec.model import Acceptance
-from fabricc.proof.invariants import Census, Survey
-from fabricc.proof.invariants.census import RULES_OF_THE_WHOLE, Whole, changed_attributes
+from fabricc.proof.invariants import Survey
 from fabricc.proof.invariants.contract import Contracts
 from fabricc.proof.invariants.outside import Kind, follow_all
 from fabricc.proof.invariants.policy import LEARNED, Clause, Policy, Route, Stance
-from fabricc.proof.invariants.prefixes import _BLOCK, find_overlaps, parse_block
+from fabricc.proof.invariants.prefixes import _BLOCK, parse_block
 from fabricc.proof.invariants.rules import Ratio, declared_ratios, soften_breaches
 from fabricc.proof.invariants.transit import find_cycle
 from fabricc.proof.invariants.view import make_view
+from fabricc.rules.census import RULES_OF_THE_WHOLE, Census, Whole, changed_attributes
+from fabricc.rules.overlaps import overlapping_blocks
 from tests.front.planning.support import document, spec_of
 from tests.proof.fabrics import fabric
 
@@ -48,7 +49,7 @@ def packed(text: str) -> bytes:
 def test_sorting_finds_an_overlap_exactly_when_some_pair_has_one(prefixes: list[str]) -> None:
     owners = [(f"d{n}", "f", packed(text)) for n, text in enumerate(prefixes)]
     pairs = combinations([ip_network(text) for text in prefixes], 2)
-    assert bool(list(find_overlaps(owners))) == any(a.overlaps(b) for a, b in pairs)
+    assert bool(list(overlapping_blocks(owners))) == any(a.overlaps(b) for a, b in pairs)
 
 
 @pytest.mark.parametrize("text", ["10.0.0.1/31", "fd00::1/127", "192.0.2.0/24", "::/0"])

@@ -8,21 +8,21 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from fabricc.audit.model import fars_of, neighbors_of
-from fabricc.audit.rules import consensus, design
-from fabricc.audit.rules.consensus import Ballot
+from fabricc.audit.rules import design
 from fabricc.audit.rules.design import Designs
 from fabricc.audit.rules.invariant_rules import Asked, Proof
 from fabricc.audit.rules.invariant_rules import prove_switch as prove
-from fabricc.audit.rules.outliers import UNLIKE, find_outliers
 from fabricc.audit.rules.waist import CNP_DSCP, Models
 from fabricc.base.values import dataclass
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.write.workers import spread_work
 from fabricc.facts.statement import NOWHERE, Kind, read_statement
-from fabricc.rules import duplicates, links, lossless, sessions
+from fabricc.rules import consensus, duplicates, links, lossless, sessions
 from fabricc.rules.answers import Account, account_topics, unchecked_topics
+from fabricc.rules.consensus import Ballot
 from fabricc.rules.findings import finding_at
 from fabricc.rules.links import Ends, Votes
+from fabricc.rules.outliers import UNLIKE, find_outliers
 from fabricc.rules.overlaps import Subnets, subnets_of
 from fabricc.rules.registry import run_fabric_rules, run_switch_rules
 from fabricc.rules.rule import Switches
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fabricc.audit.model import Found
-    from fabricc.audit.rules.consensus import Expected
     from fabricc.audit.rules.invariant_rules import Proved
     from fabricc.facts.statement import Device, Far, Place, Statement, Tier
     from fabricc.proof.compare import Finding
+    from fabricc.rules.consensus import Expected
     from fabricc.rules.duplicates import Owned
     from fabricc.rules.summary import Summary
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from fabricc.compiler.incremental.device_changes import Outline
     from fabricc.paperwork.plan_tables import Share
-    from fabricc.proof.invariants import Census
+    from fabricc.rules.census import Census
 
 _CLASSES = {
     ("_codecs", "encode"),
@@ -30,7 +30,7 @@ _CLASSES = {
     ("builtins", "set"),
     ("collections", "Counter"),
     ("fabricc.compiler.incremental.ledger", "Ledger"),
-    ("fabricc.proof.invariants.census", "Census"),
+    ("fabricc.rules.census", "Census"),
     ("fabricc.proof.invariants.contract", "Contracts"),
     ("fabricc.proof.invariants.digest", "Load"),
     ("fabricc.proof.invariants.policy", "Clause"),

@@ -37,8 +37,8 @@ from fabricc.compiler.write.workers import usable_cpus
 from fabricc.front.spec.load import apply_severities
 from fabricc.paperwork.plan_tables import SIZED, qos_text
 from fabricc.proof.invariants import CODES
-from fabricc.proof.invariants.census import changed_attributes
 from fabricc.proof.invariants.rules import declared_ratios, soften_breaches
+from fabricc.rules.census import changed_attributes
 from fabricc.tree import EmitError
 from fabricc.tree import manifest as manifests
 from fabricc.tree.exclusive import hold_lock

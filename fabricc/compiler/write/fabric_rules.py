@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.facts.statement import Device, Statement
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants import Census
     from fabricc.proof.invariants.policy import Policy
+    from fabricc.rules.census import Census
     from fabricc.rules.planned_links import LinkEnd
     from fabricc.rules.summary import Summary
 

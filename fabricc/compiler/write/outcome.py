@@ -26,8 +26,8 @@ from fabricc.front.planning.quality import list_worksheets
 from fabricc.paperwork import out_of_band
 from fabricc.paperwork import plan_tables as tables
 from fabricc.paperwork.plan_tables import Fragments
-from fabricc.proof.invariants import Census
 from fabricc.proof.invariants.prefixes import endpoint_blocks
+from fabricc.rules.census import Census
 from fabricc.rules.planned_links import LinkComparison, broken_findings
 from fabricc.tree.stage import Stage
 from fabricc.tree.swap import name_failures

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.audit.rules.consensus import (
+from fabricc.base.diagnostics import Severity
+from fabricc.base.diagnostics.wording import join_words
+from fabricc.facts.frame import PORT
+from fabricc.facts.statement import Tier, session_path
+from fabricc.rules.consensus import (
     BETWEEN,
     LEAST,
     MAPS,
@@ -17,19 +21,15 @@ from fabricc.audit.rules.consensus import (
     session_roles,
     session_statements,
 )
-from fabricc.base.diagnostics import Severity
-from fabricc.base.diagnostics.wording import join_words
-from fabricc.facts.frame import PORT
-from fabricc.facts.statement import Tier, session_path
 from fabricc.rules.findings import finding_at, line_of, nearest_shared_fact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fabricc.audit.rules.consensus import Expected, Role
     from fabricc.fabric.facts import Value
     from fabricc.facts.statement import Device, Statement
     from fabricc.proof.compare import Finding
+    from fabricc.rules.consensus import Expected, Role
 
 UNLIKE = "FAB9610"
 _WITH_PFC = ("watchdog", "headroom/", "queue[", "ecn_", "trust", "qos_setting[")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,10 +9,12 @@ from fabricc.base.values import attribute_names, dataclass, replace
 from fabricc.proof.invariants import clos
 from fabricc.proof.invariants.contract import Contracts
 from fabricc.proof.invariants.digest import SwitchDigest
-from fabricc.proof.invariants.prefixes import blocks_of, find_overlaps
+from fabricc.proof.invariants.prefixes import blocks_with_lines
 from fabricc.proof.invariants.rules import breach_finding
 from fabricc.proof.invariants.segments import check_agreement
 from fabricc.proof.invariants.transit import kinds_of, routing_findings
+from fabricc.rules.duplicates import repeated_numbers
+from fabricc.rules.overlaps import overlapping_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -152,22 +153,19 @@ def changed_attributes(before: Iterable[SwitchDigest], now: Iterable[SwitchDiges
 def _without_lines(digest: SwitchDigest, name: str) -> object:
     if name == "contracts":
         return [function for function, *_ in digest.contracts]
-    return blocks_of(digest.blocks) if name == "blocks" else getattr(digest, name)
+    return (
+        [block for block, _ in blocks_with_lines(digest.blocks)]
+        if name == "blocks"
+        else getattr(digest, name)
+    )
 
 
 def _repeated_asns(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
-    """Check invariant 7: no two ToRs share an AS number, nor a ToR with a switch above it (routes would be dropped)."""
-    used = Counter(s.asn for s in switches if s.tier == 0 and s.asn)
+    """Check invariant 7: no two ToRs share an AS number, nor a ToR with a switch above it."""
+    tors = {s.name: s for s in switches if s.tier == 0 and s.asn}
     above = {s.asn for s in switches if s.tier > 0 and s.asn}
-    first: dict[int, str] = {}
-    for s in switches:
-        if s.tier or not s.asn or (used[s.asn] == 1 and s.asn not in above):
-            continue
-        other = first.setdefault(s.asn, s.name)
-        who = "a switch above it" if s.asn in above else other
-        if who != s.name:
-            message = f"{s.name} has AS {s.asn}, which is also that of {who}: each drops the other's routes"
-            yield breach_finding(7, message, s.file, s.line)
+    for name, message in repeated_numbers({name: s.asn for name, s in tors.items()}, above):
+        yield breach_finding(7, message, tors[name].file, tors[name].line)
 
 
 def _outer_asns(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
@@ -208,7 +206,7 @@ RULES_OF_THE_WHOLE: tuple[tuple[frozenset[str], Callable[[Whole], Iterator[Findi
     (frozenset(), lambda w: clos.check_oversubscription(w.switches, w.declared)),
     (frozenset({"tier", "plane", "pod", "above", "peers"}), lambda w: clos.check_planes(w.switches)),
     (frozenset({"name"}), lambda w: clos.check_rails(w.switches, w.census.landings, w.wired)),
-    (frozenset({"blocks"}), lambda w: find_overlaps(_owned_blocks(w))),
+    (frozenset({"blocks"}), lambda w: overlapping_blocks(_owned_blocks(w))),
     (frozenset({"tier", "asn"}), lambda w: _repeated_asns(w.switches)),
     (frozenset({"asn", "outer_asns"}), lambda w: _outer_asns(w.switches)),
     (
