@@ -10,6 +10,7 @@ from fabricc.base.foreign.files import Folder
 from fabricc.cli import options, output
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.result import exit_status
+from fabricc.compiler.write.fabric_rules import list_proof_findings
 from fabricc.review.report.page import is_report, render_report
 from fabricc.tree import EmitError
 from fabricc.tree.file import write_file
@@ -30,19 +31,25 @@ def command(spec: Path, network: str | None, target: Path) -> int:
     if not target.name:
         raise click.BadParameter(f"'{target}' names no file", param_hint="--output")
     compiled = compile_spec(spec)
-    output.print_findings(compiled.diagnostics, "text", compiled.sources)
+    found = list_proof_findings(compiled) if compiled.sound else ()
+    every = (*compiled.diagnostics, *found)
+    output.print_findings(every, "text", compiled.sources)
     if not compiled.sound:
-        return exit_status(compiled.diagnostics)
+        return exit_status(every)
     if str(target) == "-":
-        output.print_document(render_report(compiled.of_network(network)))
-        return exit_status(compiled.diagnostics)
+        part = compiled.of_network(network)
+        output.print_document(render_report(part, found if part is compiled else None))
+        return exit_status(every)
     parts = [compiled.of_network(network)] if network else [compiled, *compiled.networks.values()]
     for part in parts:
         name = f"-{part.fabric.network}" if len(parts) > 1 and part.spec.network else ""
-        file, text = target.with_stem(f"{target.stem}{name}"), render_report(part)
+        file, text = (
+            target.with_stem(f"{target.stem}{name}"),
+            render_report(part, found if part is compiled else None),
+        )
         changed = _write_page(file, text)
         output.out(f"{file}: {len(text.encode()) / 1000:,.0f} kB" + ("" if changed else ", as it was"))
-    return exit_status(compiled.diagnostics)
+    return exit_status(every)
 
 
 def _write_page(target: Path, text: str) -> bool:

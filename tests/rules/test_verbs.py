@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,13 @@ import pytest
 import fabricc.rules
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.model import TITLES
+from fabricc.compiler.compiled import compile_spec
 from fabricc.interface import audit_folder, build, check, diff
+from fabricc.operate.change.variant import review_variant
+from fabricc.review.report.page import render_report
 from fabricc.rules import registry
 from fabricc.rules.rule import TOPICS, FabricRule, SwitchRule
+from tests.review.diff.edits import edited_tree, spec_with_services
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -115,6 +120,65 @@ def test_a_fault_on_all_spines_is_found_by_each_verb(folder: Path) -> None:
     assert "FAB9660" in errors(review.proof_findings)
     switches = folder / "faulty/.rules.rejected/switches"
     assert "FAB9660" in errors(audit_folder(switches, jobs=1).diagnostics)
+
+
+FAULTS = {
+    "eos": ("o.cfg", "ip route 10.0.0.0/28 Null0\n", ""),
+    "nxos": ("o.cfg", "ip route 10.0.0.0/28 Null0\n", ""),
+    "frr": ("o.conf", "ip route 10.0.0.0/28 Null0\n", ", into: frr.conf"),
+    "sonic": ("o.conf", "ip route 10.0.0.0/28 Null0\n", ", into: frr.conf"),
+    "junos": (
+        "o.conf",
+        "routing-options {\n    static {\n        route 10.0.0.0/28 discard;\n    }\n}\n",
+        "",
+    ),
+    "cumulus": (
+        "o.yaml",
+        "- set:\n    vrf:\n      default:\n        router:\n          static:\n            10.0.0.0/28:\n"
+        "              via:\n                blackhole:\n                  type: blackhole\n",
+        "",
+    ),
+}
+
+
+@pytest.mark.spread(6)
+@pytest.mark.parametrize("nos", FAULTS)
+def test_every_verb_lists_the_same_findings(nos: str, tmp_path: Path) -> None:
+    name, text, into = FAULTS[nos]
+    plain, faulty = tmp_path / "cluster.yaml", tmp_path / "faulty.yaml"
+    plain.write_text(spec_with_services(nos))
+    (tmp_path / name).write_text(text)
+    overlay = f"overlays: [{{file: {name}, nos: {nos}, tiers: [spine]{into}}}]\n"
+    faulty.write_text(f"{spec_with_services(nos)}{overlay}")
+    built = grave(build(faulty, tmp_path / "out", jobs=1).diagnostics)
+    rejected = next((tmp_path / "out").glob(".*.rejected"))
+    assert "FAB9660" in built
+    assert grave(diff(plain, faulty, jobs=1).proof_findings) == built
+    old, new = compile_spec(plain), compile_spec(faulty)
+    assert grave(review_variant(old, new, ("old", "new")).proof_findings) == built
+    assert set(re.findall(r"FAB(?:6|7|96)\d+", render_report(new))) == built
+    assert built <= grave(audit_folder(rejected / "switches", jobs=1).diagnostics)
+    assert built <= grave(check(with_switches_of(nos, rejected, tmp_path / "tree"), jobs=1).diagnostics)
+
+
+def with_switches_of(nos: str, source: Path, folder: Path) -> Path:
+    """Return a copy of the sound tree with the files of switches of another tree."""
+    texts = [
+        {path.name: path.read_text() for path in each.iterdir()}
+        for each in sorted((source / "switches").iterdir())
+    ]
+    later = iter(texts)
+    tree, _ = edited_tree(nos, lambda files: files.update(next(later)), folder)
+    return tree
+
+
+def grave(diagnostics: Any) -> set[str]:
+    """Return the codes of the errors and warnings of the proof and of the rules."""
+    return {
+        each.code
+        for each in diagnostics
+        if each.severity is not Severity.NOTE and each.code.startswith(("FAB6", "FAB7", "FAB96"))
+    }
 
 
 def test_diff_reports_findings_of_the_head_alone(folder: Path) -> None:

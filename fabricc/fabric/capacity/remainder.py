@@ -8,7 +8,8 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from fabricc.fabric.capacity.share import WHOLE, LinkShare, count_even_links
+from fabricc.base.values import replace
+from fabricc.fabric.capacity.share import WHOLE, LinkShare, count_even_links, find_narrowest
 from fabricc.fabric.capacity.wiring import rail_name
 from fabricc.fabric.shape import HostId, TierName
 
@@ -217,6 +218,21 @@ class Remainder:
             for port in ports:
                 lost[rail_name(fabric, fabric.units[port.unit].group, port.rail)] += 1
         return {rail: 1 - Fraction(lost[rail], of) if of else WHOLE for rail, of in total.items()}
+
+    @cached_property
+    def served_rails(self) -> Mapping[str, Fraction]:
+        """Rail -> the share of its NIC ports that have a path; a host that is out takes none from the others."""
+        switches = self.outage.gone & self.wiring.switches.keys()
+        if switches == self.outage.gone:
+            return self.rails
+        return Remainder(self.wiring, replace(self.outage, gone=switches)).rails
+
+    def least_share(self) -> tuple[Fraction, str]:
+        """Return the smallest capacity of any part or rail, or of any switch in service, and its name."""
+        idle = self.outage.gone | self.outage.drained
+        in_service = {name: share for name, share in self.shares.items() if name not in idle}
+        narrowest = find_narrowest({**self.parts, **in_service})
+        return min([narrowest, *((share, rail) for rail, share in self.served_rails.items())])
 
 
 def _group_by_host(ports: Iterable[NicPort]) -> dict[HostId, frozenset[NicPort]]:

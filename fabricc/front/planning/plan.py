@@ -45,6 +45,7 @@ from fabricc.front.planning.topology.planes import refuse_unpaired, with_present
 from fabricc.front.planning.topology.pods import check_pods, count_units, pod_findings
 from fabricc.front.planning.topology.resilience import (
     count_findings,
+    drain_findings,
     ratio_findings,
     resilience_findings,
     spine_findings,
@@ -396,6 +397,7 @@ def _assemble_fabric(
     divided, numbers = with_tenants(spec, with_segments(spec, routed, findings), tenants, findings)
     complete = plan_quality(spec, divided, naming, findings)
     findings.extend(field_problem_findings(spec, complete))
+    findings.extend(drain_findings(spec, complete))
     return complete, names, numbers
 
 

@@ -1,16 +1,18 @@
-"""Render waves: one text form and one JSON form for all verbs that order changes."""
+"""Render waves and reviews: one text form and one JSON form for all verbs that order changes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from fabricc.base.diagnostics import Diagnostic, Severity
-from fabricc.base.diagnostics.wording import format_share, join_words
+from fabricc.base.diagnostics.wording import format_share, join_words, plural
+from fabricc.review.diff.wording import drain_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fabricc.operate.change.order import Wave
+    from fabricc.review.diff.model import Review
 
 _SHOWN = 12
 
@@ -48,6 +50,29 @@ def wave_json(wave: Wave) -> dict[str, Any]:
         "risked": float(wave.risked),
         "drained": list(wave.drained),
         "hosts_to_leave": list(wave.cut),
+    }
+
+
+def describe_review(review: Review) -> Iterator[str]:
+    """Yield the verdict of a review and its findings, a line each."""
+    devices = sum(len(group.devices) for group in review.groups)
+    yield f"{plural(devices, 'device')}, {review.impact.label}, {review.risk} risk"
+    yield from (f"  {each.severity} {each.code} {each.message}" for each in review.proof_findings)
+
+
+def review_json(review: Review) -> dict[str, Any]:
+    """Return the verdict of a review as JSON."""
+    return {
+        "impact": review.impact.label,
+        "risk": review.risk,
+        "devices": [device for group in review.groups for device in group.devices],
+        "gpus": review.gpus_affected,
+        "gpus_at_a_time": review.gpus_per_step,
+        "sessions": review.sessions,
+        "drain": drain_steps(review),
+        "access": sorted(review.access_changes),
+        "weakened": sorted(review.safeguards_lost),
+        "findings": [{"code": each.code, "message": each.message} for each in review.proof_findings],
     }
 
 

@@ -37,6 +37,8 @@ class Effect:
         way: how the system applies it, where that matters beyond the facts; "" else.
         confined: whether only hosts notice it whose own ports go to another VRF: no drain spares them.
         loses_vrf: whether the switch has a VRF with a VNI less: it then accepts fewer routes of its neighbors.
+        access: what it changes about who can log in to the switch or change it.
+        weakened: services and protections that it ends or weakens.
     """
 
     platform: str
@@ -46,6 +48,8 @@ class Effect:
     way: str = ""
     confined: bool = False
     loses_vrf: bool = False
+    access: tuple[str, ...] = ()
+    weakened: tuple[str, ...] = ()
 
     @property
     def disruptive(self) -> bool:

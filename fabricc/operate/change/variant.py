@@ -12,7 +12,8 @@ from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.foreign import files
 from fabricc.compiler.compiled import compile_spec
 from fabricc.front.spec.canonical import edit_text
-from fabricc.review.diff.run import Context, compare_sides
+from fabricc.review.diff.inputs import compare_specs
+from fabricc.review.diff.run import compare_sides
 from fabricc.review.diff.sides import spec_side
 from fabricc.tree.file import make_folder, write_file
 
@@ -89,9 +90,10 @@ def _find_common_folder(paths: Iterable[str]) -> Path:
 
 
 def review_variant(before: Compiled, after: Compiled, labels: tuple[str, str]) -> Review:
-    """Review the change from one compiled spec to another; the labels name the two sides."""
+    """Review the change from one compiled spec to another as `diff` does; the labels name the two sides."""
     base, head = labels
-    return compare_sides(spec_side(base, before), spec_side(head, after, before), Context())
+    context = compare_specs(before, after, after.path.name)
+    return compare_sides(spec_side(base, before), spec_side(head, after, before), context)
 
 
 def prove_spec(compiled: Compiled) -> None:

@@ -15,7 +15,6 @@ from fabricc.fabric.capacity.hosts import (
     find_further_failure,
 )
 from fabricc.fabric.capacity.remainder import Remainder
-from fabricc.fabric.capacity.share import find_narrowest
 from fabricc.fabric.capacity.wiring import Outage
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class NetworkMaintenance:
         parts: part of the fabric -> what is left of it at each moment.
         switches: switch with uplinks that has less than all at some moment -> the same.
         rails: rail that has less than all its NIC ports at some moment -> the share of them at each.
-        served: rail -> the share of the NIC ports that switches serve at each moment; hosts that are out count.
+        leasts: the smallest capacity of any part, rail or switch in service at each moment, and its name.
         touched: hosts that have less while the devices are out.
         cut: GPUs without a port at each moment.
         next: the worst further failure while they are out; `usual` the same without the maintenance.
@@ -59,7 +58,7 @@ class NetworkMaintenance:
     parts: Mapping[str, tuple[LinkShare, ...]]
     switches: Mapping[str, tuple[LinkShare, ...]]
     rails: Mapping[str, tuple[Fraction, ...]]
-    served: Mapping[str, tuple[Fraction, ...]]
+    leasts: tuple[tuple[Fraction, str], ...]
     touched: tuple[AffectedHost, ...]
     cut: tuple[int, ...]
     next: FurtherFailure
@@ -67,11 +66,7 @@ class NetworkMaintenance:
 
     def least(self, moment: Moment) -> tuple[Fraction, str]:
         """Return the smallest capacity of any part or rail, or of any switch in service, and its name."""
-        at, out = tuple(Moment).index(moment), self.moments[moment]
-        parts, switches = (
-            {name: each[at] for name, each in of.items()} for of in (self.parts, self.switches)
-        )
-        return _find_least(parts, switches, {name: each[at] for name, each in self.served.items()}, out)
+        return self.leasts[tuple(Moment).index(moment)]
 
 
 def assess_network(name: str, wiring: Wiring, target: Outage, down: Outage) -> NetworkMaintenance:
@@ -90,12 +85,11 @@ def assess_network(name: str, wiring: Wiring, target: Outage, down: Outage) -> N
     parts = {part: tuple(one.parts[part] for one in each) for part in each[0].parts}
     above = {switch: tuple(one.shares[switch] for one in each) for switch in wiring.uplinks}
     rails = {rail: tuple(one.rails[rail] for one in each) for rail in each[0].rails}
-    served = [_list_served_shares(one) for one in each]
     return NetworkMaintenance(
         name, standing, moments, parts,
         {switch: shares for switch, shares in above.items() if any(s.even < s.of for s in shares)},
         {rail: shares for rail, shares in rails.items() if min(shares) < 1},
-        {rail: tuple(one[rail] for one in served) for rail in rails},
+        tuple(one.least_share() for one in each),
         tuple(find_affected_hosts(left[Moment.BEFORE], left[Moment.OUT])),
         tuple(count_cut_gpus(one) for one in each),
         find_further_failure(left[Moment.OUT]), find_further_failure(Remainder(wiring, Outage())),
@@ -115,35 +109,10 @@ def _list_moments(wiring: Wiring, target: Outage, down: Outage) -> dict[Moment, 
     }
 
 
-def _list_served_shares(left: Remainder) -> Mapping[str, Fraction]:
-    """Return rail -> the share of its NIC ports that have a path; a host that is out takes none from the others."""
-    switches = left.outage.gone & left.wiring.switches.keys()
-    if switches == left.outage.gone:
-        return left.rails
-    return Remainder(left.wiring, replace(left.outage, gone=switches)).rails
-
-
-def _find_least(
-    parts: Mapping[str, LinkShare],
-    switches: Mapping[str, LinkShare],
-    rails: Mapping[str, Fraction],
-    out: Outage,
-) -> tuple[Fraction, str]:
-    """Return the smallest capacity of any part or rail, or of any switch in service, and its name."""
-    idle = out.gone | out.drained
-    in_service = {name: share for name, share in switches.items() if name not in idle}
-    return min([find_narrowest({**parts, **in_service}), *((share, name) for name, share in rails.items())])
-
-
 def _find_least_of_round(wiring: Wiring, target: Outage, down: Outage) -> tuple[Fraction, str]:
     """Return the smallest capacity while the devices are drained or out, and its name."""
     moments = _list_moments(wiring, target, down)
-    found = []
-    for moment in (Moment.DRAINED, Moment.OUT):
-        left = Remainder(wiring, moments[moment])
-        switches = {name: left.shares[name] for name in wiring.uplinks}
-        found.append(_find_least(left.parts, switches, _list_served_shares(left), moments[moment]))
-    return min(found)
+    return min(Remainder(wiring, moments[at]).least_share() for at in (Moment.DRAINED, Moment.OUT))
 
 
 def _split_target(wiring: Wiring, target: Outage) -> Iterator[Outage]:

@@ -11,6 +11,7 @@ from fabricc.base.foreign.text import Line, Table
 from fabricc.base.order import group_pairs
 from fabricc.fabric.capacity.hosts import FEWER_PATHS, HOW
 from fabricc.fabric.capacity.share import describe_share
+from fabricc.operate.change.order_text import describe_review, review_json
 from fabricc.operate.maintain.plan import Moment
 
 if TYPE_CHECKING:
@@ -120,8 +121,9 @@ def _render_specs(found: MaintenancePlan) -> Iterator[Line]:
         return
     yield Line("specs", "bold")
     for name, review in found.reviews.items():
-        effect = f"{plural(sum(map(len, (group.devices for group in review.groups))), 'device')}, {review.impact.label}"
-        yield Line(f"  {name}: {effect}")
+        verdict, *findings = describe_review(review)
+        yield Line(f"  {name}: {verdict}")
+        yield from (Line(f"  {each}") for each in findings)
     for line in found.words.lines:
         yield Line(f"  {line}")
     for path in found.written:
@@ -150,14 +152,7 @@ def as_json(found: MaintenancePlan) -> Rendered:
         "kubernetes": dict(found.kubernetes),
         "specs": {
             "words": found.words.lines,
-            "reviews": {
-                name: {
-                    "impact": review.impact.label,
-                    "devices": [device for group in review.groups for device in group.devices],
-                    "gpus": review.gpus_affected,
-                }
-                for name, review in found.reviews.items()
-            },
+            "reviews": {name: review_json(review) for name, review in found.reviews.items()},
             "written": [str(path) for path in found.written],
         },
         "findings": [finding_entry(one) for one in found.findings],

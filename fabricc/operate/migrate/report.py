@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import format_share, join_words, plural
 from fabricc.base.foreign.formats import csv_text, json_document
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.foreign.text import Line, Table
-from fabricc.operate.change.order_text import describe_wave, wave_json
+from fabricc.operate.change.order_text import describe_review, describe_wave, review_json, wave_json
 from fabricc.operate.migrate.cables import group_switches_by_round
 from fabricc.review.diff import wording
 
@@ -38,12 +38,16 @@ def render_migration(found: Migration) -> Iterator[Part]:
         for stage in found.stages
     ]
     rows.append(("", "all at once", *_format_effect(found.at_once), ""))
-    yield Table("", ("step", "name", "worst effect", "devices", "GPUs that lose service", "cables"), rows)
+    yield Table(
+        "", ("step", "name", "worst effect", "risk", "devices", "GPUs that lose service", "cables"), rows
+    )
     for stage in found.stages:
         yield Line()
         yield Line(f"{stage.number}. {stage.step.what}", "bold")
         if stage.step.before:
             yield Line(f"  First {stage.step.before}.")
+        _, *findings = describe_review(stage.review)
+        yield from (Line(each) for each in findings)
         for sentence in _list_drains(stage):
             yield Line(f"  {sentence}")
         yield from _render_rounds(stage)
@@ -98,9 +102,9 @@ def _render_waves(order: Order) -> Iterator[Line]:
         yield Line(f"    and {len(order.waves) - _SHOWN:,} more; --format json has them all")
 
 
-def _format_effect(review: Review) -> tuple[str, str, str]:
+def _format_effect(review: Review) -> tuple[str, ...]:
     devices = sum(len(group.devices) for group in review.groups)
-    return review.impact.label, f"{devices:,}", f"{review.gpus_affected:,}"
+    return review.impact.label, review.risk, f"{devices:,}", f"{review.gpus_affected:,}"
 
 
 def _format_cable_count(stage: Stage) -> str:
@@ -134,7 +138,7 @@ def as_json(found: Migration) -> Rendered:
                     "first": stage.step.before or None,
                     "then_wait": stage.step.after or None,
                     "spec": str(stage.spec) if stage.spec else None,
-                    "review": {**_review_json(stage.review), "drain": _list_drains(stage)},
+                    "review": {**review_json(stage.review), "drain": _list_drains(stage)},
                     "waves": {
                         order.network or "compute": {
                             "refused": order.refused or None,
@@ -157,22 +161,10 @@ def as_json(found: Migration) -> Rendered:
                 }
                 for stage in found.stages
             ],
-            "at_once": _review_json(found.at_once),
+            "at_once": review_json(found.at_once),
         }
     )
 
 
 def _ends_json(ends: Ends | None) -> list[str] | None:
     return [":".join(end) for end in ends] if ends else None
-
-
-def _review_json(review: Review) -> dict[str, Any]:
-    return {
-        "impact": review.impact.label,
-        "risk": review.risk,
-        "devices": [device for group in review.groups for device in group.devices],
-        "gpus": review.gpus_affected,
-        "gpus_at_a_time": review.gpus_per_step,
-        "sessions": review.sessions,
-        "drain": wording.drain_steps(review),
-    }

@@ -82,6 +82,7 @@ class BuiltTree:
         spec: path of the spec.
         places: switch -> coordinates, in the fabric's order.
         roster: the switches by what identifies them.
+        vouched: lines that the spec vouches for.
     """
 
     held: Snapshot
@@ -90,6 +91,7 @@ class BuiltTree:
     places: Mapping[str, SwitchId]
     devices: Mapping[str, Device]
     roster: Roster
+    vouched: frozenset[str] = frozenset()
 
     @property
     def tree(self) -> Path:
@@ -231,7 +233,8 @@ def _read_source(
         raise RefusedError("FAB9120", message, _REBUILD)
     fabric = compiled.of_network(network).fabric
     places = {fabric.name(at): at for at in fabric.switch_ids()}
-    return BuiltTree(held, path, fabric, places, devices_by_name(fabric), Roster(fabric, places))
+    vouched = frozenset(each.line for each in compiled.spec.accept if each.line)
+    return BuiltTree(held, path, fabric, places, devices_by_name(fabric), Roster(fabric, places), vouched)
 
 
 SWITCHES = "switches/"

@@ -16,16 +16,20 @@ from fabricc.review.diff.application import application_impact, application_word
 from fabricc.review.diff.compare import compare_views
 from fabricc.review.diff.impact import judge_statement
 from fabricc.review.diff.model import Impact
+from fabricc.review.diff.run import compare_texts, describe_access
+from fabricc.review.diff.safeguards import list_weakened
 from fabricc.review.diff.trees import sessions_of
+from fabricc.review.diff.unread import text_changes, unread_lines
 from fabricc.review.diff.view import DeviceView, identity_facts, numbered_ports
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
     from fabricc.operate.devices.device import Device
     from fabricc.review.diff.model import Statement
+    from fabricc.review.diff.unread import TextChange
 
 _VNI = re.compile(r"evpn/vrf\[[^\]]+\]/vni")
 FAMILIES = ("ipv4", "ipv6", "unnumbered")
@@ -39,6 +43,7 @@ def assess_effect(
     before: Mapping[str, str],
     after: Mapping[str, str],
     silent: frozenset[int] = frozenset(),
+    text: Sequence[TextChange] = (),
 ) -> Effect:
     """Return the effect of changing from one set of files to another; files on one side only are ignored.
 
@@ -48,6 +53,7 @@ def assess_effect(
         before: file -> text that it runs.
         after: file -> text that it is to run.
         silent: code points that nobody sends, neither before nor after.
+        text: changed lines without a statement, see `find_text_changes`.
     """
     old, new = _read_facts(device, before, after)
     platform = f"{device.nos} {device.release}".strip()
@@ -59,7 +65,7 @@ def assess_effect(
         )
         for facts in (old, new)
     )
-    found = compare_views(base, head)
+    found = compare_views(base, head, text=text)
     application = back_ends.plan_application(device.nos, before, after)
     if found is None and application is None:
         return Effect(platform, Impact.NONE)
@@ -68,12 +74,42 @@ def assess_effect(
     if application is not None:
         way, applied = application_words(application), application_impact(base, application)
     breaks = _find_broken_peers(switch, old, new)
+    statements = tuple(found.counts) if found else ()
+    besides = describe_access(statements, device.nos), tuple(list_weakened(statements, device.nos))
     if application is not None and applied > stated:
-        return Effect(platform, applied, application.interrupts, breaks, way)
-    reason = _find_reason(found.counts, device.nos, stated) if found else ""
-    confined = not breaks and applied < Impact.SESSION_RESET <= stated and _is_confined(switch, base, head)
+        return Effect(platform, applied, application.interrupts, breaks, way, False, False, *besides)
+    reason = _find_reason(statements, device.nos, stated)
+    confined = not breaks and applied < Impact.SESSION_RESET <= stated and not text
+    confined = confined and _is_confined(switch, base, head)
     loses_vrf = any(_VNI.fullmatch(path) for path in old.keys() - new.keys())
-    return Effect(platform, stated, reason, breaks, way, confined, loses_vrf)
+    return Effect(platform, stated, reason, breaks, way, confined, loses_vrf, *besides)
+
+
+def find_text_changes(
+    nos: str,
+    running_files: Mapping[str, str],
+    after: Mapping[str, str],
+    known: Mapping[str, str] | None,
+    vouched: Collection[str] = (),
+) -> list[TextChange]:
+    """Return the changed lines whose effect is unknown, since no statement describes them.
+
+    A device prints lines of its own, such as its defaults. So the files of the last tree are compared, and where no
+    run knows them, only lines that the switch does not run yet count.
+
+    Args:
+        nos: the operating system.
+        running_files: file -> text that the switch runs.
+        after: file -> text that it is to run.
+        known: the files that the last run gave it; None where no run knows them.
+        vouched: lines that the spec vouches for.
+    """
+    if known is not None:
+        return compare_texts(
+            nos, known, {name: text for name, text in after.items() if name in known}, vouched
+        )
+    old, new = (unread_lines(nos, files, running.read_facts(nos, files)) for files in (running_files, after))
+    return text_changes(nos, (), [line for line in new if line not in set(old)], vouched)
 
 
 def _is_confined(switch: Switch, base: DeviceView, head: DeviceView) -> bool:

@@ -284,6 +284,13 @@ class Journal(JournalFile):
         """Return what a switch ran when a run last knew, under its name or its former one; "" when none does."""
         return self._known_state(device.name) or (self._known_state(device.former) if device.former else "")
 
+    def given(self, device: Device) -> str:
+        """Return the files that the run gave a switch by which it runs what it runs; "" when no run did."""
+        for name in filter(None, (device.name, device.former)):
+            for number in self._runs_behind(name).get(name, [])[-1:]:
+                return self.entry(number, name).after
+        return ""
+
     def _known_state(self, name: str) -> str:
         query = (
             "SELECT run, state, before, after FROM device WHERE name=? AND before IS NOT NULL "
@@ -300,21 +307,7 @@ class Journal(JournalFile):
 
     def origins(self, devices: Iterable[Device]) -> dict[str, Origin]:
         """The trees by which switches run what they run, of those that a run knows, also under a former name."""
-        runs = {run.id: run for run in self.runs()}
-        history: dict[str, list[int]] = {}
-        query = "SELECT run, name, state FROM device WHERE before IS NOT NULL AND state != 'planned'"
-        for number, name, state in self.rows(f"{query} ORDER BY run"):
-            past = history.setdefault(name, [])
-            if number not in runs or state not in _STATES:
-                raise self.make_damage_error(f"run {number}, {name!r}: a value of another kind")
-            if state == State.ROLLED_BACK:
-                continue
-            if state not in NEW and state != State.UNCHANGED:
-                past.clear()
-            elif (undone := runs[number].undone_run) is not None:
-                past[:] = [one for one in past if one < undone]
-            else:
-                past.append(number)
+        runs, history = {run.id: run for run in self.runs()}, self._runs_behind()
         found = {}
         for device in devices:
             for number in (history.get(device.name) or history.get(device.former) or [])[-1:]:
@@ -323,6 +316,30 @@ class Journal(JournalFile):
                 except ValueError as error:
                     raise self.make_damage_error(f"run {number}: {error}") from None
         return found
+
+    def _runs_behind(self, name: str = "") -> dict[str, list[int]]:
+        """Switch -> the runs by which it runs what it runs, the last one last; `name`: of this switch alone."""
+        runs = {run.id: run for run in self.runs()}
+        history: dict[str, list[int]] = {}
+        query = "SELECT run, name, state FROM device WHERE before IS NOT NULL AND state != 'planned'"
+        rows = (
+            self.rows(f"{query} AND name=? ORDER BY run", name)
+            if name
+            else self.rows(f"{query} ORDER BY run")
+        )
+        for number, switch, state in rows:
+            past = history.setdefault(switch, [])
+            if number not in runs or state not in _STATES:
+                raise self.make_damage_error(f"run {number}, {switch!r}: a value of another kind")
+            if state == State.ROLLED_BACK:
+                continue
+            if state not in NEW and state != State.UNCHANGED:
+                past.clear()
+            elif (undone := runs[number].undone_run) is not None:
+                past[:] = [one for one in past if one < undone]
+            else:
+                past.append(number)
+        return history
 
     def commit_seconds(self) -> tuple[float, int]:
         """Median time of a change on record, and of how many."""

@@ -27,7 +27,7 @@ from fabricc.operate.devices.running import reverting_of_driver
 from fabricc.operate.push.built_tree import RefusedError
 from fabricc.operate.push.drain import drain_files, list_sessions
 from fabricc.operate.push.hook import INSTALL
-from fabricc.operate.push.impact import assess_effect
+from fabricc.operate.push.impact import assess_effect, find_text_changes
 from fabricc.review.diff.model import Impact
 
 if TYPE_CHECKING:
@@ -143,8 +143,11 @@ class Reach:
 
     def effect(self, name: str, before: Files, after: Files) -> Effect:
         """Return what going from one set of files to another does to a switch, the image step included."""
-        silent = self.silent.get(name, frozenset())
-        found = assess_effect(self.source.devices[name], self.source.switch(name), before, after, silent)
+        device, silent = self.source.devices[name], self.silent.get(name, frozenset())
+        last = self.journal.given(device) if after == self.source.files(name) else running.pack_files(before)
+        known = self._unpack(name, last, after) if last else None
+        text = find_text_changes(device.nos, before, after, known, self.source.vouched)
+        found = assess_effect(device, self.source.switch(name), before, after, silent, text)
         return replace(found, impact=Impact.RELOAD, why="another release") if self.hook else found
 
     def require_identity(self, switch: Connection, files: Mapping[str, str]) -> None:

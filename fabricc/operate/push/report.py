@@ -60,6 +60,9 @@ def format_preview(found: Preview, options: Options) -> list[str]:
         f"about {format_duration(found.seconds)} ({found.basis})"
     )
     lines += _format_ways(found)
+    for title, attribute in (("logins change", "access"), ("services and protections end", "weakened")):
+        counts = Counter(each for effect in found.effects.values() for each in getattr(effect, attribute))
+        lines += [f"{title}: {what} on {plural(count, 'switch')}" for what, count in sorted(counts.items())]
     lines += [*found.unwatched, *found.drained]
     if found.assumed:
         told = "switches have no earlier push, so their change counts as disruptive; `--dry-run` reads their difference"
@@ -81,6 +84,7 @@ def preview_json(found: Preview, options: Options, remarks: Sequence[Diagnostic]
         "switches": {
             name: {
                 "impact": effect.impact.label, "why": effect.why, "drained": effect.disruptive and options.drain,
+                "access": list(effect.access), "weakened": list(effect.weakened),
                 **({"way": effect.way} if effect.way else {}),
                 "diff": mask_diff(found.asked[name].diff) if name in found.asked else None,
             }

@@ -13,7 +13,7 @@ from fabricc.base.foreign.text import Line
 from fabricc.base.order import group_pairs
 from fabricc.base.values import replace
 from fabricc.front.spec.document import format_path
-from fabricc.operate.change.order_text import describe_wave, wave_json
+from fabricc.operate.change.order_text import describe_review, describe_wave, review_json, wave_json
 from fabricc.operate.push.images import Wanted
 from fabricc.review.diff.phrases import theme_phrases
 from fabricc.review.diff.wording import group_title
@@ -81,6 +81,7 @@ def group_by_cause(found: Upgrade) -> Iterator[tuple[str, Group]]:
 
 def _render_configurations(found: Upgrade) -> Iterator[Line]:
     yield from (Line(), Line("configuration", "bold"))
+    yield from (Line(f"  {each}") for each in describe_review(found.review))
     if not found.review.groups:
         yield Line("  every file stays as it is")
     for cause, group in group_by_cause(found):
@@ -150,6 +151,7 @@ def as_json(found: Upgrade, spec: str) -> Rendered:
         "gaps": [_gap_json(gap) for gap in found.gaps],
         "gaps_closed": [_gap_json(gap) for gap in found.closed],
         "impact": found.review.impact.label,
+        "review": review_json(found.review),
         "changes": [
             {
                 "cause": cause,

@@ -10,7 +10,6 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos import templating
 from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
 from fabricc.base.documents.reader import parse_yaml
 from fabricc.base.foreign import files
@@ -29,10 +28,13 @@ from fabricc.compiler.load.spec_search import (
     places_of_cluster,
     read_in,
 )
-from fabricc.compiler.prove.finding_groups import Grouped
-from fabricc.compiler.write.fabric_rules import find_plan_findings
-from fabricc.front.spec.load import apply_severities, read_spec
-from fabricc.proof.invariants.rules import soften_breaches
+from fabricc.compiler.write.fabric_rules import (
+    find_plan_findings,
+    group_findings,
+    has_own_text,
+    list_proof_findings,
+)
+from fabricc.front.spec.load import read_spec
 from fabricc.review.diff.causes import changed_figures, spec_changes
 from fabricc.review.diff.control_files import find_control_files
 from fabricc.review.diff.other_clusters import report_other_clusters
@@ -40,7 +42,6 @@ from fabricc.review.diff.review_policy import spec_policy
 from fabricc.review.diff.run import Context
 from fabricc.review.diff.sides import Cluster, Side, spec_side
 from fabricc.review.diff.trees import tree_side
-from fabricc.tree import EmitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -281,26 +282,37 @@ def _rename_folder(compiled: Compiled, folder: Path, shown: str) -> Compiled:
 
 def _spec_inputs(before: Compiled | None, after: Compiled, base: str, head: str, spec: str = "") -> Inputs:
     spec = spec or head
-    documents = _read_document(before) if before else None, _read_document(after, spec)
-    changes = spec_changes(*documents) if before else ()
-    rules = _stated_policy(*documents)
-    lock = lock_lines(before.lock_text if before else "", after.lock_text)
-    stale = after.lock_before != after.lock_text
-    known = {(d.code, d.message) for d in before.diagnostics} if before else set()
-    new = tuple(d for d in after.diagnostics if (d.code, d.message) not in known)
-    new += new_proof_findings(before, after)
-    context = Context(
-        spec,
-        changes,
-        lock,
-        stale,
-        after.lock_path.name,
-        new,
-        changed_figures(before, after) if before else (),
-    )
+    rules = _stated_policy(_read_document(before) if before else None, _read_document(after, spec))
+    context = compare_specs(before, after, spec)
     if before is None:
         return Inputs(Side(base, Cluster(), {}), spec_side(head, after), context, {}, rules)
     return Inputs(spec_side(base, before), spec_side(head, after, before), context, {}, rules)
+
+
+def compare_specs(before: Compiled | None, after: Compiled, spec: str) -> Context:
+    """Return what a review contains besides the devices: changed keys, the lock, and the findings of the newer side.
+
+    Args:
+        before: the older side; None where there is none.
+        after: the newer side.
+        spec: the name of its spec.
+    """
+    known = {_locate_finding(d, before) for d in before.diagnostics} if before else set()
+    new = tuple(d for d in after.diagnostics if _locate_finding(d, after) not in known)
+    return Context(
+        spec,
+        spec_changes(_read_document(before), _read_document(after, spec)) if before else (),
+        lock_lines(before.lock_text if before else "", after.lock_text),
+        after.lock_before != after.lock_text,
+        after.lock_path.name,
+        new + new_proof_findings(before, after),
+        changed_figures(before, after) if before else (),
+    )
+
+
+def _locate_finding(finding: Diagnostic, compiled: Compiled) -> tuple[str, str]:
+    """Return the code and the message of a finding, with paths below the folder of the spec."""
+    return finding.code, finding.message.replace(f"{compiled.path.parent}/", "")
 
 
 def _stated_policy(*documents: Document | None) -> Policy | None:
@@ -326,21 +338,16 @@ def lock_lines(before: str, after: str) -> tuple[str, ...]:
 def new_proof_findings(before: Compiled | None, after: Compiled) -> tuple[Diagnostic, ...]:
     """Return the errors and warnings of `check` that only the newer side has.
 
-    Only specs with text or figures of their own are proved, which are overlays, removals, templates and catalog files.
-    Without these, each file is what fabricc renders and proves in every build; the rules run on the planned facts.
-
     Args:
         before: the older side; None where there is none.
         after: the newer side.
     """
     if before is not None and before.inputs == after.inputs:
         return ()
-    if not _has_own_text(after):
+    if not has_own_text(after):
         return _new_rule_findings(before, after)
-    found = _prove_side(after)
-    if not found:
-        return ()
-    known = {_count_less(each) for each in _prove_side(before)} if before is not None else set()
+    found = list_proof_findings(after)
+    known = {_count_less(each) for each in list_proof_findings(before)} if found and before else set()
     new = (each for each in found if _count_less(each) not in known)
     return tuple(replace(each, position=None) for each in new)  # its file is in no repository
 
@@ -354,26 +361,10 @@ def _new_rule_findings(before: Compiled | None, after: Compiled) -> tuple[Diagno
     if before is not None:
         names = {word.strip(":,") for each in found for word in each.message.split()}
         known = {(each.code, each.message) for each in find_plan_findings(before, sorted(names))}
-    grouped = Grouped()
-    grouped.add(each for each in found if (each.code, each.message) not in known)
-    spec = after.spec
-    new = apply_severities(soften_breaches(grouped.diagnostics(spec.cluster), spec), spec.accept)
-    return tuple(replace(each, position=None) for each in new if each.severity is not Severity.NOTE)
+    new = group_findings(after, (each for each in found if (each.code, each.message) not in known))
+    return tuple(replace(each, position=None) for each in new)
 
 
 def _count_less(finding: Diagnostic) -> tuple[str, str]:
     """Return code and message of a finding without the number of others like it."""
     return finding.code, finding.message.partition(" (and ")[0]
-
-
-def _has_own_text(compiled: Compiled) -> bool:
-    specs = compiled.spec, *compiled.spec.networks.values()
-    return templating.in_use() or any(each.overlays or each.catalog_files for each in specs)
-
-
-def _prove_side(compiled: Compiled) -> list[Diagnostic]:
-    try:
-        found = compiled.proof()
-    except EmitError as error:
-        found = (error.diagnostic,)
-    return [each for each in found if each.severity is not Severity.NOTE]

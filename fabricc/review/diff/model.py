@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from fabricc.back.nos.base import Application
     from fabricc.base.diagnostics import Diagnostic, Position
 
-_PROOF = ("FAB6", "FAB7", *RULE_CODES)
-"""Beginnings of the codes that only `build` and `check` report."""
+_PROOF = ("FAB6", "FAB7", "FAB3031", *RULE_CODES)
+"""Beginnings of the codes of the proof, of the rules, and of drains that leave too little."""
 CONFLICT, OTHER_CLUSTER = "FAB9033", "FAB9039"
 Rail = tuple[str, int, str]
 """A host, the number of one of its rails or NICs, and the further network that it is in, "" for the rails."""

@@ -40,11 +40,11 @@ from fabricc.review.diff.model import (
 )
 from fabricc.review.diff.safeguards import safeguards_lost, steering_keys, unknown_lines, vouched_lines
 from fabricc.review.diff.sides import SpecSide, figure_rows
-from fabricc.review.diff.unread import changed_text, text_changes
+from fabricc.review.diff.unread import changed_text, text_changes, unread_lines
 from fabricc.review.diff.view import mask_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from fabricc.back.nos.base import Application
     from fabricc.base.diagnostics import Diagnostic
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         Verdict,
     )
     from fabricc.review.diff.sides import Side
+    from fabricc.review.diff.unread import TextChange
     from fabricc.review.diff.view import DeviceView
 
 _PIECE = 16
@@ -109,6 +110,17 @@ def compare_device(base: Side, head: Side, name: str) -> DeviceDiff | None:
     if found is None or after.kind == "host" or before.platform != after.platform:
         return found  # another release comes with an image, which boots with its configuration
     return with_application(found, before, back_ends.plan_application(after.nos, *files))
+
+
+def compare_texts(
+    nos: str, before: Mapping[str, str], after: Mapping[str, str], vouched: Collection[str] = ()
+) -> list[TextChange]:
+    """Return the changed lines without a statement between two sets of files that a build writes."""
+    old, new = (back_ends.load(nos).read(files) for files in (before, after))
+    found = text_changes(nos, unread_lines(nos, before, old), unread_lines(nos, after, new), vouched)
+    if found or old.facts != new.facts or not differ_in_text(before, after):
+        return found
+    return text_changes(nos, *changed_text(nos, before, after), vouched)
 
 
 def compare_sides(base: Side, head: Side, context: Context, jobs: int | None = None) -> Review:
@@ -323,20 +335,30 @@ def access_changes(groups: Sequence[Group], changes: Sequence[SpecChange]) -> di
     counts: dict[str, int] = {}
     ways: dict[str, set[str]] = {}
     for group in groups:
-        concerns = set()
-        for line in group.lines:
-            if is_access(line.statement.subject, group.nos):
-                concern = row_of(line.statement.subject, group.nos).concern or line.statement.subject
-                ways.setdefault(concern, set()).add(line.statement.op)
-                concerns.add(concern)
-        for concern in sorted(concerns):
+        for concern, operations in _access_operations((line.statement for line in group.lines), group.nos):
+            ways.setdefault(concern, set()).update(operations)
             counts[concern] = counts.get(concern, 0) + len(group.devices)
-    found = {
-        f"{concern}, {_OPERATIONS[_merge_operations(ways[concern])]}": count
-        for concern, count in counts.items()
-    }
+    found = {_describe_concern(concern, ways[concern]): count for concern, count in counts.items()}
     stated = [each.path for each in changes if _is_access_path(each.path)]
     return found or dict.fromkeys((f"{path} of the spec" for path in stated), 0)
+
+
+def describe_access(statements: Iterable[Statement], nos: str) -> tuple[str, ...]:
+    """Return what statements change about who can log in to a device or change it."""
+    return tuple(_describe_concern(*each) for each in _access_operations(statements, nos))
+
+
+def _access_operations(statements: Iterable[Statement], nos: str) -> list[tuple[str, set[str]]]:
+    """Return each concern of access that statements change, in order, and the operations on it."""
+    found: dict[str, set[str]] = {}
+    for each in statements:
+        if is_access(each.subject, nos):
+            found.setdefault(row_of(each.subject, nos).concern or each.subject, set()).add(each.op)
+    return sorted(found.items())
+
+
+def _describe_concern(concern: str, operations: set[str]) -> str:
+    return f"{concern}, {_OPERATIONS[_merge_operations(operations)]}"
 
 
 def _is_access_path(path: str) -> bool:

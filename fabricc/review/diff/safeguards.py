@@ -10,7 +10,7 @@ from fabricc.review.diff.model import ControlFile, VouchedLine
 from fabricc.review.diff.unread import ENDED, TEXT, VOUCHED, vouching_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from fabricc.review.diff.model import Group, SpecChange, Statement
 
@@ -22,11 +22,16 @@ def safeguards_lost(groups: Sequence[Group]) -> dict[str, int]:
     """Return the services and protections that end or become weaker -> how many devices lose them."""
     found: dict[str, int] = {}
     for group in groups:
-        statements = [line.statement for line in group.lines]
-        lost = {_safeguard_name(each, group.nos) for each in statements if _is_weakened(each, statements)}
-        for concern in sorted(lost - {""}):
+        for concern in list_weakened([line.statement for line in group.lines], group.nos):
             found[concern] = found.get(concern, 0) + len(group.devices)
     return found
+
+
+def list_weakened(statements: Collection[Statement], nos: str) -> list[str]:
+    """Return the services and protections that statements end or weaken."""
+    return sorted(
+        {_safeguard_name(each, nos) for each in statements if _is_weakened(each, statements)} - {""}
+    )
 
 
 def _is_weakened(statement: Statement, others: Iterable[Statement]) -> bool:

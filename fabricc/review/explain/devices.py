@@ -6,7 +6,11 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.order import group_pairs
+from fabricc.fabric.capacity.hosts import HOW, find_affected_hosts
+from fabricc.fabric.capacity.remainder import Remainder
+from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.fabric.model import Direction, Host, Port
 from fabricc.fabric.naming import computed_name
 from fabricc.fabric.shape import HostId, TierName
@@ -22,6 +26,7 @@ from fabricc.review.explain.model import Explanation, Source, Statement, Subject
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import HostPort, Switch
     from fabricc.review.explain.facts import Explainer
@@ -51,6 +56,7 @@ _NO_SPINES = (
 )
 _PEERS = "The spec has no spines: the two ToRs of each plane have as many links as `tors.peer_links` states."
 DOCS = "fabricc docs architecture"
+OUT = "while it is out"
 
 
 def group_paths(facts: Facts) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -109,6 +115,19 @@ def _switch_details(subject: Subject, switch: Switch) -> Iterator[tuple[str, str
         origin = plan.spec_origin(f"overrides.{switch.name}.drain")
         where = origin.position if origin else None
         yield "drained", f"{where.file}:{where.line}:{where.column}" if where else "true"
+    yield OUT, describe_outage(plan.fabric, Outage(gone=frozenset({switch.name})))
+
+
+def describe_outage(fabric: Fabric, outage: Outage) -> str:
+    """Describe what is left while a device or a link is out, besides what the spec drains and shuts."""
+    wiring = Wiring(fabric)
+    standing = wiring.shut.exclude_outage(outage)
+    before, left = Remainder(wiring, standing), Remainder(wiring, standing | outage)
+    share, at = left.least_share()
+    hit = [each.how for each in find_affected_hosts(before, left)]
+    hosts = [f"{plural(hit.count(how), 'host')}: {how}" for how in HOW if how in hit]
+    where = f" of {at}" if share < 1 else ""
+    return "; ".join([f"{format_share(share)}{where} is left", *hosts])
 
 
 def _earlier_names(subject: Subject) -> Iterator[tuple[str, str]]:
@@ -142,6 +161,7 @@ def _explain_host(subject: Subject, host: Host) -> Explanation:
     for port in host.ports:
         addresses = " ".join(address for address in (port.ipv4, port.ipv6) if address)
         details.append((port.name, f"{addresses}, {port.peer.device} {port.peer.port}, {port.speed_gbps}G"))
+    details.append((OUT, describe_outage(subject.plan.fabric, Outage(gone=frozenset({host.name})))))
     group = format_path(subject.group.path)
     keys = [f"{group}.{key}" for key in ("racks", "hosts", "hosts_per_unit", "hosts_per_rack")]
     origins = (*subject.plan.all_of(keys), *identity_origins(subject.plan, host.unit, host.slot))
@@ -158,7 +178,11 @@ def explain_port(explainer: Explainer, subject: Subject, name: str) -> Explanati
     title = f"a port of {subject.device.name}"
     if port.peer:
         title = f"leads to {port.peer.device} {port.peer.port}"
-    return Explanation("port", f"{subject.device.name}:{name}", title, tuple(_port_details(port)), statements)
+    details = [*_port_details(port)]
+    if port.peer:
+        end = (subject.device.name, name)
+        details.append((OUT, describe_outage(subject.plan.fabric, Outage(ends=frozenset({end})))))
+    return Explanation("port", f"{subject.device.name}:{name}", title, tuple(details), statements)
 
 
 def _of_port(subject: Subject, name: str) -> Facts:

@@ -22,6 +22,7 @@ from fabricc.base.foreign.formats import html_document
 from fabricc.base.foreign.shell import shell_path
 from fabricc.base.installation import data_folder
 from fabricc.compiler.load.input_digests import manifest_inputs
+from fabricc.compiler.write.fabric_rules import list_proof_findings
 from fabricc.fabric.capacity.remainder import Remainder
 from fabricc.fabric.capacity.throughput import measure_throughput
 from fabricc.fabric.capacity.wiring import Outage, Wiring
@@ -46,6 +47,7 @@ from fabricc.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.foreign.text import Rendered
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
@@ -59,14 +61,18 @@ GENERATOR = '<meta name="generator" content="fabricc report">'
 """The marker that distinguishes a report from any other file."""
 
 
-def render_report(compiled: Compiled) -> Rendered:
+def render_report(compiled: Compiled, found: Sequence[Diagnostic] | None = None) -> Rendered:
     """Return the report of a planned spec; the same inputs give the same text.
+
+    Args:
+        compiled: the spec.
+        found: the findings of its proof; None to look for them.
 
     Raises:
         CompileError: the spec has errors.
         FileNotFoundError: the installation lacks the templates.
     """
-    return render_page(compose_page(compiled))
+    return render_page(compose_page(compiled, found))
 
 
 def render_page(page: Page) -> Rendered:
@@ -138,8 +144,8 @@ _WORDS: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 
 
-def compose_page(compiled: Compiled) -> Page:
-    """Return the page of a planned spec.
+def compose_page(compiled: Compiled, found: Sequence[Diagnostic] | None = None) -> Page:
+    """Return the page of a planned spec; see `render_report`.
 
     Raises:
         CompileError: the spec has errors.
@@ -147,17 +153,18 @@ def compose_page(compiled: Compiled) -> Page:
     spec, ib = compiled.spec, compiled.infiniband
     fabric = ib.wiring if ib else compiled.fabric
     folder = spec.file.rpartition("/")[0]
-    found = switch_kinds(fabric)
+    kinds = switch_kinds(fabric)
     pinned = compiled.lock_before is not None
-    told = (*compiled.diagnostics, *report_full(spec, fabric, list_rooms(fabric), pinned=pinned))
+    proved = (*compiled.diagnostics, *(list_proof_findings(compiled) if found is None else found))
+    told = (*proved, *report_full(spec, fabric, list_rooms(fabric), pinned=pinned))
     lost = single_failures(fabric, hashed=ib is None)
     sheets = () if ib else list_worksheets(spec, fabric)
     tree = f"build/{fabric.cluster}/plan/{fabric.network}".rstrip("/")
     sections = [
-        topology.topology_section(spec, fabric, found),
+        topology.topology_section(spec, fabric, kinds),
         topology.failure_section(fabric, lost, hashed=ib is None),
         materials.findings_section(spec, told, folder),
-        materials_section(fabric, found, count_cables(found), f"{tree}/cabling.csv"),
+        materials_section(fabric, kinds, count_cables(kinds), f"{tree}/cabling.csv"),
     ]
     if ib:
         sections += [addressing.subnets_section(ib, f"{tree}/lids.csv"), addressing.levels_section(ib)]
@@ -166,7 +173,7 @@ def compose_page(compiled: Compiled) -> Page:
         sections += [
             addressing_section(fabric, f"{tree}/addresses.csv"),
             quality.classes_section(fabric, switch),
-            quality.buffers_section(fabric, found, sheets, f"{tree}/worksheet.csv"),
+            quality.buffers_section(fabric, kinds, sheets, f"{tree}/worksheet.csv"),
         ]
     sections += [
         materials.assumptions_section(spec, folder),
@@ -180,9 +187,9 @@ def compose_page(compiled: Compiled) -> Page:
     return Page(
         title=f"{fabric.cluster} {fabric.network}" if fabric.network else fabric.cluster,
         summary=f"{summary}: {_describe_switches(fabric)}.",
-        status=_page_status(compiled),
-        verdict=tuple(_verdict_lines(compiled, lost, sheets)),
-        figures=tuple(_page_figures(fabric, found, lost)),
+        status=_page_status(proved),
+        verdict=tuple(_verdict_lines(compiled, proved, lost, sheets)),
+        figures=tuple(_page_figures(fabric, kinds, lost)),
         identity=tuple(_identity_rows(compiled, spec, fabric)),
         sections=sections,
     )
@@ -231,16 +238,18 @@ def _describe_effect(each: Failure) -> str:
     return f"{cut} without any port" if each.hosts_cut else "no host loses all its ports"
 
 
-def _page_status(compiled: Compiled) -> str:
-    gravest = worst_severity(compiled.diagnostics)
+def _page_status(found: Sequence[Diagnostic]) -> str:
+    gravest = worst_severity(found)
     return {Severity.ERROR: "error", Severity.WARNING: "warning"}.get(gravest or Severity.NOTE, "good")
 
 
-def _verdict_lines(compiled: Compiled, lost: tuple[Failure, ...], sheets: Sequence[Sheet]) -> Iterator[str]:
+def _verdict_lines(
+    compiled: Compiled, found: Sequence[Diagnostic], lost: tuple[Failure, ...], sheets: Sequence[Sheet]
+) -> Iterator[str]:
     """Yield facts that a reader must know before signing."""
-    number = sum(1 for each in compiled.diagnostics if each.severity is Severity.WARNING)
-    accepted = sum(1 for each in compiled.diagnostics if each.severity is Severity.NOTE)
-    if any(each.severity is Severity.ERROR for each in compiled.diagnostics):
+    number = sum(1 for each in found if each.severity is Severity.WARNING)
+    accepted = sum(1 for each in found if each.severity is Severity.NOTE)
+    if any(each.severity is Severity.ERROR for each in found):
         yield "The plan has errors and cannot be built."
     elif number:
         yield f"The plan has no errors; {plural(number, 'warning')} to read first."

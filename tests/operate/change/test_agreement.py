@@ -11,23 +11,27 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fabricc.back import nos as back_ends
 from fabricc.base.diagnostics.wording import format_share
+from fabricc.catalog.support import runs_release
 from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.fabric.qos import unsent_code_points
+from fabricc.interface import diff, explain
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.change.variant import review_variant
 from fabricc.operate.devices.device import devices_by_name
 from fabricc.operate.maintain.plan import Moment, assess_network
 from fabricc.operate.migrate.waves import order_networks
-from fabricc.operate.push.impact import assess_effect
+from fabricc.operate.push.impact import assess_effect, find_text_changes
 from fabricc.operate.push.run import plan_waves
+from fabricc.operate.upgrade.plan import Release, UpgradeRequest, prepare_upgrade
 from fabricc.review.diff.figures import fabric_figures
 from fabricc.review.diff.model import Impact
 from fabricc.review.report.failures import single_failures
 from tests.operate.push.test_plant import SMALL as LARGE
-from tests.review.diff.edits import SYSTEMS, spec_with_services
+from tests.review.diff.edits import HARMFUL, SYSTEMS, reviewed, spec_with_services
 from tests.review.report import specs
 
 if TYPE_CHECKING:
@@ -111,7 +115,8 @@ def pushed_effects(old: Fabric, new: Fabric) -> dict[str, Effect]:
         texts = render_switch(was), render_switch(now)
         if texts[0] != texts[1]:
             silent = unsent_code_points(was.qos.classes) & unsent_code_points(now.qos.classes)
-            found[name] = assess_effect(devices[name], now, *texts, silent)
+            lines = find_text_changes(now.nos, *texts, texts[0])
+            found[name] = assess_effect(devices[name], now, *texts, silent, lines)
     return found
 
 
@@ -130,6 +135,16 @@ def test_diff_push_and_migrate_rate_a_change_alike(nos: str, change: str) -> Non
         name: impact for name, impact in rated.items() if impact not in quiet
     }
     assert effects.keys() == rated.keys()
+    reached = {concern for concern, devices in review.access_changes.items() if devices}
+    assert {each for effect in effects.values() for each in effect.access} == reached
+    assert {each for effect in effects.values() for each in effect.weakened} == {*review.safeguards_lost}
+    asked = diff(old.path, new.path, jobs=1)
+    assert (asked.impact, asked.risk, asked.access_changes) == (
+        review.impact, review.risk, review.access_changes,
+    )  # fmt: skip
+    assert [(each.code, each.message) for each in asked.proof_findings] == [
+        (each.code, each.message) for each in review.proof_findings
+    ]
     assert (review.impact is Impact.SESSION_RESET) <= bool(review.sessions)
     assert bool(review.sessions) <= (review.impact >= Impact.SESSION_RESET)
     places = {new.fabric.name(at): at for at in new.fabric.switch_ids()}
@@ -174,3 +189,81 @@ def test_every_verb_reports_the_same_share_for_one_spine_and_one_tor(name: str) 
             row = next(each for each in single_failures(fabric, hashed=True) if each.part == "Spine")
             assert figure == format_share(share)
             assert row.kept >= share, "hosts may need less than all uplinks"
+        answer = explain(compiled(FABRICS[name]).path, switch).explanation
+        assert answer.details[-1][1].startswith(f"{format_share(share)} of ")
+        planned = prepare_upgrade(compiled(FABRICS[name]), upgrade_of(fabric, switch), lambda *_: None)
+        assert [(each.kept, each.at) for each in planned.waves[""]] == [(wave.kept, wave.at)]
+
+
+def upgrade_of(fabric: Fabric, name: str) -> UpgradeRequest:
+    """Return the request to upgrade one switch to a release that its model runs."""
+    switch = fabric.switch(Wiring(fabric).switches[name])
+    releases = [each for each in back_ends.load(switch.nos).releases if each != switch.release]
+    chosen = next(each for each in reversed(releases) if runs_release(switch.model, switch.nos, each))
+    return UpgradeRequest(Release(switch.nos, chosen), only=(name,), keep=Fraction(0))
+
+
+TEXTS = [(kind, nos) for kind, edits in HARMFUL.items() for nos in edits]
+
+
+@pytest.mark.spread(24)
+@pytest.mark.parametrize(("kind", "nos"), TEXTS)
+def test_diff_and_push_rate_a_changed_text_alike(kind: str, nos: str, tmp_path: Path) -> None:
+    """A changed line counts in a push as in a review, also where no statement describes it."""
+    review = reviewed(nos, HARMFUL[kind][nos], tmp_path)
+    assert review is not None
+    rated = {name: group.impact for group in review.groups for name in group.devices}
+    fabric = compiled(spec_with_services(nos)).fabric
+    devices, concerns, weakened = devices_by_name(fabric), set[str](), set[str]()
+    for at in fabric.switch_ids():
+        switch = fabric.switch(at)
+        before = render_switch(switch)
+        after = dict(before)
+        HARMFUL[kind][nos](after)
+        if after != before:
+            lines = find_text_changes(nos, before, after, before)
+            effect = assess_effect(devices[switch.name], switch, before, after, text=lines)
+            assert effect.impact is rated[switch.name]
+            concerns |= {*effect.access}
+            weakened |= {*effect.weakened}
+    assert (concerns, weakened) == ({*review.access_changes}, {*review.safeguards_lost})
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_lines_of_the_device_itself_are_no_change(known: bool) -> None:
+    """A device prints lines that no tree has; a push does not remove them by its own decision."""
+    fabric = compiled(spec_with_services("eos")).fabric
+    tree = render_switch(fabric.switch(next(iter(fabric.switch_ids()))))
+    name = next(iter(tree))
+    runs = {name: tree[name].replace("end\n", "a line of its own\nend\n")}
+    added = {name: tree[name].replace("end\n", "event-handler X\n   trigger on-boot\nend\n")}
+    assert find_text_changes("eos", runs, tree, tree if known else None) == []
+    (change,) = find_text_changes("eos", runs, added, tree if known else None)
+    assert (change.subject, change.before) == ("text", None)
+    assert change.after is not None
+    assert "event-handler X" in change.after
+
+
+@pytest.mark.parametrize(
+    ("drained", "share"),
+    [(("spine01a",), None), (("spine01a", "spine02a"), "0 %"), (("rack001-tor1a",), None)],
+)
+def test_drains_that_leave_less_than_one_alone_are_reported(
+    drained: tuple[str, ...], share: str | None
+) -> None:
+    """The review of drains and the plan of the maintenance report the same share."""
+    text = spec_with_services("eos")
+    overrides = ", ".join(f"{name}: {{drain: true}}" for name in drained)
+    old, new = compiled(text), compiled(f"{text}overrides: {{{overrides}}}\n")
+    review = review_variant(old, new, ("old", "new"))
+    found = [each.message for each in review.proof_findings if each.code == "FAB3031"]
+    assert (review.impact, review.risk) == (Impact.HITLESS, "medium" if share else "low")
+    wiring = Wiring(old.fabric)
+    maintained = assess_network("", wiring, Outage(gone=frozenset(drained)), Outage()).least(Moment.OUT)
+    if share:
+        assert format_share(maintained[0]) == share
+        assert found == [
+            f"{', '.join(drained)} drained: {share} of {maintained[1]} is left when they are taken out"
+        ]
+    else:
+        assert found == []

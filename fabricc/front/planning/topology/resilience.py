@@ -1,4 +1,4 @@
-"""Check the declared oversubscription: with the pinned uplinks, and with one switch of the tier above lost.
+"""Check the bandwidth that is left: with the pinned uplinks, with one switch lost, and without drained switches.
 
 Counts that a few more uplinks would improve: in three tiers, where pods change with them, that is only advised.
 """
@@ -8,9 +8,11 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fabricc.base.diagnostics.wording import plural
+from fabricc.base.diagnostics.wording import format_share, join_words, plural
 from fabricc.base.values import replace
+from fabricc.fabric.capacity.remainder import Remainder
 from fabricc.fabric.capacity.share import share_without
+from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.topology import clos
 from fabricc.front.planning.topology.layout import ports_at
@@ -19,7 +21,7 @@ from fabricc.front.planning.topology.shape import size_fabric
 from fabricc.front.planning.topology.units import capacity_units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import Catalog, SwitchModel
@@ -122,6 +124,40 @@ def resilience_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnosti
             cores = shape.cores_per_group
             lost = f"with one of its {cores} cores lost a spine has {down:,} Gb/s down and {left:,} up"
             yield _oversubscription_error(spec, "spines", lost, limit, "Give it more `spines.uplinks`.")
+
+
+def drain_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """FAB3031 where drained switches together leave less than one of them does, or nothing.
+
+    Drained switches carry traffic while nothing else is left, but they are drained in order to be taken out. A ToR is
+    left out, since a drain does not move the traffic of its hosts.
+    """
+    if not any(change.drained for change in fabric.changes.values()):
+        return
+    wiring = Wiring(fabric)
+    drained = [name for name in wiring.shut.drained if name not in wiring.tors or not wiring.nics(name)]
+    sets = {(wiring.switches[name].tier, wiring.switches[name].plane): name for name in sorted(drained)}
+    if not drained:
+        return
+    share, at = _share_without(wiring, drained)
+    alone = min(_share_without(wiring, [name])[0] for name in sets.values())
+    if share and share >= alone:
+        return
+    names = [name for name in spec.overrides if name in drained]
+    remedy = f"Drain fewer at once: one alone leaves {format_share(alone)}."
+    yield spec.warning(
+        "FAB3031",
+        f"{join_words(names, 4)} drained: {format_share(share)} of {at} is left when they are taken out",
+        "overrides",
+        names[-1],
+        "drain",
+        help=remedy if alone else "Nothing else leads there: its traffic stops when the switch is taken out.",
+    )
+
+
+def _share_without(wiring: Wiring, names: Iterable[str]) -> tuple[Fraction, str]:
+    """Return the least share of a network without some switches, and where it is."""
+    return Remainder(wiring, Outage(gone=frozenset(names), ends=wiring.shut.ends)).least_share()
 
 
 def _oversubscription_error(
