@@ -35,6 +35,7 @@ WORDS = {
     "autoneg": "autonegotiation", "marked": "queues with ECN", "native_vlan": "native VLAN", "vlans": "VLANs",
     "access_vlan": "VLAN", "switchport": "kind of port", "bundle": "membership of a bundle",
     "settings": "session settings", "bfd": "BFD",
+    "bundle_mode": "protocol of the bundle",
 }  # fmt: skip
 _WHY = {
     "mtu": "packets of the larger size are lost on the way to the smaller",
@@ -48,6 +49,7 @@ _WHY = {
     "vlans": "frames of the others are dropped",
     "access_vlan": "frames change their VLAN",
     "switchport": "one end expects tags that the other does not send",
+    "bundle_mode": "one end waits for LACP, and the bundle does not come up",
     "bundle": "one end takes the link for one of several, the other for one alone",
 }
 _REMEDY = "Set both ends of the link to the same value."
@@ -79,6 +81,7 @@ class EndValues(NamedTuple):
     native_vlan: Value | None = None
     vlans: Value | None = None
     bundle: str | None = None
+    bundle_mode: str | None = None
     settings: str | None = None
     bfd: str | None = None
 
@@ -141,6 +144,7 @@ def _end_values(statement: Statement, port: str, tells: bool, bundles: bool) -> 
         native_vlan=bundle_value("native_vlan"),
         vlans=_in_order(bundle_value("vlans")),
         bundle=member,
+        bundle_mode=_bundle_protocol(value_of("bundle_mode")),
     )
 
 
@@ -165,6 +169,11 @@ def _host_sends_less(one: EndValues, two: EndValues) -> bool:
     host, switch = (one, two) if one.host else (two, one)
     mine, other = host.mtu, switch.mtu
     return host.host and isinstance(mine, int) and isinstance(other, int) and mine < other
+
+
+def _bundle_protocol(mode: Value | None) -> str | None:
+    """Return how a bundle is agreed on: an end that waits for LACP agrees with one that begins it."""
+    return None if mode is None else "none" if mode == "on" else "LACP"
 
 
 def _in_order(vlans: Value | None) -> Value | None:

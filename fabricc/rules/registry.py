@@ -17,6 +17,7 @@ from fabricc.rules import (
     overlaps,
     protection,
     routing,
+    segments,
     static_routes,
     undefined_names,
 )
@@ -42,6 +43,7 @@ RULES: tuple[Rule, ...] = (
     *next_hops.RULES,
     *overlaps.RULES,
     *forwarding.RULES,
+    *segments.RULES,
 )
 
 

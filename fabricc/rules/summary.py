@@ -10,11 +10,13 @@ from fabricc.facts.frame import PORT
 from fabricc.facts.statement import Tier, session_path
 from fabricc.proof.invariants.view import as_int
 from fabricc.rules.next_hops import unresolved_hops
+from fabricc.rules.segments import segment_settings
 from fabricc.rules.sessions import UPPER, external_sessions, has_policy
 
 if TYPE_CHECKING:
     from fabricc.facts.statement import Statement
     from fabricc.rules.next_hops import UnresolvedHop
+    from fabricc.rules.segments import SegmentSetting
     from fabricc.rules.sessions import Key, Sessions
 
 ACCESS = "management/access"
@@ -45,6 +47,7 @@ class Summary(NamedTuple):
     Attributes:
         routes: prefix, next hops and path of each static route of the default routing instance.
         unresolved: next hops in no subnet of the switch.
+        segments: settings of EVPN segments and VLANs that other switches must share.
         prefixes: aggregates and networks that it puts into BGP.
         services: paths of the services that it has.
         beside: paths that only a complete configuration states in addition to its services.
@@ -74,6 +77,7 @@ class Summary(NamedTuple):
     joined: bool
     remote: tuple[str, ...]
     unresolved: tuple[UnresolvedHop, ...] = ()
+    segments: tuple[SegmentSetting, ...] = ()
 
 
 def summarize(statement: Statement, sessions: Sessions) -> Summary:
@@ -116,6 +120,7 @@ def summarize(statement: Statement, sessions: Sessions) -> Summary:
         str(statement.rest.get("bgp/router_id", "")).partition("/")[0], tuple(routes), tuple(prefixes), tuple(services),
         tuple(beside), _unbound_list(statement), seed, loops, tuple(outer),
         silent, min(limits, default=None), any(inner.values()), remote, unresolved_hops(statement),
+        segment_settings(statement),
     )  # fmt: skip
 
 

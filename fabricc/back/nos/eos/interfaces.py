@@ -256,6 +256,8 @@ def finish(document: Document) -> None:
             for leaf in _LOOPBACK_SAYS:
                 if leaf in values:
                     document.put(f"loopback/{leaf}", *values[leaf])
+            if values.get("enabled", _NONE)[0] == "false":
+                document.put(f"interface[{port}]/enabled", *values["enabled"])
             block = _without_leaves(block, _LOOPBACK_SAYS)
             values = block.values
             if values.keys() <= {"description", "enabled"} and not block.tables:

@@ -273,6 +273,8 @@ def finish(document: Document) -> None:
             words.state_part(document, port, block, "ipv4", "ipv6")
             for leaf in values.keys() & {"ipv4", "ipv6"}:
                 document.put(f"loopback/{leaf}", *values[leaf])
+            if values.get("enabled", ("", 0))[0] == "false":
+                document.put(f"interface[{port}]/enabled", *values["enabled"])
             for leaf, stated in values.items():
                 if leaf[0] == OWN:
                     document.put(f"interface[{port}]/{leaf[1:]}", *stated)

@@ -1,0 +1,125 @@
+"""VTEPs, loopbacks and MLAG peers that do not work, and segments that switches configure differently."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fabricc.base.diagnostics import Severity
+from fabricc.interface import audit_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SWITCH = """\
+hostname {name}
+!
+interface Ethernet1
+   description to {far}
+   no switchport
+   ip address 10.0.{link}.{end}/31
+!
+interface Loopback0
+   ip address 10.255.0.{number}/32
+!
+interface Loopback1
+   ip address 10.254.0.{number}/32
+!
+interface Vlan10
+   ip address 10.10.10.{number}/24
+   ip virtual-router address 10.10.10.254
+!
+interface Vlan4094
+   ip address 10.99.0.{number}/30
+!
+interface Vxlan1
+   vxlan source-interface Loopback1
+   vxlan vlan 10 vni 10010
+!
+mlag configuration
+   local-interface Vlan4094
+   peer-address 10.99.0.{peer}
+!
+ip routing
+!
+router bgp 6500{number}
+   router-id 10.255.0.{number}
+   neighbor 10.0.{link}.{far_end} remote-as 65000
+   vlan 10
+      rd auto
+      route-target both 10010:10010
+"""
+SPINE = """\
+hostname spine
+!
+{ports}ip routing
+!
+router bgp 65000
+   router-id 10.255.0.9
+{neighbors}"""
+LEAVES = ("leaf1", "leaf2", "leaf3")
+
+
+def findings(folder: Path, edits: dict[str, tuple[str, str]]) -> set[tuple[str, str]]:
+    """Return the code and the quoted line of the warnings and errors about segments and addresses of VTEPs."""
+    ports = neighbors = ""
+    for number, name in enumerate(LEAVES, 1):
+        text = SWITCH.format(
+            name=name, far="spine", link=number, end=0, far_end=1, number=number, peer=1 if number == 2 else 2
+        )
+        if name in edits:
+            text, count = re.subn(*edits[name], text)
+            assert count
+        (folder / name).mkdir()
+        (folder / name / "running-config.cfg").write_text(text)
+        ports += f"interface Ethernet{number}\n   description to {name}\n   no switchport\n"
+        ports += f"   ip address 10.0.{number}.1/31\n!\n"
+        neighbors += f"   neighbor 10.0.{number}.0 remote-as 6500{number}\n"
+    (folder / "spine").mkdir()
+    (folder / "spine" / "running-config.cfg").write_text(SPINE.format(ports=ports, neighbors=neighbors))
+    found = audit_folder(folder, jobs=1).diagnostics
+    return {
+        (each.code, (folder / each.position.file).read_text().split("\n")[each.position.line - 1].strip())
+        for each in found
+        if each.code in ("FAB9690", "FAB9691") and each.severity is not Severity.NOTE and each.position
+    }
+
+
+def test_an_untouched_fabric_is_silent(tmp_path: Path) -> None:
+    assert findings(tmp_path, {}) == set()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "new", "code", "line"),
+    [
+        (
+            "source-interface Loopback1",
+            "source-interface Loopback7",
+            "FAB9690",
+            "vxlan source-interface Loopback7",
+        ),
+        (r"(address 10\.254\.0\.1/32\n)", r"\1   shutdown\n", "FAB9690", "shutdown"),
+        (r"(address 10\.255\.0\.1/32\n)", r"\1   shutdown\n", "FAB9690", "shutdown"),
+        (r"peer-address 10\.99\.0\.2", "peer-address 192.0.2.7", "FAB9690", "peer-address 192.0.2.7"),
+        ("vni 10010", "vni 7777", "FAB9691", "vxlan vlan 10 vni 7777"),
+        ("both 10010:10010", "both 1:7777", "FAB9691", "route-target both 1:7777"),
+        (
+            r"router address 10\.10\.10\.254",
+            "router address 10.10.10.77",
+            "FAB9691",
+            "ip virtual-router address 10.10.10.77",
+        ),
+    ],
+)
+def test_a_fault_is_reported_at_its_line(
+    tmp_path: Path, pattern: str, new: str, code: str, line: str
+) -> None:
+    found = findings(tmp_path, {"leaf1": (pattern, new)})
+    assert found == {(code, line)}
+
+
+def test_route_targets_of_which_one_side_takes_the_other_are_no_fault(tmp_path: Path) -> None:
+    both = "      route-target import 10010:10010\n      route-target import 5:5\n      route-target export 10010:10010"
+    assert findings(tmp_path, {"leaf1": (r"      route-target both 10010:10010", both)}) == set()
