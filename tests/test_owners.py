@@ -32,13 +32,13 @@ COMPARISONS = {
 ACCOUNTS = "rules/answers.py"
 CLASSES = {
     "Remainder": "fabric/capacity/remainder.py",
-    "LinkShare": "fabric/capacity/share.py", "Wave": "operate/change/order.py",
+    "LinkShare": "fabric/capacity/remainder.py", "Wave": "operate/change/order.py",
     "SwitchRule": "rules/rule.py", "FabricRule": "rules/rule.py",
 }  # fmt: skip
 FUNCTIONS = {
     "read_statement": "facts/statement.py", "end_findings": "rules/links.py", "differing_values": "rules/links.py",
-    "share_without": "fabric/capacity/share.py",
-    "describe_share": "fabric/capacity/share.py", "review_variant": "operate/change/variant.py",
+    "share_without": "fabric/capacity/remainder.py",
+    "describe_share": "fabric/capacity/remainder.py", "review_variant": "operate/change/variant.py",
     "describe_kept_share": "operate/change/order_text.py", "wave_json": "operate/change/order_text.py",
     "overlapping_blocks": "rules/overlaps.py", "repeated_numbers": "rules/duplicates.py",
     "find_outliers": "rules/outliers.py",

@@ -10,7 +10,7 @@ _UNBOUNDED = re.compile(r"@cache\n *def (\w+)\(\s*[^)\s]")
 BY_OUR_OWN_WORDS = frozenset({
     "audit/adopt/models.py panel_names", "audit/adopt/models.py _of_system", "audit/links.py _evidence_kinds",
     "back/hosts/qos.py _planned_procedure", "back/hosts/words.py read_template",
-    "back/jobs/shipped.py read_scripts", "back/nos/__init__.py load", "back/nos/__init__.py load_vocabulary",
+    "back/jobs/roster.py read_scripts", "back/nos/__init__.py load", "back/nos/__init__.py load_vocabulary",
     "back/nos/cumulus/__init__.py reader", "back/nos/eos/foreign/peering.py process_rows",
     "back/nos/frr/__init__.py _router_reader",
     "operate/drivers/frr.py _package_text",

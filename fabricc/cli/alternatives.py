@@ -34,7 +34,7 @@ from fabricc.front.planning.topology.models import UnfitError
 from fabricc.front.spec.canonical import edit_text
 from fabricc.front.spec.document import format_path
 from fabricc.front.spec.load import read_spec
-from fabricc.paperwork.prices import link_parts, read_prices
+from fabricc.paperwork.bill import link_parts, read_prices
 from fabricc.review.report.failures import hardest_single, single_failures
 from fabricc.review.report.values import format_ratio
 from fabricc.tree.file import write_file
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from fabricc.fabric.fabric import Fabric
     from fabricc.front.planning.alternatives import Alternative, Candidate
     from fabricc.front.spec.model import ClusterSpec
-    from fabricc.paperwork.prices import Prices
+    from fabricc.paperwork.bill import Prices
     from fabricc.review.report.failures import Failure
 
 TAKEN = ("shape", "switches", "of each tier", "model", "hosts of a unit", "planes", "ratio")

@@ -13,7 +13,7 @@ import click
 
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.diagnostics.wording import ranges
-from fabricc.base.foreign import programs
+from fabricc.base.foreign import shell
 from fabricc.base.foreign.formats import csv_text, json_document
 from fabricc.base.foreign.text import Table
 from fabricc.cli import growth, options, output
@@ -28,7 +28,7 @@ from fabricc.front.planning.topology.layout import list_rooms, report_full
 from fabricc.front.qos.plot import draw_svg, panel_of
 from fabricc.paperwork import out_of_band
 from fabricc.paperwork import plan_tables as tables
-from fabricc.paperwork.place_proposal import RackLayout, place_rows, propose_places
+from fabricc.paperwork.racks import RackLayout, place_rows, propose_places
 from fabricc.tree.file import make_folder, write_file
 
 if TYPE_CHECKING:
@@ -264,10 +264,10 @@ def _write_picture(title: str, panels: Sequence[Panel], file: Path) -> None:
 
 def _render_png(text: str) -> bytes:
     for program, arguments in _RENDERERS:
-        if (found := programs.find_program(program)) is not None:
+        if (found := shell.find_program(program)) is not None:
             done = subprocess.run(
                 [found, *arguments], input=text.encode(), capture_output=True, check=False,
-                preexec_fn=programs.end_with_parent(),
+                preexec_fn=shell.end_with_parent(),
             )  # fmt: skip
             if done.returncode == 0 and done.stdout:
                 return done.stdout

@@ -20,8 +20,7 @@ from fabricc.operate.devices.inventory import write_inventory
 from fabricc.operate.devices.login import Login
 from fabricc.operate.push import canary_trial, confirmation, report, start
 from fabricc.operate.push.built_tree import RefusedError, read_source
-from fabricc.operate.push.hook import Hook
-from fabricc.operate.push.images import Images, Wanted, read_images
+from fabricc.operate.push.hook import Hook, Images, Wanted, read_images
 from fabricc.operate.push.options import Congestion, Options
 from fabricc.operate.push.push_lock import get_default_path
 from fabricc.operate.push.run import Reporter

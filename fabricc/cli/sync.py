@@ -19,9 +19,8 @@ from fabricc.compiler.compiled import compile_spec
 from fabricc.compiler.result import exit_status
 from fabricc.integrations.sync.client import Client
 from fabricc.integrations.sync.products import PRODUCTS
-from fabricc.integrations.sync.pulling import pull_export
 from fabricc.integrations.sync.records import Scope, compare, planned_records
-from fabricc.integrations.sync.server import Server
+from fabricc.integrations.sync.server import Server, pull_export
 from fabricc.operate.devices.secrets import KINDS, Reference
 from fabricc.paperwork.netbox import tables_of
 from fabricc.paperwork.racks import device_titles

@@ -28,7 +28,7 @@ from fabricc.compiler.render.overlays import add_overlays
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.model import Switch
 from fabricc.front.planning import plan_fabric
-from fabricc.front.planning.hosts.host_cables import with_host_cable
+from fabricc.front.planning.hosts import with_host_cable
 from fabricc.front.planning.identity.lock_renames import carry_lock, with_switches_called
 from fabricc.front.planning.identity.renaming import report_unknown_names
 from fabricc.front.planning.identity.touched import find_touched

@@ -23,7 +23,7 @@ from pydantic import Field
 
 from fabricc.base.diagnostics import FindingsError
 from fabricc.base.documents.document import clip
-from fabricc.base.foreign import programs
+from fabricc.base.foreign import shell
 from fabricc.base.foreign.files import READ_ALSO, READ_BELOW, set_boundary
 from fabricc.base.values import dataclass
 from fabricc.compiler.load.spec_location import find_spec
@@ -300,7 +300,7 @@ class Confined:
         try:
             process = await asyncio.create_subprocess_exec(
                 *command, cwd=self.root, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=self._verb_environment(),
-                preexec_fn=programs.end_with_parent(),
+                preexec_fn=shell.end_with_parent(),
             )  # fmt: skip
         except (OSError, ValueError) as error:
             message = f"`fabricc {words[0]}` rejects the arguments: {error}"

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural
-from fabricc.base.foreign import programs
+from fabricc.base.foreign import shell
 from fabricc.base.foreign.git import Repository
 from fabricc.base.foreign.git_history import is_shallow
 from fabricc.base.foreign.git_process import GitError, git_program
@@ -90,7 +90,7 @@ def check_machine() -> Iterator[Check]:
     yield from _packages()
     yield _git()
     for program, use in _PROGRAMS.items():
-        there = programs.find_program(program)
+        there = shell.find_program(program)
         purpose, _, package = use.partition("; ")
         message = there or f"not installed; needed for {purpose}"
         remedy = f"`{program} --help` runs it." if there else f"If you need it, {package}."
@@ -147,7 +147,7 @@ def _git() -> Check:
 def _clock() -> Check:
     """Return whether the clock of this machine is synchronized: confirmed commits and signatures depend on it."""
     remedy = "Start a time service: `systemctl enable --now systemd-timesyncd`, or chrony."
-    program = programs.find_program("timedatectl")
+    program = shell.find_program("timedatectl")
     said = ""
     if program is not None:
         try:

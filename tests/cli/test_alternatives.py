@@ -13,8 +13,8 @@ from fabricc.base.diagnostics import Severity
 from fabricc.catalog.load import load_catalog
 from fabricc.compiler.compiled import compile_spec
 from fabricc.front.planning.alternatives import own_shape
+from fabricc.paperwork.bill import Prices, link_parts
 from fabricc.paperwork.materials import list_materials
-from fabricc.paperwork.prices import Prices, link_parts
 from tests.cli.conftest import SPEC
 
 if TYPE_CHECKING:

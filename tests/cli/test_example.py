@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.base.foreign import programs
+from fabricc.base.foreign import shell
 from fabricc.catalog.load import load_catalog
 from fabricc.cli.example import ANSWERS, BRANCH, COMMENT, MAIN
 from fabricc.cli.first_spec import fit_spec
@@ -73,8 +73,8 @@ def test_the_comment_is_that_of_a_fresh_diff(
 def test_without_git_the_files_are_built(
     fabricc: Fabricc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    present = programs.find_program
-    monkeypatch.setattr(programs, "find_program", lambda name: None if name == "git" else present(name))
+    present = shell.find_program
+    monkeypatch.setattr(shell, "find_program", lambda name: None if name == "git" else present(name))
     ran = fabricc("init", "--example", str(tmp_path / "a"))
     assert (ran.status, "no supported Git" in ran.out) == (0, True), ran.err
     assert (tmp_path / "a" / "build" / "example").is_dir()

@@ -14,9 +14,16 @@ from hypothesis import strategies as st
 from fabricc.catalog.optics import load_optics
 from fabricc.compiler.compiled import compile_spec
 from fabricc.front.planning.alternatives import own_shape
-from fabricc.paperwork.bill import BILL, LABELS, bill_rows, label_rows, material_findings, power_of
+from fabricc.paperwork.bill import (
+    BILL,
+    LABELS,
+    bill_rows,
+    label_rows,
+    link_parts,
+    material_findings,
+    power_of,
+)
 from fabricc.paperwork.materials import list_materials, merge_materials
-from fabricc.paperwork.prices import link_parts
 from fabricc.paperwork.racks import Place
 from tests.compiler.test_networks import WHOLE
 from tests.effort import examples

@@ -8,8 +8,7 @@ import pytest
 
 from fabricc.base.diagnostics import FindingsError
 from fabricc.compiler.compiled import compile_spec
-from fabricc.paperwork.place_proposal import RackLayout, propose_places
-from fabricc.paperwork.racks import device_titles
+from fabricc.paperwork.racks import RackLayout, device_titles, propose_places
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,11 +10,11 @@ import pytest
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.foreign.files import ForeignFileError
-from fabricc.base.foreign.links import follow_links
 from fabricc.cli.entry import run
 from fabricc.cli.output import in_repository
 from fabricc.compiler.load.spec_location import find_spec
 from fabricc.proof.tree import read_manifest
+from fabricc.tree.file import follow_links
 from tests.trust.conftest import SECRET, SPEC, contents
 from tests.trust.test_archives import git
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricc.base.foreign import files, git_boundary
+from fabricc.base.foreign import files, git_process
 from fabricc.base.foreign.git import Repository
 from fabricc.base.foreign.git_process import GitError
 from tests.trust.test_git import git
@@ -195,7 +195,7 @@ def test_work_trees_and_submodules_are_read(private: Path, root: Path, tmp_path:
 
 
 def test_a_repository_has_no_references_without_end(private: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(git_boundary, "_MOST_REFERENCES", 50)
+    monkeypatch.setattr(git_process, "_MOST_REFERENCES", 50)
     for number in range(60):
         git(private, "update-ref", f"refs/tags/{number}", "HEAD")
     with pytest.raises(GitError, match="more than 50") as refused:

@@ -17,10 +17,9 @@ from napalm.base.exceptions import NapalmException
 
 from fabricc.operate.drivers import limits
 from fabricc.operate.drivers.junos import JunosDriver
-from fabricc.operate.drivers.limits import silence_libraries
+from fabricc.operate.drivers.limits import BUFFERED_BYTES, PACKET_BYTES, bound_channel, silence_libraries
 from fabricc.operate.drivers.nxos import NxosDriver
 from fabricc.operate.drivers.shell import Shell
-from fabricc.operate.drivers.ssh_limits import BUFFERED_BYTES, PACKET_BYTES, bound_channel
 from tests.operate.drivers.servers.ssh import ssh_server
 from tests.operate.drivers.servers.web import HOST
 

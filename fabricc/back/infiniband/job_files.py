@@ -14,9 +14,8 @@ from fabricc.back.infiniband.host_files import (
     tenants_by_host,
 )
 from fabricc.back.jobs.kubernetes_topology import topology_files
-from fabricc.back.jobs.roster import list_hosts
+from fabricc.back.jobs.roster import list_hosts, read_scripts
 from fabricc.back.jobs.settings import library_files, nvshmem_devices, per_kind, table_files
-from fabricc.back.jobs.shipped import read_scripts
 from fabricc.back.jobs.slurm import slurm_files
 from fabricc.fabric.infiniband.wiring import host_at
 

@@ -1,9 +1,14 @@
-"""List the hosts that run jobs: those with GPUs in topological order, and one host of every kind in full."""
+"""List the hosts that run jobs: those with GPUs in topological order, and one host of every kind in full.
+
+Files that are the same in every fabric: scripts shipped below `templates/jobs/`.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from fabricc.base import installation
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric import addresses as adr
 from fabricc.fabric.links import host_links, tor_id
@@ -177,3 +182,10 @@ def port_names(fabric: Fabric) -> Iterator[tuple[str, int, int]]:
     for rail in range(shape.rails):
         for nic_port in present:
             yield host_port_name(shape.nic_ports, rail, nic_port), rail, nic_port
+
+
+@cache
+def read_scripts(folder: str) -> dict[str, str]:
+    """Return name -> text of the files in `templates/jobs/<folder>`."""
+    files = sorted((installation.data_folder("templates") / "jobs" / folder).iterdir())
+    return {file.name: file.read_text(encoding="utf-8") for file in files if file.suffix in (".py", ".sh")}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.openconfig.list_entries import list_entry
+from fabricc.back.openconfig.interfaces import list_entry
 from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.routing import Transport
 

@@ -1,10 +1,12 @@
-"""openconfig-interfaces with openconfig-if-ethernet and openconfig-if-ip: ports and the loopback."""
+"""openconfig-interfaces with openconfig-if-ethernet and openconfig-if-ip: ports and the loopback.
+
+Layout of lists in OpenConfig: each entry has its keys, and a `config` that repeats them.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.openconfig.list_entries import list_entry
 from fabricc.base.numbers import is_number
 from fabricc.fabric.facts import format_boolean
 from fabricc.fabric.model import Direction
@@ -92,3 +94,16 @@ def _address_families(interface: dict[str, Any]) -> list[tuple[str, dict[str, An
 def _format_address(content: dict[str, Any]) -> str:
     (found,) = content["addresses"]["address"]
     return f"{found['ip']}/{found['config']['prefix-length']}"
+
+
+def list_entry(keys: tuple[str, ...], config: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Return an entry of a list.
+
+    Args:
+        keys: names of its keys.
+        config: its configuration, keys included; None values are left out.
+        more: sibling containers, with dashes for underscores; empty ones are left out.
+    """
+    said = {name: value for name, value in config.items() if value is not None}
+    beside = {name.replace("_", "-"): content for name, content in more.items() if content}
+    return {**{key: said[key] for key in keys}, "config": said, **beside}

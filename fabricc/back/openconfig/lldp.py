@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.openconfig.list_entries import list_entry
+from fabricc.back.openconfig.interfaces import list_entry
 
 if TYPE_CHECKING:
     from fabricc.fabric.facts import Facts

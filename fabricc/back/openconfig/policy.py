@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
-from fabricc.back.openconfig.list_entries import list_entry
+from fabricc.back.openconfig.interfaces import list_entry
 from fabricc.fabric.facts import clause_text
 from fabricc.fabric.routing import Clause
 

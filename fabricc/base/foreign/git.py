@@ -10,8 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from fabricc.base.foreign import files
-from fabricc.base.foreign.git_boundary import find_foreign_part, find_outside_part
-from fabricc.base.foreign.git_process import GitError, GitProcess, run_git
+from fabricc.base.foreign.git_process import (
+    GitError,
+    GitProcess,
+    find_foreign_part,
+    find_outside_part,
+    run_git,
+)
 from fabricc.base.foreign.shell import shell_path, shell_word
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass

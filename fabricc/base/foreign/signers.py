@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from fabricc.base.foreign import programs
+from fabricc.base.foreign import shell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +78,7 @@ def sign_content(kind: Kind, key: Path, content: bytes, purpose: str, note: str)
         # The program keeps the terminal for its prompts; its output goes to the message stream.
         done = subprocess.run(
             [_signing_program(kind), *words[kind]], cwd=folder, stdout=2, env=_environment(), check=False,
-            preexec_fn=programs.end_with_parent(),
+            preexec_fn=shell.end_with_parent(),
         )  # fmt: skip
         if done.returncode:
             raise _signing_error(Fault.KEY, b"")
@@ -151,7 +151,7 @@ def _run_in_folder(
     try:
         return subprocess.run(
             [_signing_program(kind), *words], cwd=folder, input=content, capture_output=True, env=_environment(),
-            timeout=_SECONDS, check=False, preexec_fn=programs.end_with_parent(),
+            timeout=_SECONDS, check=False, preexec_fn=shell.end_with_parent(),
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         late = f"{kind.program} did not answer within {_SECONDS:.0f} seconds"
@@ -159,7 +159,7 @@ def _run_in_folder(
 
 
 def _signing_program(kind: Kind) -> str:
-    if path := programs.find_program(kind.program):
+    if path := shell.find_program(kind.program):
         return path
     raise _signing_error(Fault.PROGRAM, f"there is no `{kind.program}`".encode())
 

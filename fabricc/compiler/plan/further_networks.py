@@ -16,7 +16,7 @@ from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.render.overlays import add_overlays
 from fabricc.front.planning import plan_fabric
-from fabricc.front.planning.hosts.host_cables import with_host_cable
+from fabricc.front.planning.hosts import with_host_cable
 from fabricc.front.planning.identity.lock_renames import with_hosts_called
 from fabricc.front.planning.identity.touched import Planned, find_repin, find_touched
 from fabricc.front.planning.networks.further_networks import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
-from fabricc.fabric.capacity.share import WHOLE, LinkShare
+from fabricc.fabric.capacity.remainder import WHOLE, LinkShare
 from fabricc.fabric.shape import HostId
 
 if TYPE_CHECKING:

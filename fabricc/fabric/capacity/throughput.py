@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.order import group_pairs
 from fabricc.base.values import dataclass
 from fabricc.fabric.capacity.hosts import count_gpu_nics
-from fabricc.fabric.capacity.share import WHOLE
+from fabricc.fabric.capacity.remainder import WHOLE
 from fabricc.fabric.shape import HostId, TierName
 
 if TYPE_CHECKING:

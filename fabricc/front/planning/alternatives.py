@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass, replace
 from fabricc.fabric.shape import TierName
-from fabricc.front.planning.hosts.host_cables import host_cable, with_host_cable
+from fabricc.front.planning.hosts import host_cable, with_host_cable
 from fabricc.front.planning.networks.external import moved_out
 from fabricc.front.planning.topology.attachments import attach_groups, list_port_splits
 from fabricc.front.planning.topology.border import leaf_attachments, with_border

@@ -14,9 +14,7 @@ from fabricc.fabric.plans import AddressPlan, RoutingPlan
 from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import Strides, TierName
 from fabricc.front.planning.field_problems import field_problem_findings
-from fabricc.front.planning.hosts.host_cables import host_cable
-from fabricc.front.planning.hosts.nics import nic_findings
-from fabricc.front.planning.hosts.racks import domain_groups, rack_findings, racks_of
+from fabricc.front.planning.hosts import domain_groups, host_cable, nic_findings, rack_findings, racks_of
 from fabricc.front.planning.identity.identities import given_bits, given_devices, given_links
 from fabricc.front.planning.identity.outside_numbers import numbered_outside
 from fabricc.front.planning.identity.renaming import apply_names, with_moves
@@ -34,6 +32,7 @@ from fabricc.front.planning.topology import strides as stride_plan
 from fabricc.front.planning.topology.attachments import attach_groups, refuse_renumbering
 from fabricc.front.planning.topology.beside import beside_pins, refuse_unplaced
 from fabricc.front.planning.topology.border import border_findings, with_border, with_leaves
+from fabricc.front.planning.topology.clos import refuse_unpaired, with_present_planes
 from fabricc.front.planning.topology.models import (
     UnfitError,
     media_findings,
@@ -41,7 +40,6 @@ from fabricc.front.planning.topology.models import (
     models_of,
     tiers_of,
 )
-from fabricc.front.planning.topology.planes import refuse_unpaired, with_present_planes
 from fabricc.front.planning.topology.pods import check_pods, count_units, pod_findings
 from fabricc.front.planning.topology.resilience import (
     count_findings,

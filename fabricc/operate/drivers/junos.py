@@ -32,12 +32,16 @@ from napalm.base.exceptions import (
 from ncclient import NCClientError
 
 from fabricc.base.numbers import is_number
-from fabricc.operate.drivers import junos_commits, junos_views
+from fabricc.operate.drivers import junos_views
 from fabricc.operate.drivers.answers import ROUTE_VALUES, VALUES, AnswerError
 from fabricc.operate.drivers.checking import Options, Refusal
 from fabricc.operate.drivers.holds import Claim, Hold
-from fabricc.operate.drivers.junos_replies import require_kind, skip_warnings
-from fabricc.operate.drivers.junos_secrets import holds_clear_secrets, write_stored_forms
+from fabricc.operate.drivers.junos_views import (
+    holds_clear_secrets,
+    require_kind,
+    skip_warnings,
+    write_stored_forms,
+)
 from fabricc.operate.drivers.limits import silence_libraries
 from fabricc.operate.drivers.lossless import Counters, Tally
 from fabricc.operate.drivers.netconf_session import bounded_sessions
@@ -244,7 +248,7 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
                 elif self._running() != running:
                     raise CommitError("the confirmation was lost and the switch went back") from None
 
-    def _confirm(self, commit: junos_commits.Commit) -> None:
+    def _confirm(self, commit: junos_views.Commit) -> None:
         """Confirm by a check where Junos reports the effect of one, else by a commit under the lock.
 
         Raises:
@@ -299,23 +303,23 @@ class JunosDriver(CleanCommits, napalm.junos.JunOSDriver):  # type: ignore[misc]
         with self._clean(CommitError):
             return self._find_waiting_commit() is not None
 
-    def _find_waiting_commit(self) -> junos_commits.Commit | None:
+    def _find_waiting_commit(self) -> junos_views.Commit | None:
         """Return the commit that waits for its confirmation.
 
         An entry without the mark decides nothing on a release that is not known to set it: the commit counts as
         waiting until its time is over, and a confirmation is then no commit of others.
         """
-        commit = junos_commits.read_newest_commit(self.device.rpc.get_commit_information())
+        commit = junos_views.read_newest_commit(self.device.rpc.get_commit_information())
         if commit is None or commit.marked or commit.until_s is None:
             return commit if commit and commit.marked else None
         software = self._try_request(lambda: self.device.rpc.get_software_information())
-        if junos_commits.marks_commits(software):
+        if junos_views.marks_commits(software):
             return None
         return None if self._left_s(commit) == 0 else commit
 
-    def _left_s(self, commit: junos_commits.Commit) -> float | None:
+    def _left_s(self, commit: junos_views.Commit) -> float | None:
         """Return the seconds that a commit still waits; 0 when its time is over, None where they are not reported."""
-        clock = junos_commits.read_clock(
+        clock = junos_views.read_clock(
             self._try_request(lambda: self.device.rpc.get_system_uptime_information())
         )
         return None if commit.until_s is None or clock is None else float(max(0, commit.until_s - clock))

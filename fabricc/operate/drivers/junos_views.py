@@ -1,15 +1,36 @@
-"""Read Junos's XML and text answers: routes, lossless classes and the device's own health."""
+"""Read Junos's XML and text answers: routes, lossless classes and the device's own health.
+
+Read the newest commit of Junos, and whether it waits for its confirmation.
+
+Forms: answers to `get-commit-information` that others recorded on Junos 24.4 (vSRX), and `show system commit` of Junos
+23.2 (vJunos-switch) and Junos OS Evolved 26.2. The entry of a commit that waits has `<commit-confirmed>rollback
+pending`. The comment `commit confirmed, rollback in 5mins` stays after the confirmation, so it is no status where Junos
+writes the element; releases before those recorded may have the comment alone.
+
+Require that an answer of Junos is of the kind that its request asks for, so that no other text counts as success.
+
+Forms: Juniper's NETCONF and Junos XML guides ("Load Configuration Data", "Commit the Candidate Configuration") and the
+answers that PyEZ has in its tests. PyEZ returns the first element of an answer, or True for an answer without any.
+
+Write the secrets of a candidate as the switch stores them, so that an unchanged secret is no difference.
+
+Junos stores a secret that it loads as `$9$` with a salt, so the same secret has many stored forms and a difference from
+its clear text (the `show | compare` in networktocode/netutils pull request 227). The form is reversible and published,
+for instance in Crypt::Juniper and netutils.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fabricc.base.numbers import is_number
+from fabricc.operate.drivers.answers import AnswerError, quote_words
 from fabricc.operate.drivers.lossless import DROPPED, ECN_MARKED, PFC_RX, PFC_TX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from fabricc.operate.drivers.lossless import Tally
 
 PORTS = "et-*"
@@ -119,3 +140,197 @@ def line_of(text: str, path: str, element: str) -> int:
         elif raw.strip().startswith("}") and above:
             above.pop()
     return alone[0] if len(alone) == 1 else deepest
+
+
+_COMMENT = re.compile(r"commit confirmed, rollback in (\d+)mins?", re.ASCII)
+_RELEASE = re.compile(r"(\d+)\.(\d+)", re.ASCII)
+_MARKED_SINCE = (23, 2)
+_MINUTE_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The newest commit.
+
+    Attributes:
+        user: the account that made it.
+        marked: whether Junos itself reports that it waits for its confirmation.
+        until_s: when it goes back unless confirmed, in seconds since 1970 of the switch's clock; None where it was no
+            confirmed commit, or the time is not reported.
+    """
+
+    user: str
+    marked: bool
+    until_s: int | None
+
+
+def read_newest_commit(answer: Any) -> Commit | None:
+    """Read the answer to `get-commit-information`, whose first entry is the newest commit; None without an entry.
+
+    Raises:
+        AnswerError: it has another form, so nothing is known of the commits.
+    """
+    tag = str(getattr(answer, "tag", ""))
+    if tag.rpartition("}")[2] not in ("commit-information", "multi-routing-engine-results"):
+        raise AnswerError("the answer to `show system commit` has no list of commits")
+    entry = answer.find(".//commit-history")
+    if entry is None:
+        return None
+    return Commit(
+        (entry.findtext("user") or "").strip(),
+        entry.find("commit-confirmed") is not None,
+        _read_deadline(entry),
+    )
+
+
+def _read_deadline(entry: Any) -> int | None:
+    comment = _COMMENT.search(entry.findtext("comment") or "")
+    time = entry.find("date-time")
+    seconds = time.get("seconds", "") if time is not None else ""
+    if not comment or not is_number(seconds):
+        return None
+    return int(seconds) + int(comment[1]) * _MINUTE_S
+
+
+def read_clock(answer: Any) -> int | None:
+    """Read the switch's clock from `get-system-uptime-information`, in seconds since 1970."""
+    time = answer.find(".//current-time/date-time") if answer is not None else None
+    seconds = time.get("seconds", "") if time is not None else ""
+    return int(seconds) if is_number(seconds) else None
+
+
+def marks_commits(answer: Any) -> bool:
+    """Return whether a release is known to mark a commit that waits, from `get-software-information`."""
+    version = (answer.findtext(".//junos-version") or "") if answer is not None else ""
+    release = _RELEASE.match(version.strip())
+    return release is not None and (int(release[1]), int(release[2])) >= _MARKED_SINCE
+
+
+_OK, _ERROR = "ok", "rpc-error"
+_REPLY_KINDS = {
+    "load-configuration": frozenset({_OK, "load-configuration-results"}),
+    "commit-configuration": frozenset({_OK, "commit-results"}),
+}
+_DIFFERENCE = frozenset({"configuration-information"})
+_TEXT = frozenset({"configuration-text"})
+_FAILED = ".//load-error-count"
+
+
+def skip_warnings(reply: Any) -> Any:
+    """Return the element of an answer that follows its warnings; the reply itself where nothing follows.
+
+    Raises:
+        AnswerError: one of them is an error.
+    """
+    found = reply
+    while _read_tag(found) == _ERROR:
+        severity = found.find("{*}error-severity")
+        if severity is None or (severity.text or "").strip() != "warning":
+            raise AnswerError(f"an error: {quote_words(' '.join(found.itertext()))}")
+        if (following := found.getnext()) is None:
+            return reply
+        found = following
+    return found
+
+
+def require_kind(request: Any, reply: Any) -> None:
+    """Refuse an answer of another kind than its request has, and a load that counts errors.
+
+    Args:
+        request: the element of the request.
+        reply: what PyEZ returns for it.
+
+    Raises:
+        AnswerError: it is of another kind.
+    """
+    wanted = _list_kinds(request)
+    if not wanted:
+        return
+    tag = _read_tag(reply)
+    if tag not in wanted or reply.find(_FAILED) is not None:
+        text = "".join(reply.itertext()) if tag else ""
+        raise AnswerError(f"not an answer to {request.tag}: {tag or 'nothing'} {quote_words(text)}")
+
+
+def _read_tag(reply: Any) -> str:
+    return str(getattr(reply, "tag", "")).rpartition("}")[2]
+
+
+def _list_kinds(request: Any) -> frozenset[str]:
+    if request.tag == "get-configuration":
+        if request.get("compare") is not None:
+            return _DIFFERENCE
+        return _TEXT if request.get("format") == "text" else frozenset()
+    return _REPLY_KINDS.get(request.tag, frozenset())
+
+
+_MARK = "$9$"
+_FAMILIES = ("QzF3n6/9CAtpu0O", "B1IREhcSyrleKvMW8LXx", "7N-dVbwsY2g4oaJZGUDj", "iHkq.mPf5T")
+_LETTERS = "".join(_FAMILIES)
+_SALT_LENGTHS = {letter: 3 - at for at, family in enumerate(_FAMILIES) for letter in family}
+_WEIGHTS = ((1, 4, 32), (1, 16, 32), (1, 8, 32), (1, 64), (1, 32), (1, 4, 16, 128), (1, 32, 64))
+_STATEMENT = re.compile(r"\s*(\S.*?) (\"[^\"]*\"|[^\s\"]+);(?:\s*##.*)?\s*$")
+_CLEAR_SECRET = re.compile(r"\b(?:secret|authentication-key|value) (?!\"?\$\d\$)\S+;")
+
+
+class _Statement(NamedTuple):
+    """A statement with a value: its line, its path without the value, and the value."""
+
+    line: int
+    path: tuple[str, ...]
+    value: str
+
+
+def holds_clear_secrets(text: str) -> bool:
+    """Return whether a configuration in braces has a secret in clear text."""
+    return _CLEAR_SECRET.search(text) is not None
+
+
+def write_stored_forms(plan: str, running: str) -> str:
+    """Return a plan with the stored form of each secret that the running configuration already has.
+
+    Args:
+        plan: the configuration in braces, with secrets in clear text.
+        running: the running configuration in braces.
+    """
+    stored = {one.path: one.value for one in _list_statements(running) if one.value.startswith(_MARK)}
+    lines = plan.split("\n")
+    for one in _list_statements(plan):
+        form = stored.get(one.path, "")
+        if form and decode_secret(form) == one.value:
+            head = lines[one.line].rstrip().removesuffix(";")
+            lines[one.line] = f'{head[: head.rindex(" ")]} "{form}";'
+    return "\n".join(lines)
+
+
+def decode_secret(stored: str) -> str | None:
+    """Return the clear text of a secret of the form `$9$`; None for a text that is not of that form."""
+    letters = stored.removeprefix(_MARK)
+    if letters == stored or not letters or any(letter not in _SALT_LENGTHS for letter in letters):
+        return None
+    before, rest = letters[0], letters[1 + _SALT_LENGTHS[letters[0]] :]
+    clear = ""
+    while rest:
+        weights = _WEIGHTS[len(clear) % len(_WEIGHTS)]
+        group, rest = rest[: len(weights)], rest[len(weights) :]
+        if len(group) < len(weights):
+            return None
+        value = 0
+        for letter, weight in zip(group, weights, strict=True):
+            gap = (_LETTERS.index(letter) - _LETTERS.index(before)) % len(_LETTERS) - 1
+            value, before = value + gap * weight, letter
+        clear += chr(value % 256)
+    return clear
+
+
+def _list_statements(text: str) -> Iterator[_Statement]:
+    parents: list[str] = []
+    for number, line in enumerate(text.split("\n")):
+        words = " ".join(line.partition("##")[0].split())
+        if words.endswith("{"):
+            parents.append(words.removesuffix("{").strip())
+        elif words == "}":
+            del parents[-1:]
+        elif match := _STATEMENT.match(line):
+            path = (*parents, " ".join(match[1].split()))
+            yield _Statement(number, path, match[2].strip('"'))

@@ -14,8 +14,7 @@ from ncclient.transport.errors import SSHError
 
 from fabricc.operate.drivers import limits
 from fabricc.operate.drivers.answers import VALUES
-from fabricc.operate.drivers.limits import TIMES, AnswerTooLargeError
-from fabricc.operate.drivers.ssh_limits import bound_channel, bound_packets
+from fabricc.operate.drivers.limits import TIMES, AnswerTooLargeError, bound_channel, bound_packets
 
 _PART = 1 << 16
 _opening: ContextVar[bool] = ContextVar("opening", default=False)

@@ -27,9 +27,8 @@ from fabricc.operate.drivers.answers import (
     quote_words,
     require_answer,
 )
-from fabricc.operate.drivers.limits import TIMES, bound_connection, post_request
+from fabricc.operate.drivers.limits import TIMES, BoundedTransport, bound_connection, post_request
 from fabricc.operate.drivers.single import tls_context
-from fabricc.operate.drivers.ssh_limits import BoundedTransport
 
 if TYPE_CHECKING:
     import paramiko

@@ -17,9 +17,15 @@ from napalm.base.exceptions import (
     ConnectionException,
 )
 
-from fabricc.operate.drivers.limits import ANSWER_BYTES, AnswerTooLargeError, cut_after, silence_libraries
+from fabricc.operate.drivers.limits import (
+    ANSWER_BYTES,
+    AnswerTooLargeError,
+    BoundedTransport,
+    bound_channel,
+    cut_after,
+    silence_libraries,
+)
 from fabricc.operate.drivers.redact import redact_text
-from fabricc.operate.drivers.ssh_limits import BoundedTransport, bound_channel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -14,7 +14,7 @@ from fabricc.back import nos as back_ends
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass, replace
 from fabricc.compiler.render.switch_files import render_switch
-from fabricc.operate.lab import outside
+from fabricc.operate.lab import endpoints
 from fabricc.operate.lab.kernel import IPV6
 from fabricc.operate.lab.node import HOST_QUIET, LabError, Node
 from fabricc.operate.lab.vrfs import port_commands, read_vrfs
@@ -64,7 +64,7 @@ class Blueprint:
 
 def build_blueprint(fabric: Fabric) -> Blueprint:
     """Return the blueprint of a fabric whose switches all run FRR."""
-    cables = (*fabric.cables(), *outside.outside_cables(fabric))
+    cables = (*fabric.cables(), *endpoints.outside_cables(fabric))
     used: dict[str, set[str]] = {}
     for cable in cables:
         used.setdefault(cable.a_device, set()).add(cable.a_port)
@@ -76,7 +76,7 @@ def build_blueprint(fabric: Fabric) -> Blueprint:
         hosts=tuple(host_node(fabric.host(at)) for at in fabric.host_ids()),
         cables=cables,
         gateways=tuple(dict.fromkeys(_gateway_prefix(switch) for switch in switches)),
-        outside=tuple(outside.outside_nodes(fabric, switches)),
+        outside=tuple(endpoints.outside_nodes(fabric, switches)),
     )
 
 

@@ -14,11 +14,10 @@ from fabricc.fabric.plans import DeviceChange
 from fabricc.fabric.shape import TierName
 from fabricc.operate.lab import faults, kernel, observe, state, steady
 from fabricc.operate.lab.agreement import Event, Trial
-from fabricc.operate.lab.flows import MOST_FLOWS, Stream
+from fabricc.operate.lab.flows import MOST_FLOWS, Stream, draw_candidates
 from fabricc.operate.lab.lab_fabric import UnsoundError, read_source
 from fabricc.operate.lab.lifecycle import known_release
 from fabricc.operate.lab.node import LabError
-from fabricc.operate.lab.probes import draw_candidates
 from fabricc.operate.lab.steady import STEADY, Network, compare_steady, render_frr
 
 if TYPE_CHECKING:

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING
 from fabricc.base.values import dataclass
 from fabricc.compiler.render.switch_files import render_switch
 from fabricc.fabric.shape import TierName
-from fabricc.operate.lab import lldp, observe, outside, probes
-from fabricc.operate.lab.endpoints import loopback_endpoints, rail_endpoints
+from fabricc.operate.lab import flows, lldp, observe
+from fabricc.operate.lab.endpoints import (
+    links_of,
+    loopback_endpoints,
+    name_of,
+    outside_answers,
+    outside_endpoints,
+    rail_endpoints,
+)
 from fabricc.operate.lab.observe import bgp_widths
 from fabricc.operate.lab.predict import predict_network
 from fabricc.operate.lab.state import cable_ends, ends_of_cables, vrf_table
@@ -55,7 +62,7 @@ class Network:
 
     def predict(self, down: frozenset[End] = frozenset()) -> Prediction:
         """Predict the state of the network while some link ends are down."""
-        return predict_network(self.switches, down, outside.outside_answers(self.fabric))
+        return predict_network(self.switches, down, outside_answers(self.fabric))
 
     def miswired_ports(self) -> frozenset[End]:
         """Return the ports whose cable leads elsewhere than planned."""
@@ -148,7 +155,7 @@ def compare_sessions(network: Network, prediction: Prediction, check: Check) -> 
 def compare_widths(network: Network, prediction: Prediction, trial: Trial, group: str) -> None:
     """Next hops in every kernel, by tier of the switch and class of the prefix."""
     classes, tiers = prefix_classes(network.switches), {s.name: s.tier.value for s in network.switches}
-    beyond = outside.outside_answers(network.fabric).values()
+    beyond = outside_answers(network.fabric).values()
     classes |= {str(prefix): "prefix outside" for found in beyond for prefix in found.prefixes}
     classes |= {endpoint.prefix: "link of its tenant" for endpoint in network.rails() if endpoint.vrf}
     tiers |= {
@@ -187,8 +194,8 @@ def prefix_classes(switches: Sequence[Switch]) -> dict[str, str]:
 def compare_reach(network: Network, prediction: Prediction, trial: Trial, group: str) -> None:
     """One datagram between every two rail addresses: whether it arrives, whence, by how many switches, how marked."""
     endpoints = network.rails()
-    wanted = probes.choose_pairs(endpoints, prediction)
-    heard = probes.exchange_datagrams(network.lab, endpoints, wanted, network.marks())
+    wanted = flows.choose_pairs(endpoints, prediction)
+    heard = flows.exchange_datagrams(network.lab, endpoints, wanted, network.marks())
     reach = trial.check(group, "rail to rail", "reachability as planned")
     hops = trial.check(group, "switches on the way", "as many as the plan has")
     source = trial.check(group, "source address", "the sender's rail")
@@ -208,7 +215,7 @@ def compare_reach(network: Network, prediction: Prediction, trial: Trial, group:
 
 def compare_outside(network: Network, prediction: Prediction, trial: Trial) -> None:
     """Compare reachability between hosts and outside prefixes both ways, and the prefixes that parties receive."""
-    far = outside.outside_endpoints(network.fabric)
+    far = outside_endpoints(network.fabric)
     if far:
         rails = network.rails()
         there = range(len(rails), len(rails) + len(far))
@@ -219,9 +226,9 @@ def compare_outside(network: Network, prediction: Prediction, trial: Trial) -> N
             for rail in range(len(rails))
             if rails[rail].version == both[out].version
             for hops in [prediction.hops(rails[rail], both[out])]
-            for pair in (probes.Pair(rail, out, hops), probes.Pair(out, rail, hops))
+            for pair in (flows.Pair(rail, out, hops), flows.Pair(out, rail, hops))
         ]
-        heard = probes.exchange_datagrams(network.lab, both, wanted, network.marks())
+        heard = flows.exchange_datagrams(network.lab, both, wanted, network.marks())
         ways = [
             trial.check(STEADY, way, "reachability as planned")
             for way in ("host to outside", "outside to host")
@@ -232,10 +239,10 @@ def compare_outside(network: Network, prediction: Prediction, trial: Trial) -> N
             way = ways[pair.sender in there]
             way.add(arrived == (pair.hops is not None), f"{names}: {'arrived' if arrived else 'lost'}")
     aggregates = {prefix for switch in network.switches for prefix in switch.bgp.aggregates}
-    for party in outside.links_of(network.fabric):
+    for party in links_of(network.fabric):
         if party.asn is not None:
             check = trial.check(STEADY, "prefixes that outside parties receive", "aggregates alone")
-            name = outside.name_of(party)
+            name = name_of(party)
             seen = _received_prefixes(network.lab.record.namespace(name), aggregates)
             for prefix in sorted(seen | aggregates):
                 words = f"{name}: {prefix} is {'not one' if prefix in seen else 'missing'}"
@@ -294,6 +301,6 @@ def compare_mtu(network: Network, prediction: Prediction, trial: Trial) -> None:
     ):
         whole = trial.check(STEADY, f"MTU between {what}", f"{mtu} bytes pass whole")
         more = trial.check(STEADY, f"MTU limit of {what}", f"{mtu + 1} bytes are refused")
-        for sender, receiver, fit in probes.probe_mtu(network.lab, endpoints, mtu, prediction):
+        for sender, receiver, fit in flows.probe_mtu(network.lab, endpoints, mtu, prediction):
             whole.add(fit.arrived, f"{sender.address} to {receiver.address}: {mtu} bytes do not arrive")
             more.add(fit.refused, f"{sender.address} to {receiver.address}: {mtu + 1} bytes are sent")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from fabricc.fabric.capacity.hosts import AffectedHost
-    from fabricc.fabric.capacity.share import LinkShare
+    from fabricc.fabric.capacity.remainder import LinkShare
     from fabricc.fabric.capacity.wiring import Wiring
 
 

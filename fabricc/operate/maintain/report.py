@@ -10,7 +10,7 @@ from fabricc.base.foreign.formats import json_document
 from fabricc.base.foreign.text import Line, Table
 from fabricc.base.order import group_pairs
 from fabricc.fabric.capacity.hosts import FEWER_PATHS, HOW
-from fabricc.fabric.capacity.share import describe_share
+from fabricc.fabric.capacity.remainder import describe_share
 from fabricc.operate.change.order_text import describe_review, review_json
 from fabricc.operate.maintain.plan import Moment
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.base.foreign.text import Part, Rendered
-    from fabricc.fabric.capacity.share import LinkShare
+    from fabricc.fabric.capacity.remainder import LinkShare
     from fabricc.operate.maintain.plan import NetworkMaintenance
     from fabricc.operate.maintain.prepare import Job, MaintenancePlan
 

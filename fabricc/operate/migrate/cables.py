@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.fabric.capacity.share import WHOLE, share_without
+from fabricc.fabric.capacity.remainder import WHOLE, share_without
 from fabricc.fabric.links import switch_asn, switch_links
 from fabricc.fabric.model import Direction
 

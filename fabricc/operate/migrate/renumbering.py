@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fabricc.base.diagnostics.wording import join_words, plural
 from fabricc.base.foreign.formats import csv_text
 from fabricc.base.values import replace
-from fabricc.fabric.capacity.share import count_removable
+from fabricc.fabric.capacity.remainder import count_removable
 from fabricc.fabric.links import (
     UP,
     host_blocks,

@@ -2,22 +2,30 @@
 
 It is started as `HOOK ACTION SWITCH`, with a JSON object on its standard input; what it must promise is in
 `docs/upgrade.md`.
+
+The table of image files: which file installs a release on a model, and whether the one that lies there is that.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
+import re
 import signal
 import subprocess
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fabricc.base.diagnostics import Diagnostic, Position, Severity
+from fabricc.base.documents.document import conflict_in
+from fabricc.base.foreign import files
 from fabricc.base.values import dataclass
 from fabricc.operate.devices.device import DeviceError
 from fabricc.operate.drivers.redact import excerpt
-from fabricc.operate.push.images import Images, Wanted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from fabricc.operate.devices.access import Access
@@ -104,3 +112,98 @@ def _end_process(process: subprocess.Popen[bytes]) -> None:
         except subprocess.TimeoutExpired:
             continue
         return
+
+
+COLUMNS = ("nos", "release", "model", "file", "sha256")
+_LARGEST = 1 << 20
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class Wanted(NamedTuple):
+    """The key of an image: any model where `model` is `*`."""
+
+    nos: str
+    release: str
+    model: str
+
+
+class Image(NamedTuple):
+    """An image file and what its bytes must be; `present`: the file exists and has this digest."""
+
+    file: str
+    sha256: str
+    present: bool
+
+
+class Images(NamedTuple):
+    """The images by what they are for, and what is wrong with them."""
+
+    rows: Mapping[Wanted, Image]
+    findings: tuple[Diagnostic, ...]
+
+    def of(self, wanted: Wanted) -> Image | None:
+        """Return the image of a release for a model; a row for the model itself goes before one for all."""
+        return self.rows.get(wanted) or self.rows.get(wanted._replace(model="*"))
+
+
+def read_images(path: Path, used: Iterable[Wanted]) -> Images:
+    """Return the images of a CSV file with the columns `nos`, `release`, `model`, `file` and `sha256`.
+
+    Files are named from where the table lies. Those that are used and lie there are read and compared.
+    """
+    try:
+        text = files.read(path, limit=_LARGEST).decode("utf-8-sig")
+        if (conflict := conflict_in(text, str(path))) is not None:
+            return Images({}, (conflict,))
+        rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no CSV in UTF-8"
+        return Images({}, (_make_finding(path, 0, f"{path} cannot be read: {reason or error}"),))
+    if not rows or tuple(word.strip().lower() for word in rows[0]) != COLUMNS:
+        return Images({}, (_make_finding(path, 1, f"the first line is not {', '.join(COLUMNS)}"),))
+    needed = set(used)
+    found: dict[Wanted, Image] = {}
+    findings: list[Diagnostic] = []
+    for line, row in enumerate(rows[1:], start=2):
+        cells = [cell.strip() for cell in row]
+        if not any(cells):
+            continue
+        if len(cells) != len(COLUMNS) or not all(cells) or not _DIGEST.fullmatch(cells[4].lower()):
+            findings.append(
+                _make_finding(path, line, "a line has all five columns, the last a SHA-256 in 64 digits")
+            )
+            continue
+        wanted, name, digest = Wanted(*cells[:3]), cells[3], cells[4].lower()
+        if wanted in found:
+            findings.append(_make_finding(path, line, f"{' '.join(wanted)} has two lines"))
+            continue
+        present = False
+        if any(wanted in (each, each._replace(model="*")) for each in needed):
+            present, told = _check_image(path.parent / name, digest)
+            findings += [_make_finding(path, line, told, "FAB9425")] if told else []
+        found[wanted] = Image(name, digest, present)
+    return Images(found, (*findings, *_report_missing_images(path, needed, Images(found, ()))))
+
+
+def _check_image(place: Path, digest: str) -> tuple[bool, str]:
+    """Return whether the file exists and matches the table, and the problem if it does not."""
+    try:
+        own = files.digest_of_file(place)
+    except FileNotFoundError:
+        return False, ""
+    except OSError as error:
+        return False, f"{place} cannot be read: {error.strerror or error}"
+    return own == digest, "" if own == digest else f"{place} has the SHA-256 {own}, the table has {digest}"
+
+
+def _report_missing_images(path: Path, needed: Iterable[Wanted], images: Images) -> Iterator[Diagnostic]:
+    for wanted in sorted(needed):
+        if images.of(wanted) is None:
+            yield _make_finding(path, 1, f"no image of {wanted.nos} {wanted.release} for {wanted.model}")
+
+
+def _make_finding(path: Path, line: int, message: str, code: str = "FAB9424") -> Diagnostic:
+    remedy = "Correct the table of images."
+    if code == "FAB9425":
+        remedy = "Fetch the file again, or correct its checksum."
+    return Diagnostic(code, Severity.ERROR, message, Position(str(path), max(line, 1)), remedy)

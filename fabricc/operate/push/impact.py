@@ -17,9 +17,8 @@ from fabricc.review.diff.compare import compare_views
 from fabricc.review.diff.impact import judge_statement
 from fabricc.review.diff.model import Impact
 from fabricc.review.diff.run import compare_texts, describe_access
-from fabricc.review.diff.safeguards import list_weakened
 from fabricc.review.diff.trees import sessions_of
-from fabricc.review.diff.unread import text_changes, unread_lines
+from fabricc.review.diff.unread import list_weakened, text_changes, unread_lines
 from fabricc.review.diff.view import DeviceView, identity_facts, numbered_ports
 
 if TYPE_CHECKING:

@@ -12,14 +12,12 @@ from fabricc.base.diagnostics.wording import plural
 from fabricc.base.values import dataclass, replace
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.devices import readings, running
-from fabricc.operate.push import confirmation, lockout
-from fabricc.operate.push import resume as resuming
-from fabricc.operate.push.built_tree import RefusedError
+from fabricc.operate.push import confirmation, lockout, rollback
+from fabricc.operate.push.built_tree import RefusedError, prove_files
 from fabricc.operate.push.hook import INSTALL, OPPOSITE, RETURN
 from fabricc.operate.push.journal import NEW, SESSION, Journal, State
 from fabricc.operate.push.options import Options
 from fabricc.operate.push.ownership import new_session
-from fabricc.operate.push.proof import prove_files
 from fabricc.operate.push.push_lock import hold_switches
 from fabricc.operate.push.run import Outcome, Push, describe_guard, estimate_s, plan_waves, report_skipped
 from fabricc.operate.push.secret_store import MARK, require_secrets
@@ -394,7 +392,7 @@ def _remaining_waves(flow: Push) -> list[Wave]:
         RefusedError: a switch refuses, or the share cannot be kept.
     """
     journal, run = flow.executor.journal, flow.executor.run
-    old = resuming.settle_switches(flow)
+    old = rollback.settle_switches(flow)
     states = journal.states(run)
     fresh = [n for n, (s, *_) in states.items() if s is State.PLANNED and not journal.entry(run, n).before]
     kept = dict(flow.effects)
@@ -433,7 +431,7 @@ def roll_back_run(setting: Setting, number: int) -> Outcome:
                 "Only the last push of a switch with secrets can be undone: build the former state, and push it.",
             )
         begun = [
-            name for name in resuming.list_unfinished(flow.executor) if journal.entry(run.id, name).before
+            name for name in rollback.list_unfinished(flow.executor) if journal.entry(run.id, name).before
         ]
         begun = [n for n in begun if states[n][0] is not State.PLANNED or states[n][1]]
         if begun:

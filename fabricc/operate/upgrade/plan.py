@@ -16,7 +16,7 @@ from fabricc.base.values import dataclass
 from fabricc.catalog.support import oldest_release, runs_release
 from fabricc.operate.change.resources import Effect, build_capacity_model
 from fabricc.operate.change.variant import edit_spec, prove_spec, review_variant, write_spec
-from fabricc.operate.push.images import Images, Wanted, read_images
+from fabricc.operate.push.hook import Images, Wanted, read_images
 from fabricc.operate.push.run import plan_waves
 from fabricc.review.diff.model import Impact
 

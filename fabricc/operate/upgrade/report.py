@@ -14,7 +14,7 @@ from fabricc.base.order import group_pairs
 from fabricc.base.values import replace
 from fabricc.front.spec.document import format_path
 from fabricc.operate.change.order_text import describe_review, describe_wave, review_json, wave_json
-from fabricc.operate.push.images import Wanted
+from fabricc.operate.push.hook import Wanted
 from fabricc.review.diff.phrases import theme_phrases
 from fabricc.review.diff.wording import group_title
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import format_share, plural
 from fabricc.base.order import group_pairs
-from fabricc.fabric.capacity.share import share_without
+from fabricc.fabric.capacity.remainder import share_without
 from fabricc.fabric.model import Direction
 from fabricc.front.qos.pools import PortGroup, divide_buffer
 

@@ -36,8 +36,7 @@ from fabricc.compiler.write.fabric_rules import (
 )
 from fabricc.front.spec.load import read_spec
 from fabricc.review.diff.causes import changed_figures, spec_changes
-from fabricc.review.diff.control_files import find_control_files
-from fabricc.review.diff.other_clusters import report_other_clusters
+from fabricc.review.diff.control_files import find_control_files, report_other_clusters
 from fabricc.review.diff.review_policy import spec_policy
 from fabricc.review.diff.run import Context
 from fabricc.review.diff.sides import Cluster, Side, spec_side

@@ -38,9 +38,16 @@ from fabricc.review.diff.model import (
     affected_gpus,
     whole_gpus,
 )
-from fabricc.review.diff.safeguards import safeguards_lost, steering_keys, unknown_lines, vouched_lines
 from fabricc.review.diff.sides import SpecSide, figure_rows
-from fabricc.review.diff.unread import changed_text, text_changes, unread_lines
+from fabricc.review.diff.unread import (
+    changed_text,
+    safeguards_lost,
+    steering_keys,
+    text_changes,
+    unknown_lines,
+    unread_lines,
+    vouched_lines,
+)
 from fabricc.review.diff.view import mask_secrets
 
 if TYPE_CHECKING:

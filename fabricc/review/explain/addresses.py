@@ -11,7 +11,7 @@ from fabricc.fabric.links import host_links
 from fabricc.fabric.management import Beyond
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
-from fabricc.review.explain import coordinates, formulas, parties
+from fabricc.review.explain import asns, coordinates, formulas
 from fabricc.review.explain.formulas import address_formula
 from fabricc.review.explain.given import (
     coordinates_text,
@@ -78,7 +78,7 @@ def explain_address(plan: PlanSources, text: str) -> Explanation:
 
 def _explain_external(plan: PlanSources, address: Address) -> Explanation | None:
     """Explain an end of an external link; None for another address."""
-    for end in parties.link_ends(plan.fabric):
+    for end in asns.link_ends(plan.fabric):
         if end.address == address:
             details = (
                 ("device", end.near[0]),
@@ -87,7 +87,9 @@ def _explain_external(plan: PlanSources, address: Address) -> Explanation | None
                 ("prefix", str(end.own.network)),
             )
             title = f"link to {end.party}, outside the fabric"
-            return _make_answer(address, title, details, parties.RULE, plan.all_of([f"external.{end.party}"]))
+            return _make_answer(
+                address, title, details, asns.PARTY_RULE, plan.all_of([f"external.{end.party}"])
+            )
     return None
 
 

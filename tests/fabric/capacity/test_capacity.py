@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from fabricc.compiler.compiled import compile_spec
 from fabricc.fabric.capacity.hosts import count_cut_gpus
-from fabricc.fabric.capacity.remainder import Remainder
-from fabricc.fabric.capacity.share import count_even_links, share_without
+from fabricc.fabric.capacity.remainder import Remainder, count_even_links, share_without
 from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.fabric.shape import TierName
 from tests.effort import examples

@@ -11,7 +11,7 @@ import pytest
 
 from fabricc.front.planning import plan_fabric
 from fabricc.front.planning.alternatives import find_alternatives, is_better, list_candidates, own_shape
-from fabricc.front.planning.hosts.host_cables import MEDIA, with_host_cable
+from fabricc.front.planning.hosts import MEDIA, with_host_cable
 from fabricc.front.spec.canonical import edit_text
 from fabricc.front.spec.load import read_spec
 from fabricc.front.spec.lock import EMPTY_LOCK

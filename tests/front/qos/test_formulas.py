@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricc.catalog.model import AnnexFigures, Buffers, TofinoFigures
-from fabricc.front.qos.annex import annex_headroom
+from fabricc.front.qos.floor import annex_headroom
 from fabricc.front.qos.headroom import find_headroom, tofino_headroom
 from fabricc.front.qos.spectrum import BYTE_SHARE, CONSTANT_PEER, spectrum_headroom
 from tests.front.qos import published

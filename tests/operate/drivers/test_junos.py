@@ -20,7 +20,7 @@ from napalm.base.exceptions import (
 from netutils.password import encrypt_juniper_type9
 
 from fabricc.operate.drivers.holds import Claim
-from fabricc.operate.drivers.junos_secrets import decode_secret
+from fabricc.operate.drivers.junos_views import decode_secret
 from tests.operate.drivers.servers.junos import JunosSwitch, junos_switch
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from napalm.base.exceptions import (
 
 from fabricc.operate.drivers import nvue_views, nxos_views, sonic_views
 from fabricc.operate.drivers.answers import AnswerError
-from fabricc.operate.drivers.junos_replies import require_kind, skip_warnings
+from fabricc.operate.drivers.junos_views import require_kind, skip_warnings
 from fabricc.operate.drivers.nxos_replace import changing_commands
 from tests.operate.drivers.servers.eos import EosSwitch, eos_switch
 from tests.operate.drivers.servers.junos import JunosSwitch, junos_switch

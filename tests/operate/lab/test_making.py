@@ -13,8 +13,8 @@ from fabricc.operate.lab import agreement, demands, faults, kernel, lldp, scenar
 from fabricc.operate.lab.agreement import Trial
 from fabricc.operate.lab.blueprint import build_blueprint
 from fabricc.operate.lab.endpoints import Endpoint
+from fabricc.operate.lab.flows import draw_candidates
 from fabricc.operate.lab.node import LabError
-from fabricc.operate.lab.probes import draw_candidates
 from fabricc.operate.lab.running import Lab, with_overlay
 from fabricc.operate.lab.state import cable_ends
 from tests.operate.lab import specs

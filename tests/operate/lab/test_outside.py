@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.operate.lab import faults, lifecycle, observe, outside, steady
+from fabricc.operate.lab import endpoints, faults, lifecycle, observe, steady
 from fabricc.operate.lab.agreement import Trial
 from fabricc.operate.lab.blueprint import build_blueprint
 from fabricc.operate.lab.lab_fabric import read_source
@@ -54,12 +54,12 @@ def test_every_party_has_a_box_and_cables_to_ports_by_frrs_names(tmp_path: Path,
 
 def test_hosts_reach_what_a_party_is_accepted_with_until_its_last_link_is_gone(tmp_path: Path) -> None:
     network = planned(tmp_path / "spec", "frr")
-    core = next(each for each in outside.outside_endpoints(network.fabric) if each.node == CORE)
-    filer = next(each for each in outside.outside_endpoints(network.fabric) if each.node == FILER)
+    core = next(each for each in endpoints.outside_endpoints(network.fabric) if each.node == CORE)
+    filer = next(each for each in endpoints.outside_endpoints(network.fabric) if each.node == FILER)
     rails = network.rails()
     far = next(each for each in rails if each.tor != TOR)
     near = next(each for each in rails if each.tor == TOR)
-    ends = [(each.at, each.port) for party, links in outside.links_of(network.fabric).items()
+    ends = [(each.at, each.port) for party, links in endpoints.links_of(network.fabric).items()
             for each in links if party.name == "dc-core"]  # fmt: skip
     healthy, one, none = (network.predict(frozenset(ends[:down])) for down in range(3))
     assert [each.hops(far, core) for each in (healthy, one, none)] == [3, 3, None]
@@ -77,7 +77,7 @@ def test_a_prefix_that_a_party_hears_a_little_later_is_waited_for(
     _, *rest = aggregates
     looks = iter([dict.fromkeys(rest, 1), aggregates])
     monkeypatch.setattr(steady, "bgp_widths", lambda _: next(looks))
-    monkeypatch.setattr(outside, "outside_endpoints", lambda _: ())
+    monkeypatch.setattr(endpoints, "outside_endpoints", lambda _: ())
     trial = Trial("zone", "10", 0, 0, None, {})
     steady.compare_outside(replace(network, lab=lab), network.predict(), trial)
     (check,) = trial.checks

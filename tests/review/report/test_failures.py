@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.fabric.capacity.remainder import Remainder
-from fabricc.fabric.capacity.share import count_even_links
+from fabricc.fabric.capacity.remainder import Remainder, count_even_links
 from fabricc.fabric.capacity.throughput import Throughput, measure_throughput
 from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.fabric.naming import PLANE_LETTERS

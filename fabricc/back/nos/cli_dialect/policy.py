@@ -1,16 +1,35 @@
-"""Routing policy of EOS and similar systems: rows of prefix lists, community lists and route maps, and their facts."""
+"""Routing policy of EOS and similar systems: rows of prefix lists, community lists and route maps, and their facts.
+
+Routing policy as command lines print it: route maps, community lists, prefix lengths, peer groups per transport.
+
+The orders in which command lines print names, addresses and sessions.
+
+Static routes of EOS, NX-OS and FRR: a line for each next hop, or one for a discard route.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import socket
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Said, Scope, Silent, Topic
-from fabricc.fabric.facts import clause_text
-from fabricc.fabric.routing import Clause
+from fabricc.base.order import natural_key
+from fabricc.base.values import dataclass
+from fabricc.fabric.facts import clause_text, static_text
+from fabricc.fabric.routing import Clause, Transport
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from fabricc.fabric.routing import (
+        Bgp,
+        CommunityList,
+        PeerGroup,
+        PrefixRule,
+        RouteMap,
+        Session,
+        StaticRoute,
+    )
 
 _FAMILIES = {"ip": 4, "ipv6": 6}
 _WORDS = ("match", "set", "continue", "sub-route-map")
@@ -122,3 +141,195 @@ def clause_with_line(clause: Scope) -> Said:
 
 
 POLICY = Topic(ROWS, finish)
+
+
+_GROUP_SUFFIX = {Transport.IPV4: "", Transport.IPV6: "-V6", Transport.UNNUMBERED: "-UN"}
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityListView:
+    """One standard community list."""
+
+    name: str
+    community: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseView:
+    """One step of a route map; `family` is `ip` or `ipv6`."""
+
+    route_map: str
+    action: str
+    sequence: int
+    family: str
+    prefix_list: str | None
+    community_list: str | None
+    local_preference: int | None
+    add_community: str | None
+
+
+class PrefixListView(NamedTuple):
+    """One prefix list of `ip` or `ipv6`; rules are (sequence, prefix, the words after it with their leading space)."""
+
+    family: str
+    name: str
+    rules: list[tuple[int, str, str]]
+
+
+class NeighborView(NamedTuple):
+    """One session over an address, or over an interface's link-local addresses; `group` is of its transport."""
+
+    name: str
+    group: str
+    remote_asn: int
+    description: str
+
+
+def community_lists(bgp: Bgp, names: Mapping[str, str]) -> list[CommunityListView]:
+    """Return the community lists in order of name; `names` are the words for communities that have one."""
+    return _community_lists(bgp.community_lists, names)
+
+
+def _community_lists(lists: Sequence[CommunityList], names: Mapping[str, str]) -> list[CommunityListView]:
+    return [
+        CommunityListView(c.name, names.get(c.community, c.community))
+        for c in sorted(lists, key=lambda c: natural_key(c.name.lower()))
+    ]
+
+
+def clause_views(bgp: Bgp, names: Mapping[str, str]) -> list[ClauseView]:
+    """Return the clauses of all route maps by name and sequence; `names` as of `community_lists`."""
+    return _views_of_maps(bgp.route_maps, names)
+
+
+def _views_of_maps(route_maps: Sequence[RouteMap], names: Mapping[str, str]) -> list[ClauseView]:
+    return [
+        clause_view(route_map.name, clause, names)
+        for route_map in sorted(route_maps, key=lambda m: natural_key(m.name.lower()))
+        for clause in sorted(route_map.clauses, key=lambda c: c.sequence)
+    ]
+
+
+def clause_view(route_map: str, clause: Clause, names: Mapping[str, str]) -> ClauseView:
+    """Return one clause of a route map; `names` as of `community_lists`."""
+    community = clause.add_community
+    return ClauseView(
+        route_map=route_map,
+        action="permit" if clause.permit else "deny",
+        sequence=clause.sequence,
+        family="ipv6" if clause.family == 6 else "ip",
+        prefix_list=clause.prefix_list,
+        community_list=clause.community_list,
+        local_preference=clause.local_preference,
+        add_community=names.get(community, community) if community else None,
+    )
+
+
+def prefix_lists(bgp: Bgp) -> list[PrefixListView]:
+    """Return the prefix lists by family and name, their rules numbered in steps of ten."""
+    return [
+        PrefixListView(
+            "ipv6" if each.family == 6 else "ip",
+            each.name,
+            [(10 * at, rule.prefix, _length_words(rule)) for at, rule in enumerate(each.rules, 1)],
+        )
+        for each in sorted(bgp.prefix_lists, key=lambda p: (p.family, natural_key(p.name.lower())))
+    ]
+
+
+def _length_words(rule: PrefixRule) -> str:
+    """Return the words after the prefix of a rule, with their leading space."""
+    if rule.ge is not None and rule.ge == rule.le:
+        return f" eq {rule.ge}"
+    ge = f" ge {rule.ge}" if rule.ge is not None else ""
+    return ge + (f" le {rule.le}" if rule.le is not None else "")
+
+
+def group_name(group: str, transport: Transport) -> str:
+    """Return what the part of a peer group that has this transport is called: families are activated per group."""
+    return group + _GROUP_SUFFIX[transport]
+
+
+def neighbor_view(session: Session) -> NeighborView:
+    """Return one session."""
+    group = session.group + _GROUP_SUFFIX[session.transport]
+    name, words = session.remote or session.port, session.label or session.peer
+    return NeighborView(name, group, session.remote_asn, words)
+
+
+def groups_in_use(bgp: Bgp) -> list[tuple[PeerGroup, Transport]]:
+    """Return the peer groups with each transport that any session of theirs has, in order of `group_name`."""
+    return sorted(
+        bgp.groups_in_use, key=lambda found: natural_key(group_name(found[0].name, found[1]).lower())
+    )
+
+
+_NAMES_LAST = 99  # more than the bytes of any address
+
+
+def address_order(address: str) -> tuple[int, bytes]:
+    """Sorting key of addresses: IPv4 before IPv6, each ascending.
+
+    Raises:
+        OSError: the text is no address.
+    """
+    packed = socket.inet_pton(socket.AF_INET6 if ":" in address else socket.AF_INET, address)
+    return len(packed), packed
+
+
+def in_address_order(addresses: Iterable[str]) -> list[str]:
+    """Addresses and networks, IPv4 before IPv6 before names, each ascending."""
+
+    def key(text: str) -> tuple[int, bytes]:
+        try:
+            return address_order(text.partition("/")[0])
+        except OSError:
+            return _NAMES_LAST, text.encode()
+
+    return sorted(addresses, key=key)
+
+
+def numbered_sessions(bgp: Bgp) -> list[Session]:
+    """Return the sessions over addresses: IPv4 before IPv6, each ascending."""
+    four = [s for s in bgp.sessions if s.remote is not None and ":" not in s.remote]
+    six = [s for s in bgp.sessions if s.remote is not None and ":" in s.remote]
+    return [*sorted(four, key=_pack_ipv4), *sorted(six, key=_pack_ipv6)]
+
+
+def _pack_ipv4(session: Session) -> bytes:
+    return socket.inet_pton(socket.AF_INET, session.remote or "")
+
+
+def _pack_ipv6(session: Session) -> bytes:
+    return socket.inet_pton(socket.AF_INET6, session.remote or "")
+
+
+def unnumbered_sessions(bgp: Bgp) -> list[Session]:
+    """Return the sessions over link-local addresses, in the order of the ports."""
+    return [s for s in bgp.sessions if s.remote is None]
+
+
+def static_lines(routes: Iterable[StaticRoute], discard: str) -> list[tuple[str, str, str]]:
+    """(`ip` or `ipv6`, prefix, next hop or the word that leads nowhere) of each line."""
+    return [
+        ("ipv6" if ":" in route.prefix else "ip", route.prefix, via)
+        for route in routes
+        for via in route.via or (discard,)
+    ]
+
+
+def static_rows(discard: str) -> tuple[Row, ...]:
+    """Return the rows that read them."""
+    return tuple(
+        Each(f"{keyword} route <prefix{family}>", "static route", (
+            Entry(f"<address{family}>", "via"),
+            Keep(discard, "discard"),
+        ))
+        for keyword, family in (("ip", 4), ("ipv6", 6))
+    )  # fmt: skip
+
+
+def state_static(document: Document) -> None:
+    """State each route with its next hops."""
+    for prefix, route in document.scope.each("static route").items():
+        document.put(f"static_route[{prefix}]", static_text(map(str, route.table("via"))), route.line)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.eos import (
-    balancing,
     bgp,
     evpn,
     interfaces,
+    limits,
     non_forwarding,
     policy,
     qos,
@@ -32,7 +32,7 @@ FILE = "running-config.cfg"
 OTHERS = (switching.TOPIC, igp.TOPIC, routing.TOPIC)
 """Statements of foreign designs that our fabrics never use."""
 DEPARTURES = (
-    *interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *balancing.DEPARTURES, *evpn.DEPARTURES,
+    *interfaces.DEPARTURES, *qos.DEPARTURES, *bgp.DEPARTURES, *limits.DEPARTURES, *evpn.DEPARTURES,
 )  # fmt: skip
 """Facts of the Fabric that EOS rounds or omits."""
 
@@ -43,7 +43,7 @@ class SwitchView:
 
     name: str
     management: services.ManagementView
-    balancing: balancing.BalancingView
+    balancing: limits.BalancingView
     interfaces: interfaces.InterfacesView
     qos: qos.QosView
     bgp: bgp.BgpView
@@ -52,7 +52,7 @@ class SwitchView:
 
 def view(switch: Switch) -> SwitchView:
     """Return the plain objects that the templates print: every choice is made here, none there."""
-    spreading = balancing.balancing_view(switch)
+    spreading = limits.balancing_view(switch)
     policy = qos.qos_view(switch)
     return SwitchView(
         name=switch.name,
@@ -70,7 +70,7 @@ EOS = SingleFileNos(
     port_name=port_name, gaps=gaps, view=view,
     reader=Reader(
         (
-            services.TOPIC, balancing.TOPIC, qos_rows.TOPIC, interfaces.TOPIC, evpn.TOPIC, bgp.TOPIC, policy.TOPIC,
+            services.TOPIC, limits.TOPIC, qos_rows.TOPIC, interfaces.TOPIC, evpn.TOPIC, bgp.TOPIC, policy.TOPIC,
             *OTHERS,
         ),
         {**qos_rows.TYPES, **interfaces.TYPES, **bgp.TYPES, **routing.TYPES},

@@ -6,11 +6,11 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from fabricc.back.nos.cli_dialect.policy_view import clause_view
+from fabricc.back.nos.cli_dialect.policy import clause_view
 from fabricc.back.nos.frr import evpn, policy, sessions
+from fabricc.back.nos.frr.evpn import take_prefixes
 from fabricc.back.nos.frr.foreign import igp, routing
 from fabricc.back.nos.frr.sessions import FAMILIES, join_families
-from fabricc.back.nos.frr.tenants import take_prefixes
 from fabricc.back.nos.frr.words import (
     ANY,
     BFD_INTERVAL_MS,

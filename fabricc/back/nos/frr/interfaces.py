@@ -7,9 +7,15 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.base import LEFT_OUT, Departure
-from fabricc.back.nos.frr.evpn import DEVICE_ROWS, finish_devices, is_device, segments_view, state_devices
+from fabricc.back.nos.frr.evpn import (
+    DEVICE_ROWS,
+    finish_devices,
+    is_device,
+    read_command,
+    segments_view,
+    state_devices,
+)
 from fabricc.back.nos.frr.foreign import igp
-from fabricc.back.nos.frr.tenants import read_command
 from fabricc.back.nos.frr.words import MANAGEMENT_INTERFACE, RA_INTERVAL_S, repeated_rows, setting_rows
 from fabricc.back.nos.isolation import state_isolation
 from fabricc.back.reading import Block, Document, Each, Entry, Fact, Keep, Row, Silent, Topic

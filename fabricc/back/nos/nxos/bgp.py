@@ -6,9 +6,14 @@ from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
 from fabricc.back.nos.base import ROUNDED, Departure
-from fabricc.back.nos.cli_dialect import policy_view
-from fabricc.back.nos.cli_dialect.order import numbered_sessions, static_lines, unnumbered_sessions
-from fabricc.back.nos.cli_dialect.policy_view import community_lists, prefix_lists
+from fabricc.back.nos.cli_dialect import policy
+from fabricc.back.nos.cli_dialect.policy import (
+    community_lists,
+    numbered_sessions,
+    prefix_lists,
+    static_lines,
+    unnumbered_sessions,
+)
 from fabricc.back.nos.nxos.words import ONCE, evpn_maps, keeps_next_hop, state_defined
 from fabricc.base.order import natural_key
 from fabricc.base.values import dataclass
@@ -123,10 +128,10 @@ class BgpView:
     ttl_hops: int | None
     families: list[FamilyView]
     templates: list[TemplateView]
-    neighbors: list[policy_view.NeighborView]
-    prefix_lists: list[policy_view.PrefixListView]
-    community_lists: list[policy_view.CommunityListView]
-    clauses: list[policy_view.ClauseView]
+    neighbors: list[policy.NeighborView]
+    prefix_lists: list[policy.PrefixListView]
+    community_lists: list[policy.CommunityListView]
+    clauses: list[policy.ClauseView]
     unchanged: frozenset[str]
 
 
@@ -150,7 +155,7 @@ def bgp_view(switch: Switch) -> BgpView:
         ],
         templates=[
             TemplateView(
-                policy_view.group_name(group.name, transport),
+                policy.group_name(group.name, transport),
                 [
                     PolicyView(f, map_name(bgp, group.import_map, f), map_name(bgp, group.export_map, f))
                     for f in _FAMILIES[transport]
@@ -159,13 +164,13 @@ def bgp_view(switch: Switch) -> BgpView:
                 group.password,
                 None if transport is Transport.IPV6 else group.evpn,
             )
-            for group, transport in policy_view.groups_in_use(bgp)
+            for group, transport in policy.groups_in_use(bgp)
         ],
-        neighbors=[*map(policy_view.neighbor_view, (*numbered_sessions(bgp), *unnumbered_sessions(bgp)))],
+        neighbors=[*map(policy.neighbor_view, (*numbered_sessions(bgp), *unnumbered_sessions(bgp)))],
         prefix_lists=prefix_lists(bgp),
         community_lists=community_lists(bgp, COMMUNITY_NAMES),
         clauses=[
-            policy_view.clause_view(name, clause, COMMUNITY_NAMES)
+            policy.clause_view(name, clause, COMMUNITY_NAMES)
             for name, clause in sorted(
                 list_clauses(bgp), key=lambda c: (natural_key(c[0].lower()), c[1].sequence)
             )
@@ -199,7 +204,7 @@ def state(facts: Facts, switch: Switch) -> None:
                 facts[f"bgp/family[{family}]/redistribute_{kind}"] = map_name(bgp, name, family)
     for session in bgp.sessions:
         neighbor = f"neighbor[{neighbor_key(session.transport, session.remote, session.port)}]"
-        template = policy_view.group_name(session.group, session.transport)
+        template = policy.group_name(session.group, session.transport)
         state_defined(facts, f"peer_template[{template}]")
         state_defined(facts, neighbor, {"template": template})
         facts[f"bgp/{neighbor}/send_community"] = "true"

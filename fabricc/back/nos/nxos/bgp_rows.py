@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cli_dialect.order import state_static, static_rows
 from fabricc.back.nos.cli_dialect.policy import (
     PREFIX_LISTS,
     clause_with_line,
@@ -12,6 +11,8 @@ from fabricc.back.nos.cli_dialect.policy import (
     route_maps,
     state_lists,
     state_maps,
+    state_static,
+    static_rows,
 )
 from fabricc.back.nos.nxos.bgp import (
     COMMUNITY_OF,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cli_dialect.order import in_address_order
+from fabricc.back.nos.cli_dialect.policy import in_address_order
 from fabricc.back.nos.ntp_keys import state_keys
 from fabricc.back.nos.nxos.limits import state_balancing
 from fabricc.back.nos.nxos.tenants import used_features as tenant_features

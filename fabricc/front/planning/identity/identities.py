@@ -14,8 +14,8 @@ from fabricc.fabric.given_identities import Ends, Given, Identities
 from fabricc.fabric.management import management_place
 from fabricc.fabric.naming import computed_name
 from fabricc.fabric.shape import TierName
-from fabricc.front.planning.identity.host_identities import HostLinks
-from fabricc.front.planning.identity.identity_rows import (
+from fabricc.front.planning.identity.host_identities import (
+    HostLinks,
     ends_of,
     error_at,
     line_of,

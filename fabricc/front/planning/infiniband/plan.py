@@ -14,8 +14,7 @@ from fabricc.fabric.naming import host_port_name
 from fabricc.fabric.plans import AddressPlan, RoutingPlan, TierPlan
 from fabricc.fabric.routing import BgpSettings
 from fabricc.fabric.shape import TierName
-from fabricc.front.planning.hosts.host_cables import host_cable
-from fabricc.front.planning.hosts.racks import domain_groups, rack_findings, racks_of
+from fabricc.front.planning.hosts import domain_groups, host_cable, rack_findings, racks_of
 from fabricc.front.planning.identity.touched import Touched, as_pinned, compare_fabrics
 from fabricc.front.planning.infiniband.engines import choose_engine, subnet_manager_findings
 from fabricc.front.planning.infiniband.guids import read_guids
@@ -35,9 +34,9 @@ from fabricc.front.planning.infiniband.refusals import (
 from fabricc.front.planning.networks.overrides import apply_overrides
 from fabricc.front.planning.topology import strides as stride_plan
 from fabricc.front.planning.topology.attachments import attach_groups
+from fabricc.front.planning.topology.clos import with_present_planes
 from fabricc.front.planning.topology.layout import Room, port_rooms
 from fabricc.front.planning.topology.models import UnfitError, models_of
-from fabricc.front.planning.topology.planes import with_present_planes
 from fabricc.front.planning.topology.pods import check_pods, count_units
 from fabricc.front.planning.topology.shape import Sizing, check_joined, size_fabric
 from fabricc.front.planning.topology.tors import REPIN, spread_findings, spread_links, spread_pins

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.catalog.model import HostModel
+    from fabricc.front.planning.topology.clos import Planes
     from fabricc.front.planning.topology.models import Models
-    from fabricc.front.planning.topology.planes import Planes
     from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from fabricc.base.diagnostics.wording import format_share, join_words, plural
 from fabricc.base.values import replace
-from fabricc.fabric.capacity.remainder import Remainder
-from fabricc.fabric.capacity.share import share_without
+from fabricc.fabric.capacity.remainder import Remainder, share_without
 from fabricc.fabric.capacity.wiring import Outage, Wiring
 from fabricc.fabric.shape import TierName
 from fabricc.front.planning.topology import clos

@@ -16,6 +16,7 @@ from fabricc.base.values import dataclass, replace
 from fabricc.front.planning.topology import clos
 from fabricc.front.planning.topology.attachments import attach_groups, find_leading_group, refuse_apart
 from fabricc.front.planning.topology.beside import CrowdedError, add_remedy, placed_beside
+from fabricc.front.planning.topology.clos import planes_of
 from fabricc.front.planning.topology.layout import (
     Block,
     cage_count,
@@ -25,7 +26,6 @@ from fabricc.front.planning.topology.layout import (
     rotate_cages,
 )
 from fabricc.front.planning.topology.models import UnfitError
-from fabricc.front.planning.topology.planes import planes_of
 from fabricc.front.planning.topology.units import largest_rack, units_of
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from fabricc.catalog.model import SwitchModel
     from fabricc.fabric.shape import Attachment
     from fabricc.front.planning.topology.beside import Placed
+    from fabricc.front.planning.topology.clos import Planes
     from fabricc.front.planning.topology.models import Models
-    from fabricc.front.planning.topology.planes import Planes
     from fabricc.front.planning.topology.shape import Sizing
     from fabricc.front.spec.lock import Lock
     from fabricc.front.spec.model import ClusterSpec, Tier

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricc.back.nos.cumulus import policy, startup
+from fabricc.back.nos.cumulus import startup
 from fabricc.back.nos.cumulus.foreign import peering
 from fabricc.back.nos.cumulus.words import ENABLE, place_of, put_settings, setting_rows
 from fabricc.back.nos.frr.foreign import igp
@@ -190,7 +190,7 @@ ROWS: tuple[Row, ...] = (
             *setting_rows("hw-offload"),
         )),
     )),
-    *policy.ROWS,
+    *peering.ROWS,
     Each("router bgp", "global bgp", peering.PROCESS),
     Each("router ospf", "global ospf", _OSPF),
     *setting_rows("router adaptive-routing", "router vrr", "router vrrp", "router pbr", "router pim", "router igmp",
@@ -224,7 +224,7 @@ def finish(document: Document, unknown: frozenset[int]) -> None:
         document.put(port_paths(member)["bundle"], bond, line)
         document.put(port_paths(member)["bundle_mode"], mode, line)
     _finish_bridges(document)
-    policy.finish(document, unknown)
+    peering.finish_policy(document, unknown)
     for name, acl in scope.each("acl").items():
         document.put_kept(f"access_list[{name}]/setting[type]", acl.values, "type")
         for number, rule in acl.each("rule").items():

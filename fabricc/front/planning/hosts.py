@@ -1,0 +1,185 @@
+"""Plan the ends that hosts have: cables, NICs and racks.
+
+Report what a plan needs of NICs and the catalog does not state of them: port speeds, and reordering.
+
+Choose the medium of host cables where the spec names none: one that is sold for the cages of hosts and ToRs.
+
+Determine the rack of each host without a ToR in its rack, and the racks that are NVLink domains.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from fabricc.base.diagnostics.wording import plural
+from fabricc.base.values import replace
+from fabricc.catalog.cable_choice import find_fits, reach_of
+from fabricc.catalog.model import Breakout
+from fabricc.catalog.optics import End, cage_form, host_ends
+from fabricc.fabric.routing import Spreading
+from fabricc.front.planning.topology.units import largest_rack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fabricc.base.diagnostics import Diagnostic
+    from fabricc.catalog.model import HostModel, SwitchModel
+    from fabricc.fabric.fabric import Fabric
+    from fabricc.fabric.model import CableKind
+    from fabricc.fabric.shape import Attachment, PortLayout, Unit
+    from fabricc.front.planning.topology.models import Models
+    from fabricc.front.spec.model import ClusterSpec
+
+
+def nic_findings(spec: ClusterSpec, fabric: Fabric) -> Iterator[Diagnostic]:
+    """FAB3350 for ports faster than the NIC's Ethernet ports, FAB3351 for NICs that may not reorder packets."""
+    if spec.infiniband is not None:
+        return
+    for group, model, attached in zip(spec.gpus.groups, fabric.host_models, fabric.attachments, strict=False):
+        most = model.nic.ethernet_gbps
+        if most is not None and attached.gbps > most:
+            yield spec.warning(
+                "FAB3350",
+                f"{model.nic.title} has no Ethernet port of {attached.gbps}G, but of {most}G at the most",
+                *group.path,
+                "model",
+                help="Spread the ports of each NIC over `planes`, or take a host model with more and slower ports.",
+            )
+        if not model.gpus or model.nic.out_of_order:
+            continue
+        help_ = "state `out_of_order` of the NIC in a catalog file."
+        unknown = f"no source states that {model.nic.title} takes packets out of order"
+        if spec.load_balancing.mode is Spreading.PACKET:
+            message = f"switches spread packets, and {unknown}"
+            remedy = f"Use `mode: flowlet` or `hash`, or {help_}"
+            yield spec.warning("FAB3351", message, "load_balancing", "mode", help=remedy)
+        elif spec.load_balancing.reassignment is not None:
+            message = f"flows move without a pause, and {unknown}"
+            remedy = f"Remove `reassignment`, or {help_}"
+            yield spec.warning("FAB3351", message, "load_balancing", "reassignment", help=remedy)
+
+
+MEDIUM = ("cables", "host", "medium")
+MEDIA = ("aec", "mmf", "smf")
+"""Media of host cables where the spec names none: the default of the schema, then those that join two cages that are
+both split, as of a DGX, where no copper cable does; in order of their price."""
+
+
+def host_cable(
+    spec: ClusterSpec, models: Models, layouts: Sequence[PortLayout], attached: Sequence[Attachment]
+) -> CableKind:
+    """Return the spec's cable between hosts and ToRs, of another medium where only the default one cannot be bought.
+
+    Args:
+        spec: whose cables.
+        models: of hosts and ToRs.
+        layouts: host group index -> port layout of its ToRs.
+        attached: host group index -> how its hosts are attached.
+    """
+    cable = spec.cables.host
+    if MEDIUM in spec.positions:
+        return cable
+    for medium in MEDIA:
+        groups = zip(models.hosts, layouts, attached, strict=False)
+        if all(
+            _has_cable(host, models.tor, layout, medium, cable.length_m, each)
+            for host, layout, each in groups
+        ):
+            return replace(cable, medium=medium)
+    return cable
+
+
+def with_host_cable(spec: ClusterSpec, planned: CableKind) -> ClusterSpec:
+    """Return the spec with the medium of the planned host cable as the default that was taken."""
+    if planned.medium == spec.cables.host.medium:
+        return spec
+    return replace(
+        spec,
+        cables=replace(spec.cables, host=planned),
+        assumptions={**spec.assumptions, ".".join(MEDIUM): planned.medium},
+    )
+
+
+def _has_cable(
+    host: HostModel, tor: SwitchModel, layout: PortLayout, medium: str, metres: float, attached: Attachment
+) -> bool:
+    """Return whether a product in the catalog connects each host port, as its cage is split, to a cage of the host."""
+    whole = attached.nic_ports == 1 and not host.cages  # one cable can carry all ports of a cage of the host
+    near = host_ends(host, attached.ports_per_nic, attached.gbps)
+    used = [layout.slots[index] for index in layout.down[: len(layout.down) - layout.reserved]]
+    ports = {(slot.cage, Breakout(slot.children, slot.speed_gbps, slot.lanes)) for slot in used}
+    ends = {
+        End(_form_of_cage(tor, cage), use, tor.vendor)
+        for cage, use in ports
+        if use.speed_gbps == attached.gbps
+    }
+    return not near or all(any(_has_reach(one, far, medium, metres, whole) for one in near) for far in ends)
+
+
+def _has_reach(near: End, far: End, medium: str, metres: float, whole: bool) -> bool:
+    alone = near.use.children == 1 or whole
+    return any(reach_of(fit) >= metres for fit in find_fits(near, far, medium, alone=alone))
+
+
+def _form_of_cage(tor: SwitchModel, cage: int) -> str:
+    return next(cage_form(group) for group in tor.cages if group.first <= cage < group.first + group.count)
+
+
+def racks_of(spec: ClusterSpec) -> dict[str, str]:
+    """Return host -> rack, of the hosts that rail wiring places in racks."""
+    return {host: rack for group in spec.gpus.groups for host, rack in group.rack_of.items()}
+
+
+def rack_findings(spec: ClusterSpec, units: Mapping[int, Unit]) -> Iterator[Diagnostic]:
+    """FAB3057 where hosts of one rack belong to several units, so that their cables lead to other ToRs."""
+    racks = racks_of(spec)
+    seats: dict[str, set[int]] = {}
+    for unit in units.values():
+        for host in unit.hosts.values():
+            if host in racks:
+                seats.setdefault(racks[host], set()).add(unit.coordinate)
+    split = [rack for rack, at in seats.items() if len(at) > 1]
+    if split:
+        names = (
+            f"{split[0]} stands"
+            if len(split) == 1
+            else f"{split[0]} and {plural(len(split) - 1, 'other')} stand"
+        )
+        message = f"rack {names} in several units: {len(seats[split[0]])} for the hosts of {split[0]}"
+        largest = max(map(largest_rack, spec.gpus.groups))
+        help_ = f"Let `hosts_per_unit` be a multiple of {largest}, the hosts of the largest rack."
+        yield spec.warning("FAB3057", message, "gpus", help=help_)
+
+
+def domain_groups(
+    spec: ClusterSpec, models: Sequence[HostModel], findings: list[Diagnostic]
+) -> frozenset[int]:
+    """Return host groups each rack of which is one NVLink domain of several hosts; `models`: by group.
+
+    FAB3170 where nothing defines which hosts share NVLink, FAB3171 where a rack holds more of them than do.
+    """
+    found = set()
+    for index, (group, model) in enumerate(zip(spec.gpus.groups, models, strict=True)):
+        most = model.domain_hosts
+        if spec.network or most == 1:
+            continue
+        with_tors = spec.gpus.wiring == "rack"
+        rack, hosts = max(Counter(group.rack_of.values()).items(), key=lambda item: item[1], default=("", 0))
+        if 0 < (group.hosts_per_unit if with_tors and group.beside is None else hosts) <= most:
+            found.add(index)
+        elif hosts:
+            message = f"rack {rack} holds {hosts} hosts of {model.name}, and NVLink joins {most}"
+            help_ = f"Give every NVLink domain a rack of its own, of {plural(most, 'host')} at most."
+            findings.append(spec.error("FAB3171", message, *group.path, "racks", help=help_))
+        else:
+            message = (
+                f"it is unknown which hosts of {group.name} share NVLink: {most} of {model.name} in a rack do"
+            )
+            help_ = (
+                f"Write `hosts_per_rack: {most}`, a ToR for each rack."
+                if with_tors
+                else f"Name the racks instead of `hosts`: `racks: [a01, a02]` with `hosts_per_rack: {most}`."
+            )
+            findings.append(spec.warning("FAB3170", message, *group.path, help=help_))
+    return frozenset(found)

@@ -1,1 +1,0 @@
-"""Plan the ends that hosts have: cables, NICs and racks."""
