@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fabricc.base.documents.reader import load_package_yaml
+from fabricc.base.documents.package_yaml import load_package_yaml
 from fabricc.catalog.model import HeadroomRow, HostPorts, SwitchModel
 
 if TYPE_CHECKING:

@@ -16,34 +16,27 @@ import os
 import re
 import sys
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
-from rich import box
-from rich.cells import cell_len
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table as Drawn
-from rich.text import Text
 
 from fabricc.base.diagnostics import Position
 from fabricc.base.diagnostics.text import FORMATS, render_document, render_text
 from fabricc.base.diagnostics.wording import plural
 from fabricc.base.foreign.files import repository_at
-from fabricc.base.foreign.text import Line, Terminal, break_line, neutral_text, safe_line
+from fabricc.base.foreign.text import Terminal, break_line, neutral_text
 from fabricc.base.values import replace
 from fabricc.review.explain.codes import code_causes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from rich.progress import TaskID
-
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.base.foreign.markdown import Markdown
-    from fabricc.base.foreign.text import Part, Rendered, Table
+    from fabricc.base.foreign.text import Part, Rendered
+    from fabricc.cli.bars import Bars
 
 FORMAT = "fabricc.format"
 """The key under which the context of a verb stores the requested format."""
@@ -80,12 +73,16 @@ def print_page(text: str, laid_out: Callable[[str], str]) -> None:
         _write_text(text, sys.stdout)
         return
 
-    click.echo_via_pager(neutral_text(render_page(laid_out(text))), color=True)
+    from fabricc.cli import drawing  # rich; see `width`
+
+    click.echo_via_pager(neutral_text(drawing.render_page(laid_out(text))), color=True)
 
 
 def print_parts(parts: Iterable[Part]) -> None:
     """Print styled lines and tables on standard output."""
-    shown = render_parts(parts)
+    from fabricc.cli import drawing  # rich; see `width`
+
+    shown = drawing.render_parts(parts)
     if not sys.stdout.isatty():
         shown = _TRAILING.sub("", shown)
     _write_text(shown, sys.stdout)
@@ -93,7 +90,9 @@ def print_parts(parts: Iterable[Part]) -> None:
 
 def width() -> int:
     """Return the columns of the terminal, 80 without one."""
-    return terminal_width()
+    from fabricc.cli import drawing  # rich takes as long to import as many verbs to run: where it draws alone
+
+    return drawing.terminal_width()
 
 
 def _print_lines(lines: Sequence[str], stream: TextIO) -> None:
@@ -182,120 +181,10 @@ def progress() -> Iterator[Bars | None]:
         yield None
         return
 
+    from fabricc.cli.bars import show_bars  # rich; see `width`
+
     with show_bars() as shown:
         yield shown
-
-
-class Bars:
-    """Progress bars on a terminal, one call per step; `say` prints a line above them."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._tasks: dict[str, TaskID] = {}
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        """Report how many of how many are done."""
-        if what not in self._tasks:
-            self._tasks[what] = self._progress.add_task(safe_line(what), total=total)
-        self._progress.update(self._tasks[what], completed=done, total=total)
-
-    def say(self, text: str) -> None:
-        """Print a line that stays."""
-        self._progress.console.print(Text(neutral_text(safe_line(text))), soft_wrap=True)
-
-
-@contextmanager
-def show_bars() -> Iterator[Bars]:
-    """Show progress bars on standard error, removed at the end."""
-    words = TextColumn("{task.description}", markup=False)
-    columns = (words, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    bar.start()
-    try:
-        yield Bars(bar)
-    finally:
-        with suppress(OSError):  # the terminal may be gone by then
-            bar.stop()
-
-
-_WIDEST_PAGE = 100
-_BETWEEN = 3
-"""Columns between two cells of a row."""
-_WHOLE = 10_000
-"""Columns of what is no terminal: each row of a table on one line, for those who search and cut."""
-
-
-def terminal_width() -> int:
-    """Return the columns of the terminal, 80 without one."""
-    return Console().width
-
-
-def render_page(text: str) -> str:
-    """Return a page of Markdown laid out for the terminal."""
-    from rich.markdown import (
-        Markdown as Page,  # with its parser as long to import as all the rest of rich; for `docs` alone
-    )
-
-    console = Console(
-        highlight=False, no_color="NO_COLOR" in os.environ, width=min(terminal_width(), _WIDEST_PAGE)
-    )
-    with console.capture() as captured:
-        console.print(Page(text, hyperlinks=False))
-    return captured.get()
-
-
-def render_parts(shown: Iterable[Part]) -> str:
-    """Return lines in their style, and tables."""
-    room = None if sys.stdout.isatty() else _WHOLE
-    console = Console(highlight=False, no_color="NO_COLOR" in os.environ, width=room)
-    with console.capture() as captured:
-        for part in shown:
-            if isinstance(part, Line):
-                whole = break_line(safe_line(part.text), _WHOLE if part.rest else console.width)
-                text = Text("\n".join(whole), part.style)
-                console.print(
-                    text.append(safe_line(part.rest), "default") if part.rest else text, soft_wrap=True
-                )
-            else:
-                if part.title:
-                    console.print(Text(safe_line(part.title), "bold"), soft_wrap=True)
-                console.print(_draw_table(part, console.width), soft_wrap=not part.title)
-    return captured.get()
-
-
-def _draw_table(table: Table, room: int) -> Drawn:
-    drawn = Drawn(box=box.SIMPLE_HEAD if table.title else None, pad_edge=False, header_style="bold")
-    rows = [
-        [f"{cell:,}" if type(cell) in (int, float) else safe_line(str(cell)) for cell in row]
-        for row in table.rows
-    ]
-    columns = list(zip(map(safe_line, table.head), *rows, strict=True))
-    widths = _column_widths(columns, room) if table.title else [None] * len(columns)
-    for index, ((name, *_), width) in enumerate(zip(columns, widths, strict=True)):
-        numeric = table.title and all(isinstance(row[index], int | float) for row in table.rows)
-        drawn.add_column(
-            Text(name),
-            justify="right" if numeric else "left",
-            overflow="fold" if table.title else "ellipsis",
-            width=width,
-        )
-    for row in rows:
-        drawn.add_row(*map(Text, row))
-    return drawn
-
-
-def _column_widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Return the width of each column: its longest cell, reduced from the widest column on if room is short.
-
-    No column gets narrower than its longest word while another can; rich itself would cut words.
-    """
-    widths = [max(map(cell_len, cells)) for cells in columns]
-    words = [max(map(cell_len, " ".join(cells).split()), default=1) for cells in columns]
-    room -= _BETWEEN * (len(columns) - 1) + 3
-    while (over := sum(widths) - room) > 0 and widths != words:
-        widest, at = max((width, at) for at, width in enumerate(widths) if width > words[at])
-        widths[at] = max(words[at], widest - over, *(width for width in widths if width < widest), 1)
-    return widths
 
 
 _DEFAULT = "cluster.yaml"

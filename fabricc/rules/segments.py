@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import join_words
+from fabricc.base.numbers import is_number
 from fabricc.facts.frame import PORT
 from fabricc.rules.findings import finding_at
 from fabricc.rules.rule import ADDRESSES, FabricRule, Report, SwitchRule
@@ -108,7 +109,7 @@ def _dead_sources(statement: Statement, _: Sessions) -> Iterator[Finding]:
 
 def _has_address(statement: Statement, port: str) -> bool:
     """Return whether an interface has an address; an address in place of a name has itself."""
-    if ":" in port or port[:1].isdigit():
+    if ":" in port or is_number(port[:1]):
         return True
     if port.lower() in _FIRST_LOOPBACKS and any(f"loopback/ipv{each}" in statement.rest for each in "46"):
         return True

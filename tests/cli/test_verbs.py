@@ -115,11 +115,11 @@ def test_a_sample_of_init_pins_nothing_until_it_is_built(
     assert (frozen.status, "FAB3900" in frozen.err) == (1, True)
     assert "nothing is deployed from this spec yet" in frozen.err
     assert "Run `fabricc build cluster.yaml`" in frozen.err
-    assert "nothing is deployed yet" in fabricc("plan", "cluster.yaml").out
+    assert "no number is pinned yet" in fabricc("plan", "cluster.yaml").out
     spec.write_text(spec.read_text("utf-8").replace("hosts: 64", "hosts: 128"), "utf-8")
     assert fabricc("validate", "cluster.yaml").status == 0
     assert fabricc("lock", "cluster.yaml").status == 0
-    assert "nothing is deployed yet" not in fabricc("plan", "cluster.yaml").out
+    assert "no number is pinned yet" not in fabricc("plan", "cluster.yaml").out
 
 
 def test_validate_tells_results_and_findings_apart(repo: Path, fabricc: Fabricc) -> None:
@@ -346,7 +346,7 @@ def test_plan_writes_the_lossless_profiles_that_a_build_writes(repo: Path, fabri
 
 
 def test_plan_shows_the_worksheet_and_draws_it(repo: Path, fabricc: Fabricc) -> None:
-    assert "No lossless class" in fabricc("plan", "cluster.yaml", "--qos").out
+    assert "No class is lossless" in fabricc("plan", "cluster.yaml", "--qos").out
     switch = "{model: sn5600, nos: sonic-202505}"
     (repo / "cluster.yaml").write_text(
         "cluster: lab\ngpus: {model: dgx-b200, hosts: 2, hosts_per_unit: 2}\n"

@@ -218,7 +218,7 @@ def test_part_numbers_are_those_of_the_maker_of_each_end() -> None:
         ("hgx-8gpu", "sn4700", "dac", 3, "which passive copper does not convert", ["aec", "mmf", "smf"]),
         ("dgx-h100", "sn5600", "aec", 5, "are both split", ["mmf", "smf"]),
         ("hgx-8gpu", "sn5600", "mmf", 120, "reaches 100 m", ["smf"]),
-        ("hgx-8gpu", "sn5600", "aoc", 20, "nothing in the catalog joins", ["mmf", "smf"]),
+        ("hgx-8gpu", "sn5600", "aoc", 20, "no part in the catalog joins", ["mmf", "smf"]),
     ],
 )
 def test_what_nothing_joins_is_told_and_the_remedy_joins(

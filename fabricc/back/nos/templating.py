@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fabricc.back.nos import sandbox
+from fabricc.back.nos import child_process
 from fabricc.base import installation
 from fabricc.base.documents.document import conflict_in
 from fabricc.base.foreign import files
@@ -126,11 +126,11 @@ def render_bounded(work: Callable[[], _Result]) -> _Result:
     Raises:
         TemplateFaultError: a template failed, or reached a limit of `bounded`.
     """
-    if not _overrides or sandbox.is_child():
+    if not _overrides or child_process.is_child():
         return work()
     try:
-        result, failed = sandbox.run_bounded(lambda: (work(), _compiled_templates()), _describe_error)
-    except sandbox.LimitError as error:
+        result, failed = child_process.run_bounded(lambda: (work(), _compiled_templates()), _describe_error)
+    except child_process.LimitError as error:
         own = (file for file in error.files if any(Path(file).is_relative_to(each) for each in _overrides))
         file = next(own, str(_overrides[0]))
         raise TemplateFaultError(Fault(file, 1, str(error))) from None
@@ -161,7 +161,7 @@ def _first_used() -> str:
 def _describe_error(error: Exception) -> list[Any] | str:
     """Return file, line and message of an error in a template; of any other its traceback."""
     fault = fault_of(error)
-    if fault is None and isinstance(error, sandbox.LimitError):
+    if fault is None and isinstance(error, child_process.LimitError):
         return [_first_used(), 1, str(error)]
     return [fault.file, fault.line, fault.message] if fault else "".join(traceback.format_exception(error))
 
@@ -308,7 +308,7 @@ def _bytecode_cache() -> BytecodeCache | None:
         return None
     with suppress(OSError):
         folder.mkdir(exist_ok=True)
-    compiler = zlib.crc32(Path(__file__).with_name("template_compiler.py").read_bytes())
+    compiler = zlib.crc32(Path(__file__).with_name("sandbox.py").read_bytes())
     return (
         FileSystemBytecodeCache(str(folder), f"%s.{compiler:08x}.j2c") if os.access(folder, os.W_OK) else None
     )

@@ -6,17 +6,12 @@ Load YAML files that the package contains.
 from __future__ import annotations
 
 import re
-from functools import cache
-from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from fabricc.base.diagnostics import Diagnostic, Position, Severity
 from fabricc.base.documents.composer import FORBIDDEN, Composer, Rules, Stop, check_text, resolve_scalar
 from fabricc.base.documents.document import Document, clip, conflict_in
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 try:
     from yaml import CLoader as EventLoader
@@ -240,11 +235,3 @@ def _word_problem(context: str, problem: str, character: str) -> tuple[str, str]
         if in_context in context and in_problem in problem:
             return message, remedy
     return f"not valid YAML: {problem}", ""
-
-
-@cache
-def load_package_yaml(path: Path) -> Any:
-    """Return the values of a YAML 1.1 file of the package. Callers share them and must not change them."""
-    import yaml  # few verbs read such a file
-
-    return yaml.load(path.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))

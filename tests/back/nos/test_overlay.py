@@ -150,7 +150,7 @@ def test_an_emitted_file_with_an_overlay_states_what_it_stated_before() -> None:
 def test_keys_of_yaml_are_added_and_never_said_twice() -> None:
     switch = CUMULUS_VARIANTS["numbered"]
     files = CUMULUS.render(switch)
-    banner = "- set:\n    system:\n      message:\n        pre-login: Authorized use only\n"
+    banner = "- set:\n    system:\n      message:\n        post-login: Authorized use only\n"
     after = merge_overlay(files, Overlay("x", "", banner))
     assert CUMULUS.read(after).facts == CUMULUS.planned(switch)
     with pytest.raises(OverlayError, match="hostname") as caught:

@@ -18,7 +18,7 @@ from tests.segmented import EXPRESSED, SPINE, TOR, fabric, switch, switches
 
 GOLDEN = Path(__file__).parent / "golden" / "segments"
 RATIOS = {0: Ratio(Fraction(1))}
-PASSED_ON = {"cumulus", "sonic"}
+PASSED_ON = {"cumulus", "nxos", "sonic"}
 """Systems without segments whose switches between ToRs pass EVPN routes on."""
 
 

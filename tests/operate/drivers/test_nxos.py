@@ -259,7 +259,7 @@ def test_words_of_success_without_a_log_need_a_changed_configuration(
     if takes_effect:
         driver.commit_config(revert_in=60)
         return
-    with pytest.raises(CommitError, match="nothing has changed"):
+    with pytest.raises(CommitError, match="nothing changed"):
         driver.commit_config(revert_in=60)
 
 

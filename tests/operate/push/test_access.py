@@ -54,7 +54,7 @@ def test_a_secret_comes_from_the_keyring_under_its_service_and_account(tmp_path:
     access = read_access(file)
     assert access.password(access.default).reveal() == "hunter2"
     keys.table = {("switches", "another"): "hunter2"}
-    with pytest.raises(DeviceError, match="nothing for operator under switches"):
+    with pytest.raises(DeviceError, match="no entry for operator under switches"):
         read_access(file).password(access.default)
     keys.table = None
     with pytest.raises(DeviceError, match="does not answer") as error:

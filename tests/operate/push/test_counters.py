@@ -102,7 +102,7 @@ def test_a_time_that_a_driver_would_refuse_is_refused_before_the_start(
     network.edit(HITLESS)
     said = network.push(*options, status=1).stderr
     assert "FAB9133" in said
-    assert "such as su001-tor1a, revert a commit within 30 to 3600 s, not 10 s" in said
+    assert "frr reverts a commit within 30 to 3600 s, not 10 s (6 switches, such as su001-tor1a)" in said
     assert network.interval("spine01a") == "first"
     network.push("--confirm-within", "30", *options, status=0)
 

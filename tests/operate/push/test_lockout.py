@@ -138,8 +138,8 @@ def test_what_is_no_key_tells_none(tmp_path: Path, content: bytes) -> None:
 
 
 def test_a_login_without_any_proof_is_refused(made: Made) -> None:
-    assert "nothing" in refused(made("eos"), username="netops", ssh_key="/nowhere")
-    assert "nothing" in refused(made("junos"), username="netops")
+    assert "no credential" in refused(made("eos"), username="netops", ssh_key="/nowhere")
+    assert "no credential" in refused(made("junos"), username="netops")
 
 
 def test_a_transport_that_the_configuration_does_not_serve_is_refused(made: Made) -> None:

@@ -44,7 +44,7 @@ def test_the_others_are_changed_and_the_run_knows_who_is_left(network: Network) 
     assert "FAB9140" in network.push("--resume", status=3).stderr, "it still does not answer"
     assert outcomes(network) == ["partial"], "the run ended again"
     network.ask("mend", GONE)
-    assert "1 switches left" in network.push("--resume", status=0).stderr
+    assert "1 switch left" in network.push("--resume", status=0).stderr
     network.truthful(matrix.NEW[HITLESS])
     assert outcomes(network) == ["done"]
 

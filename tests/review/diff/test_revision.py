@@ -104,6 +104,10 @@ def test_what_is_no_commit_is_refused(repo: Path, fabricc: Callable[..., Ran], r
 
 def test_a_spec_that_is_new_is_all_devices_new(repo: Path, fabricc: Callable[..., Ran]) -> None:
     shutil.copytree(INVENTORIES / "lab-smallest", repo / "lab")
+    status, _, err = fabricc("diff", "lab/cluster.yaml", "--base", "main", "--detailed-exitcode")
+    assert status == 1
+    assert "FAB9049" in err
+    git(repo, "add", "lab")
     status, out, _ = fabricc("diff", "lab/cluster.yaml", "--base", "main", "--detailed-exitcode")
     assert status == 2
     assert "which has no such spec" in out

@@ -126,7 +126,7 @@ def test_what_is_left_does_not_affect_forwarding(form: str) -> None:
     reading = JUNOS.read({FILE: text})
     unknown = {(file, line) for file, line, _ in reading.unknown}
     assert unknown == JUNOS.aside({FILE: text}, reading)
-    assert len(unknown) == 5
+    assert len(unknown) == 4
 
 
 def test_a_fact_has_the_line_that_states_it() -> None:

@@ -22,6 +22,8 @@ NAMES = [name for name in VARIANTS if name != "trimming"]
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_rendered_for_a_release_reads_back_as_planned(release: str, name: str) -> None:
     switch = replace(VARIANTS[name], release=release)
+    if release < "202405":  # FAB5841: no banner before
+        switch = replace(switch, management=replace(switch.management, banner=""))
     reading = SONIC.read(SONIC.render(switch))
     assert reading.unknown == []
     assert reading.facts == SONIC.planned(switch)
