@@ -140,6 +140,7 @@ async def refused(client: Any, tool: str, **arguments: Any) -> str:
     return str(answer.content[0].text)
 
 
+@pytest.mark.slow
 def test_what_leads_out_of_the_folder_is_refused(root: Path) -> None:
     anyio.run(few, root)
 

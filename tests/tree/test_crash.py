@@ -33,6 +33,7 @@ def generation(tree: Path) -> int:
     return int(name.removeprefix("generation-").removesuffix(".txt"))
 
 
+@pytest.mark.slow
 def test_kill_at_random_moments_leaves_a_whole_tree(tmp_path: Path) -> None:
     seed = random.Random(7)
     emit(tmp_path, files(0))

@@ -481,6 +481,7 @@ def test_a_branch_that_is_older_than_the_policy_is_held_to_it(
         ("SHORT", "refs/tags/SHORT"),
     ],
 )  # fmt: skip
+@pytest.mark.spread(2)
 def test_a_name_of_two_commits_is_refused(name: str, reference: str, repository: Path) -> None:
     base = git(repository, "rev-parse", "main")
     name, reference = (word.replace("SHORT", base[:9]) for word in (name, reference))

@@ -236,6 +236,7 @@ def test_networkmanager_is_made_what_the_keyfiles_say(tmp_path: Path, variant: s
 @needs_networkd
 @pytest.mark.parametrize("variant", ["ubuntu-22.04", "ubuntu-24.04"])
 @pytest.mark.spread(2)
+@pytest.mark.slow
 def test_networkd_files_are_those_of_netplan(tmp_path: Path, variant: str) -> None:
     seen = stages(NETPLAN, tmp_path, variant, f'ID=ubuntu\nVERSION_ID="{variant.removeprefix("ubuntu-")}"')
     assert "differs: rail1: no rule from 10.1.0.1 to table 101\n" in seen["before"]

@@ -42,6 +42,7 @@ def test_512_adapters_and_two_tenants() -> None:
 
 
 @needs_opensm
+@pytest.mark.slow
 def test_leaves_of_slower_hosts_have_fewer_uplinks_and_ftree_balances_them() -> None:
     """248 adapters of other leaves over four uplinks or eight; no credit loop, and a pulled link is routed around."""
     groups = [

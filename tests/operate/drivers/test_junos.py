@@ -297,6 +297,7 @@ def test_an_answer_without_a_list_of_commits_is_an_error(
     assert not driver.has_pending_commit()
 
 
+@pytest.mark.slow
 def test_growth_and_a_retired_port_are_replaced_and_then_unchanged(switch: JunosSwitch, driver: Any) -> None:
     plan = "system {\n    host-name tor1;\n}\ninterfaces {\n    et-0/0/0 {\n        mtu 9216;\n    }\n}\n"
     rack = "    et-0/0/34 {\n        description rack2;\n    }\n"

@@ -103,6 +103,7 @@ def test_a_replace_is_compared_committed_saved_and_rolled_back(switch: LinuxSwit
         driver.rollback()
 
 
+@pytest.mark.slow
 def test_nothing_is_saved_before_the_confirmation(switch: LinuxSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=BUNDLE)
     driver.commit_config(revert_in=60)

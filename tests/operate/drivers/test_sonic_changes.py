@@ -163,6 +163,7 @@ def test_a_rack_comes_in_steps(switch: LinuxSwitch, driver: Any) -> None:
     assert json.loads(switch.text("etc/sonic/config_db.json")) == run_by(planned(*many))
 
 
+@pytest.mark.slow
 def test_the_speed_of_a_lossless_port_changes_on_a_switch_that_needs_a_reload(switch: LinuxSwitch) -> None:
     """A new profile is refused by the updater's limits; the complete file brings no stock port."""
     faster = planned(*TWO, speed="800000")
@@ -189,6 +190,7 @@ def test_nobody_confirms_a_reload_and_the_switch_reloads_its_checkpoint(switch: 
     assert running(switch) == run_by(planned(*TWO))
 
 
+@pytest.mark.slow
 def test_stock_ports_that_a_reload_adds_are_an_error_and_go_with_the_way_back(switch: LinuxSwitch) -> None:
     before = running(switch)
     switch.faults.updater = ("stock_ports",)
@@ -231,6 +233,7 @@ def test_the_guard_ends_the_replacement_that_it_guards(switch: LinuxSwitch) -> N
     assert running(switch) == run_by(planned(*TWO))
 
 
+@pytest.mark.slow
 def test_somebody_changes_config_db_after_the_candidate_was_loaded(switch: LinuxSwitch, driver: Any) -> None:
     driver.load_replace_candidate(config=bundle(planned(*THREE)))
     other = run_by(planned(*TWO, NTP_SERVER={"192.0.2.1": {}}))

@@ -116,6 +116,7 @@ def spec(folder: Path) -> Path:
     return found
 
 
+@pytest.mark.slow
 def test_what_a_tree_plants_stays_in_the_box(
     tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

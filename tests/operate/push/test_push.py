@@ -175,6 +175,7 @@ def test_no_secret_is_printed(network: Network) -> None:
     assert not any(PASSWORD in text for text in [*written, ran.stdout])
 
 
+@pytest.mark.slow
 def test_a_resumed_run_has_the_options_that_it_began_with(network: Network) -> None:
     """Half of the spines may change at once, by an option; resumed without it, the run is not refused."""
     network.edit(DISRUPTIVE)

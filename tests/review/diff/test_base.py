@@ -215,6 +215,7 @@ def test_a_conflict_is_reported_and_the_branch_is_compared(
     assert ran[0] == 1, "the merged spec is unknown"
 
 
+@pytest.mark.slow
 def test_a_conflict_without_differences_of_the_branch_is_no_verdict(
     repository: Repository, fabricc: Callable[..., Ran]
 ) -> None:
@@ -231,6 +232,7 @@ def test_a_conflict_without_differences_of_the_branch_is_no_verdict(
     assert UNCHANGED not in out
 
 
+@pytest.mark.slow
 def test_a_conflict_in_another_file_is_a_warning(repository: Repository, fabricc: Callable[..., Ran]) -> None:
     repository.git("checkout", "-qb", "dev")
     repository.write(notes_yaml="a: 1\n")
@@ -427,6 +429,7 @@ def test_a_spec_that_moved_in_the_base_is_followed(
         assert "FAB9012" in out
 
 
+@pytest.mark.slow
 def test_a_base_without_a_lock_is_reported_where_numbers_change(
     repository: Repository, fabricc: Callable[..., Ran]
 ) -> None:

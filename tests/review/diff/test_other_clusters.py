@@ -78,6 +78,7 @@ def change_tree(repository: Repository) -> str:
     ids=lambda c: c.__name__,
 )
 @pytest.mark.spread(3)
+@pytest.mark.slow
 def test_another_cluster_is_named_and_nothing_is_said_of_it(
     repository: Repository, fabricc: Callable[..., Ran], change: Callable[[Repository], str]
 ) -> None:

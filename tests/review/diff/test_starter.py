@@ -145,6 +145,7 @@ def test_a_label_that_somebody_else_sets_again_ends_its_approval(forge: Forge) -
     assert approvals(forge, head) == set()
 
 
+@pytest.mark.slow
 def test_a_run_that_is_repeated_approves_nothing_again(forge: Forge) -> None:
     use_stand_in(forge)
     head = forge.propose()
@@ -272,6 +273,7 @@ def review_of(forge: Forge, spec: str, head: str, labels: list[str] | None) -> N
     assert {name: step.returncode for name, step in posted.items()} == {"post": 0, "label": 0}, posted
 
 
+@pytest.mark.slow
 def test_the_labels_of_a_pull_request_are_those_of_all_its_specs(forge: Forge) -> None:
     head, later = "1" * 40, "2" * 40
     set_labels(forge, "mine", "Risk:Low")
