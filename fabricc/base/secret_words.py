@@ -54,7 +54,8 @@ _FORMS = (
     r"\bpriv[^\S\n]+(?!(?:read|write|notify|context|match)\b)(?:(?:3?des|aes)[-\d]*[^\S\n]+)?{}",
     r"\b(?:auth-(?:md5|sha)|encrypt-(?:aes|des))\b\W+{}",
     # Logins in commands and addresses, tokens, and private keys.
-    r"\btoken[\w-]{{0,60}}[=:,][^\S\n]*{}",
+    r"\btoken[\w-]{{0,60}}(?:[=:,][^\S\n]*|[^\S\n]+){}",
+    r"^[^\S\n]*(?:-[^\S\n]+)?[\"']?key[\"']?:[^\S\n]+{}",
     r"(?<!\S)(?:-u|--user)[^\S\n]+[\w.-]+:{}",
     r"://[^\s:/@]{1,400}:(?P<{0}w>[^\s\"']{1,400})(?=@)",
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<{0}w>[^\"\n]+)",

@@ -64,6 +64,9 @@ key config-key ascii 7 S29config
 nv set system snmp-server readonly-community S29comm access any
 nv set system snmp-server username bob auth-sha S29auth encrypt-aes S29priv
 set snmp v3 usm local-engine user bob privacy-aes128 privacy-password S29privacy
+telemetry collector token S53plainword
+    key: S54plainword
+  - "key": "S55plainword"
 """.strip("\n").splitlines()
 PLAIN_LINES = """
 snmp-server group g v3 priv read all
@@ -94,7 +97,7 @@ password <hidden>
 def test_each_secret_of_a_line_is_hidden(line: str) -> None:
     shown = hide_secret_words(line)
     assert "<hidden>" in shown
-    assert not any(f"S{number:02}" in shown for number in range(1, 52)), shown
+    assert not any(f"S{number:02}" in shown for number in range(1, 56)), shown
 
 
 @pytest.mark.parametrize("line", PLAIN_LINES)
