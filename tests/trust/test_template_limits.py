@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabricc.back.nos import sandbox, templating
+from fabricc.back.nos import child_process, templating
 from fabricc.back.nos.templating import (
     TemplateFaultError,
     render_bounded,
@@ -55,8 +55,8 @@ UNCOMPILABLE = {
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setattr(sandbox, "CPU_S", 1)
-    monkeypatch.setattr(sandbox, "_GRACE_S", 1)
+    monkeypatch.setattr(child_process, "CPU_S", 1)
+    monkeypatch.setattr(child_process, "_GRACE_S", 1)
     (tmp_path / "own/eos").mkdir(parents=True)
     yield tmp_path / "own/eos/one.j2"
     set_template_path([])
@@ -81,7 +81,7 @@ def test_time_ends(own: Path, text: str) -> None:
     found = fault(own, f"a\n{text}\n")
     assert "5 s of CPU time" in found.message or "256 MiB" in found.message
     assert found.file == str(own) or found.file == str(own.parent.parent)
-    assert time.process_time() - began < sandbox.CPU_S, "the work is another process's"
+    assert time.process_time() - began < child_process.CPU_S, "the work is another process's"
 
 
 @pytest.mark.parametrize("text", LARGE)
@@ -124,7 +124,7 @@ def test_what_a_child_compiled_is_compiled_once(own: Path) -> None:
     kept = template_environment("eos").get_template("one.j2")
     assert template_environment("eos").get_template("one.j2") is kept
     assert kept.name in [name for _, name in template_environment("eos").cache or ()]
-    assert not sandbox.is_child()
+    assert not child_process.is_child()
 
 
 def test_an_error_that_is_no_templates_is_distinguished(own: Path) -> None:
