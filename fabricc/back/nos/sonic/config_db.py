@@ -205,6 +205,8 @@ def ignored_fields(text: str) -> list[tuple[str, int, str]]:
         tables = parse_json(text) if text else {}
     except (ValueError, RecursionError):
         return []
+    if not isinstance(tables, dict):  # the reader reports it
+        return []
     found = []
     for name in sorted(IGNORED & tables.keys()):
         rows = tables[name]

@@ -181,3 +181,9 @@ def test_a_row_of_a_profile_may_have_unknown_fields_or_none() -> None:
             "BUFFER_QUEUE|Ethernet0|3 color: red",
         ),
     ]
+
+
+@pytest.mark.parametrize("text", ["21474848", "[1]", '"x"', "null", "true"])
+def test_a_file_that_is_no_object_of_tables_has_no_skipped_fields(text: str) -> None:
+    assert SONIC.ignored({"config_db.json": text}) == []
+    assert SONIC.read({"config_db.json": text}).unknown
