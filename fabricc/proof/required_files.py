@@ -8,6 +8,7 @@ import re
 from collections import defaultdict
 from dataclasses import field
 from io import StringIO
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from fabricc.back import hosts as host_files
@@ -58,15 +59,19 @@ class _Plan:
     tables: set[str] = field(default_factory=set)
     readable: bool = True
 
-    def add_cables(self, network: str, summary: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> None:
+    def add_cables(self, network: str, summary: Mapping[str, Any], rows: Iterator[list[str]]) -> None:
         """Add the devices of a network."""
+        header = next(rows, None)
+        if header is None:
+            return
+        columns = itemgetter(*map(header.index, ("kind", "a_device", "a_port", "b_device")))
         own = summary.get("systems", {})
-        for row in rows:
-            near, far = _TIERS.get(row["kind"], (None, None))
+        for kind, near_name, port, far_name in map(columns, filter(None, rows)):
+            near, far = _TIERS.get(kind, (None, None))
             if near == "":
-                self.hosts[row["a_device"]].add((network, row["a_port"]))
-            for tier, name in ((near, row["a_device"]), (far, row["b_device"])):
-                if tier and not self.infiniband:  # its switches have no files
+                self.hosts[near_name].add((network, port))
+            for tier, name in ((near, near_name), (far, far_name)):
+                if tier and name not in self.switches and not self.infiniband:  # its switches have no files
                     self.switches[name] = (own[name] if name in own else summary["tiers"][tier])["nos"]
 
 
@@ -144,7 +149,7 @@ def _read_plan(folder: Folder, manifest: Manifest) -> _Plan:
             if manifest.version == __version__:
                 tables = _INFINIBAND_TABLES if plan.infiniband else _TABLES
             text = folder.read(f"{place}/cabling.csv", limit=_LARGEST).decode()
-            plan.add_cables(network, summary, csv.DictReader(StringIO(text)))
+            plan.add_cables(network, summary, csv.reader(StringIO(text)))
         except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, csv.Error):
             plan.readable = False
         plan.tables |= {f"{place}/{name}" for name in tables}

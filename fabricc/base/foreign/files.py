@@ -25,6 +25,8 @@ STREAMED = 4 << 30
 READ_BELOW, READ_ALSO = "FABRICC_READ_BELOW", "FABRICC_READ_ALSO"
 """Variables by which a process that starts fabricc limits what it opens; see `set_boundary`."""
 _CHUNK = 1 << 18
+_UNCLEAN = frozenset(("", ".", ".."))
+"""Parts that no clean relative path has."""
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
 _KINDS = (
@@ -232,8 +234,7 @@ class Folder:
             ForeignFileError: its name is no clean relative one, it is a link, behind one, no regular file or too large.
             OSError: it is not there or must not be read.
         """
-        with self.above(name) as (folder, last):
-            handle = _open_in(folder, last, _FILE, name)
+        handle = self._open_file(name)
         try:
             return _read_content(handle, f"{self.path}/{name}", limit)
         finally:
@@ -245,8 +246,7 @@ class Folder:
         Raises:
             ForeignFileError, OSError: as `read`.
         """
-        with self.above(name) as (folder, last):
-            handle = _open_in(folder, last, _FILE, name)
+        handle = self._open_file(name)
         try:
             return _hash_content(handle, self.path / name, limit)
         finally:
@@ -258,8 +258,7 @@ class Folder:
         Raises:
             ForeignFileError, OSError: as `read`.
         """
-        with self.above(name) as (folder, last):
-            handle = _open_in(folder, last, _FILE, name)
+        handle = self._open_file(name)
         try:
             _checked_size(handle, self.path / name, limit)
         except OSError:
@@ -282,17 +281,28 @@ class Folder:
         Raises:
             ForeignFileError, OSError: as `read`, of the folders on the way.
         """
-        *folders, last = parts = name.split("/")
-        if not {"", ".", ".."}.isdisjoint(parts):
-            raise ForeignFileError("its name is no clean relative path", name)
-        try:
-            way = self._idle.pop()
-        except IndexError:
-            way = _Way()
+        folders, last, way = self._way_to(name)
         try:
             yield way.go(self.handle, folders, name), last
         finally:
             self._idle.append(way)
+
+    def _open_file(self, name: str) -> int:
+        folders, last, way = self._way_to(name)
+        try:
+            return _open_in(way.go(self.handle, folders, name), last, _FILE, name)
+        finally:
+            self._idle.append(way)
+
+    def _way_to(self, name: str) -> tuple[list[str], str, _Way]:
+        """Return the folders above a file, its name there, and open folders that nobody else uses."""
+        *folders, last = parts = name.split("/")
+        if not _UNCLEAN.isdisjoint(parts):
+            raise ForeignFileError("its name is no clean relative path", name)
+        try:
+            return folders, last, self._idle.pop()
+        except IndexError:
+            return folders, last, _Way()
 
 
 class _Way:
@@ -391,10 +401,10 @@ def _checked_size(handle: int, path: Path | str, limit: int) -> int:
     return entry.st_size
 
 
-def _read_chunks(handle: int, path: Path | str, limit: int, most: int = _CHUNK) -> Iterator[bytes]:
-    """Yield an open file in parts, the first of them all of it unless it has more bytes than `most`."""
+def _read_chunks(handle: int, path: Path | str, limit: int) -> Iterator[bytes]:
+    """Yield an open file in parts."""
     left = limit
-    size = min(_checked_size(handle, path, limit), most) + 1
+    size = min(_checked_size(handle, path, limit), _CHUNK) + 1
     while chunk := os.read(handle, size):
         left -= len(chunk)
         if left < 0:  # it grows, or does not report its size
@@ -404,7 +414,17 @@ def _read_chunks(handle: int, path: Path | str, limit: int, most: int = _CHUNK) 
 
 
 def _read_content(handle: int, path: Path | str, limit: int) -> bytes:
-    return b"".join(_read_chunks(handle, path, limit, limit))
+    size = _checked_size(handle, path, limit)
+    content = os.read(handle, size + 1)
+    if len(content) == size:  # all of it, as one byte more was asked for
+        return content
+    parts, left = [content], limit - len(content)
+    while left >= 0 and (chunk := os.read(handle, _CHUNK)):
+        parts.append(chunk)
+        left -= len(chunk)
+    if left < 0:  # it grows, or does not report its size
+        raise _too_large(path, limit)
+    return b"".join(parts)
 
 
 def _hash_content(handle: int, path: Path | str, limit: int) -> str:
