@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from fabricc.version import __version__
 
 if TYPE_CHECKING:
-    from fabricc.audit.gather import Gathered
+    from fabricc.audit.gather import FolderContents
     from fabricc.audit.run import Audit
     from fabricc.base.diagnostics import Diagnostic, FindingsError, Position, Severity
     from fabricc.compiler.compiled import Compiled, compile_spec
@@ -32,7 +33,7 @@ __all__ = [
     "Diagnostic",
     "Explanation",
     "FindingsError",
-    "Gathered",
+    "FolderContents",
     "Host",
     "Position",
     "Review",
@@ -50,7 +51,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "audit.gather": ("Gathered",),
+    "audit.gather": ("FolderContents",),
     "facts.statement": ("Device",),
     "audit.run": ("Audit",),
     "base.diagnostics": ("Diagnostic", "FindingsError", "Position", "Severity"),
@@ -65,9 +66,16 @@ _HOMES = {
 }
 """Module -> the public names that it has."""
 
+_RENAMED = {"Gathered": "FolderContents"}
+"""Former public name -> its name now; a former name works with a `DeprecationWarning`."""
+
 
 def __getattr__(name: str) -> Any:
     """Return a public name and import its module on first use (PEP 562)."""
+    if name in _RENAMED:
+        message = f"fabricc.{name} is deprecated: use fabricc.{_RENAMED[name]}"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        name = _RENAMED[name]
     home = next((module for module, names in _HOMES.items() if name in names), None)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

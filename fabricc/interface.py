@@ -26,7 +26,7 @@ from fabricc.tree.file import write_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from fabricc.audit.gather import Gathered
+    from fabricc.audit.gather import FolderContents
     from fabricc.audit.run import Audit
     from fabricc.compiler.result import BuildResult
     from fabricc.review.diff.model import Review
@@ -196,7 +196,7 @@ def _report_unreadable() -> Iterator[None]:
         raise FindingsError("FAB0001", f"cannot read{place}: {error.strerror or error}") from None
 
 
-def read_folder(folder: Path | str, *, jobs: int | None = None) -> Gathered:
+def read_folder(folder: Path | str, *, jobs: int | None = None) -> FolderContents:
     """Return the devices of a folder of configurations, of a built tree or of one file, with their facts.
 
     Args:

@@ -28,9 +28,9 @@ def surface() -> Iterator[str]:
         thing = getattr(fabricc, name)
         if inspect.isclass(thing):
             yield f"class {name}"
-            told = {line for line in members(thing) if re.split(r"\W", line)[0] not in INNER}
-            told |= stated(thing) - {re.split(r"\W", line)[0] for line in told} - INNER
-            yield from sorted(f"    {line}" for line in told)
+            lines = {line for line in members(thing) if re.split(r"\W", line)[0] not in INNER}
+            lines |= stated(thing) - {re.split(r"\W", line)[0] for line in lines} - INNER
+            yield from sorted(f"    {line}" for line in lines)
         else:
             yield f"def {signature(name, thing)}" if callable(thing) else f"{name}: {type(thing).__name__}"
 
@@ -87,3 +87,9 @@ def test_every_public_name_has_a_docstring(name: str) -> None:
 def test_no_public_name_is_hidden_by_a_module() -> None:
     package = Path(fabricc.__file__).parent
     assert not {path.stem for path in package.iterdir()} & {*fabricc.__all__}
+
+
+@pytest.mark.parametrize(("former", "name"), [("Gathered", "FolderContents")])
+def test_a_renamed_public_name_works_and_warns(former: str, name: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"fabricc.{former} is deprecated: use fabricc.{name}"):
+        assert getattr(fabricc, former) is getattr(fabricc, name)

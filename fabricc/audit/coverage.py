@@ -102,7 +102,7 @@ class Counts(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
+class DeviceCoverage:
     """One device: its statements, the state of each topic, and the missing inputs of topics that are not checked."""
 
     system: str
@@ -125,7 +125,7 @@ class Coverage:
         frequent: lines that nobody knows, the most frequent first.
     """
 
-    devices: Mapping[str, Covered]
+    devices: Mapping[str, DeviceCoverage]
     frequent: tuple[Line, ...] = ()
 
     def systems(self) -> Iterator[tuple[str, Counts]]:
@@ -149,7 +149,7 @@ class Coverage:
         return sum(one.counts.unknown for one in self.devices.values())
 
 
-class Strange(NamedTuple):
+class UnknownLines(NamedTuple):
     """Unknown lines of a kind, of one device or of all: their common form, the first line, and their number."""
 
     pattern: str
@@ -160,7 +160,7 @@ class Strange(NamedTuple):
     devices: int = 1
 
 
-class Understood(NamedTuple):
+class UnderstoodLines(NamedTuple):
     """The understood part of one device, by the reader of its files.
 
     Attributes:
@@ -174,7 +174,7 @@ class Understood(NamedTuple):
     unknown: int
     stated: frozenset[str]
     unclear: frozenset[str]
-    strange: tuple[Strange, ...]
+    strange: tuple[UnknownLines, ...]
 
 
 def measure_understood(
@@ -183,7 +183,7 @@ def measure_understood(
     left: Sequence[tuple[str, int, str]],
     aside: frozenset[tuple[str, int]],
     statements: int,
-) -> Understood:
+) -> UnderstoodLines:
     """Return the coverage of a device: its facts, unknown lines, ignored ones among them, and all statements."""
     topics = _topics_of(system, parts.frame, parts.places)
     unknown = [each for each in left if each[:2] not in aside]
@@ -194,15 +194,15 @@ def measure_understood(
         for each in places.values():
             each.sort()
     unclear: set[str] = set()
-    strange: dict[str, Strange] = {}
+    strange: dict[str, UnknownLines] = {}
     for file, line, text in unknown:
         pattern = _generalize_line(text)
         unclear.add(HOSTS if system == HOST else _topic_of_line(pattern, places.get(file, []), line))
-        known = strange.get(pattern) or Strange(pattern, file, line, text.strip()[:_LONGEST], 0)
+        known = strange.get(pattern) or UnknownLines(pattern, file, line, text.strip()[:_LONGEST], 0)
         strange[pattern] = known._replace(times=known.times + 1)
     lines = len({each[:2] for each in unknown})
     beside = len({each[:2] for each in left}) - lines
-    return Understood(
+    return UnderstoodLines(
         max(statements, lines + beside), beside, lines, frozenset(topics.values()), frozenset(unclear),
         tuple(strange.values()),
     )  # fmt: skip
@@ -210,7 +210,7 @@ def measure_understood(
 
 def coverage_of(
     devices: Mapping[str, Device],
-    known: Mapping[str, Understood],
+    known: Mapping[str, UnderstoodLines],
     findings: Iterable[Finding],
     unchecked: Mapping[str, Sequence[tuple[str, str]]],
 ) -> Coverage:
@@ -219,8 +219,8 @@ def coverage_of(
     for finding in findings:
         if finding.severity is Severity.ERROR:
             wrong[finding.file].add(finding.line)
-    kinds: dict[tuple[str, str], Strange] = {}
-    covered: dict[str, Covered] = {}
+    kinds: dict[tuple[str, str], UnknownLines] = {}
+    covered: dict[str, DeviceCoverage] = {}
     for name, device in devices.items():
         covered[name] = _cover_device(device, known[name], wrong, dict(unchecked.get(name, ())))
         for one in known[name].strange:
@@ -237,8 +237,8 @@ def coverage_of(
 
 
 def _cover_device(
-    device: Device, known: Understood, wrong: Mapping[str, Collection[int]], unchecked: Mapping[str, str]
-) -> Covered:
+    device: Device, known: UnderstoodLines, wrong: Mapping[str, Collection[int]], unchecked: Mapping[str, str]
+) -> DeviceCoverage:
     refuted = _topics_with_findings(device, wrong)
     if device.kind is Kind.SWITCH and device.model is None:
         refuted.add(BUFFERS)
@@ -251,7 +251,7 @@ def _cover_device(
     }  # fmt: skip
     left = known.statements - known.aside - known.unknown
     reasons = {topic: why for topic, why in unchecked.items() if topic not in refuted}
-    return Covered(
+    return DeviceCoverage(
         device.system, Counts(1, known.statements, left, known.aside, known.unknown), states, reasons
     )
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from fabricc.audit.coverage import Understood, measure_understood
+from fabricc.audit.coverage import UnderstoodLines, measure_understood
 from fabricc.audit.ends import Placement, address_of, place_statements
 from fabricc.back import hosts
 from fabricc.back import nos as back_ends
@@ -24,7 +24,7 @@ from fabricc.base.diagnostics import Severity
 from fabricc.base.documents.document import conflict_in_output
 from fabricc.base.foreign.files import Folder
 from fabricc.fabric.facts import Reading
-from fabricc.facts.frame import KEPT, Contents, Held, pack_contents, split_facts
+from fabricc.facts.frame import KEPT, Contents, PackedContents, pack_contents, split_facts
 from fabricc.facts.statement import HOST, Neighbor
 from fabricc.proof import Finding
 
@@ -40,20 +40,20 @@ _ADDRESSES = ("/ipv4", "/ipv6", "management/address", "bgp/router_id")
 _DIGIT = re.compile(r"\d")
 
 
-class Read(NamedTuple):
+class PackedDevice(NamedTuple):
     """A device as a worker sends it: its contents packed, and of them what the folder as a whole is looked at by."""
 
     key: str
     name: str
     system: str
     places: dict[str, tuple[str, int]]
-    held: Held
+    held: PackedContents
     placement: Placement
-    understood: Understood
+    understood: UnderstoodLines
     identity: Identity
 
 
-def devices_of(key: str, parts: list[Part]) -> tuple[list[Read], set[str], list[Finding]]:
+def devices_of(key: str, parts: list[TextSection]) -> tuple[list[PackedDevice], set[str], list[Finding]]:
     """Return the devices of one name's texts, their paths, and the findings about the others."""
     findings: list[Finding] = []
     left, found = parts, []
@@ -62,7 +62,7 @@ def devices_of(key: str, parts: list[Part]) -> tuple[list[Read], set[str], list[
         left = [part for part in left if part not in texts.values()]
         found.append((system, texts))
     taken = {part.path for _, texts in found for part in texts.values()}
-    outputs: list[list[tuple[Part, Output]]] = [[] for _ in found]
+    outputs: list[list[tuple[TextSection, Output]]] = [[] for _ in found]
     for part in left:
         at = next((n for n, (_, texts) in enumerate(found) if _is_in_same_place(part, texts)), 0)
         output = _read_output(part.text, found[at][0] if found else None)
@@ -89,7 +89,7 @@ def devices_of(key: str, parts: list[Part]) -> tuple[list[Read], set[str], list[
     return devices, known, findings
 
 
-def _choose_system(parts: Sequence[Part]) -> tuple[str, dict[str, Part]] | None:
+def _choose_system(parts: Sequence[TextSection]) -> tuple[str, dict[str, TextSection]] | None:
     """Return the system and files of a device: the text with the strongest evidence, and others of its system.
 
     None with too little evidence, or with the same evidence for two systems.
@@ -110,7 +110,7 @@ def _choose_system(parts: Sequence[Part]) -> tuple[str, dict[str, Part]] | None:
     return system, texts
 
 
-def _system_weights(part: Part) -> list[tuple[int, str]]:
+def _system_weights(part: TextSection) -> list[tuple[int, str]]:
     """Return the evidence for each system, the strongest first."""
     return sorted(((claim.weight, system) for system, claim in part.claims.items()), reverse=True)
 
@@ -119,15 +119,15 @@ def _is_tied(weights: Sequence[tuple[int, str]]) -> bool:
     return len(weights) > 1 and weights[0][0] == weights[1][0]
 
 
-def _part_folder(part: Part) -> str:
+def _part_folder(part: TextSection) -> str:
     return part.path.rpartition("/")[0]
 
 
-def _is_in_same_place(part: Part, texts: Mapping[str, Part]) -> bool:
+def _is_in_same_place(part: TextSection, texts: Mapping[str, TextSection]) -> bool:
     return any(_part_folder(part) == _part_folder(other) for other in texts.values())
 
 
-def _explain_doubt(part: Part) -> str:
+def _explain_doubt(part: TextSection) -> str:
     """Return why a text belongs to no device."""
     if name := other_system(part.text):
         return f"it is a configuration of {name}, which fabricc does not read"
@@ -153,8 +153,8 @@ def _read_output(text: str, system: str | None) -> Output | None:
 
 
 def _read_device(
-    key: str, system: str, texts: Mapping[str, Part], outputs: Sequence[tuple[Part, Output]]
-) -> tuple[Read, list[Finding]]:
+    key: str, system: str, texts: Mapping[str, TextSection], outputs: Sequence[tuple[TextSection, Output]]
+) -> tuple[PackedDevice, list[Finding]]:
     """Return one device, read."""
     findings: list[Finding] = []
     files = {file: part.text for file, part in texts.items()}
@@ -187,7 +187,7 @@ def _read_device(
     if any(_no_addresses(parts)):
         reading = without_no_addresses(reading, next(iter(files)))
         parts = split_facts(reading)
-    return Read(
+    return PackedDevice(
         key, name, system,
         {file: (part.path, part.first) for file, part in texts.items()},
         pack_contents(Contents(reading, aside), parts), place_statements(system, parts, neighbors),
@@ -302,7 +302,7 @@ LEAST = 3
 _LARGEST = 32 << 20  # bytes of a file
 
 
-class Part(NamedTuple):
+class TextSection(NamedTuple):
     """A text of a file, and what back ends take it for."""
 
     path: str
@@ -386,10 +386,10 @@ def texts_of(folder: Folder, paths: Sequence[str]) -> tuple[list[tuple[str, str]
     return texts, unread
 
 
-def parts_in(texts: Iterable[tuple[str, str]]) -> list[Part]:
+def parts_in(texts: Iterable[tuple[str, str]]) -> list[TextSection]:
     """Return the texts of files with the claims on them."""
     return [
-        Part(path, each.first, each.text, _claims_of(path, each.text))
+        TextSection(path, each.first, each.text, _claims_of(path, each.text))
         for path, text in texts
         for each in split_sections(text)
     ]

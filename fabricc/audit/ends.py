@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fabricc.back.nos.ports import PLAIN, PortKind, cached_parser
 from fabricc.base.numbers import is_number
 from fabricc.base.values import dataclass
-from fabricc.facts.frame import NEIGHBOR, SECONDARY, VRF, Shared, few_bytes, parts_of, value_of
+from fabricc.facts.frame import NEIGHBOR, SECONDARY, VRF, SharedTable, few_bytes, parts_of, value_of
 from fabricc.facts.statement import HOST, Kind
 
 if TYPE_CHECKING:
@@ -159,8 +159,8 @@ class Placement:
     own: bytes
     joins: bytes
     unnumbered: bytes
-    routed: Shared[str, bool]
-    used: Shared[str, int]
+    routed: SharedTable[str, bool]
+    used: SharedTable[str, int]
     announced: tuple[Neighbor, ...]
     facts: Facts
 
@@ -321,12 +321,14 @@ def _names_its_end(shape: Shape, own: Mapping[str, Values], port: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _routed_ports(shape: Shape, addressed: tuple[str, ...], spoken: tuple[str, ...]) -> Shared[str, bool]:
+def _routed_ports(
+    shape: Shape, addressed: tuple[str, ...], spoken: tuple[str, ...]
+) -> SharedTable[str, bool]:
     """Return the ports that route, for a device with addresses on some and neighbors on others."""
     found = {shape.port(each) or each for each in spoken}
     found.update(map(shape.base, (*shape.unnumbered, *addressed)))
     members = [port for bundle, ports in shape.bundles.items() if bundle in found for port in ports]
-    return Shared(dict.fromkeys(sorted({*found, *members}), True))
+    return SharedTable(dict.fromkeys(sorted({*found, *members}), True))
 
 
 def _used_ports(
@@ -335,7 +337,7 @@ def _used_ports(
     spoken: tuple[str, ...],
     peers: frozenset[int],
     facts: Facts,
-) -> Shared[str, int]:
+) -> SharedTable[str, int]:
     """Return used ports, see `Placement.used`; ports that are shut or in a bundle are left out."""
     outward = {shape.port(each) for each in spoken}
     found: dict[str, int] = {}
@@ -355,8 +357,8 @@ def _used_ports(
 
 
 @lru_cache(maxsize=64)
-def _share_table(items: tuple[tuple[str, int], ...]) -> Shared[str, int]:
-    return Shared(items)
+def _share_table(items: tuple[tuple[str, int], ...]) -> SharedTable[str, int]:
+    return SharedTable(items)
 
 
 def _shape_of(system: str, frame: Frame) -> Shape:

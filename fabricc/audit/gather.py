@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.audit.device import Texts, collected_systems, devices_of, parts_in, texts_of
-from fabricc.audit.substitution import Alike
+from fabricc.audit.substitution import KnownTexts
 from fabricc.back.hosts import recognition as host_files
 from fabricc.base.diagnostics import Severity
 from fabricc.base.diagnostics.wording import plural
@@ -32,8 +32,8 @@ from fabricc.tree import manifest as manifests
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.audit.coverage import Understood
-    from fabricc.audit.device import Read
+    from fabricc.audit.coverage import UnderstoodLines
+    from fabricc.audit.device import PackedDevice
     from fabricc.audit.ends import Placement
     from fabricc.catalog.model import SwitchModel
 
@@ -43,7 +43,7 @@ _SETTINGS = ("model", "hwsku", "platform")
 """Settings of a system in the catalog that name the box as the system does."""
 
 
-class Boxes:
+class CatalogModels:
     """The models of a catalog by every name that they have there."""
 
     def __init__(self, models: Mapping[str, SwitchModel]) -> None:
@@ -140,7 +140,7 @@ _PIECES = 4000
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class FolderContents:
     """The content of a folder.
 
     Attributes:
@@ -152,16 +152,16 @@ class Gathered:
 
     devices: Mapping[str, Device]
     placement: Mapping[str, Placement]
-    understood: Mapping[str, Understood]
+    understood: Mapping[str, UnderstoodLines]
     files: int
     used: int
     findings: tuple[Finding, ...]
 
 
-class _Piece(NamedTuple):
+class _GroupResult(NamedTuple):
     """The result of a worker for some groups of files."""
 
-    devices: list[Read]
+    devices: list[PackedDevice]
     findings: list[Finding]
     used: int
 
@@ -172,7 +172,7 @@ def gather_devices(
     jobs: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     packed: bool = False,
-) -> Gathered:
+) -> FolderContents:
     """Read the devices of a folder or of a file; `packed` for thousands that are rarely used.
 
     Raises:
@@ -193,8 +193,8 @@ def gather_devices(
     size = -(-len(work) // _PIECES)
     pieces = [work[at : at + size] for at in range(0, len(work), size)] if work else []
     findings: list[Finding] = []
-    read: list[Read] = []
-    alike, shared = Alike(), dict[bytes, bytes]()
+    read: list[PackedDevice] = []
+    alike, shared = KnownTexts(), dict[bytes, bytes]()
     used = done = 0
     with Folder(top) as below:
         spreading = spread_work(
@@ -217,7 +217,7 @@ def gather_devices(
         )  # fmt: skip
     placement = {name: one.placement for name, one in named.items()}
     understood = {name: one.understood for name, one in named.items()}
-    return Gathered(devices, placement, understood, len(names), used, tuple(findings))
+    return FolderContents(devices, placement, understood, len(names), used, tuple(findings))
 
 
 def files_below(folder: Path) -> list[str]:
@@ -266,8 +266,10 @@ def _is_outside_devices(name: str, trees: Collection[str]) -> bool:
     return any(name[:end] in trees and name[end:].partition("/")[0] not in _TREE_DEVICES for end in ends)
 
 
-def _read_piece(folder: Folder, groups: Sequence[tuple[str, Sequence[str]]], alike: Alike) -> _Piece:
-    found = _Piece([], [], 0)
+def _read_piece(
+    folder: Folder, groups: Sequence[tuple[str, Sequence[str]]], alike: KnownTexts
+) -> _GroupResult:
+    found = _GroupResult([], [], 0)
     used = 0
     for key, paths in groups:
         texts, unread = texts_of(folder, paths)
@@ -285,13 +287,13 @@ def _read_piece(folder: Folder, groups: Sequence[tuple[str, Sequence[str]]], ali
     return found._replace(used=used)
 
 
-def _name_devices(read: list[Read]) -> tuple[dict[str, Read], list[Finding]]:
+def _name_devices(read: list[PackedDevice]) -> tuple[dict[str, PackedDevice], list[Finding]]:
     """Return devices by name, and a finding for each name that two of them have.
 
     A copy of a device is left out: what it states would contradict the device itself. Another device takes the name of
     its file.
     """
-    named: dict[str, Read] = {}
+    named: dict[str, PackedDevice] = {}
     findings: list[Finding] = []
     for device in sorted(read, key=_preference):
         name, path = device.name or _device_path(device), _device_path(device)
@@ -311,26 +313,26 @@ def _name_devices(read: list[Read]) -> tuple[dict[str, Read], list[Finding]]:
     return dict(sorted(named.items())), findings
 
 
-def _preference(device: Read) -> tuple[bool, int, str]:
+def _preference(device: PackedDevice) -> tuple[bool, int, str]:
     """Return the rank of a device among devices with its name; a file with the device's name is first."""
     path = _device_path(device)
     called = path.rpartition("/")[2].rpartition(".")[0], path.rpartition("/")[0].rpartition("/")[2]
     return device.name not in called, path.count("/"), path
 
 
-def _is_copy(first: Read, second: Read) -> bool:
+def _is_copy(first: PackedDevice, second: PackedDevice) -> bool:
     """Return whether two devices of one name have nine of ten addresses in common: those of two sites share some."""
     own = [{(row[0], row[4]) for row in one.placement.joining()[0]} for one in (first, second)]
     return 10 * len(own[0] & own[1]) >= 9 * max(1, min(map(len, own)))
 
 
-def _device_path(device: Read) -> str:
+def _device_path(device: PackedDevice) -> str:
     return min(path for path, _ in device.places.values())
 
 
-def _make_devices(folder: Path, read: Mapping[str, Read], *, packed: bool) -> dict[str, Device]:
+def _make_devices(folder: Path, read: Mapping[str, PackedDevice], *, packed: bool) -> dict[str, Device]:
     """Return the devices with their models from the catalog."""
-    boxes = Boxes(load_catalog(())[0].switches)
+    boxes = CatalogModels(load_catalog(())[0].switches)
     models: dict[tuple[str, ...], str | None] = {}
     made: dict[str, Device] = {}
     for name, one in read.items():

@@ -57,7 +57,7 @@ def links_of(
     named = placements or {name: placement_of(device) for name, device in devices.items()}
     return tuple(
         Link(*pair, evidence, tuple([_locate_claim(claim, devices) for claim in against]))
-        for pair, evidence, against in _Joining(named).links()
+        for pair, evidence, against in _ClaimTable(named).links()
     )
 
 
@@ -77,7 +77,7 @@ def _locate_claim(claim: _Claim, devices: Mapping[str, Device]) -> Claim:
     return Claim(near, far, evidence, *min((lines[path] for path in paths if path in lines), default=("", 0)))
 
 
-class _Joining:
+class _ClaimTable:
     """The claims of all devices during the search for links.
 
     Attributes:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.values import dataclass
-from fabricc.facts.statement import NOWHERE, Far
+from fabricc.facts.statement import NOWHERE, LinkPeer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +59,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFabric:
     """A whole folder.
 
     Attributes:
@@ -72,19 +72,19 @@ class Found:
     places: Mapping[str, Place]
 
 
-def fars_of(found: Found) -> dict[str, dict[str, Far]]:
+def fars_of(found: FoundFabric) -> dict[str, dict[str, LinkPeer]]:
     """Device -> port -> the other end of its link."""
-    fars: dict[str, dict[str, Far]] = {name: {} for name in found.devices}
+    fars: dict[str, dict[str, LinkPeer]] = {name: {} for name in found.devices}
     for link in found.links:
         for near, far in link.ways:
             if near.device in fars:
                 place = found.places.get(far.device, NOWHERE)
                 known = far.device in found.devices
-                fars[near.device][near.port] = Far(far, place.tier, known)
+                fars[near.device][near.port] = LinkPeer(far, place.tier, known)
     return fars
 
 
-def neighbors_of(found: Found) -> dict[str, set[str]]:
+def neighbors_of(found: FoundFabric) -> dict[str, set[str]]:
     """Return the devices of links -> the devices at the other ends."""
     linked: dict[str, set[str]] = {}
     for link in found.links:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, TypeVar
 
 from fabricc.audit.ends import placement_of
-from fabricc.audit.tiers import Sets, connected_parts, in_order, pair_of, tiers_of
+from fabricc.audit.tiers import DisjointSets, connected_parts, in_order, pair_of, tiers_of
 from fabricc.back.nos.ports import PortKind
 from fabricc.base.numbers import is_number
 from fabricc.base.order import natural_key
@@ -81,7 +81,7 @@ def _tor_units(
     for name in () if hosts else tors:
         for host in _described_hosts(stated[name], devices):
             serving[host].add(name)
-    sets, shared = Sets(), False
+    sets, shared = DisjointSets(), False
     for some in serving.values():
         first, *others = sorted(some) or [""]
         shared = shared or bool(first)
@@ -126,7 +126,7 @@ def _switch_planes(
         for first in (min(each, key=in_order),)
         for name in each
     }
-    joined = Sets()
+    joined = DisjointSets()
     foremost: dict[str, int] = {}
     for ends in hosts.values():
         for at, (_, tor) in enumerate(ends):
@@ -149,7 +149,7 @@ def _switch_pods(graph: Graph, tiers: Mapping[str, Tier], units: Mapping[str, in
     if Tier.CORE not in tiers.values():
         return {}
     inside = {name for name, tier in tiers.items() if tier in (Tier.TOR, Tier.SPINE)}
-    sets = Sets()
+    sets = DisjointSets()
     for name in inside:
         for other in graph[name] & inside:
             sets.join(name, other)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fabricc.audit.coverage import State, coverage_of
 from fabricc.audit.gather import gather_devices
 from fabricc.audit.links import links_of
-from fabricc.audit.model import Found
+from fabricc.audit.model import FoundFabric
 from fabricc.audit.places import places_of
 from fabricc.audit.rules import examine_fabric
 from fabricc.base.diagnostics import Diagnostic, Position
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fabricc.audit.coverage import Covered
-    from fabricc.audit.gather import Gathered
+    from fabricc.audit.coverage import DeviceCoverage
+    from fabricc.audit.gather import FolderContents
     from fabricc.audit.model import Link
-    from fabricc.audit.rules import Examined
+    from fabricc.audit.rules import RuleResults
     from fabricc.base.foreign.text import Part, Rendered
     from fabricc.facts.statement import Device
 
@@ -58,9 +58,9 @@ class Audit:
     def __init__(
         self,
         folder: Path,
-        gathered: Gathered,
-        found: Found,
-        examined: Examined,
+        gathered: FolderContents,
+        found: FoundFabric,
+        examined: RuleResults,
     ) -> None:
         self.folder, self.found = folder, found
         reported = (*gathered.findings, *examined.findings)
@@ -130,7 +130,7 @@ def _audit_folder(folder: Path, jobs: int | None, progress: Callable[[str, int, 
     gathered = gather_devices(folder, jobs=jobs, progress=progress, packed=True)
     links = links_of(gathered.devices, gathered.placement)
     places = places_of(gathered.devices, links, gathered.placement)
-    found = Found(gathered.devices, links, places)
+    found = FoundFabric(gathered.devices, links, places)
     return Audit(
         folder, gathered, found, examine_fabric(found, jobs=jobs or usable_cpus(), progress=progress)
     )
@@ -262,7 +262,7 @@ def _link_json(link: Link) -> str:
     return _LINK.format(*map(_quoted, (*link.a, *link.b)), evidence)
 
 
-def _device_document(audit: Audit, name: str, covered: Covered) -> dict[str, object]:
+def _device_document(audit: Audit, name: str, covered: DeviceCoverage) -> dict[str, object]:
     device, place = audit.devices[name], audit.found.places.get(name)
     return {
         "kind": device.kind.value, "system": device.system, "box": device.box, "model": device.model,

@@ -16,7 +16,7 @@ from itertools import chain
 from socket import AF_INET, AF_INET6, inet_ntop, inet_pton
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fabricc.audit.device import Read, devices_of, parts_in
+from fabricc.audit.device import PackedDevice, devices_of, parts_in
 from fabricc.audit.ends import place_statements
 from fabricc.base.values import dataclass
 from fabricc.facts.frame import Parts, few_bytes, parts_of, value_of
@@ -76,7 +76,7 @@ class _Blank(NamedTuple):
         return "".join(pieces).split("\n")
 
 
-class _Own(NamedTuple):
+class _OwnFacts(NamedTuple):
     """The own facts of a device as a function of its coordinates.
 
     Attributes:
@@ -116,7 +116,7 @@ class _Pattern:
 
     path: str
     text: str
-    read: Read
+    read: PackedDevice
     coordinates: Sequence[_Coordinate]
     steps: list[Step]
     last: str
@@ -151,7 +151,7 @@ class _Pattern:
 
 
 @dataclass(slots=True)
-class Alike:
+class KnownTexts:
     """The texts that a process has met.
 
     Attributes:
@@ -159,11 +159,11 @@ class Alike:
         lines: system and number of lines -> how many texts were read.
     """
 
-    proved: list[tuple[_Pattern, _Own]] = field(default_factory=list)
+    proved: list[tuple[_Pattern, _OwnFacts]] = field(default_factory=list)
     met: list[_Pattern] = field(default_factory=list)
     lines: Counter[tuple[str, int]] = field(default_factory=Counter)
 
-    def read(self, key: str, path: str, text: str) -> Read | None:
+    def read(self, key: str, path: str, text: str) -> PackedDevice | None:
         """Return the device of a file by substitution; None if it must be read."""
         below = _path_below(path, key)
         for at, (pattern, follows) in enumerate(self.proved):
@@ -178,7 +178,7 @@ class Alike:
                 break
         return None
 
-    def learn(self, path: str, text: str, read: Read) -> None:
+    def learn(self, path: str, text: str, read: PackedDevice) -> None:
         """Record a device that was read from this file alone."""
         outline = read.system, text.count("\n")
         self.lines[outline] += 1
@@ -193,7 +193,9 @@ def _path_below(path: str, key: str) -> str:
     return path.replace(key, _KEY) if key else path
 
 
-def _make_device(read: Read, follows: _Own, key: str, path: str, own: Sequence[str]) -> Read:
+def _make_device(
+    read: PackedDevice, follows: _OwnFacts, key: str, path: str, own: Sequence[str]
+) -> PackedDevice:
     """Return a device like one that was read, with its own coordinates."""
     name, called, names, values = follows.fill_in(own)
     shared = parts_of(read.held)
@@ -206,7 +208,7 @@ def _make_device(read: Read, follows: _Own, key: str, path: str, own: Sequence[s
     )  # fmt: skip
 
 
-def _find_coordinates(text: str, read: Read) -> list[_Coordinate]:
+def _find_coordinates(text: str, read: PackedDevice) -> list[_Coordinate]:
     """Return the device's own values in a text, in order: addresses anywhere, the rest where facts are stated."""
     found = [_Coordinate(*each.span(), _SIX if ":" in each[0] else _FOUR) for each in _ADDRESS.finditer(text)]
     ends = [-1, *(each.start() for each in re.finditer("\n", text)), len(text)]
@@ -259,7 +261,7 @@ def _is_ordinary(address: str) -> bool:
 _SIXES = frozenset((*range(0x20, 0x40), 0xFC, 0xFD))
 
 
-def _make_pattern(path: str, text: str, read: Read, coordinates: Sequence[_Coordinate]) -> _Pattern:
+def _make_pattern(path: str, text: str, read: PackedDevice, coordinates: Sequence[_Coordinate]) -> _Pattern:
     """Return the pattern of a text with these coordinates."""
     starts = [0, *(each.end for each in coordinates)]
     pieces = [text[start : each.start] for start, each in zip(starts, coordinates, strict=False)]
@@ -277,7 +279,7 @@ def _make_pattern(path: str, text: str, read: Read, coordinates: Sequence[_Coord
     )  # fmt: skip
 
 
-def _prove_pattern(pattern: _Pattern) -> list[tuple[_Pattern, _Own]]:
+def _prove_pattern(pattern: _Pattern) -> list[tuple[_Pattern, _OwnFacts]]:
     """Return a pattern with the own facts of its device; empty if more than the coordinates follows from them.
 
     Facts that are not own are no coordinates: similar devices share them.
@@ -298,7 +300,7 @@ def _prove_pattern(pattern: _Pattern) -> list[tuple[_Pattern, _Own]]:
     return []
 
 
-class _Lettered(NamedTuple):
+class _LetteredReading(NamedTuple):
     """The result of reading a text with letters.
 
     Attributes:
@@ -308,7 +310,7 @@ class _Lettered(NamedTuple):
 
     shared: tuple[Any, ...]
     fixed: frozenset[int]
-    follows: _Own
+    follows: _OwnFacts
 
 
 def _make_letters(kinds: Sequence[re.Pattern[str]], *, down: bool) -> list[str]:
@@ -331,7 +333,7 @@ def _make_letter(kind: re.Pattern[str], number: int) -> str:
     return f"42949{number:05}" if kind is _ASN else f"zl{number:06}l{_LABELS.index(kind) * ' l'}"
 
 
-def _read_lettered(pattern: _Pattern, letters: Sequence[str]) -> _Lettered | None:
+def _read_lettered(pattern: _Pattern, letters: Sequence[str]) -> _LetteredReading | None:
     """Return the result of a text with letters; None if it is not a device without findings."""
     if len(letters) > _MOST:
         return None
@@ -346,16 +348,16 @@ def _read_lettered(pattern: _Pattern, letters: Sequence[str]) -> _Lettered | Non
     if follows is None:
         return None
     fixed = _LETTER.findall(f"{frame.paths}{frame.values}{shared[2:]}{follows.left}")
-    return _Lettered(shared, frozenset([numbers[each] for each in fixed]), follows)
+    return _LetteredReading(shared, frozenset([numbers[each] for each in fixed]), follows)
 
 
-def _shared_part(read: Read) -> tuple[Any, ...]:
+def _shared_part(read: PackedDevice) -> tuple[Any, ...]:
     """Return the shared part of a device."""
     called = read.identity._replace(name="")
     return read.held.frame, read.held.places, read.system, set(read.places), read.understood, called
 
 
-def _own_part(read: Read, numbers: dict[str, int]) -> _Own | None:
+def _own_part(read: PackedDevice, numbers: dict[str, int]) -> _OwnFacts | None:
     """Return the own part of a device by the numbers of letters; None if it is not one line each."""
     names, values, *left = value_of(read.held.own)
     places = [at for at, value in enumerate(values) if isinstance(value, str)]
@@ -369,10 +371,10 @@ def _own_part(read: Read, numbers: dict[str, int]) -> _Own | None:
     numbered = [(at, letter) for at, letter in numbered if at not in places]
     own = {*places, *[at for at, _ in numbered]}
     shared = [None if at in own else value for at, value in enumerate(values)]
-    return _Own(_Blank(pieces, letters), shared, places, numbered, left)
+    return _OwnFacts(_Blank(pieces, letters), shared, places, numbered, left)
 
 
-def _reproduces(read: Read, lettered: _Lettered, own: Sequence[str]) -> bool:
+def _reproduces(read: PackedDevice, lettered: _LetteredReading, own: Sequence[str]) -> bool:
     """Return whether a text with its own coordinates in place of letters gives the facts that were read."""
     names, values, *left = value_of(read.held.own)
     name, *rest = lettered.follows.fill_in(own)

@@ -41,7 +41,7 @@ def tiers_of(
 
 
 @dataclass(frozen=True, slots=True)
-class _Signs:
+class _TierEvidence:
     """The evidence that a switch is below another one.
 
     Attributes:
@@ -103,7 +103,7 @@ def pair_of(device: Placement) -> tuple[object, object] | None:
 
 def _tier_signs(
     devices: Mapping[str, Device], stated: Mapping[str, Placement], links: Iterable[Link]
-) -> dict[str, _Signs]:
+) -> dict[str, _TierEvidence]:
     """Return the signs of each switch for a low tier."""
     taken: dict[str, set[str]] = defaultdict(set)
     hosts: dict[str, int] = defaultdict(int)
@@ -116,14 +116,14 @@ def _tier_signs(
     return {name: _signs_of(device, taken[name], hosts[name]) for name, device in stated.items()}
 
 
-def _signs_of(device: Placement, taken: Collection[str], hosts: int) -> _Signs:
+def _signs_of(device: Placement, taken: Collection[str], hosts: int) -> _TierEvidence:
     facts = device.facts
     busy = set(taken)
     busy |= {bundle for bundle, members in device.bundles().items() if busy.intersection(members)}
     if (peer_link := facts.get("mlag/peer_link")) is not None:
         busy.add(device.port(str(peer_link)) or str(peer_link))
     used = [use for base, use in device.used.items() if base not in busy]
-    return _Signs(
+    return _TierEvidence(
         hosts, sum(use & SERVED > 0 for use in used), "evpn/source" in facts or "vxlan/source" in facts,
         sum(use & OUTWARD > 0 for use in used),
         "bgp/cluster_id" in facts or any(path.endswith("/reflector_client") for path in facts),
@@ -183,7 +183,7 @@ class _Policies:
         return {policy for far, some in self.of(spine).items() if far in switches for policy in some}
 
 
-def _assign_tiers(graph: Graph, signs: Mapping[str, _Signs], policies: _Policies) -> dict[str, Tier]:
+def _assign_tiers(graph: Graph, signs: Mapping[str, _TierEvidence], policies: _Policies) -> dict[str, Tier]:
     tors = _find_tors(graph, signs)
     for part in connected_parts(graph):
         if not tors.intersection(part):
@@ -193,7 +193,7 @@ def _assign_tiers(graph: Graph, signs: Mapping[str, _Signs], policies: _Policies
     spines = {name for name, far in distance.items() if far == 1}
     spines -= (beside := _outside_routers(graph, tors, spines))
     tiers |= dict.fromkeys(spines, Tier.SPINE) | dict.fromkeys(beside, Tier.OTHER)
-    joined = Sets()
+    joined = DisjointSets()
     for name in tors | spines:
         for other in graph[name] & (tors | spines):
             joined.join(name, other)
@@ -211,7 +211,7 @@ def _assign_tiers(graph: Graph, signs: Mapping[str, _Signs], policies: _Policies
     return {name: tiers.get(name, Tier.OTHER) for name in graph}
 
 
-def _find_tors(graph: Graph, signs: Mapping[str, _Signs]) -> set[str]:
+def _find_tors(graph: Graph, signs: Mapping[str, _TierEvidence]) -> set[str]:
     """Return switches that serve hosts; one with few such ports and mostly links to such switches is a spine."""
     tors = {name for name, sign in signs.items() if sign.hosts}
     shown = bool(tors)
@@ -224,7 +224,7 @@ def _find_tors(graph: Graph, signs: Mapping[str, _Signs]) -> set[str]:
     return tors | {name for name in bare if not graph[name] & tors}
 
 
-def _lower_side(graph: Graph, part: set[str], signs: Mapping[str, _Signs]) -> set[str]:
+def _lower_side(graph: Graph, part: set[str], signs: Mapping[str, _TierEvidence]) -> set[str]:
     """The ToRs of switches none of which shows hosts: the one of two sides that does not reflect, or the larger one."""
     start = min(part, key=in_order)
     side = {start: 0}
@@ -275,7 +275,7 @@ def _outside_routers(graph: Graph, tors: set[str], spines: set[str]) -> set[str]
     return {name for name in spines if degree[name] * _FEW < max(most[tor] for tor in graph[name] & tors)}
 
 
-def _is_tor(name: str, signs: _Signs) -> bool:
+def _is_tor(name: str, signs: _TierEvidence) -> bool:
     """Return whether a switch with links to the spines of one pod only is a ToR without hosts."""
     if bool(_UPPER.search(name)) != bool(_LOWER.search(name)):
         return bool(_LOWER.search(name))
@@ -292,7 +292,7 @@ def in_order(name: str) -> tuple[object, ...]:
 
 
 @dataclass(slots=True)
-class Sets:
+class DisjointSets:
     """Disjoint sets that are joined one after the other."""
 
     above: dict[Hashable, Hashable] = field(default_factory=dict)

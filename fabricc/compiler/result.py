@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fabricc.base.diagnostics import Diagnostic
     from fabricc.front.planning.identity.touched import Repinned
-    from fabricc.rules.answers import Account
+    from fabricc.rules.answers import TopicResult
 
 OK, WRONG, ENVIRONMENT = 0, 1, 3
 
@@ -49,7 +49,7 @@ class BuildResult:
     proved: int | None = None
     lock_changed: bool = False
     repinned: Repinned | None = None
-    accounts: tuple[Account, ...] = ()
+    accounts: tuple[TopicResult, ...] = ()
 
     @property
     def exit_status(self) -> int:

@@ -41,7 +41,7 @@ _DEFINED = ("_list[", "_map[")
 """Before the name of a definition, which values refer to: no own one even where it is an address."""
 
 
-class Cut(NamedTuple):
+class NameSplit(NamedTuple):
     """A text with an own name in it: what is before, which name, and what is behind."""
 
     head: str
@@ -54,7 +54,7 @@ class Cut(NamedTuple):
 
 
 Places = tuple[tuple[str, int] | None, ...]
-Slot = tuple[str | Cut, int]
+Slot = tuple[str | NameSplit, int]
 """Rest of the path after the port or neighbor, and the fact."""
 
 
@@ -68,19 +68,22 @@ class Frame:
     """
 
     def __init__(
-        self, paths: tuple[str, ...], cuts: tuple[tuple[int, Cut], ...], values: tuple[Value | None, ...]
+        self,
+        paths: tuple[str, ...],
+        cuts: tuple[tuple[int, NameSplit], ...],
+        values: tuple[Value | None, ...],
     ) -> None:
         self.paths, self.cuts, self.values = paths, cuts, values
         self.own = _own_numbers(paths)
         self.memo: dict[Any, Any] = {}
 
     @cached_property
-    def sorted(self) -> Sorted:
+    def sorted(self) -> SortedFacts:
         """The facts by what they are about."""
-        return Sorted(self)
+        return SortedFacts(self)
 
 
-class Sorted:
+class SortedFacts:
     """The facts of a frame by subject.
 
     Attributes:
@@ -190,7 +193,7 @@ def split_facts(reading: Reading) -> Parts:
     """Split the facts of a device into the two parts."""
     facts, lines = reading.facts, reading.lines
     paths, names = list(facts), dict[str, int]()
-    cuts: list[tuple[int, Cut]] = []
+    cuts: list[tuple[int, NameSplit]] = []
     several = SECONDARY in "".join(paths)
     for at in [at for at, path in enumerate(paths) if several or not path.startswith(PORT)]:
         path = paths[at]
@@ -224,11 +227,11 @@ def _find_own_name(path: str) -> tuple[str, str, str] | None:
     return None if address is None or address[1].endswith(_DEFINED) else (address[1], address[2], address[3])
 
 
-_cut = lru_cache(maxsize=1 << 15)(Cut)
+_cut = lru_cache(maxsize=1 << 15)(NameSplit)
 
 
 @lru_cache(maxsize=1 << 15)
-def _cut_template(cut: Cut) -> str:
+def _cut_template(cut: NameSplit) -> str:
     return f"{cut.head}#{cut.name}{cut.tail}"
 
 
@@ -259,29 +262,29 @@ class Contents(NamedTuple):
     aside: frozenset[tuple[str, int]] = frozenset()
 
 
-class Held(NamedTuple):
+class PackedContents(NamedTuple):
     """Packed contents: frame and places are shared by similar devices."""
 
     frame: bytes
     places: bytes
     own: bytes
 
-    def shared(self, alike: dict[bytes, bytes]) -> Held:
+    def shared(self, alike: dict[bytes, bytes]) -> PackedContents:
         """Return the same with a frame and places that are one object with equal ones in `alike`."""
         frame, places, own = self
-        return Held(alike.setdefault(frame, frame), alike.setdefault(places, places), own)
+        return PackedContents(alike.setdefault(frame, frame), alike.setdefault(places, places), own)
 
 
-def pack_contents(contents: Contents, parts: Parts) -> Held:
+def pack_contents(contents: Contents, parts: Parts) -> PackedContents:
     """Pack contents, with their facts in two parts; only the lines of facts are kept."""
     frame = parts.frame
     if _BYTES not in frame.memo:
         frame.memo[_BYTES] = few_bytes((frame.paths, frame.cuts, frame.values))
     own = parts.names, parts.values, contents.reading.unknown, contents.aside
-    return Held(frame.memo[_BYTES], _places(parts.places), few_bytes(own))
+    return PackedContents(frame.memo[_BYTES], _places(parts.places), few_bytes(own))
 
 
-def unpack_contents(held: Held) -> Contents:
+def unpack_contents(held: PackedContents) -> Contents:
     """Unpack the contents that `packed` packed."""
     names, values, unknown, aside = value_of(held.own)
     places = _opened_places(held.places)
@@ -300,7 +303,7 @@ def value_of(content: bytes) -> Any:
     return pickle.loads(zlib.decompress(content))
 
 
-class Shared(dict[K, V]):
+class SharedTable(dict[K, V]):
     """A table that similar devices share, also after it arrives from workers; callers must not change it."""
 
     __slots__ = ("_content",)
@@ -312,8 +315,8 @@ class Shared(dict[K, V]):
 
 
 @lru_cache(maxsize=KEPT)
-def _restore_shared(content: bytes) -> Shared[Any, Any]:
-    return Shared(pickle.loads(content))
+def _restore_shared(content: bytes) -> SharedTable[Any, Any]:
+    return SharedTable(pickle.loads(content))
 
 
 _BYTES = "packed"
@@ -327,13 +330,13 @@ def _restore_frame(content: bytes) -> Frame:
     return Frame(*value_of(content))
 
 
-def parts_of(held: Contents | Held) -> Parts:
+def parts_of(held: Contents | PackedContents) -> Parts:
     """Return the facts in two parts: those that similar devices share, and a device's own."""
-    return _unpack_parts(held) if isinstance(held, Held) else split_facts(held.reading)
+    return _unpack_parts(held) if isinstance(held, PackedContents) else split_facts(held.reading)
 
 
 @lru_cache(maxsize=_OPEN)
-def _unpack_parts(held: Held) -> Parts:
+def _unpack_parts(held: PackedContents) -> Parts:
     names, values, _, _ = value_of(held.own)
     return Parts(_restore_frame(held.frame), names, values, _opened_places(held.places))
 

@@ -12,7 +12,7 @@ from warnings import warn
 
 from fabricc.back.nos.ports import PLAIN, PortKind, cached_parser
 from fabricc.base.values import dataclass
-from fabricc.facts.frame import NEIGHBOR, PORT, SECONDARY, VRF, Held, parts_of, unpacked
+from fabricc.facts.frame import NEIGHBOR, PORT, SECONDARY, VRF, PackedContents, parts_of, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -61,7 +61,7 @@ class Device:
     system: str
     files: Mapping[str, str]
     paths: Mapping[str, str]
-    held: Contents | Held
+    held: Contents | PackedContents
     box: str = ""
     model: str | None = None
     release: str = ""
@@ -70,7 +70,7 @@ class Device:
     @property
     def contents(self) -> Contents:
         """Return the content of its files."""
-        return unpacked(self.held) if isinstance(self.held, Held) else self.held
+        return unpacked(self.held) if isinstance(self.held, PackedContents) else self.held
 
     @property
     def reading(self) -> Reading:
@@ -132,7 +132,7 @@ NOWHERE = Place(Tier.OTHER)
 T = TypeVar("T")
 
 
-class Far(NamedTuple):
+class LinkPeer(NamedTuple):
     """The other end of a link of a device.
 
     Attributes:
@@ -183,7 +183,7 @@ class Statement:
 
     device: Device
     place: Place
-    fars: Mapping[str, Far]
+    fars: Mapping[str, LinkPeer]
     parsed: Callable[[str], PortName]
     expected: Expectation
     shared: dict[Any, Any]
@@ -262,7 +262,7 @@ class Statement:
 
 
 def read_statement(
-    device: Device, place: Place, fars: Mapping[str, Far], expected: Expectation = NO_PLAN
+    device: Device, place: Place, fars: Mapping[str, LinkPeer], expected: Expectation = NO_PLAN
 ) -> Statement:
     """Sort the facts of a device."""
     parts = parts_of(device.held)

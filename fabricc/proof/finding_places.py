@@ -94,7 +94,9 @@ def place_findings(
     if not passages or not is_similar(passages, expected.files, found.files):
         yield from device_findings(device, mismatches, unknown)
         return
-    placing = _Placing(passages, Side(expected.files, passages, False), Side(found.files, passages, True))
+    placing = _FindingPlacement(
+        passages, Side(expected.files, passages, False), Side(found.files, passages, True)
+    )
     for mismatch, finding in zip(mismatches, device_findings(device, mismatches, ()), strict=True):
         path = mismatch.path
         lines = found.reading.lines.get(path), expected.reading.lines.get(path)
@@ -123,7 +125,7 @@ def _limit_findings(told: Iterable[Finding]) -> Iterator[Finding]:
 
 
 @dataclass(slots=True)
-class _Placing:
+class _FindingPlacement:
     """Findings as they are put down to changes, each with its own places in the two texts."""
 
     passages: Sequence[Change]

@@ -181,7 +181,7 @@ _CODES = {
 }  # fmt: skip
 
 
-class Account(NamedTuple):
+class TopicResult(NamedTuple):
     """The results of the rules about one topic.
 
     Attributes:
@@ -203,20 +203,20 @@ ACCOUNT = ("rules, by topic", "asked of", "in part of", "findings", "not checked
 """Heads of the columns of `account_rows`."""
 
 
-def account_rows(accounts: Iterable[Account]) -> Iterator[tuple[str, ...]]:
+def account_rows(accounts: Iterable[TopicResult]) -> Iterator[tuple[str, ...]]:
     """Yield a row for each topic: on how many switches its rules ran, and on how many one could not."""
     for one in accounts:
         yield one.topic, f"{one.asked:,}", f"{one.open:,}", f"{one.findings:,}", one.why
 
 
-def accounts_by_topic(accounts: Iterable[Account]) -> dict[str, dict[str, object]]:
+def accounts_by_topic(accounts: Iterable[TopicResult]) -> dict[str, dict[str, object]]:
     """Return topic -> account as an object of JSON."""
     return {
         one.topic: {key: value for key, value in one._asdict().items() if key != "topic"} for one in accounts
     }
 
 
-def account_topics(answers: Mapping[Answers, int], codes: Mapping[str, int]) -> list[Account]:
+def account_topics(answers: Mapping[Answers, int], codes: Mapping[str, int]) -> list[TopicResult]:
     """Return an account of each topic that applies to a switch or has a finding.
 
     Args:
@@ -238,7 +238,7 @@ def account_topics(answers: Mapping[Answers, int], codes: Mapping[str, int]) -> 
         why = next((why for why, _ in whys.most_common(1)), "")
         if asked or left or findings[topic]:
             titles = tuple(INVARIANTS[number].title for number in numbers)
-            found.append(Account(topic, titles, asked, left, findings[topic], why))
+            found.append(TopicResult(topic, titles, asked, left, findings[topic], why))
     return found
 
 

@@ -124,13 +124,13 @@ class Census:
             changed: attributes of switches that changed since all rules last held; None to run every rule.
         """
         switches = sorted(self.switches, key=lambda s: s.name)
-        whole = Whole(self, switches, planned, wired, groups, declared)
+        whole = FabricInputs(self, switches, planned, wired, groups, declared)
         for looked_at, rule in RULES_OF_THE_WHOLE:
             if changed is None or not looked_at or not looked_at.isdisjoint(changed):
                 yield from rule(whole)
 
 
-class Whole(NamedTuple):
+class FabricInputs(NamedTuple):
     """The inputs of the rules of the whole fabric: see `Census.findings`; switches by name."""
 
     census: Census
@@ -178,7 +178,7 @@ def _outer_asns(switches: Sequence[SwitchDigest]) -> Iterator[Finding]:
                 yield breach_finding(7, message, s.file, s.line)
 
 
-def _check_contracts(whole: Whole) -> Iterator[Finding]:
+def _check_contracts(whole: FabricInputs) -> Iterator[Finding]:
     """Check invariant 12 for hosts and switches together."""
     contracts = whole.census.contracts.copy()
     for switch in whole.switches:
@@ -186,18 +186,18 @@ def _check_contracts(whole: Whole) -> Iterator[Finding]:
     return contracts.findings()
 
 
-def _check_counts(whole: Whole) -> Iterator[Finding]:
+def _check_counts(whole: FabricInputs) -> Iterator[Finding]:
     census = whole.census
     return clos.check_counts(whole.switches, census.hosts, census.host_ports, whole.planned)
 
 
-def _owned_blocks(whole: Whole) -> Iterator[tuple[str, str, bytes]]:
+def _owned_blocks(whole: FabricInputs) -> Iterator[tuple[str, str, bytes]]:
     """Of switches, BMCs, DPUs and management switches: owner, file, packed blocks."""
     yield from ((s.name, s.file, s.blocks) for s in whole.switches)
     yield from whole.census.endpoints
 
 
-RULES_OF_THE_WHOLE: tuple[tuple[frozenset[str], Callable[[Whole], Iterator[Finding]]], ...] = (
+RULES_OF_THE_WHOLE: tuple[tuple[frozenset[str], Callable[[FabricInputs], Iterator[Finding]]], ...] = (
     (
         frozenset({"tier", "plane", "pod", "unit", "above"}),
         lambda w: clos.check_degrees(w.switches, w.groups),

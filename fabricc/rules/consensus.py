@@ -69,7 +69,7 @@ class Vote(NamedTuple):
 
 
 @dataclass(slots=True)
-class Ballot:
+class VoteTable:
     """The votes of all devices; equal votes are one entry, so memory does not grow with the number of devices."""
 
     votes: dict[Kind, dict[Vote, list[str]]] = field(default_factory=dict)
@@ -242,7 +242,7 @@ def is_overwhelming(most: int, every: int) -> bool:
     return (most >= LEAST and odd <= max(1, every // _ODD)) or (every == 4 and most == 3)
 
 
-def odd_devices(ballot: Ballot) -> dict[str, list[Expected]]:
+def odd_devices(ballot: VoteTable) -> dict[str, list[Expected]]:
     """Return devices with deviations, and the expected values of their kind.
 
     The kind is that of their tier; if a tier has few devices and they differ, all tiers decide which is odd.

@@ -34,7 +34,7 @@ _IDENTITIES = (_ROUTER_ID, *_WORDS)
 
 
 @dataclass(slots=True)
-class Owned:
+class UniqueValues:
     """What a device has that is to be its own.
 
     Attributes:
@@ -53,12 +53,12 @@ class Owned:
     management: str = ""
 
 
-def owned_by(statement: Statement) -> Owned:
+def owned_by(statement: Statement) -> UniqueValues:
     """Return what a device has; addresses that switches share by design left out."""
     facts = statement.rest
     pair = any(path.startswith("mlag/") for path in statement.rest)
     asn = facts.get("bgp/asn")
-    owned = Owned(statement.place.tier, pair, asn if isinstance(asn, int) else None)
+    owned = UniqueValues(statement.place.tier, pair, asn if isinstance(asn, int) else None)
     shared = {str(facts.get(path, "")) for path in ("vxlan/source", "vxlan/source_mlag", "evpn/source")} - {
         ""
     }
@@ -90,7 +90,7 @@ def owned_by(statement: Statement) -> Owned:
 
 
 def report_repeated(
-    owned: Mapping[str, Owned], devices: Mapping[str, Device], groups: Mapping[str, str]
+    owned: Mapping[str, UniqueValues], devices: Mapping[str, Device], groups: Mapping[str, str]
 ) -> Iterator[Finding]:
     """Report a value that several devices have, at each; a note between two `groups` without a known link."""
     seen: set[str] = set()
@@ -124,7 +124,7 @@ def _place_words(path: str) -> str:
 
 
 def _report_identities(
-    owned: Mapping[str, Owned],
+    owned: Mapping[str, UniqueValues],
     devices: Mapping[str, Device],
     groups: Mapping[str, str],
     path: str,
@@ -145,13 +145,13 @@ def _report_identities(
             yield finding_at(TWICE, devices[name], paths, message, f"{words} twice", severity, _REMEDY)
 
 
-def _severity_of(one: Owned, other: Owned, path: str) -> Severity:
+def _severity_of(one: UniqueValues, other: UniqueValues, path: str) -> Severity:
     """Return the severity: a loopback may be one of several."""
     same = one.identities.get(_ROUTER_ID) == other.identities.get(_ROUTER_ID)
     return Severity.ERROR if path.startswith("loopback/") and same else Severity.WARNING
 
 
-def _report_numbers(owned: Mapping[str, Owned], devices: Mapping[str, Device]) -> Iterator[Finding]:
+def _report_numbers(owned: Mapping[str, UniqueValues], devices: Mapping[str, Device]) -> Iterator[Finding]:
     """Report an AS number of two ToRs if nine of ten have their own: each drops the other's routes."""
     tors = {
         n: has.asn for n, has in sorted(owned.items()) if has.tier is Tier.TOR and has.asn and not has.pair

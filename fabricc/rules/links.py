@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fabricc.base.diagnostics import Severity
 from fabricc.base.values import dataclass
-from fabricc.facts.frame import PORT, Shared
+from fabricc.facts.frame import PORT, SharedTable
 from fabricc.facts.statement import Kind, Tier
 from fabricc.proof.invariants.view import parse_priorities, sibling_address
 from fabricc.rules.classes import marks_packets, queue_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Interface, IPv6Interface
 
     from fabricc.fabric.facts import Value
-    from fabricc.facts.statement import Device, End, Far, Statement
+    from fabricc.facts.statement import Device, End, LinkPeer, Statement
     from fabricc.proof.compare import Finding
 
 DIFFER, ADDRESSES, BRIDGED = "FAB9600", "FAB9602", "FAB9603"
@@ -106,12 +106,12 @@ def ends_of(statement: Statement) -> Ends:
     return Ends(statement.once(ends_of, lambda: _ends_of(statement)), addresses)
 
 
-def _ends_of(statement: Statement) -> Shared[str, EndValues]:
+def _ends_of(statement: Statement) -> SharedTable[str, EndValues]:
     alike: dict[EndValues, EndValues] = {}
     tells = statement.states_quality
     bundles = any("bundle" in says for says in statement.ports.values())
     values = {port: _end_values(statement, port, tells, bundles) for port in statement.fars}
-    return Shared({port: alike.setdefault(end, end) for port, end in values.items()})
+    return SharedTable({port: alike.setdefault(end, end) for port, end in values.items()})
 
 
 def _end_values(statement: Statement, port: str, tells: bool, bundles: bool) -> EndValues:
@@ -187,7 +187,7 @@ class Votes:
 
     counts: Counter[tuple[Tier, Tier, str, object]] = field(default_factory=Counter)
 
-    def add(self, tier: Tier, fars: Mapping[str, Far], ends: Ends) -> None:
+    def add(self, tier: Tier, fars: Mapping[str, LinkPeer], ends: Ends) -> None:
         """Count the values of the ends of a device of a tier."""
         kinds = Counter((fars[port].tier, end) for port, end in ends.values.items())
         for (far, end), times in kinds.items():

@@ -46,12 +46,12 @@ def find_outliers(
         if expected.kind[1] is not Tier.OTHER:
             who = describe_peers(max(expected.device[path][1] for path in paths), expected.kind)
             what = f"{_path_words(head)} ({len(paths)} statements)"
-            yield _outlier_finding(statement, Where(paths[:1], ""), what, None, "something", who)
+            yield _outlier_finding(statement, OutlierPlace(paths[:1], ""), what, None, "something", who)
     alone = {path for paths in absent.values() for path in paths}
     for path, (value, times) in expected.device.items():
         mine = statement.rest.get(path)
         if mine != value and path not in alone and not _whole_map(statement, path):
-            where = Where([path], line_of(peer, path) if mine is None else "", _odd_word(mine, value))
+            where = OutlierPlace([path], line_of(peer, path) if mine is None else "", _odd_word(mine, value))
             yield _outlier_finding(
                 statement, where, _path_words(path), mine, value, describe_peers(times, expected.kind)
             )
@@ -95,7 +95,7 @@ def _whole_map(statement: Statement, path: str) -> bool:
     return not any(known.startswith(start) for known in statement.rest)
 
 
-class Where(NamedTuple):
+class OutlierPlace(NamedTuple):
     """The place of an outlier: see `place_of`."""
 
     paths: list[str]
@@ -142,11 +142,11 @@ def _compare_ports(
                 odd.setdefault(each.get(leaf), []).append(name)
         for mine, names in odd.items():
             start = paths[names[0]]
-            where = Where([start + leaf], "")
+            where = OutlierPlace([start + leaf], "")
             if mine is None and (stated := _find_statement(statement.device, peer, leaf, paths, role)):
                 device, path = stated
                 near = nearest_shared_fact(statement.device, start, device, path)
-                where = Where([start + leaf, near], line_of(device, path))
+                where = OutlierPlace([start + leaf, near], line_of(device, path))
             yield _outlier_finding(
                 statement, where, f"{join_words(names, 2)}: {_path_words(leaf)}", mine, right, who
             )
@@ -166,7 +166,7 @@ def _find_statement(
 
 
 def _outlier_finding(
-    statement: Statement, where: Where, what: str, mine: Value | None, value: Value | None, who: str
+    statement: Statement, where: OutlierPlace, what: str, mine: Value | None, value: Value | None, who: str
 ) -> Finding:
     here = "nothing here" if mine is None else f"{_show_value(mine)} here"
     there = "nothing" if value is None else _show_value(value)

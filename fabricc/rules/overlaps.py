@@ -89,7 +89,7 @@ def subnets_of(statement: Statement) -> Subnets:
     return Subnets("\n".join(texts), tuple(ports))
 
 
-class _Owned(NamedTuple):
+class _OwnedBlock(NamedTuple):
     """A block of an owner of a plan, and the file and line that state it."""
 
     vrf: str
@@ -99,7 +99,7 @@ class _Owned(NamedTuple):
     file: str
 
 
-P = TypeVar("P", Subnet, _Owned)
+P = TypeVar("P", Subnet, _OwnedBlock)
 
 
 def _covering_pairs(placed: Iterable[P]) -> Iterator[tuple[P, P]]:
@@ -120,7 +120,7 @@ def _covering_pairs(placed: Iterable[P]) -> Iterator[tuple[P, P]]:
 def overlapping_blocks(owners: Iterable[tuple[str, str, bytes]]) -> Iterator[Finding]:
     """Yield breaches of invariant 6: blocks of a plan that overlap; `owners` are (device, file, its packed blocks)."""
     owned = [
-        _Owned("", block, line, name, file)
+        _OwnedBlock("", block, line, name, file)
         for name, file, packed in owners
         for block, line in blocks_with_lines(packed)
     ]

@@ -16,9 +16,9 @@ from fabricc.fabric.facts import Reading
 from fabricc.fabric.model import Direction
 from fabricc.fabric.shape import TierName
 from fabricc.facts.frame import Contents
-from fabricc.facts.statement import Device, End, Expectation, Far, Kind, Place, Tier, read_statement
+from fabricc.facts.statement import Device, End, Expectation, Kind, LinkPeer, Place, Tier, read_statement
 from fabricc.rules.links import Votes, end_findings, ends_of, side_of
-from fabricc.rules.session_pairs import Meeting, session_findings
+from fabricc.rules.session_pairs import SessionTable, session_findings
 from fabricc.rules.sessions import sessions_of
 
 if TYPE_CHECKING:
@@ -73,17 +73,17 @@ def _configures_bfd(switch: Switch) -> bool:
     return any(value == "true" for path, value in planned.items() if path.endswith("/bfd"))
 
 
-def _far(port: Port, tier: Tier) -> Far:
+def _far(port: Port, tier: Tier) -> LinkPeer:
     assert port.peer is not None
     end = End(port.peer.device, port.peer.port)
     if port.direction is Direction.EXTERNAL:
-        return Far(end, Tier.OTHER, known=False, declared=True)
+        return LinkPeer(end, Tier.OTHER, known=False, declared=True)
     if port.direction is Direction.HOST:
-        return Far(end, Tier.HOST, known=True)
+        return LinkPeer(end, Tier.HOST, known=True)
     if port.direction is Direction.PEER:
-        return Far(end, tier, known=True)
+        return LinkPeer(end, tier, known=True)
     above = port.direction is Direction.UP
-    return Far(end, (_ABOVE if above else _BELOW).get(tier, Tier.OTHER), known=True)
+    return LinkPeer(end, (_ABOVE if above else _BELOW).get(tier, Tier.OTHER), known=True)
 
 
 def is_common(summary: Summary) -> bool:
@@ -121,7 +121,7 @@ def compare_neighbors(statements: Mapping[str, Statement]) -> Iterator[Finding]:
 def _compare_sessions(statements: Mapping[str, Statement]) -> Iterator[Finding]:
     fars = {name: each.fars for name, each in statements.items()}
     sessions = {name: sessions_of(each) for name, each in statements.items()}
-    meeting = Meeting(sessions, dict.fromkeys(statements, ""), fars)
+    meeting = SessionTable(sessions, dict.fromkeys(statements, ""), fars)
     meeting.match_sessions()
     return session_findings(meeting, {name: each.device for name, each in statements.items()})
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from fabricc.fabric.facts import Said, Value
     from fabricc.fabric.model import Host
-    from fabricc.proof.invariants.view import LinkPort, Stated, SwitchView
+    from fabricc.proof.invariants.view import LinkPort, LinkSettings, SwitchView
 
 _INVARIANTS = {"pfc": 13, "fec": 1, "settings": 8, "bfd": 8}
 """Values whose disagreement is reported as a breach of an invariant; the others are FAB6101."""
@@ -119,7 +119,7 @@ def _own_addresses(link: LinkPort, first: bool) -> tuple[list[str], list[tuple[s
 
 
 @lru_cache(maxsize=1024)
-def switch_values(stated: Stated, settings: str, bfd: str) -> EndValues:
+def switch_values(stated: LinkSettings, settings: str, bfd: str) -> EndValues:
     """Return the values of an end at a switch that many ends share."""
     mtu, speed, pfc, fec = stated
     return EndValues(

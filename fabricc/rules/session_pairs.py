@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fabricc.fabric.facts import Value
-    from fabricc.facts.statement import Device, End, Far
+    from fabricc.facts.statement import Device, End, LinkPeer
     from fabricc.proof.compare import Finding
-    from fabricc.rules.sessions import Key, Said, Sessions
+    from fabricc.rules.sessions import Key, Sessions, SessionValues
 
 SESSION = "FAB9601"
 
@@ -38,7 +38,7 @@ class Peer(NamedTuple):
 
 
 @dataclass(slots=True)
-class Meeting:
+class SessionTable:
     """All sessions of the folder.
 
     Attributes:
@@ -48,7 +48,7 @@ class Meeting:
 
     sessions: Mapping[str, Sessions]
     groups: Mapping[str, str]
-    fars: Mapping[str, Mapping[str, Far]]
+    fars: Mapping[str, Mapping[str, LinkPeer]]
     owners: dict[str, Sequence[str]] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
     alone: set[bytes] = field(default_factory=set)
@@ -82,7 +82,7 @@ class Meeting:
             return False
         return not self.shared or not (key[1] in self.shared or opposite_address(key[1]) in self.shared)
 
-    def said(self, peer: Peer) -> Said:
+    def said(self, peer: Peer) -> SessionValues:
         """Return the statements of an end."""
         return self.sessions[peer.device].said[peer.key]
 
@@ -161,7 +161,7 @@ def _is_within(address: str, network: str) -> bool:
         return False
 
 
-def session_findings(meeting: Meeting, devices: Mapping[str, Device]) -> Iterator[Finding]:
+def session_findings(meeting: SessionTable, devices: Mapping[str, Device]) -> Iterator[Finding]:
     """Report what the ends of all sessions do not agree on; sessions with equal digests are skipped."""
     pairs: list[tuple[Peer, Peer, bool, list[str]]] = []
     disagree: Counter[tuple[str, str]] = Counter()
@@ -216,7 +216,7 @@ def _peer_name(peer: Peer) -> str:
     return f"{peer.device}: neighbor {neighbor}" + (f" of VRF {vrf}" if vrf else "")
 
 
-def _wrong_number(meeting: Meeting, peer: Peer, other: Peer, devices: Mapping[str, Device]) -> Finding:
+def _wrong_number(meeting: SessionTable, peer: Peer, other: Peer, devices: Mapping[str, Device]) -> Finding:
     named, has = meeting.said(peer).remote, meeting.said(other).asn
     message = f"{_peer_name(peer)} is to have AS {named}, {other.device} has AS {has}: no session comes up"
     at = [session_path(peer.key, leaf) for leaf in ("remote_asn", "remote_kind")]
@@ -237,7 +237,9 @@ def _own_number(device: Device, vrf: str, near: list[str], named: set[Value | No
     )
 
 
-def _one_sided(meeting: Meeting, peer: Peer, other: str, devices: Mapping[str, Device]) -> Iterator[Finding]:
+def _one_sided(
+    meeting: SessionTable, peer: Peer, other: str, devices: Mapping[str, Device]
+) -> Iterator[Finding]:
     if not meeting.sessions[other].speaks or meeting.taken(other, peer.device):
         return
     vrf, neighbor = peer.key
@@ -252,7 +254,7 @@ def _one_sided(meeting: Meeting, peer: Peer, other: str, devices: Mapping[str, D
     yield finding_at(SESSION, devices[other], paths, message, "session one end", severity, remedy)
 
 
-def _report_nobody(meeting: Meeting, peer: Peer, devices: Mapping[str, Device]) -> Iterator[Finding]:
+def _report_nobody(meeting: SessionTable, peer: Peer, devices: Mapping[str, Device]) -> Iterator[Finding]:
     """Report a neighbor in the subnet of a link whose other end is in the folder with another address."""
     near = meeting.near(peer)
     far = meeting.far(peer.device, near)
@@ -270,7 +272,7 @@ def _report_nobody(meeting: Meeting, peer: Peer, devices: Mapping[str, Device]) 
     )
 
 
-def _unlike_leaves(mine: Said, its: Said) -> list[str]:
+def _unlike_leaves(mine: SessionValues, its: SessionValues) -> list[str]:
     """Return statements of two ends of a session that differ; nothing more if the other end has shut it."""
     if not its.enabled:
         return ["enabled"]
@@ -285,7 +287,7 @@ def _unlike_leaves(mine: Said, its: Said) -> list[str]:
     return [what for what, differs in unlike.items() if differs]
 
 
-def _connection_faults(mine: Said, peer: Peer, other: Peer) -> list[str]:
+def _connection_faults(mine: SessionValues, peer: Peer, other: Peer) -> list[str]:
     """Return whether this end connects from another address than the one that the other end names."""
     named = other.key[1]
     if peer.key[0] or not mine.source or not is_address(named):
@@ -294,7 +296,7 @@ def _connection_faults(mine: Said, peer: Peer, other: Peer) -> list[str]:
 
 
 def _differences(
-    meeting: Meeting, peer: Peer, other: Peer, unlike: list[str], devices: Mapping[str, Device]
+    meeting: SessionTable, peer: Peer, other: Peer, unlike: list[str], devices: Mapping[str, Device]
 ) -> Iterator[Finding]:
     """Report the differences of two ends of a session at the end that must change."""
 
@@ -345,7 +347,7 @@ def _differences(
 _ALIKE = "Set both ends of the session to the same value."
 
 
-def _format_timers(said: Said) -> str:
+def _format_timers(said: SessionValues) -> str:
     return f"{said.timers[0]}/{said.timers[1]}"
 
 

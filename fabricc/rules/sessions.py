@@ -39,7 +39,7 @@ _LOOPBACKS = ("lo", "loopback0")
 """Names of the interface whose addresses are stated as those of the switch."""
 
 
-class Said(NamedTuple):
+class SessionValues(NamedTuple):
     """The statements of one end of a session; equal ones are one object.
 
     Attributes:
@@ -75,7 +75,7 @@ class Sessions:
     """
 
     speaks: bool
-    said: dict[Key, Said] = field(default_factory=dict)
+    said: dict[Key, SessionValues] = field(default_factory=dict)
     near: dict[Key, str] = field(default_factory=dict)
     listens: tuple[str, ...] = ()
     addresses: frozenset[str] = frozenset()
@@ -84,7 +84,7 @@ class Sessions:
 
 def sessions_of(statement: Statement) -> Sessions:
     """Return the sessions of a device; sessions with equal statements are one object."""
-    facts, alike = statement.rest, dict[Said, Said]()
+    facts, alike = statement.rest, dict[SessionValues, SessionValues]()
     if not statement.sessions and "bgp/asn" not in facts:
         speaks = any(path.endswith("]/bgp/asn") for path in statement.rest)
         return Sessions(speaks, addresses=frozenset(_own_addresses(statement)))
@@ -98,7 +98,7 @@ def sessions_of(statement: Statement) -> Sessions:
     for key, says in statement.sessions.items():
         vrf, neighbor = key
         scope = scope_of(vrf)
-        end = Said(
+        end = SessionValues(
             asn=None if federated else as_int(says.get("local_asn", _process_value(facts, scope, "asn"))),
             remote=says.get("remote_asn", says.get("remote_kind")),
             families=_families(says.get("families"), vrf == "" and neighbor in carrying),
@@ -156,7 +156,7 @@ def opposite_address(neighbor: str) -> str:
     return sibling_address(f"{neighbor}/127" if ":" in neighbor else f"{neighbor}/31")
 
 
-def _session_digest(vrf: str, own: str, neighbor: str, said: Said) -> bytes:
+def _session_digest(vrf: str, own: str, neighbor: str, said: SessionValues) -> bytes:
     """Return the matching statements of two ends of a sound session in 16 bytes; empty if more must be compared."""
     asn, remote = said.asn, said.remote
     if not said.enabled or said.passive or said.source or asn is None or not isinstance(remote, int):
@@ -207,7 +207,7 @@ def _covering_port(neighbor: str, subnets: list[tuple[IPv4Network | IPv6Network,
     return next((port for network, port in subnets if address in network), "")
 
 
-class Held(Mapping[str, Sessions]):
+class PackedSessions(Mapping[str, Sessions]):
     """The sessions of all devices, packed: both ends of a session are looked at soon after each other."""
 
     def __init__(self) -> None:

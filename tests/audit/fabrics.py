@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fabricc import compile_spec
 from fabricc.audit.links import links_of
-from fabricc.audit.model import Found
+from fabricc.audit.model import FoundFabric
 from fabricc.audit.places import places_of
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
@@ -94,10 +94,10 @@ def collected(
     return found
 
 
-def found_of(devices: Mapping[str, Device]) -> Found:
+def found_of(devices: Mapping[str, Device]) -> FoundFabric:
     """Return devices as a folder of them, with the links and places from their facts."""
     links = links_of(devices)
-    return Found(devices, links, places_of(devices, links))
+    return FoundFabric(devices, links, places_of(devices, links))
 
 
 def everything(compiled: Compiled, *, hosts: bool = True) -> Iterator[tuple[Compiled, Switch | Host]]:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fabricc.audit.links import links_of
-from fabricc.audit.model import Evidence, Found, Link
+from fabricc.audit.model import Evidence, FoundFabric, Link
 from fabricc.audit.places import places_of
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
@@ -66,7 +66,9 @@ def switch_device(name: str, system: str, files: Mapping[str, str], model: str |
     return Device(name, Kind.SWITCH, back_end.name, files, paths, held, model=model)
 
 
-def found_in(path: Path, files: Mapping[str, Mapping[str, str]] | None = None, hosts: bool = False) -> Found:
+def found_in(
+    path: Path, files: Mapping[str, Mapping[str, str]] | None = None, hosts: bool = False
+) -> FoundFabric:
     """What a folder of the spec's files holds; `files` of a device are in the place of those that the build writes."""
     fabric = compile_spec(path).fabric
     other = files or {}
@@ -91,10 +93,10 @@ def found_in(path: Path, files: Mapping[str, Mapping[str, str]] | None = None, h
     return joined(devices, links, places)
 
 
-def joined(devices: Mapping[str, Device], links: Iterable[Link], places: Mapping[str, Place]) -> Found:
+def joined(devices: Mapping[str, Device], links: Iterable[Link], places: Mapping[str, Place]) -> FoundFabric:
     """Devices and links as one value."""
     every = tuple(sorted(links, key=lambda link: (link.a, link.b)))
-    return Found(devices, every, places)
+    return FoundFabric(devices, every, places)
 
 
 _NAMES = (
@@ -103,7 +105,7 @@ _NAMES = (
 )  # fmt: skip
 
 
-def foreign(path: Path) -> Found:
+def foreign(path: Path) -> FoundFabric:
     """Return the spec's switches under foreign names, with the links and places from their facts."""
     devices: dict[str, Device] = {}
     for switch in switches_of(path):
@@ -120,7 +122,7 @@ def disguised(text: str) -> str:
     return text
 
 
-def inferred(devices: Mapping[str, Device]) -> Found:
+def inferred(devices: Mapping[str, Device]) -> FoundFabric:
     """Return devices with the links and places from their facts."""
     links = links_of(devices)
     return joined(devices, links, places_of(devices, links))

@@ -21,7 +21,7 @@ from tests.audit import ours
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from fabricc.audit.model import Found
+    from fabricc.audit.model import FoundFabric
     from fabricc.facts.statement import Device
     from fabricc.proof.compare import Finding
 
@@ -128,7 +128,7 @@ ALTERED: dict[str, tuple[str, dict[str, Edit]]] = {
 """Kind of fault -> facts at whose lines it is planted (`<PORT>`: one between switches) and the edits."""
 
 
-def altered(found: Found, kind: str, system: str, rng: random.Random) -> Planted | None:
+def altered(found: FoundFabric, kind: str, system: str, rng: random.Random) -> Planted | None:
     """One line altered."""
     pattern, edits = ALTERED[kind.removesuffix(TO_HOSTS)]
     if system not in edits:
@@ -165,7 +165,7 @@ def altered(found: Found, kind: str, system: str, rng: random.Random) -> Planted
     return None
 
 
-def _to_hosts(found: Found) -> set[tuple[str, str]]:
+def _to_hosts(found: FoundFabric) -> set[tuple[str, str]]:
     """Ports of ToRs that are lossless and lead to nobody in the folder."""
     linked = {end for link in found.links for end in (link.a, link.b)}
     return {
@@ -185,7 +185,7 @@ def _near(lines: list[str], at: int, pattern: str) -> int | None:
     return None
 
 
-def twice(found: Found, kind: str, system: str, rng: random.Random) -> Planted | None:
+def twice(found: FoundFabric, kind: str, system: str, rng: random.Random) -> Planted | None:
     """A port gets the address of a port elsewhere."""
     places = [
         (name, path, *device.reading.lines[path])
@@ -206,7 +206,7 @@ def twice(found: Found, kind: str, system: str, rng: random.Random) -> Planted |
     return Planted(kind, name, texts, found.devices[name].paths[file], frozenset((at + 1,)))
 
 
-def no_session(found: Found, kind: str, system: str, rng: random.Random) -> Planted | None:
+def no_session(found: FoundFabric, kind: str, system: str, rng: random.Random) -> Planted | None:
     """A neighbor is gone."""
     places = [
         (name, path, *device.reading.lines[path])
@@ -239,7 +239,7 @@ def no_session(found: Found, kind: str, system: str, rng: random.Random) -> Plan
     return Planted(kind, name, texts, found.devices[name].paths[file], at, (neighbor, name)) if gone else None
 
 
-def no_filter(found: Found, kind: str, system: str, rng: random.Random) -> Planted | None:
+def no_filter(found: FoundFabric, kind: str, system: str, rng: random.Random) -> Planted | None:
     """A group of neighbors is sent everything."""
     wanted = re.compile(
         {"eos": r"neighbor UPSTREAM route-map TO-UPSTREAM out", "nxos": r"route-map TO-UPSTREAM out",
@@ -271,7 +271,7 @@ def no_filter(found: Found, kind: str, system: str, rng: random.Random) -> Plant
 TO_HOSTS = " to hosts"
 """Ends the kinds of fault that are planted on ports to hosts, of which the folder holds none."""
 
-KINDS: dict[str, Callable[[Found, str, str, random.Random], Planted | None]] = {
+KINDS: dict[str, Callable[[FoundFabric, str, str, random.Random], Planted | None]] = {
     **dict.fromkeys((*ALTERED, f"MTU{TO_HOSTS}", f"PFC off{TO_HOSTS}"), altered),
     "address twice": twice, "no session": no_session, "no filter": no_filter,
 }  # fmt: skip

@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 from fabricc.rules import sessions
-from fabricc.rules.session_pairs import Meeting
+from fabricc.rules.session_pairs import SessionTable
 from tests.audit.test_rules import device, told
 
 NAMES = range(5)
@@ -68,8 +68,8 @@ def test_the_findings_are_those_of_all_sessions(seed: int, monkeypatch: pytest.M
 
 
 def test_sessions_that_agree_are_not_looked_at() -> None:
-    meeting = Meeting({}, {}, {})
-    said = sessions.Said(1, 2, "ipv4", None, (3, 9), False, False, True)
+    meeting = SessionTable({}, {}, {})
+    said = sessions.SessionValues(1, 2, "ipv4", None, (3, 9), False, False, True)
     back = said._replace(asn=2, remote=1)
     for name, own, other, says in (("a", "10.0.0.0", "10.0.0.1", said), ("b", "10.0.0.1", "10.0.0.0", back)):
         key = ("", other)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fabricc.audit.adopt.edits import Reach, Sides
+from fabricc.audit.adopt.edits import EditScope, FilePair
 from fabricc.audit.adopt.overlays import json_edits, laid_out, printed_json
 from fabricc.audit.adopt.run import adopted_of
 from fabricc.back.nos.overlay import merge_overlay
@@ -22,10 +22,10 @@ def lines_of(text, *keys):
     return {at for at, line in enumerate(text.split("\n"), 1) if any(f'"{key}"' in line for key in keys)}
 
 
-def edited(built, found, *keys, reach=Reach.SIMILAR, aside=()):
+def edited(built, found, *keys, reach=EditScope.SIMILAR, aside=()):
     """The built object with the edits that keys which matter give, and what is added by them."""
     one, two = laid_out(json.dumps(built)), laid_out(json.dumps(found))
-    sides = Sides(one, two, lines_of(one, *keys), lines_of(two, *keys), lines_of(two, *aside), reach)
+    sides = FilePair(one, two, lines_of(one, *keys), lines_of(two, *keys), lines_of(two, *aside), reach)
     files, texts = {FILE: one}, {}
     for removes in (True, False):
         if some := [each for each in json_edits(sides) if each.removes is removes]:

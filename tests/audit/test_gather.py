@@ -23,7 +23,7 @@ from fabricc.facts.statement import Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fabricc.audit.gather import Gathered
+    from fabricc.audit.gather import FolderContents
 
 CORPORA = Path(__file__).parents[3] / "shared" / "corpora"
 MODELS = {
@@ -72,7 +72,7 @@ def folder_of(path: Path, texts: Mapping[str, str | bytes]) -> Path:
     return path
 
 
-def codes(gathered: Gathered) -> list[tuple[str, str]]:
+def codes(gathered: FolderContents) -> list[tuple[str, str]]:
     """Return the findings, except those about models."""
     boxes = ("FAB9506", "FAB9507")
     return sorted((finding.code, finding.file) for finding in gathered.findings if finding.code not in boxes)

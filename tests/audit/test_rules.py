@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fabricc.audit.links import links_of
-from fabricc.audit.model import Found
+from fabricc.audit.model import FoundFabric
 from fabricc.audit.places import places_of
 from fabricc.audit.rules import find_all
 from fabricc.base.diagnostics import Severity
@@ -31,7 +31,7 @@ def device(name: str, facts: Facts, system: str = "eos") -> Device:
     )
 
 
-def folder(*devices: Device) -> Found:
+def folder(*devices: Device) -> FoundFabric:
     """Return the devices with the links and places from their facts."""
     every = {each.name: each for each in devices}
     links = links_of(every)
@@ -282,7 +282,7 @@ def test_nothing_raises_on_odd_values() -> None:
     }  # fmt: skip
     told(device("a", odd), device("b", {**odd, "bgp/neighbor[300.1.1.1]/remote_asn": 1}))
     first = device("a", odd)
-    find_all(Found({}, (), {}))
+    find_all(FoundFabric({}, (), {}))
     told(replace(first, files={}, paths={}))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fabricc.audit.device import devices_of, parts_in
-from fabricc.audit.substitution import Alike
+from fabricc.audit.substitution import KnownTexts
 from fabricc.back import nos as back_ends
 from fabricc.fabric.shape import TierName
 from fabricc.facts.frame import unpack_contents
@@ -18,7 +18,7 @@ from tests.audit import ours
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fabricc.audit.device import Read
+    from fabricc.audit.device import PackedDevice
 
 SYSTEMS = ("eos", "nxos", "junos")
 """Those whose devices have one file."""
@@ -32,14 +32,14 @@ def texts_of(tmp_path: Path, system: str) -> list[str]:
     return [text for each in tors for text in back_ends.load(each.nos).render(each).values()]
 
 
-def read(key: str, text: str) -> Read:
+def read(key: str, text: str) -> PackedDevice:
     """The device as its reader has it."""
     (device,), _, findings = devices_of(key, parts_in([(f"{key}.cfg", text)]))
     assert not findings
     return device
 
 
-def told(device: Read) -> tuple[object, ...]:
+def told(device: PackedDevice) -> tuple[object, ...]:
     """All that is known of a device, the order of its facts too."""
     contents, placement = unpack_contents(device.held), device.placement
     return (
@@ -50,9 +50,9 @@ def told(device: Read) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def learned(texts: list[str]) -> Alike:
+def learned(texts: list[str]) -> KnownTexts:
     """What is known after some texts were met."""
-    alike = Alike()
+    alike = KnownTexts()
     for number, text in enumerate(texts):
         if alike.read(f"x{number}", f"x{number}.cfg", text) is None:
             alike.learn(f"x{number}.cfg", text, read(f"x{number}", text))

@@ -19,12 +19,12 @@ from fabricc.front.spec.model import Acceptance
 from fabricc.proof.invariants import Survey
 from fabricc.proof.invariants.contract import Contracts
 from fabricc.proof.invariants.outside import Kind, follow_all
-from fabricc.proof.invariants.policy import LEARNED, Clause, Policy, Route, Stance
+from fabricc.proof.invariants.policy import LEARNED, Clause, NeighborPolicy, Policy, Route
 from fabricc.proof.invariants.prefixes import _BLOCK, parse_block
 from fabricc.proof.invariants.rules import Ratio, declared_ratios, soften_breaches
 from fabricc.proof.invariants.transit import find_cycle
 from fabricc.proof.invariants.view import make_view
-from fabricc.rules.census import RULES_OF_THE_WHOLE, Census, Whole, changed_attributes
+from fabricc.rules.census import RULES_OF_THE_WHOLE, Census, FabricInputs, changed_attributes
 from fabricc.rules.overlaps import overlapping_blocks
 from tests.front.planning.support import document, spec_of
 from tests.proof.fabrics import fabric
@@ -147,12 +147,12 @@ def test_policies_of_an_expression_must_all_permit_a_route(
     [("FILTER && SELECT", True), ("FILTER SELECT", False), ("FILTER || SELECT", False), ("FILTER", True)],
 )
 def test_chains_and_other_expressions_are_not_followed(exports: str, followed: bool) -> None:
-    held = policy(maps=EXPRESSION, stances=(Stance("up", frozenset({4}), "", exports, True),))
+    held = policy(maps=EXPRESSION, stances=(NeighborPolicy("up", frozenset({4}), "", exports, True),))
     assert held.followed is followed
 
 
 def kind(tier: int, name: str, asns: set[int], up: set[int], down: set[int], **changes: Any) -> Kind:
-    both = [Stance(d, frozenset({4}), "", "", True) for d, to in (("up", up), ("down", down)) if to]
+    both = [NeighborPolicy(d, frozenset({4}), "", "", True) for d, to in (("up", up), ("down", down)) if to]
     held = policy(tier=tier, name=name, maps={}, stances=tuple(both), **changes)
     return Kind(held, len(asns), [f"{name}{n}" for n in range(len(asns))], asns, {"up": up, "down": down})
 
@@ -237,7 +237,7 @@ def test_a_rule_of_the_whole_reads_no_attribute_but_those_it_is_asked_again_for(
     attributes, rule = RULES_OF_THE_WHOLE[number]
     read: set[str] = set()
     watched: Any = [Watched(digest, read) for digest in sorted(census.switches, key=lambda s: s.name)]
-    list(rule(Whole(census, watched, built.counts(), 1, built.groups(), {0: Ratio(Fraction(1))})))
+    list(rule(FabricInputs(census, watched, built.counts(), 1, built.groups(), {0: Ratio(Fraction(1))})))
     assert not attributes or read <= attributes | {"name", "file", "line"}
 
 

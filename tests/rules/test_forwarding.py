@@ -9,7 +9,7 @@ import pytest
 from fabricc.back.nos.defaults import checks_sources
 from fabricc.fabric.facts import Reading
 from fabricc.facts.frame import Contents
-from fabricc.facts.statement import Device, End, Far, Kind, Place, Tier, read_statement
+from fabricc.facts.statement import Device, End, Kind, LinkPeer, Place, Tier, read_statement
 from fabricc.interface import audit_folder
 from fabricc.rules.forwarding import STILL, STRICT
 from fabricc.rules.routing import OPEN
@@ -147,7 +147,7 @@ def test_a_default_route_needs_a_way_out(case: str) -> None:
         "bgp/neighbor[10.66.11.0]/default_originate": "all", **({own: "10.66.11.0"} if own else {}),
     }  # fmt: skip
     device = Device("lf1", Kind.SWITCH, "frr", {}, {}, Contents(Reading(facts)))
-    fars = {"swp1": Far(End("x01", "swp1"), Tier(tier), known=True)} if tier else {}
+    fars = {"swp1": LinkPeer(End("x01", "swp1"), Tier(tier), known=True)} if tier else {}
     statement = read_statement(device, Place(Tier.TOR), fars)
     (rule,) = (each for each in RULES if isinstance(each, SwitchRule))
     found = list(rule.find(statement, sessions_of(statement)))

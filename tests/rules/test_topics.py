@@ -19,7 +19,7 @@ from tests.audit.faults.fabric import spec_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fabricc.rules.answers import Account
+    from fabricc.rules.answers import TopicResult
 
 SYSTEMS = ("eos", "junos")
 FROM_THE_PLAN = "model, or names of its ports, not known"
@@ -41,25 +41,25 @@ def tree(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return built.tree
 
 
-def proved(accounts: Iterable[Account]) -> set[str]:
+def proved(accounts: Iterable[TopicResult]) -> set[str]:
     """Return the topics whose rules had their inputs on every switch that they apply to."""
     return {one.topic for one in accounts if one.asked and not one.open}
 
 
 @pytest.fixture(scope="module")
-def audited(tree: Path) -> dict[str, Account]:
+def audited(tree: Path) -> dict[str, TopicResult]:
     """Return topic -> account of an audit of the tree."""
     return {one.topic: one for one in audit_folder(tree, jobs=1).accounts}
 
 
 @pytest.fixture(scope="module")
-def checked(tree: Path) -> tuple[Account, ...]:
+def checked(tree: Path) -> tuple[TopicResult, ...]:
     """Return the accounts of a check of the tree."""
     return check(tree, jobs=1).accounts
 
 
 def test_check_names_the_proved_topics_of_an_audit(
-    audited: dict[str, Account], checked: tuple[Account, ...]
+    audited: dict[str, TopicResult], checked: tuple[TopicResult, ...]
 ) -> None:
     """The plan states the model of each switch, so `check` proves one topic more."""
     assert {PFC, ADDRESSES} <= proved(audited.values())
@@ -70,7 +70,7 @@ def test_check_names_the_proved_topics_of_an_audit(
 
 
 def test_check_names_a_missing_input_in_the_words_of_an_audit(
-    audited: dict[str, Account], checked: tuple[Account, ...]
+    audited: dict[str, TopicResult], checked: tuple[TopicResult, ...]
 ) -> None:
     missing = {one.topic: one.why for one in checked if one.open}
     assert {ECN, BUFFERS} == missing.keys()
@@ -78,7 +78,7 @@ def test_check_names_a_missing_input_in_the_words_of_an_audit(
 
 
 def test_text_and_json_have_every_switch_once_with_any_number_of_processes(
-    tree: Path, checked: tuple[Account, ...], capsys: pytest.CaptureFixture[str]
+    tree: Path, checked: tuple[TopicResult, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     switches = len([*(tree / "switches").iterdir()])
     assert {one.asked for one in checked if one.topic in proved(checked)} == {switches}
@@ -91,7 +91,7 @@ def test_text_and_json_have_every_switch_once_with_any_number_of_processes(
     assert rules == json.loads(json.dumps(accounts_by_topic(checked)))
 
 
-def test_a_finding_counts_on_its_topic(tree: Path, checked: tuple[Account, ...], tmp_path: Path) -> None:
+def test_a_finding_counts_on_its_topic(tree: Path, checked: tuple[TopicResult, ...], tmp_path: Path) -> None:
     """PFC is gone from one switch, so that its queues without PFC break the rules on PFC."""
     copy = Path(shutil.copytree(tree, tmp_path / tree.name))
     file = next(file for file in sorted(copy.glob("switches/*/*")) if PFC_LINE.search(file.read_text()))

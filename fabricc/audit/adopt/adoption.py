@@ -15,15 +15,15 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fabricc.audit.adopt import tables
-from fabricc.audit.adopt.choices import Choosing
+from fabricc.audit.adopt.choices import SpecSearch
 from fabricc.audit.adopt.order import order_of
 from fabricc.audit.adopt.overlays import ENDS, add_overlays
 from fabricc.audit.adopt.pinning import settle_draft
 from fabricc.audit.adopt.shape import KEYS, rail_name
-from fabricc.audit.adopt.sides import Sides, number_of
+from fabricc.audit.adopt.sides import FoundTiers, number_of
 from fabricc.audit.adopt.trial import Site, built_files, compiled_of, error_codes, find_mismatches
 from fabricc.audit.device import without_no_addresses
-from fabricc.audit.model import Found
+from fabricc.audit.model import FoundFabric
 from fabricc.audit.places import places_of
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from fabricc.audit.adopt.order import Order
     from fabricc.audit.adopt.shape import Choice
-    from fabricc.audit.adopt.tables import Moved
+    from fabricc.audit.adopt.tables import MovedLink
     from fabricc.audit.adopt.trial import Draft
     from fabricc.back.nos.overlay_text import Node
     from fabricc.compiler.compiled import Compiled
@@ -71,7 +71,7 @@ class Adopted:
     differences: Mapping[str, list[Mismatch]]
     assumed: tuple[str, ...]
     left: tuple[str, ...] = ()
-    moved: tuple[Moved, ...] = ()
+    moved: tuple[MovedLink, ...] = ()
     lost: Mapping[str, list[LostLine]] = field(default_factory=dict)
 
     @property
@@ -80,7 +80,7 @@ class Adopted:
         return self.compiled.sound and bool(self.differences)
 
 
-def adopt_networks(found: Found, name: str, folder: Path) -> Adopted:
+def adopt_networks(found: FoundFabric, name: str, folder: Path) -> Adopted:
     """Return the spec that builds the found fabric, as far as there is one; drafts are compiled in `folder`.
 
     Networks are adopted one after another, each together with those before it. A further network whose spec cannot be
@@ -100,10 +100,10 @@ def adopt_networks(found: Found, name: str, folder: Path) -> Adopted:
                 raise _no_hosts_error(order)
             assumed.append(f"Network {network} is not in the spec: no port of its ToRs leads to a host.")
             continue
-        sides = Sides(part, order)
+        sides = FoundTiers(part, order)
         number = number_of(sides, {each.number for each in sites}) if network else 0
         site = Site(part, order, sides, folder, network, whole, rails, number, needs)
-        choosing = Choosing(site, name)
+        choosing = SpecSearch(site, name)
         draft, compiled = choosing.chosen()
         assumed += [*order.assumed, *choosing.refused, *_list_assumptions(site, choosing.choice)]
         if not compiled.sound and not network:
@@ -159,11 +159,11 @@ def describe_growth(draft: Draft) -> list[str]:
 
 
 def _compare_draft(
-    found: Found, sites: Iterable[Site], whole: Draft, compiled: Compiled, assumed: Iterable[str]
+    found: FoundFabric, sites: Iterable[Site], whole: Draft, compiled: Compiled, assumed: Iterable[str]
 ) -> Adopted:
     """Return the draft of all networks, compared with the statements of all devices."""
     differences: dict[str, list[Mismatch]] = {}
-    moved: list[Moved] = []
+    moved: list[MovedLink] = []
     unheld: dict[str, None] = {}
     lost: dict[str, list[LostLine]] = {}
     for site in sites:
@@ -198,7 +198,7 @@ def _list_assumptions(site: Site, choice: Choice) -> Iterator[str]:
         yield f"Cables of `{kind}`, {_describe_cable(cable)}, are those that thresholds and lengths of the files fit."
 
 
-def _missing_files(found: Found, files: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+def _missing_files(found: FoundFabric, files: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     """Yield files that a build writes and the folder lacks for every switch of the system."""
     unheld: dict[str, set[str]] = {}
     for name, texts in files.items():
@@ -221,7 +221,7 @@ RAILS = ""
 """Name of the network that the top level of a spec describes."""
 
 
-def networks_of(found: Found) -> dict[str, Found]:
+def networks_of(found: FoundFabric) -> dict[str, FoundFabric]:
     """Return name of a network -> its devices, links and places; the rails first. One network without evidence."""
     parts = _connected_parts(found)
     votes: dict[int, Counter[str]] = defaultdict(Counter)
@@ -233,14 +233,14 @@ def networks_of(found: Found) -> dict[str, Found]:
     names = sorted({*named.values()}, key=lambda name: (name != RAILS, name))
     if len(names) < 2 or RAILS not in names:
         return {RAILS: found}
-    parted: dict[str, Found] = {}
+    parted: dict[str, FoundFabric] = {}
     for name in names:
         own = {each for each, part in parts.items() if named.get(part, RAILS) == name}
         parted[name] = _part_of(found, name, own, {host for part in parted.values() for host in part.devices})
     return parted
 
 
-def _connected_parts(found: Found) -> dict[str, int]:
+def _connected_parts(found: FoundFabric) -> dict[str, int]:
     """Return switch -> the number of its connected part of the graph of switches."""
     switches = [name for name, device in found.devices.items() if device.kind is Kind.SWITCH]
     joined: dict[str, list[str]] = {name: [] for name in switches}
@@ -265,7 +265,9 @@ def _network_of(host: Device, port: End) -> str:
     return host_files.network_of(file)
 
 
-def _part_of(found: Found, network: str, switches: Collection[str], known: Collection[str]) -> Found:
+def _part_of(
+    found: FoundFabric, network: str, switches: Collection[str], known: Collection[str]
+) -> FoundFabric:
     """Return the devices of a network: its switches, and hosts with the files that they have for it.
 
     Args:
@@ -281,7 +283,7 @@ def _part_of(found: Found, network: str, switches: Collection[str], known: Colle
         for name, device in found.devices.items()
         if name in switches or (name in ends and device.kind is Kind.HOST)
     }
-    return Found(devices, links, places_of(devices, links))
+    return FoundFabric(devices, links, places_of(devices, links))
 
 
 def _files_of(host: Device, network: str, *, own: bool) -> Device:
@@ -292,7 +294,7 @@ def _files_of(host: Device, network: str, *, own: bool) -> Device:
     return replace(host, files=files, held=Contents(reading, host.aside))
 
 
-def needs_of(parts: Mapping[str, Found]) -> dict[str, dict[str, tuple[int, int]]]:
+def needs_of(parts: Mapping[str, FoundFabric]) -> dict[str, dict[str, tuple[int, int]]]:
     """Return host -> further network -> how many ports it has there, and their speed."""
     needs: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
     for network, part in parts.items():

@@ -57,7 +57,7 @@ _USUAL_GBPS = 100
 _REASON = "The fabric runs so; adopted as it is."
 
 
-class Choosing:
+class SpecSearch:
     """A fabric on its way to the spec that comes closest."""
 
     def __init__(self, site: Site, name: str) -> None:
@@ -158,10 +158,10 @@ class Choosing:
         """Return the ports that hosts of a group have in further networks."""
         return self.site.needs.get(group.hosts[0].name, {})
 
-    def _default_words(self) -> words.Usual:
+    def _default_words(self) -> words.SpecDefaults:
         """Return the default words of the spec for this network."""
         around = self.site.around
-        return words.network_defaults(self.site.number, around.words) if around else words.Usual()
+        return words.network_defaults(self.site.number, around.words) if around else words.SpecDefaults()
 
     def _port_speed(self, group: Group) -> int | None:
         """Return the speed of the ports of a group's hosts."""

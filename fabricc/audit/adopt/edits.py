@@ -22,7 +22,7 @@ FEWEST = 3
 """Blocks that have one edit in common, from which on a pattern stands for them."""
 
 
-class Reach(Enum):
+class EditScope(Enum):
     """The reach of edits beyond the lines that matter.
 
     SIMILAR: patterns may also remove similar built lines that are not found; NONE: they may not; BLOCK: they may, and
@@ -48,7 +48,7 @@ class Edit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class FilePair:
     """A file as it is built and as it was found, with the lines of either that matter.
 
     Attributes:
@@ -62,12 +62,12 @@ class Sides:
     built_lines: Collection[int]
     found_lines: Collection[int]
     aside: Collection[int] = ()
-    reach: Reach = Reach.SIMILAR
+    reach: EditScope = EditScope.SIMILAR
     keyed: bool = False
     barred: Collection[int] = ()
 
 
-def compute_edits(sides: Sides) -> list[Edit]:
+def compute_edits(sides: FilePair) -> list[Edit]:
     """Return the edits that turn the built file into one with the lines of the found file that matter."""
     built, found = outline_text(sides.built), outline_text(sides.found)
     removed = list(_removed_lines(built.children, found.children, sides, (), False))
@@ -77,7 +77,7 @@ def compute_edits(sides: Sides) -> list[Edit]:
     added = list(_added_lines(built.children, found.children, sides, (), False))
     if sides.keyed:
         return [*removed, *added]
-    staying = built if sides.reach is Reach.NONE else found
+    staying = built if sides.reach is EditScope.NONE else found
     return _merge_siblings([*_shorten_removals(removed, built, staying), *added], built, staying)
 
 
@@ -106,7 +106,7 @@ def _touches_lines(node: Node | None, lines: Collection[int]) -> bool:
 
 
 def _removed_lines(
-    built: Iterable[Node], found: Sequence[Node], sides: Sides, path: tuple[str, ...], every: bool
+    built: Iterable[Node], found: Sequence[Node], sides: FilePair, path: tuple[str, ...], every: bool
 ) -> Iterator[Edit]:
     """Yield built lines that are not found, if they state something that the found file does not."""
     there = _match_nodes(found)
@@ -117,14 +117,14 @@ def _removed_lines(
                 yield Edit(path, (node.text,), removes=True)
         elif node.children:
             more = every or (
-                sides.reach is Reach.BLOCK
+                sides.reach is EditScope.BLOCK
                 and (_touches_lines(node, sides.built_lines) or _touches_lines(other, sides.found_lines))
             )
             yield from _removed_lines(node.children, other.children, sides, (*path, node.text), more)
 
 
 def _added_lines(
-    built: Sequence[Node], found: Iterable[Node], sides: Sides, path: tuple[str, ...], every: bool
+    built: Sequence[Node], found: Iterable[Node], sides: FilePair, path: tuple[str, ...], every: bool
 ) -> Iterator[Edit]:
     """Yield found lines that are not built, if they state something that the built file does not.
 
@@ -143,7 +143,7 @@ def _added_lines(
                 yield Edit(path, lines, removes=False)
         elif node.children:
             more = every or (
-                sides.reach is Reach.BLOCK
+                sides.reach is EditScope.BLOCK
                 and (_touches_lines(other, sides.built_lines) or _touches_lines(node, sides.found_lines))
             )
             yield from _added_lines(other.children, node.children, sides, (*path, node.text), more)
@@ -154,7 +154,7 @@ def _first_words(node: Node) -> str:
     return " ".join(words[:2]) if len(words) > 2 and not node.children else ""
 
 
-def _visible_lines(node: Node, sides: Sides, depth: int = 0) -> Iterator[str]:
+def _visible_lines(node: Node, sides: FilePair, depth: int = 0) -> Iterator[str]:
     """Yield a line and those below it, without ignored lines and lines that look like a secret."""
     if node.line in sides.barred:
         return

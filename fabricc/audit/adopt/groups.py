@@ -17,7 +17,7 @@ from fabricc.base.values import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.audit.model import Found
+    from fabricc.audit.model import FoundFabric
     from fabricc.fabric.facts import Value
 
 _NIC = re.compile(r"(.*\d)(?:[a-z]|f\d+(?:np\d+)?|np\d+)")
@@ -102,7 +102,7 @@ class Kinds(NamedTuple):
     gpus: frozenset[int]
 
 
-def kinds_of(found: Found, hosts: Iterable[FoundHost], homes: Mapping[str, str]) -> Kinds:
+def kinds_of(found: FoundFabric, hosts: Iterable[FoundHost], homes: Mapping[str, str]) -> Kinds:
     """Return the kind of each host, numbered in the order of names.
 
     Args:
@@ -125,7 +125,7 @@ def kinds_of(found: Found, hosts: Iterable[FoundHost], homes: Mapping[str, str])
     return Kinds(of, known, frozenset(gpus))
 
 
-def _kind_of(found: Found, host: FoundHost, facts: Mapping[str, Value]) -> tuple[object, ...]:
+def _kind_of(found: FoundFabric, host: FoundHost, facts: Mapping[str, Value]) -> tuple[object, ...]:
     """Return the properties that decide the kind of a host."""
     ports = []
     for cable in host.cables:

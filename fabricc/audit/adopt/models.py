@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from fabricc.audit.adopt.groups import Group
     from fabricc.audit.adopt.order import Order
-    from fabricc.audit.model import Found
+    from fabricc.audit.model import FoundFabric
     from fabricc.catalog.model import Catalog, HostModel, HostPorts, SwitchModel
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
@@ -316,7 +316,7 @@ def _generic_models(name: str, gpus: int, wired: tuple[int, int], gbps: int) -> 
 _ABOVE = {Tier.TOR: Tier.SPINE, Tier.SPINE: Tier.CORE}
 
 
-def infer_strides(compiled: Compiled, found: Found, order: Order) -> dict[str, int]:
+def infer_strides(compiled: Compiled, found: FoundFabric, order: Order) -> dict[str, int]:
     """Return pins of the lock for strides that differ by the loopbacks, links and blocks of hosts."""
     fabric = compiled.fabric
     facts = {at: found.devices[name].reading.facts for at, name in match_switches(compiled, order).items()}
@@ -342,7 +342,7 @@ def _of_two(number: int) -> bool:
     return number & (number - 1) == 0
 
 
-def _cage_pins(compiled: Compiled, found: Found, order: Order) -> dict[str, int]:
+def _cage_pins(compiled: Compiled, found: FoundFabric, order: Order) -> dict[str, int]:
     """Return the number of cages before the uplinks, or between these and other links, if a tier agrees."""
     shown = {}
     for tier, above in _ABOVE.items():

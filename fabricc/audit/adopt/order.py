@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from fabricc.audit.adopt.groups import FoundUnit, Group, Kinds
     from fabricc.audit.ends import Placement
-    from fabricc.audit.model import Found
+    from fabricc.audit.model import FoundFabric
 
 _OTHER, _LONGEST_NAME = re.compile(r"[^a-z0-9]+"), 63
 _TOLD = re.compile(r"((?=\S*\d)\S+) ((?=\S*\d)\S+)")
@@ -68,7 +68,7 @@ class Order:
         return [host for unit in self.units for host in unit.everybody]
 
 
-def order_of(found: Found, homes: Mapping[str, str] = MappingProxyType({})) -> Order:
+def order_of(found: FoundFabric, homes: Mapping[str, str] = MappingProxyType({})) -> Order:
     """Return the devices of a folder in the order of coordinates.
 
     Args:
@@ -101,7 +101,7 @@ def order_of(found: Found, homes: Mapping[str, str] = MappingProxyType({})) -> O
     return Order(tuple(made), groups_of(made, kinds), spines, ordered, cables, left, tuple(assumed))
 
 
-def _cables_by_device(found: Found) -> dict[str, tuple[Cable, ...]]:
+def _cables_by_device(found: FoundFabric) -> dict[str, tuple[Cable, ...]]:
     cables: dict[str, list[Cable]] = defaultdict(list)
     for link in found.links:
         if link.a.device in found.devices and link.b.device in found.devices:
@@ -112,7 +112,7 @@ def _cables_by_device(found: Found) -> dict[str, tuple[Cable, ...]]:
     }
 
 
-def _switches_by_plane(found: Found, tier: Tier) -> dict[int, list[str]]:
+def _switches_by_plane(found: FoundFabric, tier: Tier) -> dict[int, list[str]]:
     """Return plane -> switches of a tier, in order of names."""
     groups: dict[int, list[str]] = defaultdict(list)
     for name in sorted(found.places, key=natural_key):
@@ -122,7 +122,7 @@ def _switches_by_plane(found: Found, tier: Tier) -> dict[int, list[str]]:
 
 
 def _number_pods(
-    found: Found, cables: Mapping[str, tuple[Cable, ...]], cores: Mapping[int, list[str]]
+    found: FoundFabric, cables: Mapping[str, tuple[Cable, ...]], cores: Mapping[int, list[str]]
 ) -> dict[int | None, int]:
     """Return number of a pod -> its new number: pods in the order of a core's ports."""
     pods: dict[int | None, int] = {}
@@ -134,7 +134,7 @@ def _number_pods(
 
 
 def _tor_positions(
-    found: Found, cables: Mapping[str, tuple[Cable, ...]], tors: Iterable[str]
+    found: FoundFabric, cables: Mapping[str, tuple[Cable, ...]], tors: Iterable[str]
 ) -> dict[str, tuple[object, ...]]:
     """Return ToR -> its position among those of its plane: the first of its ports at the spines."""
     seats: dict[str, tuple[object, ...]] = {}
@@ -147,7 +147,7 @@ def _tor_positions(
 
 
 def _tor_planes(
-    found: Found, cables: Mapping[str, tuple[Cable, ...]], hosts: Mapping[str, list[FoundHost]]
+    found: FoundFabric, cables: Mapping[str, tuple[Cable, ...]], hosts: Mapping[str, list[FoundHost]]
 ) -> dict[str, int]:
     """Return ToR -> its plane; if cores join planes by rail, the parts of each pod, in the order of NICs."""
     tors = [name for name, place in found.places.items() if place.tier is Tier.TOR]
@@ -196,7 +196,7 @@ def _make_unit(
 
 
 def _order_spines(
-    found: Found,
+    found: FoundFabric,
     cables: Mapping[str, tuple[Cable, ...]],
     units: Iterable[FoundUnit],
 ) -> dict[tuple[int, int], tuple[str, ...]]:
@@ -212,7 +212,7 @@ def _order_spines(
 
 
 def _order_cores(
-    found: Found,
+    found: FoundFabric,
     cables: Mapping[str, tuple[Cable, ...]],
     cores: Mapping[int, list[str]],
     spines: Mapping[tuple[int, int], tuple[str, ...]],
@@ -228,7 +228,7 @@ def _order_cores(
 
 
 def _hosts_by_tor(
-    found: Found, cables: Mapping[str, tuple[Cable, ...]], tors: Iterable[str]
+    found: FoundFabric, cables: Mapping[str, tuple[Cable, ...]], tors: Iterable[str]
 ) -> tuple[dict[str, list[FoundHost]], list[str]]:
     """Return ToR -> its hosts; without any in the folder, those of descriptions, else one per open port."""
     hosts: dict[str, list[FoundHost]] = defaultdict(list)

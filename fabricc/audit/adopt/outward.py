@@ -17,7 +17,7 @@ from fabricc.facts.statement import End, Kind
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from fabricc.audit.model import Found
+    from fabricc.audit.model import FoundFabric
     from fabricc.fabric.facts import Facts
     from fabricc.facts.statement import Device
 
@@ -31,7 +31,7 @@ _NAME, _MAXIMUM_PREFIXES = 16, 16
 _FROM = f"FROM-{GROUP}"
 
 
-class Exit(NamedTuple):
+class ExternalPort(NamedTuple):
     """A port that leads outside.
 
     Attributes:
@@ -49,7 +49,7 @@ class Exit(NamedTuple):
     policy: str
 
 
-def exits_of(found: Found) -> tuple[Exit, ...]:
+def exits_of(found: FoundFabric) -> tuple[ExternalPort, ...]:
     """Return the ways out of all switches."""
     inside = {
         address
@@ -67,7 +67,7 @@ def exits_of(found: Found) -> tuple[Exit, ...]:
     )
 
 
-def _of_switch(switch: Device, inside: Collection[str], linked: Collection[End]) -> Iterator[Exit]:
+def _of_switch(switch: Device, inside: Collection[str], linked: Collection[End]) -> Iterator[ExternalPort]:
     facts, device = switch.reading.facts, placement_of(switch)
     peers = {each: asn for each, asn in _external_peers(facts).items() if each not in inside}
     hops = {hop: prefixes for hop, prefixes in _static_hops(facts).items() if hop not in inside}
@@ -80,10 +80,10 @@ def _of_switch(switch: Device, inside: Collection[str], linked: Collection[End])
         if to_peers:
             first = next(iter(to_peers.values()))
             policy = str(facts.get(f"bgp/neighbor[{first}]/import", ""))
-            yield Exit(switch.name, port, local, to_peers, peers[first], (), policy)
+            yield ExternalPort(switch.name, port, local, to_peers, peers[first], (), policy)
         elif to_hops:
             prefixes = tuple(dict.fromkeys(prefix for hop in to_hops.values() for prefix in hops[hop]))
-            yield Exit(switch.name, port, local, to_hops, None, prefixes, "")
+            yield ExternalPort(switch.name, port, local, to_hops, None, prefixes, "")
 
 
 def _external_peers(facts: Facts) -> dict[str, int]:
@@ -115,12 +115,14 @@ def _addresses_in_subnet(local: Mapping[int, str], remotes: Iterable[str]) -> di
     return found
 
 
-def infer_parties(found: Found, exits: Iterable[Exit], switch_mtu: int) -> dict[str, dict[str, Any]]:
+def infer_parties(
+    found: FoundFabric, exits: Iterable[ExternalPort], switch_mtu: int
+) -> dict[str, dict[str, Any]]:
     """Return the section `external`; switches under their present names.
 
     External links with one AS number and policy are one party, and so are those with the same static routes.
     """
-    grouped: dict[tuple[object, ...], list[Exit]] = defaultdict(list)
+    grouped: dict[tuple[object, ...], list[ExternalPort]] = defaultdict(list)
     for way in exits:
         grouped[way.asn, way.policy, way.prefixes].append(way)
     accepted = _accepted_prefixes(found, [ways[0].switch for ways in grouped.values()])
@@ -133,7 +135,7 @@ def infer_parties(found: Found, exits: Iterable[Exit], switch_mtu: int) -> dict[
     return made
 
 
-def _accepted_prefixes(found: Found, switches: Iterable[str]) -> dict[str, int]:
+def _accepted_prefixes(found: FoundFabric, switches: Iterable[str]) -> dict[str, int]:
     """Return external prefix -> its place among all, as in lists of our own making."""
     places: dict[str, int] = {}
     for switch in switches:
@@ -143,7 +145,7 @@ def _accepted_prefixes(found: Found, switches: Iterable[str]) -> dict[str, int]:
     return places
 
 
-def _party_prefixes(found: Found, way: Exit) -> tuple[str, ...]:
+def _party_prefixes(found: FoundFabric, way: ExternalPort) -> tuple[str, ...]:
     """Return the prefixes of a party: from its static routes, or from the policy of its sessions."""
     if way.asn is None:
         return way.prefixes
@@ -154,7 +156,7 @@ def _party_prefixes(found: Found, way: Exit) -> tuple[str, ...]:
     )
 
 
-def _party_name(found: Found, way: Exit, taken: list[str]) -> str:
+def _party_name(found: FoundFabric, way: ExternalPort, taken: list[str]) -> str:
     """Return a name: from a policy of our own making, else AS number or far end; static ones by list order."""
     if way.policy.startswith(_FROM):
         name = way.policy.removeprefix(_FROM).lower()
@@ -169,7 +171,7 @@ def _party_name(found: Found, way: Exit, taken: list[str]) -> str:
     return name if name not in taken else f"{name[: _NAME - 3]}-{len(taken)}"
 
 
-def _far_end(found: Found, way: Exit) -> tuple[str, str]:
+def _far_end(found: FoundFabric, way: ExternalPort) -> tuple[str, str]:
     """Return the device at the far end and its port, from descriptions."""
     facts = found.devices[way.switch].reading.facts
     first, _, rest = str(facts.get(f"interface[{way.port}]/description", "")).partition(" ")
@@ -182,7 +184,7 @@ def _far_end(found: Found, way: Exit) -> tuple[str, str]:
 
 
 def _party_section(
-    found: Found, ways: list[Exit], accept: tuple[str, ...], switch_mtu: int
+    found: FoundFabric, ways: list[ExternalPort], accept: tuple[str, ...], switch_mtu: int
 ) -> dict[str, Any]:
     first = ways[0]
     facts = found.devices[first.switch].reading.facts
@@ -208,7 +210,7 @@ def _party_section(
     return words
 
 
-def _link_section(found: Found, way: Exit) -> dict[str, Any]:
+def _link_section(found: FoundFabric, way: ExternalPort) -> dict[str, Any]:
     facts = found.devices[way.switch].reading.facts
     peer, peer_port = _far_end(found, way)
     speed = facts.get(f"interface[{way.port}]/speed_gbps")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fabricc.audit.adopt.edits import (
     FEWEST,
     Edit,
-    Reach,
-    Sides,
+    EditScope,
+    FilePair,
     compute_edits,
     generalize_edits,
     overlay_text,
@@ -50,7 +50,7 @@ _ROUNDS = 3
 DEPARTED = "FAB6007"
 
 
-class Overlaid(NamedTuple):
+class OverlayResult(NamedTuple):
     """The result of overlays.
 
     Attributes:
@@ -66,14 +66,14 @@ class Overlaid(NamedTuple):
     refused: tuple[str, ...] = ()
 
 
-def add_overlays(site: Site, draft: Draft, compiled: Compiled) -> Overlaid:
+def add_overlays(site: Site, draft: Draft, compiled: Compiled) -> OverlayResult:
     """Return a sound draft with overlays on the switches that come closer by them.
 
     Invariants that the result breaks are accepted, because the fabric runs this way. If the proof of a build fails
     otherwise, the overlays are dropped.
     """
     files = built_files(compiled, site.found)
-    plain = Overlaid(draft, compiled, find_mismatches(files, site.found))
+    plain = OverlayResult(draft, compiled, find_mismatches(files, site.found))
     switches = {each.name: each for each in compiled.switches() if each.name in files}
     wanted = {name: of for name in switches if (of := _closest_edits(site.found.devices[name], files[name]))}
     if not wanted:
@@ -88,7 +88,7 @@ def add_overlays(site: Site, draft: Draft, compiled: Compiled) -> Overlaid:
         wrong = {each.code for each in made.proof(jobs=1) if each.severity is Severity.ERROR}
         if not wrong:
             after = find_mismatches(built_files(made, site.found), site.found)
-            return Overlaid(tried, made, after, tuple(sorted(codes)))
+            return OverlayResult(tried, made, after, tuple(sorted(codes)))
         if not wrong <= CODES | {ENDS}:
             break
         codes |= wrong
@@ -110,7 +110,7 @@ def _closest_edits(device: Device, built_files: Texts) -> Files:
     device, built_files = _laid_out(device, built_files)
     read = back_ends.load(device.system).read
     best: tuple[int, Files] = (len(compare_with_device(read(built_files).facts, device)), {})
-    for reach in Reach:
+    for reach in EditScope:
         found = _file_edits(device, built_files, reach)
         left = _remaining_facts(device, built_files, found)
         if left is not None and (left < best[0] or (left == best[0] and not best[1])):
@@ -134,7 +134,7 @@ def _laid_out(device: Device, built_files: Texts) -> tuple[Device, Texts]:
     return replace(device, files=files, held=Contents(reading, aside)), built_files
 
 
-def _file_edits(device: Device, built_files: Texts, reach: Reach) -> Files:
+def _file_edits(device: Device, built_files: Texts, reach: EditScope) -> Files:
     """Return the edits of each text file that has any."""
     reading = back_ends.load(device.system).read(built_files)
     wrong = compare_with_device(reading.facts, device)
@@ -151,7 +151,7 @@ def _file_edits(device: Device, built_files: Texts, reach: Reach) -> Files:
     barred = {*command_lines(back_ends.load(device.system), device.files), *secret_places(device)}
     for file in built_files.keys() & device.files.keys():
         aside = {line for at, line in device.aside if at == file}
-        sides = Sides(
+        sides = FilePair(
             built_files[file], device.files[file], built_lines[file], found_lines[file], aside, reach,
             keyed=file.endswith((".yaml", ".yml")), barred={line for at, line in barred if at == file},
         )  # fmt: skip
@@ -239,7 +239,7 @@ def _share_edits(
 
 Path = tuple[str, ...]
 
-_DEPTH = {Reach.SIMILAR: None, Reach.NONE: 2, Reach.BLOCK: 1}
+_DEPTH = {EditScope.SIMILAR: None, EditScope.NONE: 2, EditScope.BLOCK: 1}
 """Share of a path that two lines must have in common for the second to matter too."""
 _NUMBER = re.compile(r"\d+")
 
@@ -260,7 +260,7 @@ def laid_out(text: str) -> str:
     return json.dumps(value, indent=4) if isinstance(value, dict) else text
 
 
-def json_edits(sides: Sides) -> list[Edit]:
+def json_edits(sides: FilePair) -> list[Edit]:
     """The edits that make of the built file one with what matters of the found one; both as `laid_out` has them."""
     try:
         one, two = json.loads(sides.built), json.loads(sides.found)
@@ -349,14 +349,14 @@ def _extra_items(mine: Any, other: Any) -> list[Any] | None:
     return None
 
 
-def _allowed_items(items: list[Any], key: _Key, sides: Sides) -> list[Any]:
+def _allowed_items(items: list[Any], key: _Key, sides: FilePair) -> list[Any]:
     """Return the items of a list that are in no barred line."""
     every = key.value if isinstance(key.value, list) else []
     barred = [item for at, item in enumerate(every, key.line + 1) if at in sides.barred]
     return [item for item in items if item not in barred]
 
 
-def _value_to_add(name: str, key: _Key, sides: Sides) -> Any:
+def _value_to_add(name: str, key: _Key, sides: FilePair) -> Any:
     """Return the value to add for a key, without ignored parts and secrets; None for nothing."""
     if key.line in sides.barred:
         return None

@@ -298,7 +298,7 @@ def assign_slots(site: Site, draft: Draft, compiled: Compiled) -> tuple[Draft, C
         return draft, compiled
     if not {*order.tier(Tier.TOR)} <= {*match_switches(compiled, order).values()}:
         return draft, compiled  # units with different numbers of ToRs have no slots in common
-    seats, coordinates = _Seats(site, compiled), _unit_coordinates(site, compiled) or [*units]
+    seats, coordinates = _SlotFinder(site, compiled), _unit_coordinates(site, compiled) or [*units]
     if seats.as_planned() and coordinates == [*units]:
         return draft, compiled
     words = {**draft.words, "gpus": _make_room(named_hosts(order, draft.words["gpus"]), seats)}
@@ -312,7 +312,7 @@ def assign_slots(site: Site, draft: Draft, compiled: Compiled) -> tuple[Draft, C
     return (placed, made) if made.sound else (draft, compiled)
 
 
-class _Seats:
+class _SlotFinder:
     """Find the slot of each host in its unit, by the ports of ToRs.
 
     Attributes:
@@ -359,7 +359,7 @@ class _Seats:
         )  # fmt: skip
 
 
-def _make_room(words: Words, seats: _Seats) -> Words:
+def _make_room(words: Words, seats: _SlotFinder) -> Words:
     """Return the section `gpus` with room for the last used slot of hosts."""
     groups = seats.site.order.groups
 
@@ -397,7 +397,7 @@ def _unit_coordinates(site: Site, compiled: Compiled) -> Sequence[int]:
 
 def _place_lines(site: Site, compiled: Compiled, coordinates: Sequence[int]) -> list[str]:
     """Return the lines of a lock that state places: units by key, hosts by name."""
-    seats, lines = _Seats(site, compiled), []
+    seats, lines = _SlotFinder(site, compiled), []
     for index, group in enumerate(site.order.groups):
         section = compiled.spec.gpus.groups[index]
         for number, unit in enumerate(group.units):

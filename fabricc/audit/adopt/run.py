@@ -16,7 +16,7 @@ from fabricc.audit.adopt.pinning import NAME
 from fabricc.audit.adopt.trial import DRAFT, LOCK, SPEC
 from fabricc.audit.gather import gather_devices
 from fabricc.audit.links import links_of
-from fabricc.audit.model import Found
+from fabricc.audit.model import FoundFabric
 from fabricc.audit.places import places_of
 from fabricc.back import hosts as host_files
 from fabricc.back import nos as back_ends
@@ -58,7 +58,7 @@ class Adoption:
     """
 
     folder: Path
-    found: Found
+    found: FoundFabric
     adopted: Adopted
     files: Mapping[str, str]
     findings: tuple[Finding, ...]
@@ -105,12 +105,12 @@ def _adopt_folder(
         raise FindingsError.of(list(grouped.diagnostics(str(_top_folder(folder)))))
     links = links_of(gathered.devices)
     places = places_of(gathered.devices, links)
-    found = Found(gathered.devices, links, places)
+    found = FoundFabric(gathered.devices, links, places)
     adopted = adopted_of(found, folder, name or _cluster_name(folder))
     return replace(adopted, findings=(*unread, *adopted.findings))
 
 
-def adopted_of(found: Found, folder: Path, name: str) -> Adoption:
+def adopted_of(found: FoundFabric, folder: Path, name: str) -> Adoption:
     """Devices that were found, adopted; see `adopt`."""
     _fabric_wanted(found, folder)
     with TemporaryDirectory(prefix="fabricc-adopt-") as scratch:
@@ -129,7 +129,7 @@ def _cluster_name(folder: Path) -> str:
     return _NAME.sub("-", folder.resolve().name.lower()).strip("-")[:32].strip("-") or "adopted"
 
 
-def _fabric_wanted(found: Found, folder: Path) -> None:
+def _fabric_wanted(found: FoundFabric, folder: Path) -> None:
     """Raise FAB9700 if a spec could describe nothing of the folder."""
     tors = [name for name, place in found.places.items() if place.tier is Tier.TOR]
     if tors:
@@ -156,7 +156,7 @@ def write_adoption(adoption: Adoption, target: Path, reports: Mapping[str, str])
     return sorted(files)
 
 
-def _adoption_findings(found: Found, adopted: Adopted) -> Iterator[Finding]:
+def _adoption_findings(found: FoundFabric, adopted: Adopted) -> Iterator[Finding]:
     compiled = adopted.compiled
     for one in (
         each for each in compiled.diagnostics if not compiled.sound and each.severity is Severity.ERROR
@@ -200,7 +200,7 @@ def _command_findings(device: Device) -> Iterator[Finding]:
         )
 
 
-def _left_out_finding(found: Found, name: str) -> Finding:
+def _left_out_finding(found: FoundFabric, name: str) -> Finding:
     device, place = found.devices[name], found.places.get(name)
     if not NAME.fullmatch(name):
         where = "a spec has names of lower-case letters, digits and inner hyphens"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fabricc.audit.adopt.order import Order
     from fabricc.audit.adopt.sides import Words
     from fabricc.audit.adopt.trial import Site
-    from fabricc.audit.model import Found
+    from fabricc.audit.model import FoundFabric
 
 _FEW = 16
 _MORE = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32)
@@ -230,7 +230,7 @@ def unit_rooms(order: Order, group: Group) -> list[int]:
     return sorted((most + more for more in _MORE), key=lambda room: (-(room & -room), room))
 
 
-def uplink_ratios(found: Found, order: Order) -> list[float]:
+def uplink_ratios(found: FoundFabric, order: Order) -> list[float]:
     """Return ratios that result in the uplinks of the ToRs, if these differ between groups."""
     sums: dict[str, tuple[int, int]] = {}
     served = {name for group in order.groups for host in group.hosts for name in host.tors}
@@ -248,12 +248,12 @@ def uplink_ratios(found: Found, order: Order) -> list[float]:
     return sorted({*(ratio for ratio in _RATIOS if low <= ratio <= 2 * high), *exact, round(high + 0.001, 3)})
 
 
-def _port_speed(found: Found, name: str, port: str) -> int:
+def _port_speed(found: FoundFabric, name: str, port: str) -> int:
     speed = found.devices[name].reading.facts.get(f"interface[{port}]/speed_gbps")
     return speed if isinstance(speed, int) else 0
 
 
-def _tier_words(found: Found, order: Order, tier: Tier, names: list[str]) -> Words:
+def _tier_words(found: FoundFabric, order: Order, tier: Tier, names: list[str]) -> Words:
     words: Words = {}
     up = {Tier.TOR: Tier.SPINE, Tier.SPINE: Tier.CORE}.get(tier)
     if tier is Tier.TOR and not order.spines:
@@ -306,7 +306,7 @@ def ports_of(order: Order, uplinks: Mapping[str, Collection[str]]) -> dict[str, 
     return found
 
 
-def _border_words(found: Found, order: Order) -> Words:
+def _border_words(found: FoundFabric, order: Order) -> Words:
     """Return the border leaves of each plane, and their links to each spine."""
     leaves: Counter[int] = Counter()
     links = set()
@@ -329,7 +329,7 @@ def _per_pod(pods: Iterable[int]) -> int | list[int]:
     return sizes[0] if len(set(sizes)) == 1 else sizes
 
 
-def reserved_ports(found: Found, names: list[str]) -> int:
+def reserved_ports(found: FoundFabric, names: list[str]) -> int:
     """Return ports of a switch that are described as reserved, of the first few."""
     return max(
         sum(1 for path, value in found.devices[name].reading.facts.items()

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from fabricc.audit.adopt.order import Order
-    from fabricc.audit.model import Found
+    from fabricc.audit.model import FoundFabric
     from fabricc.fabric.facts import Value
     from fabricc.facts.statement import Device
 
 Words = dict[str, Any]
 
 
-class Sides:
+class FoundTiers:
     """The switches by tier, and the hosts; `tors` are the switches below, `links` and `host_ports` their cables."""
 
-    def __init__(self, found: Found, order: Order) -> None:
+    def __init__(self, found: FoundFabric, order: Order) -> None:
         self.tiers = {
             tier: [found.devices[name] for name in order.tier(tier)]
             for tier in (Tier.TOR, Tier.SPINE, Tier.CORE)
@@ -87,14 +87,14 @@ _BLOCKS, _MOST_NETWORKS = 7, 64
 """Further networks whose pools are all different, and how many a lock numbers."""
 
 
-def number_of(sides: Sides, taken: Collection[int]) -> int:
+def number_of(sides: FoundTiers, taken: Collection[int]) -> int:
     """The number of a further network: the one whose pool of hosts it has, else the lowest that no other has."""
     stated = _stated_pool(sides, "hosts")
     own = [n for n in range(1, _BLOCKS + 1) if free_numbers(n, EVERY)["addressing", "hosts"] == stated]
     return next(number for number in chain(own, range(1, _MOST_NETWORKS)) if number not in taken)
 
 
-def infer_addressing(sides: Sides, pools: Mapping[str, str]) -> Words:
+def infer_addressing(sides: FoundTiers, pools: Mapping[str, str]) -> Words:
     """Infer families and pools: the default pools if they contain the addresses."""
     words: Words = {}
     networks = networks_of(sides)
@@ -164,7 +164,7 @@ def covering_block(networks: Iterable[Network]) -> Network:
     return block
 
 
-def networks_of(sides: Sides) -> dict[str, list[Network]]:
+def networks_of(sides: FoundTiers) -> dict[str, list[Network]]:
     """Name of a pool -> the networks that are to lie in it."""
     found: dict[str, list[Network]] = defaultdict(list)
     for device in (*sides.switches, *sides.hosts):
@@ -187,7 +187,7 @@ def networks_of(sides: Sides) -> dict[str, list[Network]]:
     return found
 
 
-def _stated_pool(sides: Sides, key: str) -> str | None:
+def _stated_pool(sides: FoundTiers, key: str) -> str | None:
     """Return the pool that filters of our own making name."""
     kinds = {"loopbacks": 0} if _has_segments(sides) else {"hosts": 0, "loopbacks": 1}
     number = kinds.get(key.removesuffix("6"))
@@ -198,7 +198,7 @@ def _stated_pool(sides: Sides, key: str) -> str | None:
     return str(rules).partition(" ")[0] if rules is not None else None
 
 
-def _has_segments(sides: Sides) -> bool:
+def _has_segments(sides: FoundTiers) -> bool:
     """Return whether hosts are in segments, whose addresses are not part of the pools."""
     return any(path.startswith("evpn/segment[") for tor in sides.tors[:1] for path in tor.reading.facts)
 
@@ -209,7 +209,7 @@ _SHARE = re.compile(r"dwrr (\d+)")
 _LEVELS = ((26, "rdma"), (34, "storage"))
 
 
-def infer_classes(sides: Sides) -> Words:
+def infer_classes(sides: FoundTiers) -> Words:
     """Infer classes from code points, PFC and scheduling; hosts provide them if switches do not."""
     devices = [*sides.tors, *sides.hosts]
     speaking = next((d for d in devices if any(map(_DSCP.fullmatch, d.reading.lines))), None)
@@ -239,7 +239,7 @@ def infer_classes(sides: Sides) -> Words:
     return found
 
 
-def infer_weights(sides: Sides, classes: Words) -> Words | None:
+def infer_weights(sides: FoundTiers, classes: Words) -> Words | None:
     """Return the classes with the shares of their queues, if these sum to 100."""
     shares = {}
     for name, words in classes.items():
@@ -255,7 +255,7 @@ def infer_weights(sides: Sides, classes: Words) -> Words | None:
     return {name: words | shares.get(name, {}) for name, words in classes.items()}
 
 
-def infer_congestion(sides: Sides) -> Words:
+def infer_congestion(sides: FoundTiers) -> Words:
     """Infer congestion control from the first ToR."""
     tors = sides.tors[:1]
     marked = any(_MARKED.fullmatch(path) for device in tors for path in device.reading.facts)
@@ -275,7 +275,7 @@ def _class_name(taken: Words, words: Words, rest: bool) -> str:
     return next(name for name in (*named, *names, *spare) if name not in taken)
 
 
-def _is_strict(sides: Sides, device: Device, number: int) -> bool:
+def _is_strict(sides: FoundTiers, device: Device, number: int) -> bool:
     stated = device.reading.facts.get(f"qos/traffic_class[{number}]/scheduler")
     return "strict" in (stated, sides.of_ports(f"queue[{number}]/scheduler", [device]))
 

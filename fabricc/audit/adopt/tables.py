@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.audit.adopt.order import Order
-    from fabricc.audit.model import Found
+    from fabricc.audit.model import FoundFabric
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.facts import Facts
     from fabricc.fabric.model import Switch
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Row = dict[str, str]
 
 
-class Moved(NamedTuple):
+class MovedLink(NamedTuple):
     """A link that the plan has on another port of a switch than it is on."""
 
     switch: str
@@ -32,7 +32,7 @@ class Moved(NamedTuple):
     planned: str
 
 
-def device_rows(compiled: Compiled, found: Found, order: Order) -> list[Row]:
+def device_rows(compiled: Compiled, found: FoundFabric, order: Order) -> list[Row]:
     """Return a line for each switch that is called, numbered or addressed otherwise than it would be."""
     rows = []
     blocks = blocks_of(found, order)
@@ -66,7 +66,7 @@ def _number_row(switch: Switch, facts: Facts, blocks: tuple[str, str]) -> Row:
     return row
 
 
-def blocks_of(found: Found, order: Order) -> dict[str, tuple[str, str]]:
+def blocks_of(found: FoundFabric, order: Order) -> dict[str, tuple[str, str]]:
     """Return ToR -> its blocks of hosts: the announced ones, else the smallest of one length around its links.
 
     Of several, the one with the links of a unit's own hosts; blocks of hosts from other groups are computed.
@@ -106,7 +106,7 @@ def _is_within(link: Network, block: str) -> bool:
     return ip_interface(f"{link.network_address}").ip in ip_network(block)
 
 
-def link_rows(compiled: Compiled, found: Found, order: Order) -> list[Row]:
+def link_rows(compiled: Compiled, found: FoundFabric, order: Order) -> list[Row]:
     """Return a line for each link whose addresses are others, by the names of switches as they are given."""
     rows = []
     names = match_switches(compiled, order)
@@ -143,7 +143,7 @@ def _other_address(address: str) -> str:
     return next((str(each) for each in held.network.hosts() if each != held.ip), "")
 
 
-def misplaced_links(compiled: Compiled, order: Order) -> Iterator[Moved]:
+def misplaced_links(compiled: Compiled, order: Order) -> Iterator[MovedLink]:
     """Yield links that are on other ports than planned."""
     fabric = compiled.fabric
     names = match_switches(compiled, order)
@@ -159,4 +159,4 @@ def misplaced_links(compiled: Compiled, order: Order) -> Iterator[Moved]:
         for peer, ports in planned.items():
             for mine, theirs in zip(ports, there.get(peer, ()), strict=False):
                 if mine != theirs:
-                    yield Moved(name, peer, theirs, mine)
+                    yield MovedLink(name, peer, theirs, mine)

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from fabricc.audit.adopt.groups import FoundHost
     from fabricc.audit.adopt.order import Order
-    from fabricc.audit.adopt.sides import Sides
-    from fabricc.audit.model import Found
+    from fabricc.audit.adopt.sides import FoundTiers
+    from fabricc.audit.model import FoundFabric
     from fabricc.compiler.compiled import Compiled
     from fabricc.fabric.fabric import Fabric
     from fabricc.fabric.facts import Facts, Value
@@ -119,9 +119,9 @@ class Site:
         needs: host -> further network -> how many ports it has there, and their speed.
     """
 
-    found: Found
+    found: FoundFabric
     order: Order
-    sides: Sides
+    sides: FoundTiers
     folder: Path
     network: str = ""
     around: Draft | None = None
@@ -223,7 +223,7 @@ def planned_facts(device: Switch | Host) -> Facts:
     )
 
 
-def built_files(compiled: Compiled, found: Found) -> dict[str, dict[str, str]]:
+def built_files(compiled: Compiled, found: FoundFabric) -> dict[str, dict[str, str]]:
     """Return device of a network -> its built files; for a host those of this network."""
     planned: list[Switch | Host] = [*compiled.switches(), *compiled.hosts()]
     return {
@@ -262,7 +262,7 @@ def is_reference(value: Value | None) -> bool:
     return str(value).startswith(SECRET_PREFIX)
 
 
-def find_mismatches(files: Mapping[str, Mapping[str, str]], found: Found) -> dict[str, list[Mismatch]]:
+def find_mismatches(files: Mapping[str, Mapping[str, str]], found: FoundFabric) -> dict[str, list[Mismatch]]:
     """Return device -> differences between its built files and its facts, in files that the folder has."""
     rows = {}
     for name, texts in files.items():
@@ -282,7 +282,7 @@ def _is_alike(planned: Switch | Host, device: Device) -> bool:
 
 
 def trial_distance(
-    compiled: Compiled, found: Found, order: Order, special: Collection[str] = ()
+    compiled: Compiled, found: FoundFabric, order: Order, special: Collection[str] = ()
 ) -> tuple[int, float]:
     """Return the distance of a trial from the found fabric: errors, then differing facts on one device per kind.
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fabricc.audit.adopt.order import Order
-    from fabricc.audit.adopt.sides import Sides, Words
-    from fabricc.audit.model import Found
+    from fabricc.audit.adopt.sides import FoundTiers, Words
+    from fabricc.audit.model import FoundFabric
     from fabricc.fabric.facts import Value
 
 _SNMP_USER = re.compile(r"management/snmp/user\[([^\]]+)\]/level")
@@ -54,7 +54,7 @@ _OUT_OF_BAND = (
 """The usual out-of-band network, and others that are taken where it overlaps one of the fabric and none is stated."""
 
 
-class Usual(NamedTuple):
+class SpecDefaults(NamedTuple):
     """The defaults of a spec.
 
     Attributes:
@@ -67,15 +67,15 @@ class Usual(NamedTuple):
     services: Mapping[str, Any] = MappingProxyType({})
 
 
-def network_defaults(number: int, rails: Mapping[str, Any]) -> Usual:
+def network_defaults(number: int, rails: Mapping[str, Any]) -> SpecDefaults:
     """Return the defaults of a further network with a number, in addition to the words of the rails."""
     free = free_numbers(number, EVERY)
     pools = {key: value for (section, key), value in free.items() if section == "addressing"}
     services = {key: value for key, value in rails.get("management", {}).items() if key not in ADDRESSES}
-    return Usual(pools, free["management", "network"], services)
+    return SpecDefaults(pools, free["management", "network"], services)
 
 
-def infer_settings(sides: Sides, found: Found, order: Order, usual: Usual) -> Words:
+def infer_settings(sides: FoundTiers, found: FoundFabric, order: Order, usual: SpecDefaults) -> Words:
     """Return all settings of a spec except the shape: those that do not depend on cabling."""
     words: Words = {
         "evpn": infer_evpn(found, order),
@@ -90,7 +90,7 @@ def infer_settings(sides: Sides, found: Found, order: Order, usual: Usual) -> Wo
     return {key: value for key, value in words.items() if value}
 
 
-def infer_routing(sides: Sides, found: Found, order: Order) -> Words:
+def infer_routing(sides: FoundTiers, found: FoundFabric, order: Order) -> Words:
     """Return BGP settings: ASNs, timers, BFD."""
     words: Words = {}
     asns = {name: device.reading.facts.get("bgp/asn") for name, device in found.devices.items()}
@@ -117,7 +117,7 @@ def infer_routing(sides: Sides, found: Found, order: Order) -> Words:
     return words
 
 
-def _load_balancing(sides: Sides) -> Words:
+def _load_balancing(sides: FoundTiers) -> Words:
     mode, idle = sides.most("load_balancing/mode"), sides.most("load_balancing/flowlet_idle_us")
     words: Words = {"mode": mode} if mode in ("flowlet", "packet") else {}
     if sides.most("load_balancing/queue_pairs") == "true":
@@ -132,7 +132,7 @@ def _load_balancing(sides: Sides) -> Words:
     return words
 
 
-def infer_management(sides: Sides, usual: Usual, networks: list[Words]) -> Words:
+def infer_management(sides: FoundTiers, usual: SpecDefaults, networks: list[Words]) -> Words:
     """Return the out-of-band network and its services."""
     addresses = sides.management_addresses()
     counted = Counter(str(ip_interface(each).network) for each in addresses if "/" in each)
@@ -175,7 +175,7 @@ def infer_management(sides: Sides, usual: Usual, networks: list[Words]) -> Words
     return {key: value for key, value in words.items() if value != usual.services.get(key)}
 
 
-def _free_network(sides: Sides, usual: Usual) -> str:
+def _free_network(sides: FoundTiers, usual: SpecDefaults) -> str:
     """Return the first out-of-band network that no other is in."""
     taken = [each for some in networks_of(sides).values() for each in some if each.version == 4]
     networks = (usual.out_of_band, *_OUT_OF_BAND)
@@ -186,7 +186,7 @@ def _secret_words(value: Value | None, usual: str) -> str:
     return str(value).removeprefix(SECRET_PREFIX) if str(value).startswith(SECRET_PREFIX) else usual
 
 
-def _ntp_words(sides: Sides) -> Words:
+def _ntp_words(sides: FoundTiers) -> Words:
     """Return the key that all time servers must answer with; empty where not all do, or by another hash."""
     match = _NTP_KEY.fullmatch(str(sides.most("management/ntp_key/use") or ""))
     kind = sides.most(f"management/ntp_key[{match[1]}]/type") if match else None
@@ -197,7 +197,7 @@ def _ntp_words(sides: Sides) -> Words:
     return words | ({"type": kind} if kind != "sha1" else {})
 
 
-def _snmp_words(sides: Sides) -> Words:
+def _snmp_words(sides: FoundTiers) -> Words:
     """Return the section of SNMP; empty without a community and without a user that a spec can describe."""
     community = sides.most("management/snmp/secret")
     words: Words = (
@@ -227,7 +227,7 @@ def _snmp_words(sides: Sides) -> Words:
     return words | texts if words else {}
 
 
-def _user_words(sides: Sides) -> list[Words]:
+def _user_words(sides: FoundTiers) -> list[Words]:
     keys: dict[str, str] = {}
     for device in sides.switches:
         for path, value in device.reading.facts.items():
@@ -242,7 +242,7 @@ def _user_words(sides: Sides) -> list[Words]:
     return users
 
 
-def _mtu_words(sides: Sides) -> Words:
+def _mtu_words(sides: FoundTiers) -> Words:
     words: Words = {}
     for key, devices, usual in (
         ("host", sides.hosts, _USUAL_MTU),
@@ -261,7 +261,7 @@ _VRF = re.compile(r"evpn/vrf\[([^\]]+)\]/(\w+)")
 _VNI_BASE, _ANYCAST_MAC, _VRFS = 10_000, "00:00:5e:00:01:01", {"tenants": {"vlan": 3001}}
 
 
-def infer_evpn(found: Found, order: Order) -> dict[str, Any]:
+def infer_evpn(found: FoundFabric, order: Order) -> dict[str, Any]:
     """Return the section for the segments of the first ToR if every ToR has them; empty without segments."""
     facts = found.devices[order.tier(Tier.TOR)[0]].reading.facts
     segments, vrfs = _facts_by_key(_SEGMENT, facts), _facts_by_key(_VRF, facts)
@@ -311,7 +311,7 @@ def _subnet_of(gateway: Value) -> str:
     return str(ip_interface(str(gateway)).network)
 
 
-def _segment_groups(found: Found, order: Order) -> dict[int, list[str]]:
+def _segment_groups(found: FoundFabric, order: Order) -> dict[int, list[str]]:
     """Return VLAN -> the groups whose hosts are in it."""
     members: dict[int, list[str]] = {}
     for group in order.groups:
@@ -331,7 +331,7 @@ class _Subnet(NamedTuple):
     units: int = 0
 
 
-def list_networks(found: Found, order: Order) -> list[dict[str, Any]]:
+def list_networks(found: FoundFabric, order: Order) -> list[dict[str, Any]]:
     """Return the networks if switches are in more than one; ToRs in the order of units, then spines and cores."""
     tors = _of_units(found, order)
     above = [(tier, _subnets_of(found, order.tier(tier))) for tier in (Tier.SPINE, Tier.CORE)]
@@ -347,7 +347,7 @@ def list_networks(found: Found, order: Order) -> list[dict[str, Any]]:
     return made
 
 
-def _of_units(found: Found, order: Order) -> list[_Subnet]:
+def _of_units(found: FoundFabric, order: Order) -> list[_Subnet]:
     """Return the subnets of ToRs: units in a row that share one."""
     subnets = [_subnets_of(found, unit.names) for unit in order.units]
     if any(len(each) != 1 for each in subnets):
@@ -360,7 +360,7 @@ def _of_units(found: Found, order: Order) -> list[_Subnet]:
     return made
 
 
-def _subnets_of(found: Found, names: Sequence[str]) -> list[_Subnet]:
+def _subnets_of(found: FoundFabric, names: Sequence[str]) -> list[_Subnet]:
     """Return the subnets of some switches."""
     subnets: dict[_Subnet, None] = {}
     for name in names:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from fabricc.audit.model import fars_of, neighbors_of
 from fabricc.audit.rules import design
 from fabricc.audit.rules.design import Designs
-from fabricc.audit.rules.invariant_rules import Asked, Proof
+from fabricc.audit.rules.invariant_rules import Proof, RuleProgress
 from fabricc.audit.rules.invariant_rules import prove_switch as prove
 from fabricc.audit.rules.waist import CNP_DSCP, Models
 from fabricc.base.values import dataclass
@@ -18,26 +18,26 @@ from fabricc.catalog.load import load_catalog
 from fabricc.compiler.write.workers import spread_work
 from fabricc.facts.statement import NOWHERE, Kind, read_statement
 from fabricc.rules import consensus, duplicates, links, lossless, sessions
-from fabricc.rules.answers import Account, account_topics, unchecked_topics
-from fabricc.rules.consensus import Ballot
+from fabricc.rules.answers import TopicResult, account_topics, unchecked_topics
+from fabricc.rules.consensus import VoteTable
 from fabricc.rules.findings import finding_at
 from fabricc.rules.links import Ends, Votes
 from fabricc.rules.outliers import UNLIKE, find_outliers
 from fabricc.rules.overlaps import Subnets, subnets_of
 from fabricc.rules.registry import run_fabric_rules, run_switch_rules
 from fabricc.rules.rule import Switches
-from fabricc.rules.session_pairs import Meeting, session_findings
+from fabricc.rules.session_pairs import SessionTable, session_findings
 from fabricc.rules.summary import summarize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from fabricc.audit.model import Found
-    from fabricc.audit.rules.invariant_rules import Proved
-    from fabricc.facts.statement import Device, Far, Place, Statement, Tier
+    from fabricc.audit.model import FoundFabric
+    from fabricc.audit.rules.invariant_rules import ProvedSwitch
+    from fabricc.facts.statement import Device, LinkPeer, Place, Statement, Tier
     from fabricc.proof.compare import Finding
     from fabricc.rules.consensus import Expected
-    from fabricc.rules.duplicates import Owned
+    from fabricc.rules.duplicates import UniqueValues
     from fabricc.rules.summary import Summary
 
 
@@ -49,28 +49,28 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Examined(NamedTuple):
+class RuleResults(NamedTuple):
     """The findings, how far each invariant and topic was answered, and of each device the topics not checked."""
 
     findings: list[Finding]
-    asked: list[Asked]
-    accounts: list[Account]
+    asked: list[RuleProgress]
+    accounts: list[TopicResult]
     unchecked: Mapping[str, tuple[tuple[str, str], ...]]
 
 
-def find_all(found: Found) -> list[Finding]:
+def find_all(found: FoundFabric) -> list[Finding]:
     """Return the findings about a fabric in order of files and lines; files are below the folder."""
     return examine_fabric(found).findings
 
 
-def invariant_progress(found: Found) -> list[Asked]:
+def invariant_progress(found: FoundFabric) -> list[RuleProgress]:
     """Return the progress of each invariant: on how many switches proved, unproved, and not applicable."""
     return examine_fabric(found).asked
 
 
 def examine_fabric(
-    found: Found, *, jobs: int = 1, progress: Callable[[str, int, int], None] | None = None
-) -> Examined:
+    found: FoundFabric, *, jobs: int = 1, progress: Callable[[str, int, int], None] | None = None
+) -> RuleResults:
     """Examine every device once, hosts first, then compare devices, then examine the odd ones again.
 
     Args:
@@ -113,7 +113,7 @@ def examine_fabric(
         reported += each
     few = _deduplicate(reported)
     accounts = account_topics(digests.proof.answers, Counter(each.code for each in few))
-    return Examined(few, digests.proof.asked(), accounts, digests.unchecked)
+    return RuleResults(few, digests.proof.asked(), accounts, digests.unchecked)
 
 
 _MANY = {Kind.HOST: "hosts", Kind.SWITCH: "switches"}
@@ -133,19 +133,24 @@ class Digest(NamedTuple):
     findings: list[Finding]
     ends: Ends
     sessions: bytes
-    owned: Owned
+    owned: UniqueValues
     vote: consensus.Vote
     mixed: bool
     safe: frozenset[int] | None = None
     designs: tuple[tuple[str, str], ...] = ()
     points: tuple[tuple[str, int], ...] = ()
-    proved: Proved | None = None
+    proved: ProvedSwitch | None = None
     summary: Summary | None = None
     subnets: Subnets = Subnets()
 
 
 def _looked_at(
-    device: Device, *, found: Found, fars: Mapping[str, Mapping[str, Far]], models: Models, cnp: int
+    device: Device,
+    *,
+    found: FoundFabric,
+    fars: Mapping[str, Mapping[str, LinkPeer]],
+    models: Models,
+    cnp: int,
 ) -> Digest:
     one = _statement(found, device, fars)
     mine = sessions.sessions_of(one)
@@ -199,9 +204,9 @@ class Digests:
     designs: Designs = field(default_factory=Designs)
     ends: dict[str, Ends] = field(default_factory=dict)
     votes: Votes = field(default_factory=Votes)
-    sessions: sessions.Held = field(default_factory=sessions.Held)
-    owned: dict[str, Owned] = field(default_factory=dict)
-    ballot: Ballot = field(default_factory=Ballot)
+    sessions: sessions.PackedSessions = field(default_factory=sessions.PackedSessions)
+    owned: dict[str, UniqueValues] = field(default_factory=dict)
+    ballot: VoteTable = field(default_factory=VoteTable)
     protected: Counter[int] = field(default_factory=Counter)
     lossless: dict[str, frozenset[int]] = field(default_factory=dict)
     rdma: Counter[int] = field(default_factory=Counter)
@@ -211,7 +216,7 @@ class Digests:
     subnets: dict[str, Subnets] = field(default_factory=dict)
     unchecked: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
-    def add(self, device: Device, place: Place, fars: Mapping[str, Far], digest: Digest) -> None:
+    def add(self, device: Device, place: Place, fars: Mapping[str, LinkPeer], digest: Digest) -> None:
         """Add a device, hosts before switches."""
         name = device.name
         self.ends[name] = digest.ends
@@ -237,15 +242,15 @@ class Digests:
             self.summaries[name] = digest.summary
 
 
-def _statement(found: Found, device: Device, fars: Mapping[str, Mapping[str, Far]]) -> Statement:
+def _statement(found: FoundFabric, device: Device, fars: Mapping[str, Mapping[str, LinkPeer]]) -> Statement:
     return read_statement(device, found.places.get(device.name, NOWHERE), fars[device.name])
 
 
-def _tiers_of(found: Found) -> dict[str, Tier]:
+def _tiers_of(found: FoundFabric) -> dict[str, Tier]:
     return {name: place.tier for name, place in found.places.items()}
 
 
-def _of_links(found: Found, digests: Digests) -> Iterator[Finding]:
+def _of_links(found: FoundFabric, digests: Digests) -> Iterator[Finding]:
     tiers = _tiers_of(found)
     for link in found.links:
         yield from design.said_otherwise(link, found.devices)
@@ -255,8 +260,10 @@ def _of_links(found: Found, digests: Digests) -> Iterator[Finding]:
             yield from links.end_findings(a, b, digests.votes)
 
 
-def _of_sessions(found: Found, digests: Digests, fars: Mapping[str, Mapping[str, Far]]) -> Iterator[Finding]:
-    meeting = Meeting(digests.sessions, groups_of(found), fars)
+def _of_sessions(
+    found: FoundFabric, digests: Digests, fars: Mapping[str, Mapping[str, LinkPeer]]
+) -> Iterator[Finding]:
+    meeting = SessionTable(digests.sessions, groups_of(found), fars)
     meeting.match_sessions()
     yield from session_findings(meeting, found.devices)
     policies = {each.name: digests.proof.policies[each.policy] for each in digests.proof.switches}
@@ -274,7 +281,7 @@ def _of_sessions(found: Found, digests: Digests, fars: Mapping[str, Mapping[str,
 
 
 def _of_rdma(
-    found: Found, digests: Digests, fars: Mapping[str, Mapping[str, Far]], jobs: int
+    found: FoundFabric, digests: Digests, fars: Mapping[str, Mapping[str, LinkPeer]], jobs: int
 ) -> Iterator[list[Finding]]:
     wanted = rdma_dscp(digests)
     if wanted is None:
@@ -289,7 +296,7 @@ def _of_rdma(
 
 
 def _find_odd(
-    found: Found, digests: Digests, fars: Mapping[str, Mapping[str, Far]], jobs: int
+    found: FoundFabric, digests: Digests, fars: Mapping[str, Mapping[str, LinkPeer]], jobs: int
 ) -> Iterator[list[Finding]]:
     def find_outliers_of(odd: tuple[str, list[Expected]]) -> list[Finding]:
         name, expected = odd
@@ -301,7 +308,7 @@ def _find_odd(
     yield from _map_items(jobs, list(consensus.odd_devices(digests.ballot).items()), find_outliers_of)
 
 
-def groups_of(found: Found) -> dict[str, str]:
+def groups_of(found: FoundFabric) -> dict[str, str]:
     """Device -> one of those that it is connected with by links, the same for all of them."""
     above = {name: name for name in found.devices}
 

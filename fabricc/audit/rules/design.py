@@ -40,7 +40,7 @@ _DESIGNS = (
 _TIERS = {Tier.TOR: "ToRs", Tier.SPINE: "spines", Tier.CORE: "cores"}
 
 
-class Witness(NamedTuple):
+class DesignEvidence(NamedTuple):
     """A device that shows a design, and where."""
 
     device: str
@@ -52,7 +52,7 @@ class Designs:
     """The designs of the switches: how many have each, and the first that shows it."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    first: dict[str, Witness] = field(default_factory=dict)
+    first: dict[str, DesignEvidence] = field(default_factory=dict)
     switches: int = 0
 
     def add(self, name: str, shown: Iterable[tuple[str, str]]) -> None:
@@ -60,7 +60,7 @@ class Designs:
         self.switches += 1
         for design, path in shown:
             self.counts[design] += 1
-            self.first.setdefault(design, Witness(name, path))
+            self.first.setdefault(design, DesignEvidence(name, path))
 
     def notes(self, devices: Mapping[str, Device]) -> Iterator[Finding]:
         """Report the consequence of each design once per folder."""

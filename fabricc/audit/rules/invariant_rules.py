@@ -56,7 +56,7 @@ _DIFFERS = re.compile(r" states for .* another \S+ than ")
 _ASSUMED = "; the device does not state the length of the cable, {} m are assumed"
 
 
-class Asked(NamedTuple):
+class RuleProgress(NamedTuple):
     """The progress of a rule: on how many switches it was proved or broken, not answered, and not applicable."""
 
     number: int
@@ -68,7 +68,7 @@ class Asked(NamedTuple):
     why: str
 
 
-class Proved(NamedTuple):
+class ProvedSwitch(NamedTuple):
     """One switch as it was proved.
 
     Attributes:
@@ -87,7 +87,7 @@ class Proved(NamedTuple):
     unfollowed: str = ""
 
 
-def prove_switch(statement: Statement, sessions: Sessions, models: Models, cnp: int | None) -> Proved:
+def prove_switch(statement: Statement, sessions: Sessions, models: Models, cnp: int | None) -> ProvedSwitch:
     """Run the rules on one switch."""
     known = models.of(statement.device.model, statement.device.system)
     seen = waist.seen_of(statement, known, cnp)
@@ -112,8 +112,10 @@ def prove_switch(statement: Statement, sessions: Sessions, models: Models, cnp: 
     )
     lossless = any(kind.pfc for kind, _ in seen.kinds())
     if statement.place.tier not in (Tier.TOR, Tier.SPINE, Tier.CORE) or not seen.links:
-        return Proved(findings, answers, lossless)
-    return Proved(findings, answers, lossless, digest_of(seen, policy.key, contracts, name), policy, routed)
+        return ProvedSwitch(findings, answers, lossless)
+    return ProvedSwitch(
+        findings, answers, lossless, digest_of(seen, policy.key, contracts, name), policy, routed
+    )
 
 
 @dataclass(slots=True)
@@ -133,7 +135,7 @@ class Proof:
     unfollowed: bool = False
     lossless: bool = False
 
-    def add(self, device: Device, found: Proved) -> None:
+    def add(self, device: Device, found: ProvedSwitch) -> None:
         """Add a switch."""
         for file, path in device.paths.items():
             self.files[f"{device.name}/{file}"] = path
@@ -163,11 +165,11 @@ class Proof:
                 yield each
         yield from clos.check_timeouts(switches, (0, "", "", 0))
 
-    def asked(self) -> list[Asked]:
+    def asked(self) -> list[RuleProgress]:
         """Return the progress of each rule."""
         return [self._progress_of(number) for number in RULES]
 
-    def _progress_of(self, number: int) -> Asked:
+    def _progress_of(self, number: int) -> RuleProgress:
         counts: Counter[bool | None] = Counter()
         whys: Counter[str] = Counter()
         for answers, times in self.answers.items():
@@ -177,7 +179,7 @@ class Proof:
                 whys[answer.why] += times
         why = NEEDS_PLAN.get(number) or next((why for why, _ in whys.most_common(1)), "")
         rule = RULES[number]
-        return Asked(number, rule.code, rule.title, counts[True], counts[False], counts[None], why)
+        return RuleProgress(number, rule.code, rule.title, counts[True], counts[False], counts[None], why)
 
 
 def _connect_sessions(seen: SwitchView, statement: Statement, sessions: Sessions) -> None:

@@ -58,7 +58,7 @@ _HEIGHT = {Tier.HOST: 0, Tier.TOR: 1, Tier.SPINE: 2, Tier.CORE: 3}
 _NAMES = {Tier.TOR: TierName.TOR, Tier.SPINE: TierName.SPINE, Tier.CORE: TierName.CORE}
 
 
-class Known(NamedTuple):
+class ModelPorts(NamedTuple):
     """A model, and of every port that it can have: name -> speed -> cage, child, children, lanes."""
 
     model: SwitchModel
@@ -70,22 +70,22 @@ class Models:
     """The models of the folder's devices, each looked up once."""
 
     catalog: Catalog
-    known: dict[tuple[str | None, str], Known] = field(default_factory=dict)
+    known: dict[tuple[str | None, str], ModelPorts] = field(default_factory=dict)
 
-    def of(self, name: str | None, system: str) -> Known:
+    def of(self, name: str | None, system: str) -> ModelPorts:
         """Return the catalog's model under a system; a permissive one if unknown."""
         if (name, system) not in self.known:
             self.known[name, system] = self._find(name, system)
         return self.known[name, system]
 
-    def _find(self, name: str | None, system: str) -> Known:
+    def _find(self, name: str | None, system: str) -> ModelPorts:
         if name is None or name not in self.catalog.switches:
-            return Known(UNKNOWN, {})
+            return ModelPorts(UNKNOWN, {})
         model = self.catalog.switches[name]
         cages = cages_of(model, system)
         if model.buffers.formula is None:
             model = replace(model, buffers=replace(model.buffers, formula=_FORMULA))
-        return Known(model, cages)
+        return ModelPorts(model, cages)
 
 
 def direction_of(statement: Statement, port: str) -> Direction | None:
@@ -102,7 +102,7 @@ def direction_of(statement: Statement, port: str) -> Direction | None:
     return Direction.UP if there > here else Direction.DOWN
 
 
-def seen_of(statement: Statement, known: Known, cnp: int | None) -> SwitchView:
+def seen_of(statement: Statement, known: ModelPorts, cnp: int | None) -> SwitchView:
     """Return the switch with its facts sorted for the rules; ports of similar devices are computed once."""
     same = statement.once(
         (make_view, cnp), lambda: make_view(switch_of(statement, known, cnp), statement.device.reading).links
@@ -128,7 +128,7 @@ def seen_of(statement: Statement, known: Known, cnp: int | None) -> SwitchView:
     return seen
 
 
-def switch_of(statement: Statement, known: Known, cnp: int | None) -> Switch:
+def switch_of(statement: Statement, known: ModelPorts, cnp: int | None) -> Switch:
     """The switch, with the ports that lead to a higher or lower device, and lossless ones that lead to nobody here."""
     ports = tuple(
         _make_port(statement, name, direction, known.cages)
@@ -142,7 +142,7 @@ def switch_of(statement: Statement, known: Known, cnp: int | None) -> Switch:
     return _make_switch(statement, known, ports, cnp)
 
 
-def _make_switch(statement: Statement, known: Known, ports: tuple[Port, ...], cnp: int | None) -> Switch:
+def _make_switch(statement: Statement, known: ModelPorts, ports: tuple[Port, ...], cnp: int | None) -> Switch:
     place, device = statement.place, statement.device
     return Switch(
         name=statement.name, cluster="", tier=_NAMES.get(place.tier, TierName.TOR), plane=place.plane or 0,

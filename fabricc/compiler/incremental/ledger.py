@@ -35,7 +35,7 @@ _CLASSES = {
     ("fabricc.proof.invariants.digest", "Load"),
     ("fabricc.proof.invariants.policy", "Clause"),
     ("fabricc.proof.invariants.policy", "Policy"),
-    ("fabricc.proof.invariants.policy", "Stance"),
+    ("fabricc.proof.invariants.policy", "NeighborPolicy"),
     ("fabricc.proof.invariants.prefixes", "Block"),
     ("fabricc.compiler.incremental.device_changes", "Outline"),
     ("fabricc.fabric.plans", "DeviceChange"),

@@ -55,7 +55,7 @@ class SwitchDigest(NamedTuple):
     peers: tuple[tuple[str, int], ...] = ()
 
 
-class Landing(NamedTuple):
+class NicAttachment(NamedTuple):
     """The far end of one port of a host's NIC."""
 
     unit: int
@@ -69,7 +69,7 @@ class HostDigest:
     """One host in the census; `timeout_ms` is how long its NICs wait for an acknowledgement, 0 when not stated."""
 
     name: str
-    landings: tuple[Landing, ...]
+    landings: tuple[NicAttachment, ...]
     mtu: int
     timeout_ms: int
     contracts: tuple[tuple[bytes, str, int], ...]

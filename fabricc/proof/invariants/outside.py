@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fabricc.proof.compare import Finding
-    from fabricc.proof.invariants.policy import Clause, Stance
+    from fabricc.proof.invariants.policy import Clause, NeighborPolicy
     from fabricc.proof.invariants.view import LinkPort, SwitchView
 
 
@@ -228,7 +228,7 @@ def _check_reach(kinds: list[Kind], prefix: Block, at: set[int], held: set[int])
             yield _outside_finding(kind, f"do not get {prefix} from outside over any switch above", "")
 
 
-def _stance_outside(kind: Kind, state: State, prefix: Block) -> Stance | None:
+def _stance_outside(kind: Kind, state: State, prefix: Block) -> NeighborPolicy | None:
     """Return how a class announces a prefix that it holds to an outside party; None if it does not."""
     route = Route(prefix, state.learned == "self", state.communities)
     sends = (
@@ -289,7 +289,7 @@ class Kind:
     names: list[str] = field(default_factory=list)
     asns: set[int] = field(default_factory=set)
     neighbors: dict[str, set[int]] = field(default_factory=lambda: {each: set() for each in _LEARNED})
-    toward: dict[tuple[str, int], list[Stance]] = field(default_factory=dict)
+    toward: dict[tuple[str, int], list[NeighborPolicy]] = field(default_factory=dict)
 
     @property
     def label(self) -> int | None:
@@ -408,7 +408,7 @@ def _announce(
             yield State(receiver, _LEARNED[direction], state.kind, taken[0], labels)
 
 
-def _stances_toward(kind: Kind, direction: str, family: int) -> list[Stance]:
+def _stances_toward(kind: Kind, direction: str, family: int) -> list[NeighborPolicy]:
     found = kind.toward.get((direction, family))
     if found is None:
         found = [s for s in kind.policy.stances if s.direction == direction and family in s.families]
@@ -416,7 +416,7 @@ def _stances_toward(kind: Kind, direction: str, family: int) -> list[Stance]:
     return found
 
 
-def stances_outward(kind: Kind, family: int) -> list[Stance]:
+def stances_outward(kind: Kind, family: int) -> list[NeighborPolicy]:
     """Return how a class treats its neighbors outside the fabric."""
     return _stances_toward(kind, "external", family)
 

@@ -50,7 +50,7 @@ class Route(NamedTuple):
     communities: frozenset[str]
 
 
-class Stance(NamedTuple):
+class NeighborPolicy(NamedTuple):
     """The policy of a switch for its neighbors in one direction; `sends` is whether communities are sent."""
 
     direction: str
@@ -93,7 +93,7 @@ class Policy:
     plane: int
     pod: int
     drained: bool
-    stances: tuple[Stance, ...]
+    stances: tuple[NeighborPolicy, ...]
     maps: dict[str, tuple[Clause, ...]]
     lists: dict[str, tuple[str, ...]]
     communities: dict[str, str]
@@ -263,7 +263,7 @@ def _static_routes(seen: SwitchView) -> tuple[tuple[Block, ...], tuple[Block, ..
     return tuple(sorted(found[False])), tuple(sorted(found[True]))
 
 
-def _find_stances(seen: SwitchView) -> set[Stance]:
+def _find_stances(seen: SwitchView) -> set[NeighborPolicy]:
     ports = seen.by_neighbor
     sending = any("send_community" in attributes for attributes in seen.neighbors.values())
     alike: set[tuple[str, tuple[Value | None, ...]]] = set()
@@ -279,7 +279,7 @@ def _find_stances(seen: SwitchView) -> set[Stance]:
             if maps != [None, None]:
                 alike.add((link.port.direction.value, ("evpn", *maps, attributes.get("send_community"))))
     return {
-        Stance(
+        NeighborPolicy(
             direction, frozenset(_FAMILIES.get(f, 6) for f in address_families(families) if f),
             "" if imports is None else str(imports), "" if exports is None else str(exports),
             not sending or sends == "true",
@@ -288,7 +288,7 @@ def _find_stances(seen: SwitchView) -> set[Stance]:
     }  # fmt: skip
 
 
-def _stance_tuple(stance: Stance) -> tuple[object, ...]:
+def _stance_tuple(stance: NeighborPolicy) -> tuple[object, ...]:
     return (stance.direction, sorted(stance.families), *stance[2:])
 
 

@@ -14,7 +14,7 @@ from fabricc.proof.invariants.contract import (
     host_contracts,
     switch_contracts,
 )
-from fabricc.proof.invariants.digest import HostDigest, Landing, Load, SwitchDigest
+from fabricc.proof.invariants.digest import HostDigest, Load, NicAttachment, SwitchDigest
 from fabricc.proof.invariants.lossless import lossless_breaches
 from fabricc.proof.invariants.outside import outward_breaches
 from fabricc.proof.invariants.policy import Policy, policy_of
@@ -131,9 +131,9 @@ def host_digest(host: Host, reading: Said, contracts: dict[bytes, str], folder: 
     )  # fmt: skip
 
 
-def host_landings(host: Host) -> tuple[Landing, ...]:
+def host_landings(host: Host) -> tuple[NicAttachment, ...]:
     """Return the far ends of the ports of a host."""
-    return tuple([Landing(host.unit, p.rail, p.nic_port, p.peer.device) for p in host.ports])
+    return tuple([NicAttachment(host.unit, p.rail, p.nic_port, p.peer.device) for p in host.ports])
 
 
 def _outer_asns(seen: SwitchView) -> tuple[int, ...]:

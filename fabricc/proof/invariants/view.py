@@ -41,7 +41,7 @@ class Marking:
     percent: int
 
 
-class Stated(NamedTuple):
+class LinkSettings(NamedTuple):
     """The settings of a port that both ends of a link must share; 0 or "" if the files do not state them.
 
     Attributes:
@@ -73,7 +73,7 @@ class LinkPort(NamedTuple):
     routed: bool
     pfc: tuple[int, ...] | None
     lossless: Lossless
-    stated: Stated
+    stated: LinkSettings
 
     @property
     def path(self) -> str:
@@ -332,7 +332,7 @@ class _Links:
             ipv4 if isinstance(ipv4, str) else None, ipv6 if isinstance(ipv6, str) else None,
             bool(unnumbered), (self._routed_else if routed is None else routed) == "true",
             lossless.pfc if lossless.schedulers else None, lossless,
-            Stated(
+            LinkSettings(
                 as_int(mtu) or 0, as_int(speed) or 0, self._pfc_else if pfc is None else str(pfc),
                 "" if fec is None else str(fec),
             ),

@@ -26,12 +26,12 @@ from tests.audit import corpora, ours
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fabricc.audit.model import Found
+    from fabricc.audit.model import FoundFabric
     from fabricc.facts.statement import Device
     from fabricc.proof.compare import Finding
 
     Texts = dict[str, str]
-    Fault = Callable[[Found, Device, bool], Texts | None]
+    Fault = Callable[[FoundFabric, Device, bool], Texts | None]
 
 FABRICS = (
     "eos/rbmacd-frey/frey-configs", "eos/raufarshad-ai-rocev2-lab/day7-evpn-overlay", "eos/aristanetworks-avd/dual-dc-l3ls",
@@ -49,7 +49,7 @@ _CLI = ("eos", "nxos", "frr", "sonic")
 class Untouched(NamedTuple):
     """A folder as it is published: what was read, and what the audit reports."""
 
-    found: Found
+    found: FoundFabric
     findings: frozenset[str]
 
 
@@ -74,14 +74,14 @@ def _edit_lines(device: Device, edits: dict[tuple[str, int], Callable[[str], str
     return found if found != device.files else None
 
 
-def _ends(found: Found, device: Device) -> list[str]:
+def _ends(found: FoundFabric, device: Device) -> list[str]:
     """Return the ports of a device that lead to other switches."""
     switches = {name for name, each in found.devices.items() if each.kind is Kind.SWITCH}
     ends = [(near, far) for link in found.links for near, far in link.ways]
     return [near.port for near, far in ends if near.device == device.name and far.device in switches]
 
 
-def _inner_sessions(found: Found, device: Device) -> list[str]:
+def _inner_sessions(found: FoundFabric, device: Device) -> list[str]:
     """Return the neighbors of a device that are addresses of other switches of the folder."""
     inside = {
         str(value).partition("/")[0]
@@ -101,10 +101,10 @@ def _inner_sessions(found: Found, device: Device) -> list[str]:
     return sorted(names, key=lambda name: not any(ip_address(name) in subnet for subnet in subnets))
 
 
-def at_fact(paths: Callable[[Found, Device], list[str]], change: Callable[[str, str], str]) -> Fault:
+def at_fact(paths: Callable[[FoundFabric, Device], list[str]], change: Callable[[str, str], str]) -> Fault:
     """Change the lines of facts: of the first one that a line states, or of all."""
 
-    def plant(found: Found, device: Device, every: bool) -> Texts | None:
+    def plant(found: FoundFabric, device: Device, every: bool) -> Texts | None:
         edits = {}
         for path in paths(found, device):
             place, value = device.reading.lines.get(path), str(device.reading.facts.get(path))
@@ -119,11 +119,11 @@ def at_fact(paths: Callable[[Found, Device], list[str]], change: Callable[[str, 
     return plant
 
 
-def of_links(leaf: str) -> Callable[[Found, Device], list[str]]:
+def of_links(leaf: str) -> Callable[[FoundFabric, Device], list[str]]:
     return lambda found, device: [f"interface[{port}]/{leaf}" for port in _ends(found, device)]
 
 
-def of_sessions(leaf: str) -> Callable[[Found, Device], list[str]]:
+def of_sessions(leaf: str) -> Callable[[FoundFabric, Device], list[str]]:
     return lambda found, device: [f"bgp/neighbor[{each}]/{leaf}" for each in _inner_sessions(found, device)]
 
 
@@ -149,7 +149,7 @@ def to_session(texts: dict[str, str], top: dict[str, str] | None = None) -> Faul
 
         return add
 
-    def plant(found: Found, device: Device, every: bool) -> Texts | None:
+    def plant(found: FoundFabric, device: Device, every: bool) -> Texts | None:
         if device.system not in texts or (
             "password" in texts[device.system] and any("password" in t for t in device.files.values())
         ):
@@ -168,7 +168,7 @@ def to_session(texts: dict[str, str], top: dict[str, str] | None = None) -> Faul
 def on_top(text: str, systems: tuple[str, ...], before: str = r"^router bgp") -> Fault:
     """Add lines before BGP; `{other}` is the loopback of another device."""
 
-    def plant(found: Found, device: Device, every: bool) -> Texts | None:
+    def plant(found: FoundFabric, device: Device, every: bool) -> Texts | None:
         others = [
             str(each.reading.facts["loopback/ipv4"]).partition("/")[0]
             for name, each in found.devices.items()
@@ -188,7 +188,7 @@ def on_top(text: str, systems: tuple[str, ...], before: str = r"^router bgp") ->
     return plant
 
 
-def _other_loopback(found: Found, device: Device, every: bool) -> Texts | None:
+def _other_loopback(found: FoundFabric, device: Device, every: bool) -> Texts | None:
     own = str(device.reading.facts.get("loopback/ipv4", "")).partition("/")[0]
     others = [
         str(each.reading.facts.get("loopback/ipv4", "")).partition("/")[0]
@@ -216,10 +216,10 @@ def _mask(line: str, value: str) -> str:
     return line.replace(f"/{old}", "/28") if old in ("30", "31") else line
 
 
-def _covering_mask(found: Found, device: Device, every: bool) -> Texts | None:
+def _covering_mask(found: FoundFabric, device: Device, every: bool) -> Texts | None:
     """Give a port between switches a /24 that covers the subnet of another port of the folder."""
 
-    def covered(found: Found, device: Device) -> list[str]:
+    def covered(found: FoundFabric, device: Device) -> list[str]:
         others = [
             ip_interface(str(value)).network
             for each in found.devices.values()
@@ -241,7 +241,7 @@ def _covering_mask(found: Found, device: Device, every: bool) -> Texts | None:
     )
 
 
-def _static_routes(_: Found, device: Device) -> list[str]:
+def _static_routes(_: FoundFabric, device: Device) -> list[str]:
     """Return the static routes of a device with an address as their next hop."""
     return [
         path
